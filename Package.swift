@@ -97,26 +97,41 @@ let package = Package(
         module("Platform/HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
 
         // The domain.
-        module("Domain/LiveActivity", "JSON", "Settings", "Cryptography", features: "Lifetimes"),
+        module("Domain/Identifiers", "JSON", "Cryptography"),
+        module("Domain/RecordFormat", "JSON"),
+        module("Domain/ContentSchemas", "Identifiers", "JSON", "Telemetry"),
+        module("Domain/Payloads", "Identifiers", "ContentSchemas", "JSON"),
+        module("Domain/TokenSealing", "Identifiers", "RecordFormat", "JSON", "Cryptography"),
+        module(
+            "Domain/CatalogRecords", "Identifiers", "RecordFormat", "ContentSchemas", "Payloads", "JSON",
+            "Settings"),
+        module(
+            "Domain/InstallationRecords", "Identifiers", "RecordFormat", "TokenSealing", "CatalogRecords",
+            "JSON"),
+        module("Domain/Sends", "Identifiers", "RecordFormat", "Payloads", "JSON"),
+        module("Domain/Schedules", "Identifiers", "RecordFormat", "Payloads", "Sends", "JSON"),
+        module(
+            "Domain/Jobs", "Identifiers", "RecordFormat", "Payloads", "Sends", "JSON",
+            features: "Lifetimes"),
 
         // Speaking to Apple.
         module(
-            "Domain/APNs", "LiveActivity", "HTTP2", "JSON", "Cryptography", "TLS", "Lifecycle", "Telemetry",
-            "Containers", "CLinux"),
+            "Domain/APNs", "Identifiers", "Payloads", "HTTP2", "JSON", "Cryptography", "TLS", "Lifecycle",
+            "Telemetry", "Containers", "CLinux"),
 
         // What every stage shares: the topics as they must be, and the catalogue of apps and keys.
         module("Domain/Topics", "Kafka", "Lifecycle", "Telemetry"),
         module(
-            "Domain/Catalog", "LiveActivity", "Topics", "Kafka", "JSON", "Cryptography", "Lifecycle",
-            "Telemetry"),
+            "Domain/Catalog", "Identifiers", "RecordFormat", "TokenSealing", "CatalogRecords", "Topics",
+            "Kafka", "JSON", "Cryptography", "Lifecycle", "Telemetry"),
         module(
-            "Stages/StageSupport", "Catalog", "LiveActivity", "Topics", "Kafka", "Store", "JSON", "Settings",
-            "Lifecycle",
-            "Telemetry"),
+            "Stages/StageSupport", "Catalog", "RecordFormat", "TokenSealing", "Topics", "Kafka", "Store",
+            "JSON", "Settings", "Lifecycle", "Telemetry"),
 
         // What people do about what failed.
         module(
-            "Domain/Replay", "APNs", "LiveActivity", "Topics", "Kafka", "JSON", "Cryptography", "Lifecycle",
+            "Domain/Replay", "APNs", "Identifiers", "RecordFormat", "Payloads", "CatalogRecords",
+            "InstallationRecords", "Sends", "Jobs", "Topics", "Kafka", "JSON", "Cryptography", "Lifecycle",
             "Telemetry", features: "Lifetimes"),
 
         // What people look at: files in the binary.
@@ -125,101 +140,101 @@ let package = Package(
 
         // Which process answers for which lanes, and asking it.
         module(
-            "Stages/Members", "LiveActivity", "Kafka", "HTTPClient", "JSON", "Lifecycle", "Telemetry"),
+            "Stages/Members", "Identifiers", "RecordFormat", "Kafka", "HTTPClient", "JSON", "Lifecycle",
+            "Telemetry"),
 
         // The stages; they meet in the records of the topics and never import one another.
         module(
-            "Stages/Gateway", "StageSupport", "Members", "Console", "Replay", "LiveActivity", "Catalog",
-            "Topics", "Kafka",
-            "HTTPServer", "HTTPClient", "JSON", "Cryptography", "Settings", "Lifecycle", "Telemetry"),
+            "Stages/Gateway", "StageSupport", "Members", "Console", "Replay", "Identifiers",
+            "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends",
+            "Schedules", "Catalog", "Topics", "Kafka", "HTTPServer", "HTTPClient", "JSON", "Cryptography",
+            "Settings", "Lifecycle", "Telemetry"),
         module(
-            "Stages/Ingest", "StageSupport", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON",
-            "Settings",
-            "Lifecycle", "Telemetry"),
+            "Stages/Ingest", "StageSupport", "Identifiers", "RecordFormat", "TokenSealing",
+            "CatalogRecords", "InstallationRecords", "Catalog", "Topics", "Kafka", "Store", "JSON",
+            "Settings", "Lifecycle", "Telemetry"),
         module(
-            "Domain/Registry", "LiveActivity", "Kafka", "Store", "Lifecycle", "JSON", "Cryptography",
-            "Telemetry",
-            features: "Lifetimes"),
+            "Domain/Registry", "Identifiers", "RecordFormat", "TokenSealing", "CatalogRecords",
+            "InstallationRecords", "CLinux", "Kafka", "Store", "Lifecycle", "JSON", "Cryptography",
+            "Telemetry", features: "Lifetimes"),
         module(
-            "Stages/FanOut", "StageSupport", "Registry", "LiveActivity", "Catalog", "Topics", "Kafka",
-            "Store", "JSON",
+            "Stages/FanOut", "StageSupport", "Registry", "Identifiers", "RecordFormat", "Payloads",
+            "CatalogRecords", "Sends", "Schedules", "Jobs", "Catalog", "Topics", "Kafka", "Store", "JSON",
             "Cryptography", "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
-            "Stages/Sender", "StageSupport", "APNs", "LiveActivity", "Catalog", "Topics", "Kafka", "JSON",
-            "Cryptography", "Containers",
-            "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
-        module(
-            "Stages/Scheduler", "StageSupport", "LiveActivity", "Topics", "Kafka", "Store", "JSON",
-            "Cryptography", "Containers",
-            "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
-        module(
-            "Stages/Insight", "StageSupport", "Members", "LiveActivity", "Topics", "Kafka", "Store", "SQLite",
-            "JSON",
-            "HTTPServer", "HTTPClient", "Cryptography", "Settings", "Lifecycle", "Telemetry",
+            "Stages/Sender", "StageSupport", "APNs", "Identifiers", "RecordFormat", "Payloads",
+            "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends", "Jobs", "TLS", "Catalog",
+            "Topics", "Kafka", "JSON", "Cryptography", "Containers", "Settings", "Lifecycle", "Telemetry",
             features: "Lifetimes"),
+        module(
+            "Stages/Scheduler", "StageSupport", "Identifiers", "RecordFormat", "Payloads", "Sends",
+            "Schedules", "Topics", "Kafka", "Store", "JSON", "Cryptography", "Containers", "Settings",
+            "Lifecycle", "Telemetry", features: "Lifetimes"),
+        module(
+            "Stages/Insight", "StageSupport", "Members", "Identifiers", "RecordFormat", "Payloads",
+            "CatalogRecords", "InstallationRecords", "Sends", "Schedules", "Jobs", "Topics", "Kafka",
+            "Store", "SQLite", "JSON", "HTTPServer", "HTTPClient", "Cryptography", "Settings", "Lifecycle",
+            "Telemetry", features: "Lifetimes"),
 
         // The outside world on one machine.
         module(
             "OneMachine/Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
         module(
-            "OneMachine/APNsSimulator", "APNs", "LiveActivity", "HTTP2", "HTTPClient", "HTTPServer", "JSON",
-            "Cryptography", "TLS", "Containers",
-            "Lifecycle", "Telemetry", "CLinux"),
+            "OneMachine/APNsSimulator", "APNs", "Identifiers", "ContentSchemas", "Payloads",
+            "CatalogRecords", "InstallationRecords", "HTTP2", "HTTPClient", "HTTPServer", "JSON",
+            "Cryptography", "TLS", "Containers", "Lifecycle", "Telemetry", "CLinux"),
 
         // What only tests import.
         module("Tests/Support/ProcessTesting", "CLinux"),
         module("Tests/Support/Simulation", "Lifecycle"),
+        module("Tests/Support/RecordTesting", "RecordFormat", "ContentSchemas", "JSON", "Simulation"),
         module("Tests/Support/KafkaTesting", "CRdKafka", "Broker", "Lifecycle"),
         module(
-            "Tests/Support/IngestTesting", "Ingest", "StageSupport", "Catalog", "Topics", "LiveActivity",
-            "Kafka", "JSON",
+            "Tests/Support/IngestTesting", "Ingest", "StageSupport", "Catalog", "Topics", "Identifiers",
+            "RecordFormat", "TokenSealing", "CatalogRecords", "InstallationRecords", "Kafka", "JSON",
             "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         module(
-            "Tests/Support/FanOutTesting", "FanOut", "IngestTesting", "Topics", "LiveActivity", "Kafka",
-            "Store", "JSON",
-            "ProcessTesting", "Simulation", "Lifecycle", "Telemetry"),
+            "Tests/Support/FanOutTesting", "FanOut", "IngestTesting", "Topics", "Identifiers",
+            "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends",
+            "Jobs", "Kafka", "Store", "JSON", "ProcessTesting", "Simulation", "Lifecycle", "Telemetry"),
         module(
-            "Tests/Support/SchedulerTesting", "Scheduler", "IngestTesting", "Topics", "LiveActivity", "Kafka",
-            "JSON",
-            "Simulation", "Telemetry"),
+            "Tests/Support/SchedulerTesting", "Scheduler", "IngestTesting", "Topics", "Identifiers",
+            "RecordFormat", "Payloads", "Sends", "Schedules", "Kafka", "JSON", "Simulation", "Telemetry"),
         module(
-            "Tests/Support/InsightTesting", "Insight", "IngestTesting", "Topics", "LiveActivity", "Kafka",
-            "JSON",
-            "Lifecycle",
-            "Simulation", "Telemetry"),
+            "Tests/Support/InsightTesting", "Insight", "IngestTesting", "Topics", "Identifiers",
+            "RecordFormat", "Payloads", "CatalogRecords", "InstallationRecords", "Sends", "Schedules",
+            "Jobs", "Members", "Kafka", "JSON", "Lifecycle", "Simulation", "Telemetry"),
         module(
-            "Tests/Support/SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "LiveActivity",
-            "Kafka", "JSON",
+            "Tests/Support/SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "Identifiers",
+            "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords", "Sends", "Jobs", "Kafka", "JSON",
             "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
         module(
-            "Tests/Support/SenderHistories", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle",
-            "Simulation"),
+            "Tests/Support/SenderHistories", "Sender", "APNs", "Identifiers", "RecordFormat", "Payloads",
+            "Sends", "Jobs", "JSON", "Lifecycle", "Simulation"),
         cSources("Tests/Support/CWrongClock"),
         module(
-            "Tests/Support/InstallationTesting", "SenderTesting", "IngestTesting", "APNsSimulator", "Catalog",
-            "Topics",
-            "LiveActivity", "Kafka", "HTTPClient", "JSON", "Cryptography", "CLinux", "Telemetry",
-            "ProcessTesting", "Simulation"),
+            "Tests/Support/InstallationTesting", "SenderTesting", "IngestTesting", "APNsSimulator",
+            "Catalog", "Topics", "Identifiers", "Payloads", "TokenSealing", "CatalogRecords", "Jobs",
+            "Kafka", "HTTPClient", "JSON", "Cryptography", "CLinux", "Telemetry", "ProcessTesting",
+            "Simulation"),
 
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
-            "HTTPClient",
-            "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
-            "APNsSimulator", "Topics",
-            "Catalog", "StageSupport", "Settings", "Ingest", "IngestTesting", "Insight", "InsightTesting",
-            "FanOut",
-            "FanOutTesting", "Scheduler", "SchedulerTesting", "Sender", "SenderTesting", "SenderHistories",
-            "InstallationTesting", "Registry",
-            "Simulation", "ProcessTesting"),
+            "HTTPClient", "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "Identifiers",
+            "RecordFormat", "ContentSchemas", "Payloads", "TokenSealing", "CatalogRecords",
+            "InstallationRecords", "Sends", "Schedules", "Jobs", "Members", "APNs", "APNsSimulator",
+            "Topics", "Catalog", "StageSupport", "Settings", "Ingest", "IngestTesting", "Insight",
+            "InsightTesting", "FanOut", "FanOutTesting", "Scheduler", "SchedulerTesting", "Sender",
+            "SenderTesting", "SenderHistories", "InstallationTesting", "Registry", "Simulation",
+            "ProcessTesting"),
         command(
-            "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient", "HTTPServer",
-            "JSON",
-            "Cryptography", "TLS", "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog",
-            "StageSupport", "Members", "Gateway", "Ingest", "Registry", "FanOut", "Sender", "Scheduler",
-            "Insight",
-            "Replay"),
+            "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient",
+            "HTTPServer", "JSON", "Cryptography", "TLS", "Store", "Identifiers", "RecordFormat",
+            "Payloads", "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends", "Jobs", "CLinux",
+            "APNs", "APNsSimulator", "Topics", "Catalog", "StageSupport", "Members", "Gateway", "Ingest",
+            "Registry", "FanOut", "Sender", "Scheduler", "Insight", "Replay"),
 
         // Tests of the foundations.
         tests("ContainersTests", "Containers", "Simulation"),
@@ -242,83 +257,97 @@ let package = Package(
         tests("HTTPServerTests", "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
 
         // Tests of the domain.
-        tests("LiveActivityTests", "LiveActivity", "JSON", "Simulation"),
+        tests("IdentifiersTests", "Identifiers"),
+        tests("RecordFormatTests", "RecordFormat", "JSON", "RecordTesting"),
+        tests("ContentSchemasTests", "ContentSchemas", "JSON", "RecordTesting", "Simulation", "Telemetry"),
+        tests("PayloadsTests", "Payloads", "JSON", "RecordTesting"),
+        tests("TokenSealingTests", "Identifiers", "RecordFormat", "TokenSealing", "JSON"),
+        tests(
+            "CatalogRecordsTests", "Identifiers", "RecordFormat", "Payloads", "CatalogRecords", "JSON",
+            "RecordTesting"),
+        tests(
+            "InstallationRecordsTests", "Identifiers", "RecordFormat", "TokenSealing",
+            "InstallationRecords", "JSON", "RecordTesting"),
+        tests("SendsTests", "Identifiers", "RecordFormat", "Payloads", "Sends", "JSON", "RecordTesting"),
+        tests(
+            "SchedulesTests", "Identifiers", "RecordFormat", "Payloads", "Sends", "Schedules", "JSON",
+            "RecordTesting"),
+        tests(
+            "JobsTests", "Identifiers", "RecordFormat", "Payloads", "Sends", "Jobs", "JSON",
+            "RecordTesting", "Simulation"),
         tests(
             "APNsTests", "APNs", "JSON", "Cryptography", "TLS", "Lifecycle", "Telemetry", "ProcessTesting",
-            "Simulation"),
+            "Simulation", "Identifiers"),
 
         tests(
-            "APNsClientTests", "APNs", "APNsSimulator", "LiveActivity", "HTTP2", "JSON", "Cryptography",
-            "TLS", "Lifecycle",
-            "Telemetry", "ProcessTesting", "Simulation"),
+            "APNsClientTests", "APNs", "APNsSimulator", "Identifiers", "Payloads", "HTTP2", "JSON",
+            "Cryptography", "TLS", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
-            "APNsSimulatorTests", "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "JSON", "Cryptography",
-            "TLS",
-            "Lifecycle",
+            "APNsSimulatorTests", "APNsSimulator", "APNs", "Identifiers", "ContentSchemas", "Payloads",
+            "CatalogRecords", "InstallationRecords", "HTTP2", "JSON", "Cryptography", "TLS", "Lifecycle",
             "Telemetry", "ProcessTesting", "Simulation"),
 
         // Tests of the stages.
         tests("ConsoleTests", "Console"),
         tests("TopicsTests", "Topics", "Kafka", "KafkaTesting", "Telemetry"),
         tests(
-            "CatalogTests", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON",
-            "Cryptography", "Telemetry", "Lifecycle", "ProcessTesting"),
+            "CatalogTests", "Catalog", "Topics", "Identifiers", "RecordFormat", "TokenSealing",
+            "CatalogRecords", "Kafka", "KafkaTesting", "JSON", "Cryptography", "Telemetry", "Lifecycle",
+            "ProcessTesting"),
         tests(
-            "GatewayTests", "Gateway", "Insight", "Console", "Replay", "StageSupport", "Settings", "Catalog",
-            "Topics",
-            "LiveActivity", "Kafka",
+            "GatewayTests", "Gateway", "Insight", "Console", "Replay", "StageSupport", "Settings",
+            "Catalog", "Topics", "Identifiers", "RecordFormat", "ContentSchemas", "Payloads",
+            "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends", "Schedules", "Kafka",
             "KafkaTesting", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(
-            "IngestPureTests", "Ingest", "IngestTesting", "StageSupport", "Kafka", "Topics", "LiveActivity",
-            "Lifecycle", "JSON",
-            "Telemetry",
-            "Simulation"),
+            "IngestPureTests", "Ingest", "IngestTesting", "StageSupport", "Kafka", "Topics", "Identifiers",
+            "RecordFormat", "TokenSealing", "CatalogRecords", "InstallationRecords", "Store",
+            "ProcessTesting", "Lifecycle", "JSON", "Telemetry", "Simulation"),
         tests(
             "IngestTests", "Ingest", "IngestTesting", "StageSupport", "Broker", "Catalog", "Topics",
-            "LiveActivity",
-            "Kafka", "KafkaTesting", "Store", "JSON",
-            "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+            "Identifiers", "RecordFormat", "TokenSealing", "CatalogRecords", "InstallationRecords",
+            "Kafka", "KafkaTesting", "Store", "JSON", "Lifecycle", "Telemetry", "ProcessTesting",
+            "Simulation"),
         tests(
-            "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "Lifecycle",
-            "CStoreFaults", "JSON", "Telemetry", "ProcessTesting", "Simulation"),
+            "RegistryTests", "Registry", "Identifiers", "RecordFormat", "CatalogRecords",
+            "InstallationRecords", "Sends", "Kafka", "KafkaTesting", "Store", "Lifecycle", "CStoreFaults",
+            "JSON", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
-            "FanOutTests", "FanOut", "Registry", "LiveActivity", "Kafka", "Store", "Lifecycle", "JSON",
-            "Simulation",
-            "Telemetry",
+            "FanOutTests", "FanOut", "Registry", "Identifiers", "RecordFormat", "ContentSchemas",
+            "Payloads", "CatalogRecords", "InstallationRecords", "Sends", "Schedules", "Jobs",
+            "StageSupport", "Kafka", "Store", "Lifecycle", "JSON", "Simulation", "Telemetry",
             "ProcessTesting"),
         tests(
-            "SchedulerTests", "Scheduler", "StageSupport", "LiveActivity", "Store", "JSON", "Lifecycle",
+            "SchedulerTests", "Scheduler", "StageSupport", "Identifiers", "RecordFormat", "Payloads",
+            "Sends", "Schedules", "Store", "JSON", "Lifecycle", "Simulation"),
+        tests(
+            "SchedulerStageTests", "Scheduler", "SchedulerTesting", "FanOut", "IngestTesting",
+            "StageSupport", "Topics", "Identifiers", "RecordFormat", "Payloads", "CatalogRecords", "Sends",
+            "Schedules", "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry", "ProcessTesting",
             "Simulation"),
         tests(
-            "SchedulerStageTests", "Scheduler", "SchedulerTesting", "FanOut", "IngestTesting", "StageSupport",
-            "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry",
-            "ProcessTesting", "Simulation"),
-        tests(
-            "SenderTests", "Sender", "SenderHistories", "APNs", "LiveActivity", "JSON", "Lifecycle",
-            "Simulation"),
+            "SenderTests", "Sender", "SenderHistories", "APNs", "Identifiers", "Payloads", "Sends", "Jobs",
+            "JSON", "Lifecycle", "Simulation"),
         tests(
             "InsightTests", "Insight", "InsightTesting", "Members", "IngestTesting", "Catalog",
-            "StageSupport",
-            "Topics", "LiveActivity",
-            "Kafka", "KafkaTesting", "Store", "SQLite", "HTTPServer", "JSON", "Lifecycle", "Telemetry",
-            "ProcessTesting", "Simulation"),
+            "StageSupport", "Topics", "Identifiers", "RecordFormat", "Payloads", "CatalogRecords",
+            "InstallationRecords", "Sends", "Jobs", "Kafka", "KafkaTesting", "Store", "SQLite",
+            "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
             "FanOutStageTests", "FanOut", "FanOutTesting", "IngestTesting", "StageSupport", "Topics",
-            "LiveActivity",
-            "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+            "Identifiers", "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords",
+            "InstallationRecords", "Sends", "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry",
+            "ProcessTesting", "Simulation"),
         tests(
             "SenderWorkerTests", "Sender", "SenderTesting", "Replay", "APNs", "APNsSimulator", "Broker",
-            "IngestTesting",
-            "StageSupport",
-            "Catalog",
-            "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Cryptography", "TLS", "Settings",
-            "Lifecycle", "Telemetry", "ProcessTesting"),
+            "IngestTesting", "StageSupport", "Catalog", "Topics", "Identifiers", "RecordFormat",
+            "Payloads", "TokenSealing", "CatalogRecords", "Sends", "Jobs", "Kafka", "KafkaTesting", "JSON",
+            "Cryptography", "TLS", "Settings", "Lifecycle", "Telemetry", "ProcessTesting"),
 
         tests(
-            "ReplayTests", "Replay", "IngestTesting", "Topics", "LiveActivity", "Kafka", "KafkaTesting",
-            "JSON",
-            "Telemetry", "ProcessTesting"),
+            "ReplayTests", "Replay", "IngestTesting", "Topics", "Identifiers", "RecordFormat", "Payloads",
+            "Sends", "Jobs", "Kafka", "KafkaTesting", "JSON", "Telemetry", "ProcessTesting"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "Members", "Lifecycle", "ProcessTesting"),

@@ -1,6 +1,6 @@
 import HTTP2
+import Identifiers
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import TLS
 import Telemetry

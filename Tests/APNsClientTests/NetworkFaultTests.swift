@@ -1,8 +1,8 @@
 import Cryptography
 import Glibc
 import HTTP2
+import Identifiers
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Simulation
 import TLS

@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
+import Identifiers
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import TLS
 import Testing

@@ -1,8 +1,8 @@
 import Cryptography
 import Foundation
 import Glibc
+import Identifiers
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import TLS
 import Telemetry
@@ -123,7 +123,7 @@ import Testing
                     .fixed(path: Array(path.utf8)), headers: [], body: body,
                     pool: client.pool(
                         for: ConnectionPool.Key(
-                            endpoint: client.provider.settings.sandbox.push, appEnvironment: Pusher.profile,
+                            endpoint: client.provider.settings.sandbox.push, profile: Pusher.profile,
                             purpose: .pushes)))
             }
         }

@@ -1,7 +1,7 @@
 import Cryptography
 import HTTP2
+import Identifiers
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import TLS
 import Testing

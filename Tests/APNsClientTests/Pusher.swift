@@ -1,7 +1,8 @@
 import Cryptography
 import HTTP2
+import Identifiers
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
 import TLS
 import Telemetry

@@ -1,5 +1,5 @@
+import Identifiers
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing

@@ -1,8 +1,8 @@
 import APNs
 import Cryptography
+import Identifiers
 import JSON
 import Lifecycle
-import LiveActivity
 import TLS
 import Telemetry
 

@@ -1,7 +1,8 @@
 import APNsSimulator
 import Cryptography
+import Identifiers
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
 import TLS
 import Testing

@@ -1,7 +1,6 @@
 import Cryptography
 import HTTP2
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import TLS
 import Telemetry

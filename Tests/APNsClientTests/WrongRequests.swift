@@ -1,5 +1,4 @@
 import HTTP2
-import LiveActivity
 import Testing
 
 @testable import APNs
@@ -107,7 +106,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
     func template(_ client: APNsClient, _ profile: PushProfile) throws -> PushTemplate {
         let hosts = client.provider.settings.hosts(for: profile.environment)
         let key = ConnectionPool.Key(
-            endpoint: port == .push ? hosts.push : hosts.channels, appEnvironment: profile,
+            endpoint: port == .push ? hosts.push : hosts.channels, profile: profile,
             purpose: port == .push ? .pushes : .channels)
         return try PushTemplate(
             .fixed(path: Array(path.utf8)), method: method,

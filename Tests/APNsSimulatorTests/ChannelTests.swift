@@ -1,4 +1,4 @@
-import LiveActivity
+import Identifiers
 import Testing
 
 @testable import APNsSimulator

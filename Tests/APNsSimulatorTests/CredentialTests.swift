@@ -1,7 +1,6 @@
 import Cryptography
 import Foundation
 import HTTP2
-import LiveActivity
 import ProcessTesting
 import TLS
 import Testing

@@ -1,6 +1,5 @@
 import HTTP2
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Testing
 

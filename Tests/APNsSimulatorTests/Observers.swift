@@ -1,4 +1,4 @@
-import LiveActivity
+import Identifiers
 import Synchronization
 
 @testable import APNsSimulator

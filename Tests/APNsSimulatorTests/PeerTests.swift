@@ -1,5 +1,6 @@
 import Foundation
-import LiveActivity
+import Identifiers
+import Payloads
 import ProcessTesting
 import Testing
 

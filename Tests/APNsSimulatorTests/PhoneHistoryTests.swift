@@ -1,4 +1,6 @@
-import LiveActivity
+import Identifiers
+import JSON
+import Payloads
 import Simulation
 import Testing
 

@@ -1,6 +1,8 @@
 import APNs
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
+import Payloads
 import Testing
 
 @testable import APNsSimulator

@@ -1,4 +1,4 @@
-import LiveActivity
+import InstallationRecords
 import Testing
 
 @testable import APNsSimulator

@@ -1,6 +1,10 @@
 import APNs
+import CatalogRecords
+import ContentSchemas
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
+import Payloads
 import Testing
 
 @testable import APNsSimulator

@@ -1,4 +1,6 @@
-import LiveActivity
+import CatalogRecords
+import Identifiers
+import InstallationRecords
 import Testing
 
 @testable import APNsSimulator

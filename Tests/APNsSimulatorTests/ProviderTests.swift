@@ -1,7 +1,6 @@
 import APNs
 import Cryptography
 import JSON
-import LiveActivity
 import Telemetry
 import Testing
 

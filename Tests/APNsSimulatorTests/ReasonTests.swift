@@ -1,6 +1,6 @@
 import APNs
 import Cryptography
-import LiveActivity
+import Identifiers
 import Testing
 
 @testable import APNsSimulator

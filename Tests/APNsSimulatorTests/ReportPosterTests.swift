@@ -1,7 +1,8 @@
 import Foundation
+import Identifiers
+import InstallationRecords
 import JSON
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing

@@ -1,6 +1,6 @@
+import InstallationRecords
 import JSON
 import Lifecycle
-import LiveActivity
 
 /// A server with scripted answers that keeps the received bodies.
 final class ReportServer: @unchecked Sendable {

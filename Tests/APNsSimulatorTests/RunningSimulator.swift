@@ -2,8 +2,8 @@ import APNs
 import Cryptography
 import Foundation
 import HTTP2
+import Identifiers
 import Lifecycle
-import LiveActivity
 import TLS
 import Telemetry
 import Testing

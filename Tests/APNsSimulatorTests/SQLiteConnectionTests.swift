@@ -1,8 +1,10 @@
 import APNs
 import Cryptography
 import HTTP2
+import Identifiers
+import JSON
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
 import TLS
 import Testing

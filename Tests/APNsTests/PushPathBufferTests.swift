@@ -1,4 +1,4 @@
-import LiveActivity
+import Identifiers
 import Simulation
 import Testing
 

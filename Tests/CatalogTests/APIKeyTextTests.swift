@@ -1,5 +1,6 @@
+import CatalogRecords
 import Cryptography
-import LiveActivity
+import RecordFormat
 import Telemetry
 import Testing
 

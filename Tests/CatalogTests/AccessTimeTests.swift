@@ -1,4 +1,4 @@
-import LiveActivity
+import CatalogRecords
 import Telemetry
 import Testing
 

@@ -1,5 +1,6 @@
+import CatalogRecords
 import JSON
-import LiveActivity
+import RecordFormat
 import Testing
 
 @testable import Catalog

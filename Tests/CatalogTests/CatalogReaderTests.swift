@@ -1,8 +1,8 @@
+import CatalogRecords
 import Glibc
 import Kafka
 import KafkaTesting
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing

@@ -1,7 +1,10 @@
+import CatalogRecords
+import Identifiers
 import JSON
-import LiveActivity
+import RecordFormat
 import Telemetry
 import Testing
+import TokenSealing
 
 @testable import Catalog
 

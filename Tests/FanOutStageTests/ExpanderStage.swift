@@ -3,9 +3,9 @@ import FanOutTesting
 import IngestTesting
 import KafkaTesting
 import Lifecycle
-import LiveActivity
 import StageSupport
 import Telemetry
+import TokenSealing
 
 /// A running expander on a test bed, with a separate state directory.
 final class ExpanderStage: Sendable {

@@ -1,16 +1,21 @@
 import FanOut
 import FanOutTesting
 import Foundation
+import Identifiers
 import IngestTesting
+import InstallationRecords
 import JSON
 import Kafka
 import KafkaTesting
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
+import RecordFormat
+import Sends
 import StageSupport
 import Telemetry
 import Testing
+import TokenSealing
 import Topics
 
 /// Tests of the expander with real transactions: its own view and its output for other readers.
@@ -77,7 +82,7 @@ import Topics
     }
 
     @Test(arguments: [
-        ExpanderStep.transactionBegun, .jobsSent, .startsSent, .progressSent, .continuationsSent,
+        ExpanderStep.transactionBegun, .jobsSent, .scopeRowsSent, .progressSent, .continuationsSent,
         .offsetsSent,
     ])
     func `a transaction that fails at any step causes one start over, and each token gets one job`(

@@ -1,11 +1,14 @@
 import FanOut
 import FanOutTesting
 import IngestTesting
+import InstallationRecords
 import Kafka
 import KafkaTesting
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
+import RecordFormat
+import Sends
 import Telemetry
 import Testing
 import Topics

@@ -17,9 +17,10 @@ import Testing
         let directory = try TemporaryDirectory()
         var plan = PlannerKillTest.Plan()
         plan.steps = [
-            .deadLettersSent, .transactionBegun, .expansionsSent, .offsetsSent, .committed, .notesSent,
+            .deadLettersSent, .transactionBegun, .expansionsSent, .offsetsSent, .committed,
+            .supersededNotesSent,
             .restored,
-            .held,
+            .heldSendsPlanned,
         ]
         plan.sends = 2000 * trialCount(base: 1)
         plan.seed =

@@ -1,10 +1,13 @@
+import CatalogRecords
 import FanOut
 import IngestTesting
 import JSON
 import Kafka
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
+import RecordFormat
+import Sends
 import StageSupport
 import Telemetry
 import Topics

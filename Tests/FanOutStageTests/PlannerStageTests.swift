@@ -3,8 +3,10 @@ import FanOutTesting
 import IngestTesting
 import Kafka
 import KafkaTesting
-import LiveActivity
+import Payloads
 import ProcessTesting
+import RecordFormat
+import Sends
 import Simulation
 import Telemetry
 import Testing

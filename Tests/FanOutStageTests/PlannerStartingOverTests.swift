@@ -13,7 +13,7 @@ import Topics
 /// After each failure a running planner reads everything again from the committed offsets, once.
 @Suite struct PlannerStartingOverTests {
     @Test(arguments: [
-        PlannerStep.transactionBegun, .groupsSent, .urgentSent, .expansionsSent, .progressSent,
+        PlannerStep.transactionBegun, .groupsSent, .urgentExpansionsSent, .expansionsSent, .progressSent,
         .schedulesSent,
         .offsetsSent,
     ])

@@ -4,8 +4,10 @@ import IngestTesting
 import Kafka
 import KafkaTesting
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
+import RecordFormat
+import Sends
 import Simulation
 import Telemetry
 import Testing
@@ -90,7 +92,7 @@ import Topics
                     // The snapshot hides the change from the view.
                     walk.withLock { $0.view = $0.view ?? (try? OpenTransaction(on: bed, topic: .groups)) }
                 case .overlayUpdated: walk.withLock { $0.hasChanged = $0.view != nil }
-                case .scanned:
+                case .pageScanned:
                     if walk.withLock({ $0.hasChanged }) { return }
                     _ = nothing.wait(until: Instant.now().advanced(byMilliseconds: 250))
                 default: break

@@ -1,8 +1,10 @@
 import FanOutTesting
 import IngestTesting
+import InstallationRecords
 import KafkaTesting
-import LiveActivity
+import Payloads
 import ProcessTesting
+import Sends
 import StageSupport
 import Testing
 import Topics

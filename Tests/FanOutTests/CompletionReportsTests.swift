@@ -1,4 +1,5 @@
-import LiveActivity
+import Identifiers
+import Sends
 import Testing
 
 @testable import FanOut
@@ -14,7 +15,7 @@ struct CompletionReportsTests {
     }
 
     private func lanes(_ closings: CompletionReports) -> [[Int]] {
-        closings.all.map { if case .lanes(let lanes, _) = $0.progress.part { lanes } else { [] } }
+        closings.records.map { if case .lanes(let lanes, _) = $0.progress.part { lanes } else { [] } }
     }
 
     @Test
@@ -25,8 +26,8 @@ struct CompletionReportsTests {
             closings.add(closing("b", lane: lane))
         }
         #expect(lanes(closings) == [[0, 2, 3], [0, 1, 2, 3], [1]])
-        #expect(closings.all.map(\.progress.send) == ["a", "b", "a"])
-        #expect(closings.all.allSatisfy { $0.key == RecordKey.join($0.progress.send) })
+        #expect(closings.records.map(\.progress.send) == ["a", "b", "a"])
+        #expect(closings.records.allSatisfy { $0.key == RecordKey.join($0.progress.send) })
     }
 
     @Test func `a recipient that a send could not reach counts as a recipient`() {
@@ -43,7 +44,9 @@ struct CompletionReportsTests {
 
     @Test func `sends of two apps with the same id are kept apart`() {
         var closings = CompletionReports()
-        for app in ["shop", "news", "shop"] { closings.add(closing("a", lane: closings.all.count, app: app)) }
+        for app in ["shop", "news", "shop"] {
+            closings.add(closing("a", lane: closings.records.count, app: app))
+        }
         #expect(lanes(closings) == [[0, 2], [1]])
     }
 }

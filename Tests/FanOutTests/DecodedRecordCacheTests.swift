@@ -1,5 +1,6 @@
 import Kafka
-import LiveActivity
+import RecordFormat
+import Sends
 import StageSupport
 import Testing
 

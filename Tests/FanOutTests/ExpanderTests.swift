@@ -1,6 +1,11 @@
+import CatalogRecords
 import FanOut
-import LiveActivity
+import Identifiers
+import InstallationRecords
+import Jobs
+import Payloads
 import Registry
+import Sends
 import Testing
 
 struct ExpanderTests {
@@ -169,7 +174,7 @@ struct ExpanderTests {
         try lane.phone("p1", user: "ann", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         try lane.phone("p1", user: "ann", .update(activity: "a"))
-        func ann(_ version: Int64, _ scope: SheetHead.Scope) -> Expansion.Targets {
+        func ann(_ version: Int64, _ scope: ScopeKind) -> Expansion.Targets {
             .recipients([
                 Expansion.ScopedRecipient(
                     .user("ann"), scope: scope, generation: dawn + 1, version: dawn + version)

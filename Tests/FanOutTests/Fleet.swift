@@ -1,10 +1,12 @@
 import FanOut
 import JSON
+import Jobs
 import Kafka
 import Lifecycle
-import LiveActivity
 import ProcessTesting
+import RecordFormat
 import Registry
+import Sends
 import Simulation
 import Store
 import Telemetry
@@ -107,7 +109,7 @@ final class LaneOwner {
         var usual: [[UInt8]] = []
         var jobs: [Job] = []
         var sheets = 0
-        var progress: [LiveActivity.ProgressRecord] = []
+        var progress: [ProgressRecord] = []
         var enquiries: [GroupStateRequest] = []
     }
 
@@ -211,6 +213,6 @@ private struct OutputCopy {
     var heads: [JobOutput.Head]
     var sheets: [JobOutput.Sheet]
     var continuations: [JobOutput.Continuation]
-    var progress: [LiveActivity.ProgressRecord]
+    var progress: [ProgressRecord]
     var enquiries: [GroupStateRequest]
 }

@@ -1,6 +1,9 @@
 import FanOut
 import Foundation
-import LiveActivity
+import Identifiers
+import Jobs
+import Payloads
+import Sends
 
 /// An independent account of the states that phones must show. It knows the order in which sends were
 /// planned, but no versions.

@@ -1,5 +1,7 @@
 import FanOut
-import LiveActivity
+import Jobs
+import Payloads
+import Sends
 import Simulation
 
 // The end of a history: its remaining work, and the checks after it.

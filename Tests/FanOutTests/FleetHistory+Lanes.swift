@@ -1,8 +1,13 @@
 import FanOut
 import Foundation
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
+import Jobs
+import Payloads
+import RecordFormat
 import Registry
+import Sends
 import Simulation
 
 // The steps of the lane owners, and the checks of their output.

@@ -1,5 +1,9 @@
 import FanOut
-import LiveActivity
+import Identifiers
+import InstallationRecords
+import Jobs
+import Payloads
+import RecordFormat
 import Simulation
 
 // The pushes that phones get, and the reports that they send.

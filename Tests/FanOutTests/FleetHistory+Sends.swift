@@ -1,5 +1,8 @@
 import FanOut
-import LiveActivity
+import Identifiers
+import Payloads
+import RecordFormat
+import Sends
 import Simulation
 
 // The sends to the fleet, and the planner's work on them.

@@ -1,7 +1,8 @@
 import FanOut
 import Foundation
-import LiveActivity
+import Identifiers
 import ProcessTesting
+import Sends
 import Simulation
 
 /// A random history of phones, a planner and lanes: sends, cancels, late tokens, crashes, lanes that move,

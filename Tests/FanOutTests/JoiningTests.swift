@@ -1,4 +1,8 @@
-import LiveActivity
+import Identifiers
+import JSON
+import Payloads
+import Schedules
+import Sends
 import Testing
 
 @testable import FanOut

@@ -1,6 +1,9 @@
+import CatalogRecords
 import FanOut
+import Identifiers
 import JSON
-import LiveActivity
+import RecordFormat
+import Sends
 import Store
 
 /// A lane's rows of `starts` in memory, as bytes. The bytes equal those of a record.

@@ -1,8 +1,12 @@
 import FanOut
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
+import Payloads
 import ProcessTesting
+import RecordFormat
 import Registry
+import Sends
 import Store
 
 /// A lane without crashes, for tests of single rules. Each call takes effect at once.

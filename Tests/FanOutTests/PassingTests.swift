@@ -1,6 +1,10 @@
 import FanOut
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
+import Payloads
+import RecordFormat
+import Sends
 import Testing
 
 /// Updates of groups without members in a lane, and members that come to such a group later.

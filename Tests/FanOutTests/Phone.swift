@@ -1,6 +1,6 @@
 import Foundation
 import JSON
-import LiveActivity
+import Payloads
 
 /// The content of a push for a phone.
 struct Push {

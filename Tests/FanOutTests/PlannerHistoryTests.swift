@@ -1,5 +1,7 @@
 import FanOut
-import LiveActivity
+import Identifiers
+import Payloads
+import Sends
 import Simulation
 import Testing
 

@@ -1,5 +1,11 @@
+import CatalogRecords
+import ContentSchemas
+import Identifiers
 import JSON
-import LiveActivity
+import Payloads
+import RecordFormat
+import Schedules
+import Sends
 import Testing
 
 @testable import FanOut

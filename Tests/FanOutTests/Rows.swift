@@ -1,5 +1,9 @@
+import CatalogRecords
 import FanOut
-import LiveActivity
+import Identifiers
+import JSON
+import Payloads
+import Sends
 import Store
 
 /// The rows of a planner in memory.

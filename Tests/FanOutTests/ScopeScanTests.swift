@@ -1,5 +1,8 @@
+import Identifiers
 import JSON
-import LiveActivity
+import Payloads
+import RecordFormat
+import Sends
 import StageSupport
 import Testing
 

@@ -1,5 +1,7 @@
-import LiveActivity
+import Identifiers
+import RecordFormat
 import Registry
+import Sends
 import Simulation
 import StageSupport
 import Testing

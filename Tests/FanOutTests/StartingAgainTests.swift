@@ -1,5 +1,9 @@
 import FanOut
-import LiveActivity
+import Identifiers
+import InstallationRecords
+import Jobs
+import Payloads
+import Sends
 import Testing
 
 // A start by a user's name after an END by activity id opens a separate generation. This holds in any order

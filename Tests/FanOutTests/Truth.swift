@@ -1,5 +1,7 @@
 import Foundation
-import LiveActivity
+import JSON
+import Payloads
+import Sends
 
 /// A send, from the view of one user of a group.
 struct Event {

@@ -1,14 +1,16 @@
 import Catalog
+import CatalogRecords
 import Foundation
+import Identifiers
 import Kafka
 import KafkaTesting
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Settings
 import StageSupport
 import Synchronization
 import Telemetry
+import TokenSealing
 import Topics
 
 @testable import Gateway

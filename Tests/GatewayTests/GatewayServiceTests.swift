@@ -1,8 +1,10 @@
+import CatalogRecords
 import Foundation
+import InstallationRecords
 import JSON
 import Kafka
-import LiveActivity
 import ProcessTesting
+import RecordFormat
 import Telemetry
 import Testing
 

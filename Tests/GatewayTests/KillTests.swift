@@ -1,8 +1,9 @@
 import Foundation
 import JSON
 import Lifecycle
-import LiveActivity
 import ProcessTesting
+import RecordFormat
+import Sends
 import Simulation
 import Testing
 
@@ -89,12 +90,12 @@ struct KillTests {
     /// Returns the planner's final verdict of each send, when the planner has decided this many.
     private static func verdicts(
         of gateways: GatewayProcesses, _ wanted: Int
-    ) async throws -> [String: [LiveActivity.ProgressRecord.PlannerVerdict]] {
-        var verdicts: [String: [LiveActivity.ProgressRecord.PlannerVerdict]] = [:]
+    ) async throws -> [String: [ProgressRecord.PlannerVerdict]] {
+        var verdicts: [String: [ProgressRecord.PlannerVerdict]] = [:]
         try await eventually("\(wanted) verdicts", seconds: 240) {
             verdicts = [:]
             for record in try await gateways.records("progress", wanted) {
-                let progress = try LiveActivity.ProgressRecord.decode(
+                let progress = try ProgressRecord.decode(
                     Array(record.value.utf8), with: JSONReader())
                 guard case .planner(let part) = progress.part, part.verdict != .held else { continue }
                 verdicts[progress.send, default: []].append(part.verdict)
@@ -160,7 +161,7 @@ struct KillTests {
         let verdicts = try await Self.verdicts(of: gateways, 2 * answered.count)
         for (name, ids) in answered {
             let said = ids.first.flatMap { verdicts[$0] } ?? []
-            let conflicts = said.count { $0 == LiveActivity.ProgressRecord.PlannerVerdict.conflict }
+            let conflicts = said.count { $0 == ProgressRecord.PlannerVerdict.conflict }
             #expect(conflicts == 1, "seed \(seed), \(name): \(said)")
             #expect(said.count - conflicts == 1, "seed \(seed), \(name): \(said)")
         }

@@ -1,7 +1,10 @@
 import Catalog
+import CatalogRecords
 import Foundation
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
+import RecordFormat
 import Testing
 
 @testable import Gateway

@@ -1,5 +1,8 @@
+import CatalogRecords
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
+import RecordFormat
 import Simulation
 import Testing
 

@@ -1,6 +1,6 @@
+import CatalogRecords
 import KafkaTesting
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing

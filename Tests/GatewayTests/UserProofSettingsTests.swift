@@ -1,9 +1,13 @@
+import CatalogRecords
 import Cryptography
 import Foundation
 import HTTPServer
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
+import RecordFormat
 import Testing
+import TokenSealing
 
 @testable import Gateway
 

@@ -17,7 +17,7 @@ import Testing
     /// Asks, and returns the partitions of the question.
     private func ask(_ awaited: inout AwaitedEnds, as number: UInt64, at time: Int) -> Set<TopicPartition> {
         var asked: Set<TopicPartition> = []
-        awaited.ask(at: instant(time)) { question in
+        awaited.submitDueQuery(at: instant(time)) { question in
             if case .watermarks(let partitions) = question { asked = Set(partitions) }
             return OffsetQueryID(number: number)
         }
@@ -26,11 +26,11 @@ import Testing
 
     @Test func `all partitions that are due are in one question, and none is asked twice`() {
         var awaited = AwaitedEnds()
-        awaited.want([one, two], at: instant(10))
+        awaited.add([one, two], at: instant(10))
         #expect(ask(&awaited, as: 1, at: 9) == [])
         #expect(ask(&awaited, as: 1, at: 10) == [one, two])
         #expect(ask(&awaited, as: 2, at: 10) == [])
-        let found = awaited.take(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(20))
+        let found = awaited.handle(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(20))
         #expect(found.map(\.partition) == [one] && found.map(\.ends) == [ends])
         #expect(found.map(\.askedAt) == [instant(10)])
         #expect(!awaited.contains(one) && awaited.contains(two) && !awaited.isEmpty)
@@ -38,36 +38,36 @@ import Testing
 
     @Test func `an answer to an earlier question counts for nothing`() {
         var awaited = AwaitedEnds()
-        awaited.want([one], at: instant(0))
+        awaited.add([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
-        awaited.want([one], at: instant(5))
-        #expect(awaited.take(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(6)) == [])
+        awaited.add([one], at: instant(5))
+        #expect(awaited.handle(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(6)) == [])
         #expect(ask(&awaited, as: 2, at: 6) == [one])
-        #expect(awaited.take(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(7)) == [])
+        #expect(awaited.handle(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(7)) == [])
         #expect(
-            awaited.take(.watermarks([one: ends]), to: OffsetQueryID(number: 2), at: instant(8)).count == 1)
-        awaited.want([two], at: instant(9))
+            awaited.handle(.watermarks([one: ends]), to: OffsetQueryID(number: 2), at: instant(8)).count == 1)
+        awaited.add([two], at: instant(9))
         #expect(ask(&awaited, as: 3, at: 9) == [two])
-        awaited.forgetAll()
-        #expect(awaited.take(.watermarks([two: ends]), to: OffsetQueryID(number: 3), at: instant(9)) == [])
+        awaited.removeAll()
+        #expect(awaited.handle(.watermarks([two: ends]), to: OffsetQueryID(number: 3), at: instant(9)) == [])
     }
 
     @Test func `a partition whose question failed is asked for again after a pause`() {
         var awaited = AwaitedEnds()
-        awaited.want([one], at: instant(0))
+        awaited.add([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
         let failure = OffsetQueryResult.failed(
             [one, two], KafkaError(action: "ask a leader", code: .leaderNotAvailable))
-        #expect(awaited.take(failure, to: OffsetQueryID(number: 1), at: instant(100)) == [])
-        #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.againMilliseconds - 1) == [])
-        #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.againMilliseconds) == [one])
+        #expect(awaited.handle(failure, to: OffsetQueryID(number: 1), at: instant(100)) == [])
+        #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.retryMilliseconds - 1) == [])
+        #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.retryMilliseconds) == [one])
     }
 
     @Test func `a question without an answer is asked again`() {
         var awaited = AwaitedEnds()
-        awaited.want([one], at: instant(0))
+        awaited.add([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
-        #expect(ask(&awaited, as: 2, at: AwaitedEnds.answerMilliseconds - 1) == [])
-        #expect(ask(&awaited, as: 2, at: AwaitedEnds.answerMilliseconds) == [one])
+        #expect(ask(&awaited, as: 2, at: AwaitedEnds.answerMillisecondsMax - 1) == [])
+        #expect(ask(&awaited, as: 2, at: AwaitedEnds.answerMillisecondsMax) == [one])
     }
 }

@@ -18,7 +18,7 @@ private struct Clocks {
     init() { clock = ClusterClock(now: now) }
 
     var time: Int64? { clock.time(at: now)?.milliseconds }
-    var past: Int64? { clock.surelyPast(at: now) }
+    var past: Int64? { clock.earliestTime(at: now) }
     var decision: Int64? { clock.decisionTime(at: now) }
 
     /// Time passes, with a look at the machine's clock and a record each second.
@@ -29,8 +29,8 @@ private struct Clocks {
             left -= step
             right += step
             now = now.advanced(byMilliseconds: Int(step))
-            clock.tick(machine: right + machine, at: now)
-            if withRecords { clock.saw(right + broker, at: now) }
+            clock.observe(machineTime: right + machine, at: now)
+            if withRecords { clock.observe(stamp: right + broker, at: now) }
         }
     }
 }
@@ -105,19 +105,19 @@ private struct Clocks {
         #expect(clocks.time == clocks.right)
         #expect(clocks.decision == clocks.right)
         #expect(clocks.past == clocks.right + min(0, hours * Clocks.hour))
-        #expect(clocks.clock.latest(at: clocks.now) == clocks.right + max(0, hours * Clocks.hour))
+        #expect(clocks.clock.latestTime(at: clocks.now) == clocks.right + max(0, hours * Clocks.hour))
     }
 
     @Test func `old records lower nothing that was known, and a backlog is read by its own time`() {
         var clocks = Clocks()
         clocks.pass(90_000)
-        clocks.clock.saw(clocks.right - 5 * Clocks.hour, at: clocks.now)
+        clocks.clock.observe(stamp: clocks.right - 5 * Clocks.hour, at: clocks.now)
         #expect(clocks.time == clocks.right)
         clocks = Clocks()
-        clocks.clock.tick(machine: clocks.right, at: clocks.now)
-        clocks.clock.saw(clocks.right - 5 * Clocks.hour, at: clocks.now)
+        clocks.clock.observe(machineTime: clocks.right, at: clocks.now)
+        clocks.clock.observe(stamp: clocks.right - 5 * Clocks.hour, at: clocks.now)
         #expect(clocks.decision == clocks.right - 5 * Clocks.hour)
-        clocks.clock.saw(clocks.right, at: clocks.now)
+        clocks.clock.observe(stamp: clocks.right, at: clocks.now)
         #expect(clocks.decision == clocks.right)
     }
 
@@ -126,15 +126,15 @@ private struct Clocks {
         clocks.pass(60_000)
         for _ in 0..<600 {
             clocks.pass(1000)
-            clocks.clock.saw(clocks.right + 8 * Clocks.hour, at: clocks.now)
+            clocks.clock.observe(stamp: clocks.right + 8 * Clocks.hour, at: clocks.now)
             #expect(clocks.time == clocks.right)
         }
     }
 
     @Test func `a time in a record is cut off at the machine's clock`() {
         var clocks = Clocks()
-        clocks.clock.tick(machine: clocks.right, at: clocks.now)
-        clocks.clock.sawRecorded(clocks.right + 8 * Clocks.hour, at: clocks.now)
+        clocks.clock.observe(machineTime: clocks.right, at: clocks.now)
+        clocks.clock.observe(recordedTime: clocks.right + 8 * Clocks.hour, at: clocks.now)
         #expect(clocks.time == clocks.right)
     }
 

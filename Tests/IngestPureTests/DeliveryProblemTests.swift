@@ -1,6 +1,9 @@
+import CatalogRecords
+import Identifiers
 import IngestTesting
-import LiveActivity
+import InstallationRecords
 import Testing
+import TokenSealing
 
 @testable import Ingest
 

@@ -1,5 +1,8 @@
+import CatalogRecords
+import Identifiers
+import InstallationRecords
 import Lifecycle
-import LiveActivity
+import RecordFormat
 import Testing
 
 @testable import Ingest
@@ -112,14 +115,17 @@ import Testing
         let (app, hour) = (History.app, 3_600_000)
         let merges = ReportMergers(sealingKeys: nil, tokenlessMilliseconds: 1) { [app.id: app] }
         let now = Instant.now()
-        #expect(!merges.isMissing("bank", forMilliseconds: hour, now: now))
-        #expect(!merges.isMissing("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour - 1)))
-        #expect(merges.isMissing("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour)))
+        #expect(!merges.isMissing(app: "bank", forMilliseconds: hour, now: now))
+        #expect(
+            !merges.isMissing(app: "bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour - 1))
+        )
+        #expect(merges.isMissing(app: "bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour)))
         merges.refresh()
-        #expect(!merges.isMissing("shop", forMilliseconds: 0, now: now))
+        #expect(!merges.isMissing(app: "shop", forMilliseconds: 0, now: now))
         let unread = ReportMergers(sealingKeys: nil, tokenlessMilliseconds: 1) { nil }
         #expect(
-            !unread.isMissing("bank", forMilliseconds: 0) && !unread.isMissing("bank", forMilliseconds: 0))
+            !unread.isMissing(app: "bank", forMilliseconds: 0)
+                && !unread.isMissing(app: "bank", forMilliseconds: 0))
         fill()
         guard let installation = phone.run.installation else { return #expect(Bool(false), "none") }
         let buried = ReportMerger.tombstones(of: installation)

@@ -1,6 +1,9 @@
+import CatalogRecords
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
 import Simulation
+import TokenSealing
 
 /// A report, the server's time on its record, and the offset at which it was first stored.
 struct Received {

@@ -1,6 +1,10 @@
+import CatalogRecords
+import Identifiers
 import IngestTesting
+import InstallationRecords
 import JSON
-import LiveActivity
+import RecordFormat
+import TokenSealing
 
 @testable import Ingest
 

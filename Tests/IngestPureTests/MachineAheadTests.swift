@@ -16,13 +16,13 @@ import Testing
     /// Returns a clock that looked at the machine at noon.
     private func clock(ours ahead: Int) -> ClusterClock {
         var clock = ClusterClock(now: steady(0))
-        clock.tick(machine: wall(ahead), at: steady(0))
+        clock.observe(machineTime: wall(ahead), at: steady(0))
         return clock
     }
 
     /// Returns the lead of the machine's clock in minutes, at a minute of the cluster's clock.
     private func lead(_ clock: inout ClusterClock, at minute: Int, ours ahead: Int) -> Int64 {
-        clock.tick(machine: wall(minute + ahead), at: steady(minute))
+        clock.observe(machineTime: wall(minute + ahead), at: steady(minute))
         return clock.machineAheadMilliseconds / Self.minute
     }
 
@@ -30,13 +30,13 @@ import Testing
         var clock = clock(ours: 0)
         #expect(lead(&clock, at: 0, ours: 0) == 0)
         #expect(clock.decisionTime(at: steady(0)) == wall(0))
-        #expect(clock.surelyPast(at: steady(10)) == nil)
+        #expect(clock.earliestTime(at: steady(10)) == nil)
     }
 
     @Test(arguments: [-2, -5, -6, -60, -Self.day])
     func `a stamp ahead of the machine's clock proves that the clocks differ`(ahead: Int) {
         var clock = clock(ours: ahead)
-        clock.saw(wall(0), at: steady(0))
+        clock.observe(stamp: wall(0), at: steady(0))
         #expect(lead(&clock, at: 0, ours: ahead) == Int64(ahead))
         #expect(clock.decisionTime(at: steady(0)) == wall(ahead), "one stamp is not believed")
         #expect(!clock.isMachineConfirmed)
@@ -45,26 +45,26 @@ import Testing
     @Test(arguments: [6, 60, Self.day, 8 * Self.day])
     func `an old stamp proves nothing, a young one proves that the machine's clock is ahead`(ahead: Int) {
         var clock = clock(ours: ahead)
-        clock.saw(wall(0), at: steady(0))
+        clock.observe(stamp: wall(0), at: steady(0))
         #expect(lead(&clock, at: 0, ours: ahead) == 0)
         #expect(clock.decisionTime(at: steady(0)) == wall(0), "nothing ends before its time")
         #expect(clock.decisionTime(at: steady(5)) == wall(5))
-        clock.saw(wall(1), writtenWithin: 100, at: steady(1))
+        clock.observe(stamp: wall(1), writtenWithin: 100, at: steady(1))
         #expect(abs(lead(&clock, at: 1, ours: ahead) - Int64(ahead)) <= 1)
     }
 
     @Test func `a young stamp bounds what has surely passed, also within the tolerance`() {
         var clock = clock(ours: 3)
-        clock.saw(wall(0), writtenWithin: 100, at: steady(0))
-        clock.tick(machine: wall(5), at: steady(2))
-        #expect(clock.surelyPast(at: steady(2)).map { $0 <= wall(2) + 100 } ?? false)
+        clock.observe(stamp: wall(0), writtenWithin: 100, at: steady(0))
+        clock.observe(machineTime: wall(5), at: steady(2))
+        #expect(clock.earliestTime(at: steady(2)).map { $0 <= wall(2) + 100 } ?? false)
         #expect(clock.decisionTime(at: steady(2)).map { $0 <= wall(2) + 100 } ?? false)
     }
 
     @Test(arguments: [-Self.day, -5, 5, Self.day, 8 * Self.day])
     func `a step of the machine's clock shows at once, and so does its end`(ahead: Int) {
         var clock = clock(ours: 0)
-        clock.saw(wall(0), writtenWithin: 50, at: steady(0))
+        clock.observe(stamp: wall(0), writtenWithin: 50, at: steady(0))
         #expect(lead(&clock, at: 1, ours: 0) == 0)
         #expect(abs(lead(&clock, at: 1, ours: ahead) - Int64(ahead)) <= 1)
         #expect(clock.decisionTime(at: steady(1)).map { abs($0 - wall(1)) <= 50 } ?? false)
@@ -74,28 +74,28 @@ import Testing
 
     @Test func `a machine's clock that is set to the cluster's time is believed at once`() {
         var clock = clock(ours: -60)
-        clock.saw(wall(0), at: steady(0))
-        clock.tick(machine: wall(0), at: steady(0))
+        clock.observe(stamp: wall(0), at: steady(0))
+        clock.observe(machineTime: wall(0), at: steady(0))
         #expect(clock.decisionTime(at: steady(0)) == wall(0) && clock.isMachineConfirmed)
     }
 
     @Test func `newer stamps prove that the machine's clock is behind, and the same record again does not`() {
         var clock = clock(ours: -60)
         for minute in 0...3 {
-            clock.saw(wall(0), at: steady(minute))
-            clock.tick(machine: wall(minute - 60), at: steady(minute))
+            clock.observe(stamp: wall(0), at: steady(minute))
+            clock.observe(machineTime: wall(minute - 60), at: steady(minute))
             #expect(clock.decisionTime(at: steady(minute)) == wall(minute - 60))
         }
-        for minute in 4...5 { clock.saw(wall(minute), at: steady(minute)) }
+        for minute in 4...5 { clock.observe(stamp: wall(minute), at: steady(minute)) }
         #expect(clock.decisionTime(at: steady(5)) == wall(5))
     }
 
     @Test func `a young report corrects a stamp that only seemed young`() {
         var clock = clock(ours: 0)
         // For ten minutes nothing was fetched, and no check noticed it.
-        clock.saw(wall(0), writtenWithin: 50, at: steady(10))
+        clock.observe(stamp: wall(0), writtenWithin: 50, at: steady(10))
         #expect(lead(&clock, at: 10, ours: 0) == 9)
-        clock.saw(wall(9), at: steady(10))
+        clock.observe(stamp: wall(9), at: steady(10))
         #expect(lead(&clock, at: 10, ours: 0) == 0)
     }
 
@@ -103,14 +103,14 @@ import Testing
     func `a stamp that is hours in the future ends nothing, as the first one or later`(hours: Int) {
         for isFirst in [true, false] {
             var clock = clock(ours: 0)
-            if !isFirst { clock.saw(wall(0), at: steady(0)) }
+            if !isFirst { clock.observe(stamp: wall(0), at: steady(0)) }
             for minute in 0...10 {
-                clock.tick(machine: wall(minute), at: steady(minute))
-                clock.saw(wall(60 * hours), at: steady(minute))
+                clock.observe(machineTime: wall(minute), at: steady(minute))
+                clock.observe(stamp: wall(60 * hours), at: steady(minute))
                 #expect(clock.decisionTime(at: steady(minute)) == wall(minute))
-                #expect(clock.surelyPast(at: steady(minute)).map { $0 <= wall(minute) } ?? true)
+                #expect(clock.earliestTime(at: steady(minute)).map { $0 <= wall(minute) } ?? true)
             }
-            clock.saw(wall(10), at: steady(10))
+            clock.observe(stamp: wall(10), at: steady(10))
             #expect(clock.decisionTime(at: steady(10)) == wall(10) && clock.isMachineConfirmed)
         }
     }
@@ -118,8 +118,8 @@ import Testing
     @Test func `stamps that no clock can show are ignored`() {
         var clock = clock(ours: 0)
         for stamp in [Int64.min, -1, .max] {
-            clock.saw(stamp, at: steady(0))
-            clock.saw(stamp, writtenWithin: 1, at: steady(0))
+            clock.observe(stamp: stamp, at: steady(0))
+            clock.observe(stamp: stamp, writtenWithin: 1, at: steady(0))
         }
         #expect(lead(&clock, at: 0, ours: 0) == 0)
     }

@@ -1,7 +1,9 @@
+import Identifiers
+import InstallationRecords
 import Testing
 
 @testable import Ingest
-@testable import LiveActivity
+@testable import TokenSealing
 
 /// The merge rules whose violation broke other systems, one by one.
 @Suite struct MergeRuleTests {

@@ -1,4 +1,5 @@
-import LiveActivity
+import Identifiers
+import InstallationRecords
 import Testing
 
 @testable import Ingest

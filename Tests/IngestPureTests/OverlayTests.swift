@@ -56,7 +56,7 @@ import Testing
                     model.apply(key)
                 case 7:
                     var taken: [String: [UInt8]] = [:]
-                    overlay.takeRepeated { taken[String(decoding: $0.bytes, as: UTF8.self)] = $1 }
+                    overlay.takeRepeatedRows { taken[String(decoding: $0.bytes, as: UTF8.self)] = $1 }
                     #expect(taken == model.take(), "seed \(seed), step \(step)")
                 default:
                     now = now.advanced(byMilliseconds: 1000 + random.number(below: 60_000))
@@ -66,16 +66,16 @@ import Testing
                         now.milliseconds(since: $0.value.since) < oldest
                     }
                 }
-                #expect(overlay.count == model.committed.count, "seed \(seed), step \(step)")
+                #expect(overlay.unreadCount == model.committed.count, "seed \(seed), step \(step)")
                 #expect(overlay.repeatedCount == model.repeated.count, "seed \(seed), step \(step)")
-                #expect(overlay.bytes == model.bytes, "seed \(seed), step \(step)")
+                #expect(overlay.byteCount == model.bytes, "seed \(seed), step \(step)")
                 for number in 0..<keys {
                     let found = overlay[HashedKey(Array("k\(number)".utf8))]
                     #expect(found == model["k\(number)"], "seed \(seed), step \(step)")
                 }
             }
             overlay.removeAll()
-            #expect(overlay.count == 0 && overlay.repeatedCount == 0 && overlay.bytes == 0)
+            #expect(overlay.unreadCount == 0 && overlay.repeatedCount == 0 && overlay.byteCount == 0)
         }
     }
 }

@@ -1,4 +1,7 @@
-import LiveActivity
+import CatalogRecords
+import Identifiers
+import InstallationRecords
+import TokenSealing
 
 @testable import Ingest
 
@@ -20,14 +23,14 @@ struct Phone {
     @discardableResult
     func says(
         _ kind: Report.Kind, at minutes: Int, happened: Int? = nil,
-        environment: LiveActivity.Environment = .production, _ fill: (inout Report) -> Void = { _ in }
+        environment: Environment = .production, _ fill: (inout Report) -> Void = { _ in }
     ) -> ReportMerger.Outcome {
         let report = report(kind, happened: happened, environment: environment, fill)
         return run.hear(report, at: Self.at(minutes))
     }
 
     func report(
-        _ kind: Report.Kind, happened: Int? = nil, environment: LiveActivity.Environment = .production,
+        _ kind: Report.Kind, happened: Int? = nil, environment: Environment = .production,
         _ fill: (inout Report) -> Void = { _ in }
     ) -> Report {
         var report = Report(app: "shop", environment: environment, installation: "i", kind: kind)

@@ -1,4 +1,8 @@
-import LiveActivity
+import CatalogRecords
+import Identifiers
+import InstallationRecords
+import JSON
+import TokenSealing
 
 /// The expected registry after a set of reports, in the plainest form. Every question is answered by a search
 /// through all reports. The model keeps no record and no order of arrival.
@@ -79,7 +83,7 @@ struct RegistryModel {
 
     // MARK: The installation
 
-    private var environment: LiveActivity.Environment? {
+    private var environment: Environment? {
         last(phone, { $0.environment }, { $0.rawValue })?.value
     }
 

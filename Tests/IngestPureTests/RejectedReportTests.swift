@@ -1,5 +1,8 @@
-import LiveActivity
+import CatalogRecords
+import Identifiers
+import InstallationRecords
 import Testing
+import TokenSealing
 
 @testable import Ingest
 

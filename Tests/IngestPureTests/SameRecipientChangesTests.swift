@@ -1,6 +1,8 @@
-import LiveActivity
+import Identifiers
+import InstallationRecords
 import Simulation
 import Testing
+import TokenSealing
 
 @testable import Ingest
 

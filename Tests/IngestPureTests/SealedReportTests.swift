@@ -1,7 +1,10 @@
+import CatalogRecords
 import Foundation
+import Identifiers
 import IngestTesting
-import LiveActivity
+import InstallationRecords
 import Testing
+import TokenSealing
 
 @testable import Ingest
 

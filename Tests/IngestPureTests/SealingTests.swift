@@ -1,8 +1,11 @@
+import Identifiers
+import InstallationRecords
 import JSON
+import RecordFormat
 import Testing
 
 @testable import Ingest
-@testable import LiveActivity
+@testable import TokenSealing
 
 /// Tokens in `reports` and `dead-letters`, with sealing keys.
 @Suite struct SealingTests {
@@ -86,7 +89,7 @@ import Testing
     // MARK: Records that are passed on unchanged
 
     private func letters(keys count: Int = 1) throws -> DeadLetterSeal {
-        DeadLetterSeal(seal: try seal(keys: count), reader: JSONReader())
+        DeadLetterSeal(tokenSeal: try seal(keys: count), reader: JSONReader())
     }
 
     private func sealed(_ text: String) throws -> String? {
@@ -120,7 +123,7 @@ import Testing
     }
 
     @Test func `without keys every record stays as it is`() {
-        let letters = DeadLetterSeal(seal: TokenSeal(keys: nil), reader: JSONReader())
+        let letters = DeadLetterSeal(tokenSeal: TokenSeal(keys: nil), reader: JSONReader())
         #expect(letters.sealedCopy(of: startToken().encoded().span) == nil)
     }
 }

@@ -1,5 +1,7 @@
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
+import RecordFormat
 import Testing
 
 @testable import Ingest

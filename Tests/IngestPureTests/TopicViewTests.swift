@@ -18,7 +18,7 @@ import Testing
             var random = SeededGenerator(seed: seed)
             let directory = try TemporaryDirectory()
             let view = try TopicView(
-                TopicViewDefinition(topic: "rows", table: "rows", schema: 1), partition: 0,
+                definition: TopicViewDefinition(topic: "rows", table: "rows", schema: 1), partition: 0,
                 directory: directory.path, cluster: "here", deleteRetentionMilliseconds: .max,
                 limits: EnvironmentLimits(), now: .now(), boot: BootID("boot"))
             var (keys, next): (Set<[UInt8]>, Set<[UInt8]>) = ([], [])

@@ -1,10 +1,13 @@
 import Broker
+import CatalogRecords
+import Identifiers
 import Ingest
 import IngestTesting
+import InstallationRecords
 import Kafka
 import KafkaTesting
-import LiveActivity
 import ProcessTesting
+import RecordFormat
 import Testing
 import Topics
 

@@ -1,7 +1,9 @@
+import CatalogRecords
+import Identifiers
 import Ingest
 import IngestTesting
+import InstallationRecords
 import KafkaTesting
-import LiveActivity
 import ProcessTesting
 import Testing
 import Topics

@@ -2,7 +2,6 @@ import Ingest
 import IngestTesting
 import Kafka
 import KafkaTesting
-import LiveActivity
 import ProcessTesting
 import Testing
 import Topics

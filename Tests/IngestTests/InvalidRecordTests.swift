@@ -1,9 +1,12 @@
+import CatalogRecords
+import Identifiers
 import Ingest
 import IngestTesting
+import InstallationRecords
 import Kafka
 import KafkaTesting
-import LiveActivity
 import ProcessTesting
+import RecordFormat
 import Simulation
 import Testing
 import Topics

@@ -1,12 +1,15 @@
+import CatalogRecords
 import Glibc
+import Identifiers
 import Ingest
 import IngestTesting
+import InstallationRecords
 import Kafka
 import KafkaTesting
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing
+import TokenSealing
 import Topics
 
 /// The memory of a process does not grow with the installations that a report key can create.

@@ -1,11 +1,14 @@
+import CatalogRecords
+import Identifiers
 import Ingest
 import IngestTesting
+import InstallationRecords
 import Kafka
 import KafkaTesting
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing
+import TokenSealing
 import Topics
 
 /// A repeated report is written once a day, but its newer time counts at once.

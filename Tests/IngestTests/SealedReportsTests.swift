@@ -1,11 +1,15 @@
+import CatalogRecords
 import Foundation
+import Identifiers
 import Ingest
 import IngestTesting
+import InstallationRecords
 import Kafka
 import KafkaTesting
-import LiveActivity
 import ProcessTesting
+import RecordFormat
 import Testing
+import TokenSealing
 import Topics
 
 /// With sealing keys, the stage writes no token in clear text to any topic.

@@ -3,10 +3,10 @@ import IngestTesting
 import Kafka
 import KafkaTesting
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import StageSupport
 import Telemetry
+import TokenSealing
 
 /// A running stage on a test bed, with a separate state directory.
 final class Stage: Sendable {

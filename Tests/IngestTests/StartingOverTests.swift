@@ -1,14 +1,17 @@
 import Broker
+import CatalogRecords
+import Identifiers
 import Ingest
 import IngestTesting
+import InstallationRecords
 import Kafka
 import KafkaTesting
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import StageSupport
 import Telemetry
 import Testing
+import TokenSealing
 import Topics
 
 /// After each failure a running process reads everything again from the committed offsets, once. State in

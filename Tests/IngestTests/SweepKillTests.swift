@@ -1,8 +1,10 @@
+import CatalogRecords
+import Identifiers
 import Ingest
 import IngestTesting
+import InstallationRecords
 import Kafka
 import KafkaTesting
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing
@@ -11,7 +13,7 @@ import Topics
 /// Expiry in the registry uses a transaction like any other change.
 @Suite struct SweepKillTests {
     @Test(arguments: [
-        IngestStep.sweepBegun, .transactionBegun, .registrySent, .offsetsSent, .committed, .swept,
+        IngestStep.sweepStarted, .transactionBegun, .registrySent, .offsetsSent, .committed, .sweepCommitted,
     ])
     func `a killed sweep is repeated exactly`(step: IngestStep) async throws {
         let cluster = try TestCluster()
@@ -24,7 +26,7 @@ import Topics
                 death: death)
         }
         let doomed = try start(
-            StageProcess.PlannedDeath(step: step.rawValue, time: 1, after: IngestStep.sweepBegun.rawValue))
+            StageProcess.PlannedDeath(step: step.rawValue, time: 1, after: IngestStep.sweepStarted.rawValue))
         let sender = try RecordWriter(on: bed)
         // A token that expires before it is merged never gets a row.
         sender.write(report(0))

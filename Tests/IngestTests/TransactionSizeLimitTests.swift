@@ -1,9 +1,11 @@
+import CatalogRecords
+import Identifiers
 import Ingest
 import IngestTesting
+import InstallationRecords
 import Kafka
 import KafkaTesting
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import StageSupport
 import Telemetry

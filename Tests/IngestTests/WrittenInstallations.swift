@@ -1,6 +1,7 @@
 import IngestTesting
+import InstallationRecords
 import Kafka
-import LiveActivity
+import RecordFormat
 import Telemetry
 import Testing
 import Topics

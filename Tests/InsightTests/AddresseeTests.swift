@@ -1,5 +1,6 @@
+import Identifiers
 import Insight
-import LiveActivity
+import Jobs
 import Testing
 
 struct AddresseeTests {

@@ -1,10 +1,16 @@
 import Foundation
+import Identifiers
 import IngestTesting
+import InstallationRecords
 import JSON
+import Jobs
 import Kafka
 import KafkaTesting
-import LiveActivity
+import Members
+import Payloads
 import ProcessTesting
+import RecordFormat
+import Sends
 import Telemetry
 import Testing
 import Topics

@@ -1,5 +1,9 @@
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
+import Jobs
+import Payloads
+import Sends
 import Testing
 
 @testable import Insight

@@ -1,5 +1,5 @@
 import Insight
-import LiveActivity
+import InstallationRecords
 import Simulation
 import Testing
 

@@ -1,8 +1,9 @@
 import JSON
+import Jobs
 import Kafka
 import Lifecycle
-import LiveActivity
 import ProcessTesting
+import RecordFormat
 import Store
 import Telemetry
 import Testing

@@ -1,8 +1,11 @@
+import Identifiers
 import IngestTesting
+import InstallationRecords
 import JSON
+import Jobs
 import Kafka
 import Lifecycle
-import LiveActivity
+import RecordFormat
 import Simulation
 import Store
 import Telemetry

@@ -1,6 +1,6 @@
 import JSON
-import LiveActivity
 import Members
+import RecordFormat
 import Testing
 
 @testable import Insight

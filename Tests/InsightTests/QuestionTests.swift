@@ -1,6 +1,10 @@
+import CatalogRecords
 import HTTPServer
+import InstallationRecords
 import JSON
-import LiveActivity
+import Jobs
+import Members
+import RecordFormat
 import Testing
 
 @testable import Insight

@@ -1,6 +1,10 @@
+import Identifiers
 import Insight
 import JSON
-import LiveActivity
+import Jobs
+import Payloads
+import RecordFormat
+import Sends
 import Simulation
 import Telemetry
 

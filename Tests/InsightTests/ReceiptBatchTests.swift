@@ -1,6 +1,7 @@
 import Insight
 import JSON
-import LiveActivity
+import Jobs
+import RecordFormat
 import Simulation
 import Testing
 

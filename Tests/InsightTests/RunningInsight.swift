@@ -3,7 +3,7 @@ import Foundation
 import IngestTesting
 import Kafka
 import Lifecycle
-import LiveActivity
+import Members
 import ProcessTesting
 import StageSupport
 import Telemetry

@@ -1,6 +1,5 @@
 import HTTPServer
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing

@@ -1,7 +1,8 @@
 import CStoreFaults
 import Foundation
-import LiveActivity
+import InstallationRecords
 import ProcessTesting
+import RecordFormat
 import Simulation
 import Store
 import Telemetry

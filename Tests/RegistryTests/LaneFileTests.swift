@@ -1,8 +1,10 @@
 import Foundation
+import Identifiers
+import InstallationRecords
 import JSON
 import Lifecycle
-import LiveActivity
 import ProcessTesting
+import RecordFormat
 import Store
 import Telemetry
 import Testing

@@ -1,6 +1,8 @@
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
 import ProcessTesting
+import RecordFormat
 import Simulation
 import Store
 import Telemetry
@@ -93,13 +95,6 @@ struct LaneModelTests {
         }
         let counts = try lane.rowCounts()
         #expect(counts.starts + counts.updates == model.tokens.count, "seed \(seed)")
-        let keys = model.tokens.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-        guard let someone = keys.randomElement(using: &maker.random) else { return }
-        for inquiry in [TokenLookup.recipient(someone.recipient), .installation(someone.installation ?? "")] {
-            let known = try lane.tokens(matching: inquiry, app: someone.app, now: start).map(\.key)
-            let wanted = keys.filter { $0.app == someone.app && inquiry.means($0) }
-            #expect(known.count == wanted.count && Set(known) == Set(wanted), "seed \(seed): \(inquiry)")
-        }
     }
 
     @Test func `of two rows with one token the newer is served, and the older one after its removal`() throws
@@ -196,90 +191,5 @@ struct LaneModelTests {
         try lane.commit(Int64(count + 1))
         #expect(try lane.all(selection).count == 1)
         try lane.close()
-    }
-
-    @Test func `the tokens of a recipient are found without reading rows of others`() throws {
-        let directory = try TemporaryDirectory()
-        let lane = try openLane(directory.path)
-        var keys: [RegistryKey] = []
-        for user in 0..<100 {
-            for entry in [
-                RegistryKey.Entry.start(type: "Match"), .start(type: nil), .update(activity: "x"),
-                .update(activity: "y"),
-            ] {
-                keys.append(
-                    RegistryKey(app: "one", recipient: .user("user-\(user)"), installation: "i", entry: entry)
-                )
-            }
-        }
-        for (number, key) in keys.enumerated() {
-            try lane.hear(key, token(number, group: "g").encoded(), offset: Int64(number))
-        }
-        try lane.commit(Int64(keys.count))
-        // A read of another recipient's row would detect corruption.
-        var own: [UInt8] = []
-        #expect(RecipientCode.append(.user("user-7"), to: &own))
-        for table in [lane.tables.starts, lane.tables.activities, lane.tables.recipients] {
-            try lane.file.write { transaction throws(StoreError) in
-                var rows = RowBatch()
-                try transaction.snapshot.scan(table) { key, stored in
-                    guard !Array(key).contains(own) else { return .next }
-                    var changed = Array(stored)
-                    changed[0] ^= 1
-                    rows.put(key, value: changed.span)
-                    return .next
-                }
-                try transaction.apply(rows, to: table)
-            }
-        }
-        let known = try lane.tokens(matching: .recipient(.user("user-7")), app: "one", now: start)
-        #expect(Set(known.map(\.key)) == Set(keys[28..<32]))
-        #expect(throws: StoreError.self) {
-            try lane.tokens(matching: .installation("i"), app: "one", now: start)
-        }
-        #expect(try lane.tokens(matching: .recipient(.user("nobody")), app: "one", now: start) == [])
-        #expect(try lane.tokens(matching: .recipient(.user("user-7")), app: "two", now: start) == [])
-        try lane.close()
-    }
-
-    @Test func `a token lookup finds every token of a recipient or an installation with its standing`()
-        throws
-    {
-        let directory = try TemporaryDirectory()
-        let lane = try openLane(directory.path)
-        var keys: [RegistryKey] = []
-        for (user, installation) in [("ada", "i"), ("ada", "j"), ("bob", "i")] {
-            for entry in [RegistryKey.Entry.start(type: "Match"), .update(activity: "x")] {
-                keys.append(
-                    RegistryKey(
-                        app: "one", recipient: .user(user), installation: installation, entry: entry))
-            }
-        }
-        for (number, key) in keys.enumerated() {
-            // The last row has the token of the first and is older.
-            var row = token(number == 5 ? 0 : number, group: "g", registeredAt: start - Int64(number))
-            if number == 1 { row.expiresAt = start }
-            try lane.hear(key, row.encoded(), offset: Int64(number))
-        }
-        try lane.commit(6)
-        let ada = try lane.tokens(matching: .recipient(.user("ada")), app: "one", now: start)
-        #expect(Set(ada.map(\.key)) == Set(keys[..<4]))
-        #expect(ada.first { $0.key == keys[1] }?.servingState == .expired)
-        let i = try lane.tokens(matching: .installation("i"), app: "one", now: start)
-        #expect(Set(i.map(\.key)) == Set(keys[..<2] + keys[4...]))
-        #expect(i.first { $0.key == keys[5] }?.servingState == .shadowed)
-        #expect(i.first { $0.key == keys[0] }?.servingState == .served)
-        #expect(i.first { $0.key == keys[5] }?.group == "g")
-        #expect(try lane.tokens(matching: .installation("i"), app: "two", now: start).isEmpty)
-        try lane.close()
-    }
-}
-
-extension TokenLookup {
-    fileprivate func means(_ key: RegistryKey) -> Bool {
-        switch self {
-        case .recipient(let recipient): key.recipient == recipient
-        case .installation(let name): key.installation.isExactlyEqual(to: name)
-        }
     }
 }

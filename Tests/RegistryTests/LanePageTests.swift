@@ -1,6 +1,9 @@
 import Foundation
-import LiveActivity
+import Identifiers
+import InstallationRecords
 import ProcessTesting
+import RecordFormat
+import Sends
 import Simulation
 import Store
 import Telemetry

@@ -1,4 +1,6 @@
-import LiveActivity
+import Identifiers
+import InstallationRecords
+import RecordFormat
 import Simulation
 import Store
 import Telemetry

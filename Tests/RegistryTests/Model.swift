@@ -1,5 +1,6 @@
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
 import Simulation
 
 @testable import Registry

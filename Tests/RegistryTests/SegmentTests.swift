@@ -1,7 +1,10 @@
+import CatalogRecords
 import Foundation
+import Identifiers
+import InstallationRecords
 import JSON
-import LiveActivity
 import ProcessTesting
+import RecordFormat
 import Simulation
 import Store
 import Telemetry
@@ -23,7 +26,7 @@ struct SegmentTests {
         row.appBuild = "10.2 (77)"
         row.locale = "tr_TR"
         var value: [UInt8] = []
-        try ProfileValue.append(row.encoded().span, longKey: Span(), to: &value, with: JSONReader())
+        try ProfileValue.append(row.encoded().span, to: &value, with: JSONReader())
         return value
     }
 

@@ -1,8 +1,9 @@
 import Foundation
+import Identifiers
+import InstallationRecords
 import JSON
 import Kafka
 import Lifecycle
-import LiveActivity
 import Simulation
 import Store
 import Telemetry
@@ -74,7 +75,7 @@ struct Found: Hashable {
     var group: String?
     var type: String?
     var channel: String?
-    var environment: LiveActivity.Environment
+    var environment: Environment
     var frequent: Bool?
     var os: OSVersion?
     var registeredAt: Int64

@@ -1,7 +1,11 @@
+import Identifiers
 import IngestTesting
-import LiveActivity
+import Jobs
+import Payloads
 import ProcessTesting
+import RecordFormat
 import Replay
+import Sends
 import Testing
 import Topics
 

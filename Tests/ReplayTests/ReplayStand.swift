@@ -1,8 +1,12 @@
+import Identifiers
 import IngestTesting
+import Jobs
 import Kafka
 import KafkaTesting
-import LiveActivity
+import Payloads
+import RecordFormat
 import Replay
+import Sends
 import Telemetry
 import Topics
 

@@ -1,7 +1,6 @@
 import IngestTesting
 import JSON
 import Kafka
-import LiveActivity
 import Testing
 import Topics
 

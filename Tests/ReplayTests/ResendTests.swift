@@ -1,6 +1,10 @@
+import Identifiers
 import IngestTesting
-import LiveActivity
+import Jobs
+import Payloads
+import RecordFormat
 import Replay
+import Sends
 import Testing
 import Topics
 

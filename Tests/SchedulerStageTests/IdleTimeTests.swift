@@ -1,10 +1,12 @@
+import Identifiers
 import IngestTesting
 import KafkaTesting
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Scheduler
 import SchedulerTesting
+import Schedules
+import Sends
 import Testing
 import Topics
 

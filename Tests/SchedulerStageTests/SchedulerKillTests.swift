@@ -17,7 +17,8 @@ import Testing
         let directory = try TemporaryDirectory()
         var plan = SchedulerKillTest.Plan()
         plan.steps = [
-            .deadLettersSent, .transactionBegun, .timersSent, .repliesSent, .offsetsSent, .committed, .fired,
+            .deadLettersSent, .transactionBegun, .timersSent, .repliesSent, .offsetsSent, .committed,
+            .firingCommitted,
             .restored,
         ]
         plan.commands = 2000 * trialCount(base: 1)

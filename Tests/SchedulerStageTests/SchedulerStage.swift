@@ -1,9 +1,13 @@
+import CatalogRecords
+import Identifiers
 import IngestTesting
 import JSON
 import Kafka
 import Lifecycle
-import LiveActivity
+import RecordFormat
 import Scheduler
+import Schedules
+import Sends
 import StageSupport
 import Telemetry
 import Topics

@@ -1,11 +1,15 @@
 import FanOut
+import Identifiers
 import IngestTesting
 import KafkaTesting
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
+import RecordFormat
 import Scheduler
 import SchedulerTesting
+import Schedules
+import Sends
 import Simulation
 import StageSupport
 import Telemetry

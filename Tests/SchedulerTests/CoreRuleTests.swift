@@ -1,5 +1,9 @@
+import Identifiers
 import Lifecycle
-import LiveActivity
+import Payloads
+import RecordFormat
+import Schedules
+import Sends
 import StageSupport
 import Store
 import Testing

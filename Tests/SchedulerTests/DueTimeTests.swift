@@ -6,7 +6,7 @@ import Testing
 private struct Clocks {
     static let start = Instant(nanoseconds: 5_000_000_000_000)
 
-    var clock = ClusterClock(now: start, beliefMilliseconds: 30_000)
+    var clock = ClusterClock(now: start, confirmationMilliseconds: 30_000)
     var now = start
     var cluster: Int64 = 1_800_000_000_000
     var machine: Int64 = 1_800_000_000_000
@@ -17,13 +17,13 @@ private struct Clocks {
         now = now.advanced(byMilliseconds: milliseconds)
         cluster += Int64(milliseconds)
         machine += Int64(milliseconds)
-        clock.tick(machine: machine, at: now)
+        clock.observe(machineTime: machine, at: now)
     }
 
     mutating func hear(after milliseconds: Int = 0) {
         let stamp = cluster
         pass(milliseconds)
-        clock.saw(stamp, at: now)
+        clock.observe(stamp: stamp, at: now)
     }
 }
 
@@ -116,9 +116,9 @@ private struct Clocks {
             let stamp = clocks.cluster + hours * Self.hour
             // The record is read again and again, and its stamp does not move.
             for _ in 0..<100 {
-                clocks.clock.saw(stamp, at: clocks.now)
+                clocks.clock.observe(stamp: stamp, at: clocks.now)
                 #expect(clocks.time.map { $0 <= clocks.cluster } ?? true)
-                #expect(clocks.clock.surelyPast(at: clocks.now).map { $0 <= clocks.cluster } ?? true)
+                #expect(clocks.clock.earliestTime(at: clocks.now).map { $0 <= clocks.cluster } ?? true)
                 clocks.pass(5000)
             }
             clocks.hear()
@@ -144,7 +144,7 @@ private struct Clocks {
         var clocks = Clocks()
         clocks.pass(0)
         clocks.hear()
-        clocks.clock.saw(clocks.cluster + Self.hour, at: clocks.now)
+        clocks.clock.observe(stamp: clocks.cluster + Self.hour, at: clocks.now)
         #expect(clocks.time == clocks.cluster && clocks.clock.isDoubtful)
         clocks.pass(30_000)
         #expect(clocks.time == clocks.cluster)
@@ -155,7 +155,7 @@ private struct Clocks {
     @Test func `old stamps after a downtime are followed without a pause`() {
         var clocks = Clocks()
         clocks.pass(0)
-        clocks.clock.saw(clocks.cluster - 2 * Self.hour, at: clocks.now)
+        clocks.clock.observe(stamp: clocks.cluster - 2 * Self.hour, at: clocks.now)
         #expect(clocks.time == clocks.cluster - 2 * Self.hour)
         clocks.hear()
         #expect(clocks.time == clocks.cluster)
@@ -178,8 +178,8 @@ private struct Clocks {
 
     @Test func `an invalid stamp is ignored`() {
         var clocks = Clocks()
-        clocks.clock.saw(-1, at: clocks.now)
-        clocks.clock.saw(.max, at: clocks.now)
+        clocks.clock.observe(stamp: -1, at: clocks.now)
+        clocks.clock.observe(stamp: .max, at: clocks.now)
         #expect(clocks.time == nil && !clocks.clock.isDoubtful)
     }
 }

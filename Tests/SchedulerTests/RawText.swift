@@ -1,5 +1,4 @@
 import JSON
-import LiveActivity
 
 func raw(_ text: String) -> RawJSON {
     guard let raw = try? RawJSON(checking: Array(text.utf8), with: JSONReader()) else {

@@ -1,5 +1,8 @@
+import Identifiers
 import Lifecycle
-import LiveActivity
+import Payloads
+import Schedules
+import Sends
 import Simulation
 import StageSupport
 import Store
@@ -136,7 +139,7 @@ final class SchedulerWorld {
     private var memory = Array(repeating: WorldMemory(), count: partitions)
     private lazy var clock = newClock
     private var stampedAt: Instant?
-    private var newClock: ClusterClock { ClusterClock(now: now, beliefMilliseconds: Self.hold) }
+    private var newClock: ClusterClock { ClusterClock(now: now, confirmationMilliseconds: Self.hold) }
     private var nextID = 0
     private var timers: [String: Timer] = [:]
     private var repeated: [String: (fingerprint: String, answer: ScheduleReply.ScheduledTimer, at: Int64)] =
@@ -157,7 +160,7 @@ final class SchedulerWorld {
     // MARK: Events
 
     func step() {
-        clock.tick(machine: wall, at: now)
+        clock.observe(machineTime: wall, at: now)
         let number = chance.number(below: Self.partitions)
         switch chance.number(below: 1000) {
         case ..<200: order(in: number)
@@ -177,7 +180,7 @@ final class SchedulerWorld {
     private func jump() {
         machineAhead += [-3_600_000, -60_000, -4000, 4000, 60_000, 3_600_000][chance.number(below: 6)]
         if abs(machineAhead) > 4 * 3_600_000 { machineAhead = 0 }
-        clock.tick(machine: wall, at: now)
+        clock.observe(machineTime: wall, at: now)
     }
 
     private func question(_ number: Int) { logs[number].orders.append(.init(stamp: time, order: nil)) }
@@ -281,7 +284,7 @@ final class SchedulerWorld {
         var decided: [(order: ScheduleCommand, stamp: Int64, decision: ScheduleProcessor.Decision)] = []
         for offset in start..<end {
             let record = logs[number].orders[offset]
-            clock.saw(record.stamp, at: now)
+            clock.observe(stamp: record.stamp, at: now)
             stampedAt = now
             guard let order = record.order,
                 let decision = try? desk.decide(order, stamp: record.stamp, offset: Int64(offset), in: &table)
@@ -478,7 +481,7 @@ final class SchedulerWorld {
     /// Runs until no timer waits.
     func finish() {
         for _ in 0..<4000 {
-            clock.tick(machine: wall, at: now)
+            clock.observe(machineTime: wall, at: now)
             for number in 0..<Self.partitions {
                 readView(number, count: Int.max >> 1)
                 decide(number, failing: false)

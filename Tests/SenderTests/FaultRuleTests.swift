@@ -1,11 +1,14 @@
 import APNs
+import Identifiers
+import Jobs
 import Lifecycle
-import LiveActivity
+import Payloads
+import Sends
 import Testing
 
 @testable import Sender
 
-private func head(_ event: PushEvent, scope: SheetHead.Scope = .group, version: Int64 = 5) -> SheetHead {
+private func head(_ event: PushEvent, scope: ScopeKind = .group, version: Int64 = 5) -> SheetHead {
     SheetHead(
         topic: "t", priority: .immediate, expiration: 0, app: "shop", environment: .production, send: "s",
         group: "g",

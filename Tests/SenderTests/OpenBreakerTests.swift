@@ -1,6 +1,5 @@
 import APNs
 import Lifecycle
-import LiveActivity
 import Testing
 
 @testable import Sender

@@ -1,4 +1,3 @@
-import LiveActivity
 import Simulation
 import Testing
 

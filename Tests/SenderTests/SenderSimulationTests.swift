@@ -1,4 +1,4 @@
-import LiveActivity
+import Jobs
 import SenderHistories
 import Simulation
 import Testing

@@ -1,6 +1,9 @@
 import APNs
+import Identifiers
+import Jobs
 import Lifecycle
-import LiveActivity
+import Payloads
+import Sends
 import Testing
 
 @testable import Sender

@@ -1,4 +1,7 @@
-import LiveActivity
+import Identifiers
+import Jobs
+import Payloads
+import Sends
 
 @testable import Sender
 

@@ -1,6 +1,6 @@
 import APNs
+import Jobs
 import Lifecycle
-import LiveActivity
 import Testing
 
 @testable import Sender

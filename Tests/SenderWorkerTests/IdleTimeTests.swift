@@ -1,6 +1,7 @@
 import IngestTesting
+import Jobs
 import KafkaTesting
-import LiveActivity
+import Payloads
 import ProcessTesting
 import Sender
 import Testing

@@ -1,9 +1,12 @@
 import Cryptography
+import Identifiers
+import Jobs
 import KafkaTesting
-import LiveActivity
+import Payloads
 import ProcessTesting
 import Sender
 import Testing
+import TokenSealing
 import Topics
 
 @testable import APNsSimulator
@@ -28,7 +31,7 @@ import Topics
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank, Self.news])
         let sender = try await RunningSender(stand, slots: "one") { $0.loops = 2 }
-        let ways: [(AppSetting, LiveActivity.Environment)] = [
+        let ways: [(AppSetting, Environment)] = [
             (.shop, .production), (Self.bank, .production), (Self.bank, .sandbox), (Self.news, .sandbox),
         ]
         for lane in 0..<Int32(SenderStand.lanes) {

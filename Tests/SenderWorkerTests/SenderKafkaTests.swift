@@ -1,8 +1,9 @@
 import Broker
 import IngestTesting
+import Jobs
 import Kafka
 import KafkaTesting
-import LiveActivity
+import Payloads
 import ProcessTesting
 import Replay
 import Sender

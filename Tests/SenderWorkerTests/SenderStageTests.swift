@@ -1,7 +1,9 @@
+import Jobs
 import KafkaTesting
-import LiveActivity
+import Payloads
 import ProcessTesting
 import Sender
+import Sends
 import Testing
 import Topics
 

@@ -1,20 +1,26 @@
 import APNs
 import Catalog
+import CatalogRecords
 import Cryptography
 import Foundation
 import Glibc
+import Identifiers
 import IngestTesting
 import JSON
+import Jobs
 import Kafka
 import KafkaTesting
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
+import RecordFormat
 import Sender
+import Sends
 import Settings
 import StageSupport
 import TLS
 import Telemetry
+import TokenSealing
 import Topics
 
 @testable import APNsSimulator
@@ -47,7 +53,7 @@ final class SenderStand: Sendable {
         var teamID = SimulatorCredentials.teamID
         /// Nil for the simulator's own key.
         var keyID: String?
-        var environments: [LiveActivity.Environment] = [.production]
+        var environments: [Environment] = [.production]
 
         static let shop = AppSetting(id: "shop", bundleID: SenderStand.bundleID)
     }
@@ -141,7 +147,7 @@ final class SenderStand: Sendable {
     }
 
     /// Sets whether tokens are known in the environment.
-    func setKnown(_ isKnown: Bool, in environment: LiveActivity.Environment) {
+    func setKnown(_ isKnown: Bool, in environment: Environment) {
         let parts = parts
         _ = loop.perform { parts.tokens.unknownIn = isKnown ? nil : environment }
     }
@@ -150,7 +156,7 @@ final class SenderStand: Sendable {
 
     func head(
         _ event: PushEvent, version: Int64 = 1, group: String = "m1", of app: AppSetting = .shop,
-        in environment: LiveActivity.Environment = .production
+        in environment: Environment = .production
     ) -> SheetHead {
         let now = WallTime.now().milliseconds
         return SheetHead(
@@ -217,7 +223,7 @@ final class SenderStand: Sendable {
     }
 
     /// Returns the number of requests by the app's bundle id and the environment.
-    func requests(_ bundleID: String, _ environment: LiveActivity.Environment) -> Int {
+    func requests(_ bundleID: String, _ environment: Environment) -> Int {
         let parts = parts
         return loop.perform {
             parts.journal.ring.page(after: 0, matching: JournalRing.Filter(), limit: 10_000).entries.count {
@@ -251,10 +257,10 @@ struct WrittenJob: Hashable {
 private final class GoodTokens: SimulatedPhones {
     /// The environment in which no token is known. It is used only on the simulator's loop, as everything
     /// here.
-    var unknownIn: LiveActivity.Environment?
+    var unknownIn: Environment?
 
     func status(
-        of token: PushToken, environment: LiveActivity.Environment, bundleID: String, at time: Int64
+        of token: PushToken, environment: Environment, bundleID: String, at time: Int64
     ) -> TokenStatus {
         token.bytes.first == 0xAA || environment == unknownIn ? .unknown : .valid
     }

@@ -100,7 +100,7 @@ func `equal warnings and errors are suppressed after the tenth and counted when 
     }
     for number in 0..<25 { again(number) }
     log.error("another message is not suppressed with it")
-    second.store(LogSink.equalLinesWindowSeconds, ordering: .relaxed)
+    second.store(EqualLineLimiter.windowSeconds, ordering: .relaxed)
     again(25)
     sink.flush()
     try? pipe.fileHandleForWriting.close()

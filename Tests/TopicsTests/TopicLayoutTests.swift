@@ -18,9 +18,6 @@ import Testing
     #expect(layout.requirements(of: .registry).cleanup == .compact)
     #expect(layout.requirements(of: .reports).cleanup == .delete(afterMilliseconds: Int64(7 * day)))
     #expect(layout.requirements(of: .members).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
-    #expect(layout.rowLifetimeMilliseconds(in: .starts) == Int64(2 * day))
-    #expect(layout.rowLifetimeMilliseconds(in: .registry) == nil)
-    #expect(layout.rowLifetimeMilliseconds(in: .reports) == nil)
     #expect(layout.requirements(of: .audit).cleanup == .delete(afterMilliseconds: Int64(400 * day)))
     #expect(layout.requirements(of: .superseded).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
     let large = layout.requirements(of: .sends).recordBytesMax ?? 0

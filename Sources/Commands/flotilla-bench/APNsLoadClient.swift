@@ -1,8 +1,9 @@
 internal import APNs
 internal import Cryptography
 internal import Foundation
+internal import Identifiers
 internal import Lifecycle
-internal import LiveActivity
+internal import Payloads
 internal import TLS
 internal import Telemetry
 

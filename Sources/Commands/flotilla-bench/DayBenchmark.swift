@@ -2,8 +2,10 @@ internal import Foundation
 internal import IngestTesting
 internal import InstallationTesting
 internal import JSON
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
+internal import Payloads
+internal import RecordFormat
 internal import Topics
 
 /// The canonical day. Phones report, and a match is started for everyone, updated each second and ended. All

@@ -1,10 +1,13 @@
 internal import Foundation
 internal import Glibc
 internal import IngestTesting
+internal import InstallationRecords
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import Payloads
+internal import RecordFormat
+internal import Sends
 internal import Topics
 
 /// A measurement of sends from Kafka to jobs in Kafka, through planner and expander as they run in

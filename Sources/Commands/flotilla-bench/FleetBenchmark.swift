@@ -1,7 +1,6 @@
 internal import Foundation
 internal import IngestTesting
 internal import InstallationTesting
-internal import LiveActivity
 internal import ProcessTesting
 internal import SenderTesting
 

@@ -1,14 +1,18 @@
 internal import APNsSimulator
+internal import CatalogRecords
 internal import Cryptography
 internal import Foundation
 internal import Glibc
+internal import Identifiers
 internal import IngestTesting
+internal import Jobs
 internal import Kafka
 internal import KafkaTesting
 internal import Lifecycle
-internal import LiveActivity
+internal import Payloads
 internal import ProcessTesting
 internal import SenderTesting
+internal import Sends
 internal import Telemetry
 internal import Topics
 

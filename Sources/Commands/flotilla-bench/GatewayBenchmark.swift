@@ -1,5 +1,5 @@
+internal import CatalogRecords
 internal import Foundation
-internal import LiveActivity
 
 /// A measurement of reports through the gateway, from the HTTP client to Kafka's acknowledgement. Broker and
 /// gateway are real and separate processes, or a given cluster takes the broker's place. h2load plays the

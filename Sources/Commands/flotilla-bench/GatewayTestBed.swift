@@ -1,8 +1,9 @@
 internal import Catalog
+internal import CatalogRecords
 internal import Foundation
+internal import Identifiers
 internal import JSON
 internal import Kafka
-internal import LiveActivity
 internal import Telemetry
 internal import Topics
 

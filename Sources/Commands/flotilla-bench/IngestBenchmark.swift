@@ -4,7 +4,6 @@ internal import Ingest
 internal import IngestTesting
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import StageSupport
 internal import Telemetry
 internal import Topics

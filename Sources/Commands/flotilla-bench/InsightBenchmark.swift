@@ -1,10 +1,15 @@
 internal import Foundation
 internal import Glibc
+internal import Identifiers
 internal import IngestTesting
 internal import Insight
+internal import Jobs
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import Members
+internal import Payloads
+internal import RecordFormat
+internal import Sends
 internal import Telemetry
 internal import Topics
 

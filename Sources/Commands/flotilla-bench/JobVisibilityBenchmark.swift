@@ -1,8 +1,10 @@
 internal import HTTPClient
+internal import Identifiers
 internal import IngestTesting
+internal import InstallationRecords
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import Settings
 internal import Telemetry
 internal import Topics

@@ -1,6 +1,10 @@
+internal import CatalogRecords
+internal import Identifiers
 internal import Ingest
+internal import InstallationRecords
 internal import JSON
-internal import LiveActivity
+internal import RecordFormat
+internal import TokenSealing
 
 /// A measurement of ingest's pure decisions, without Kafka and stores: the cost of one report. The last lines
 /// are the cost of the records that are read and written.

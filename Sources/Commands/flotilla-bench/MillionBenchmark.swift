@@ -1,7 +1,6 @@
 internal import APNsSimulator
 internal import Foundation
 internal import InstallationTesting
-internal import LiveActivity
 internal import Telemetry
 
 /// A measurement of one update to a group of a million phones, with all processes on this machine: the time

@@ -1,7 +1,7 @@
 internal import Glibc
+internal import Identifiers
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Registry
 internal import Store
 internal import Telemetry

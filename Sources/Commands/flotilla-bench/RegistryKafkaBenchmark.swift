@@ -1,6 +1,5 @@
 internal import Kafka
 internal import KafkaTesting
-internal import LiveActivity
 internal import Registry
 internal import Store
 internal import Telemetry

@@ -1,6 +1,9 @@
 internal import Glibc
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
+internal import RecordFormat
 internal import Simulation
+internal import TokenSealing
 
 /// The records of one lane in random order, in a file. Every installation has a start token and an update
 /// token, and every fifth has a profile. Two fifths of the update tokens are in one group, the rest in 4,000

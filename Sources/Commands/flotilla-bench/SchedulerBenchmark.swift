@@ -1,13 +1,17 @@
+internal import CatalogRecords
 internal import Foundation
 internal import Glibc
+internal import Identifiers
 internal import IngestTesting
 internal import JSON
 internal import Kafka
 internal import KafkaTesting
 internal import Lifecycle
-internal import LiveActivity
 internal import ProcessTesting
+internal import RecordFormat
 internal import SchedulerTesting
+internal import Schedules
+internal import Sends
 internal import Telemetry
 internal import Topics
 

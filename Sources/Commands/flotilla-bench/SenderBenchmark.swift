@@ -1,5 +1,5 @@
 internal import IngestTesting
-internal import LiveActivity
+internal import Jobs
 
 /// A comparison of the sender, from jobs in Kafka to receipts in Kafka over TLS and HTTP/2, with `h2load`,
 /// which only sends, on the same server in the same run. Sender and h2load run on processor 1. Broker, server

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import Glibc
 internal import IngestTesting
+internal import Jobs
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import SenderTesting
 internal import Telemetry
 internal import Topics

@@ -1,6 +1,7 @@
+internal import CatalogRecords
+internal import ContentSchemas
 internal import Foundation
 internal import JSON
-internal import LiveActivity
 
 /// A measurement of sends through one gateway, from the backend to Kafka's acknowledgement: the highest rate,
 /// and the latency at the promised rate.

@@ -1,9 +1,10 @@
 internal import APNs
 internal import APNsSimulator
+internal import CatalogRecords
 internal import Foundation
 internal import Glibc
+internal import Identifiers
 internal import Lifecycle
-internal import LiveActivity
 internal import Telemetry
 
 /// A measurement of the simulated APNs under h2load. The simulator must never be slower than the program

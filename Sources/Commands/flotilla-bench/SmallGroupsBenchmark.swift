@@ -1,9 +1,11 @@
 internal import Foundation
 internal import IngestTesting
+internal import InstallationRecords
 internal import JSON
+internal import Jobs
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import Payloads
 internal import Topics
 
 /// The case with as many groups as phones. Half are private groups of one name, updated for their owners.

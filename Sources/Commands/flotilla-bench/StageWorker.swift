@@ -1,4 +1,5 @@
 internal import Catalog
+internal import CatalogRecords
 internal import FanOut
 internal import FanOutTesting
 internal import Glibc
@@ -7,7 +8,6 @@ internal import IngestTesting
 internal import Insight
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Scheduler
 internal import Sender
 internal import SenderTesting

@@ -2,7 +2,6 @@ internal import Foundation
 internal import IngestTesting
 internal import InstallationTesting
 internal import Kafka
-internal import LiveActivity
 internal import Telemetry
 internal import Topics
 

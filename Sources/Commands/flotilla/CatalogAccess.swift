@@ -1,9 +1,10 @@
 internal import Catalog
+internal import CatalogRecords
 internal import FoundationEssentials
 internal import Glibc
+internal import Identifiers
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Settings
 internal import Telemetry
 internal import Topics

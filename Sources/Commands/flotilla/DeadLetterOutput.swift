@@ -1,5 +1,7 @@
 internal import Cryptography
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
+internal import RecordFormat
 internal import Replay
 internal import Telemetry
 

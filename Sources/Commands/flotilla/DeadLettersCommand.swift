@@ -1,7 +1,7 @@
 internal import Cryptography
+internal import Identifiers
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Replay
 internal import Settings
 internal import Telemetry

@@ -1,8 +1,10 @@
 internal import Catalog
+internal import CatalogRecords
 internal import FoundationEssentials
+internal import Identifiers
 internal import JSON
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import Telemetry
 
 extension Command {

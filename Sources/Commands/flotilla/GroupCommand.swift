@@ -1,8 +1,11 @@
+internal import Identifiers
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import Payloads
+internal import RecordFormat
 internal import Replay
+internal import Sends
 internal import Settings
 internal import Telemetry
 internal import Topics

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
+internal import Identifiers
 internal import Lifecycle
-internal import LiveActivity
 internal import Settings
 
 /// One call of a command: its words and options, and the settings from flags, environment, file and defaults.

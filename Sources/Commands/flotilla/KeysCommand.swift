@@ -1,8 +1,9 @@
 internal import Catalog
+internal import CatalogRecords
 internal import FoundationEssentials
+internal import Identifiers
 internal import JSON
 internal import Lifecycle
-internal import LiveActivity
 internal import Settings
 internal import Telemetry
 

@@ -1,8 +1,10 @@
+internal import Identifiers
 internal import Ingest
+internal import InstallationRecords
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import Replay
 internal import Settings
 internal import Telemetry

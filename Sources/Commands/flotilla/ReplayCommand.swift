@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import Identifiers
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Replay
 internal import Settings
 internal import Telemetry

@@ -1,10 +1,11 @@
+internal import CatalogRecords
 internal import Gateway
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Settings
 internal import Telemetry
+internal import TokenSealing
 internal import Topics
 
 extension Command {

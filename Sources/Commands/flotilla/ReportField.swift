@@ -1,6 +1,6 @@
+internal import InstallationRecords
 internal import JSON
 internal import Lifecycle
-internal import LiveActivity
 
 /// A field of a report that a flag can set.
 struct ReportField: Sendable {

@@ -2,9 +2,9 @@ internal import CLinux
 internal import Catalog
 internal import Glibc
 internal import Lifecycle
-internal import LiveActivity
 internal import Settings
 internal import Telemetry
+internal import TokenSealing
 
 struct SealingSettings: OperatorSettings {
     var keysFile: String?

@@ -1,9 +1,9 @@
 internal import Catalog
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import StageSupport
 internal import Telemetry
+internal import TokenSealing
 internal import Topics
 
 /// The service that prevents a start with other sealing keys than the installation uses. The first process

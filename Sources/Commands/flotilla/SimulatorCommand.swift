@@ -1,8 +1,9 @@
 internal import APNsSimulator
+internal import CatalogRecords
 internal import Glibc
+internal import Identifiers
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Settings
 
 extension Command {

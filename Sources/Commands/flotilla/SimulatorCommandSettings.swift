@@ -1,7 +1,8 @@
 internal import APNsSimulator
+internal import CatalogRecords
+internal import Identifiers
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Settings
 
 /// A listener as the setting writes it: `expired@2200`.

@@ -1,7 +1,8 @@
 internal import APNsSimulator
+internal import InstallationRecords
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import Telemetry
 
 /// A sink that writes the reports of simulated phones to a topic, as a customer's own service may do: with

@@ -1,9 +1,11 @@
 internal import Catalog
+internal import CatalogRecords
 internal import Cryptography
+internal import Identifiers
 internal import JSON
 internal import Lifecycle
-internal import LiveActivity
 internal import Telemetry
+internal import TokenSealing
 
 /// `flotilla apps user-proof APP`: the secrets with which an app's own server proves who a user is.
 struct UserProofChange {

@@ -1,8 +1,8 @@
+package import CatalogRecords
 internal import Cryptography
-package import LiveActivity
 package import Telemetry
 
-/// The result of an access check.
+/// The result of the check whether an API key may do something.
 package enum AccessDecision: Sendable, Equatable {
     case granted(APIKey, App)
     /// The text was never a key, belongs to no record, or has a wrong secret. The caller is not told which.
@@ -19,9 +19,9 @@ extension CatalogSnapshot {
     /// A hash to compare with if the key does not exist, so that the check takes equally long.
     private static let placeholderHash = [UInt8](repeating: 0, count: SHA256.digestBytes)
 
-    /// Checks the presented key.
+    /// Checks the key in a request.
     ///
-    /// - Parameter text: the presented key, or nil if there was none.
+    /// - Parameter text: The text of the key, or nil if the request has none.
     package func access(withText text: (some StringProtocol)?, for role: APIKey.Role, now: WallTime)
         -> AccessDecision
     {

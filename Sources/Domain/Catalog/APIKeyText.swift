@@ -1,5 +1,5 @@
+package import CatalogRecords
 internal import Cryptography
-package import LiveActivity
 
 /// The text of an API key: `flotilla_<role>_<id>_<secret><checksum>`. The parts are letters and digits.
 ///
@@ -8,7 +8,7 @@ package import LiveActivity
 /// decides.
 package struct APIKeyText: Sendable {
     package static let idCharacters = 12
-    /// 43 of 62 characters: 256 bits.
+    /// 43 characters with 62 values each have 256 bits.
     static let secretCharacters = 43
     static let checksumCharacters = 6
     private static let prefix = "flotilla_"
@@ -20,18 +20,20 @@ package struct APIKeyText: Sendable {
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         let parts = bytes.split(separator: UInt8(ascii: "_"), maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8.dropLast()),
-            parts[2].count == Self.idCharacters,
-            parts[3].count == Self.secretCharacters + Self.checksumCharacters,
-            (parts[2] + parts[3]).allSatisfy(Base62.isDigit)
+        guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8.dropLast()) else { return nil }
+        let (idPart, secretPart) = (parts[2], parts[3])
+        guard idPart.count == Self.idCharacters,
+            secretPart.count == Self.secretCharacters + Self.checksumCharacters,
+            (idPart + secretPart).allSatisfy(Base62.isDigit)
         else { return nil }
-        let body = bytes.dropLast(Self.checksumCharacters)
-        guard bytes.suffix(Self.checksumCharacters).elementsEqual(Self.checksum(of: body)) else { return nil }
-        id = String(decoding: parts[2], as: UTF8.self)
-        secretHash = SHA256.digest(of: Array(parts[3].prefix(Self.secretCharacters)))
+        let checkedBytes = bytes.dropLast(Self.checksumCharacters)
+        let checksum = bytes.suffix(Self.checksumCharacters)
+        guard checksum.elementsEqual(Self.checksum(of: checkedBytes)) else { return nil }
+        id = String(decoding: idPart, as: UTF8.self)
+        secretHash = SHA256.digest(of: Array(secretPart.prefix(Self.secretCharacters)))
     }
 
-    /// Makes a new key. The text is shown once and stored nowhere. The record is stored.
+    /// Makes a new key. Its text is shown once and not stored. Its record goes into the catalog.
     package static func makeKey(
         app: String, role: APIKey.Role, atMilliseconds now: Int64
     ) -> (text: String, record: APIKey) {
@@ -41,8 +43,7 @@ package struct APIKeyText: Sendable {
         text += checksum(of: text[...])
         let record = APIKey(
             id: String(decoding: id, as: UTF8.self), app: app, role: role,
-            secretHash: SHA256.digest(of: secret),
-            createdAt: now)
+            secretHash: SHA256.digest(of: secret), createdAt: now)
         return (String(decoding: text, as: UTF8.self), record)
     }
 

@@ -1,22 +1,23 @@
+package import CatalogRecords
+internal import Identifiers
 package import JSON
-package import LiveActivity
 
-/// The document in which a person describes an app: the record without its version. Unknown fields are
-/// rejected.
+/// The JSON document in which a person describes an app, for `flotilla apps`. It has the fields of the record
+/// `App`. Unknown fields and secrets are problems.
 package enum AppDocument {
     package static let bytesMax = 1 << 20
 
     package static func parse(_ bytes: [UInt8], id: String) throws(JSONError) -> App {
         try JSONReader(limits: JSONLimits(bytesMax: bytesMax)).read(bytes) { value in
             let object = value.object()
-            if let written = object["id"].optional, written.string() != id {
-                written.report("must be \(id), or be left out")
+            if let writtenID = object["id"].optional, writtenID.string() != id {
+                writtenID.report("must be \(id), or be left out")
             }
             if let problem = AppIDRules.problem(id) { value.report("is for an app whose id \(problem)") }
             _ = object["v"].optional?.int(in: 1...App.schemaVersion)
             reportCredentials(in: object)
-            let proof = object["userProof"]
-            if !proof.isMissing { proof.report(userProofProblem) }
+            let userProof = object["userProof"]
+            if !userProof.isMissing { userProof.report(userProofProblem) }
             let app = App(id: id, from: object)
             if var types = object["activityTypes"].optional?.array(countMax: ActivityType.countPerAppMax) {
                 while let type = types.next() {

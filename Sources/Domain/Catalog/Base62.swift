@@ -1,33 +1,34 @@
 internal import Cryptography
 
-/// Letters and digits. Such text survives copying by double click, URLs and shells.
+/// Text of letters and digits, in base 62. Such text survives copying by double click, URLs and shells.
 enum Base62 {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+    /// The largest multiple of 62 that a byte can reach. From there on a byte would make some digits more likely.
+    private static let fairBytesEnd = 248
 
     static func isDigit(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
     }
 
-    /// Returns unpredictable characters, each with the same probability.
+    /// Returns unpredictable digits, each with the same probability.
     static func random(count: Int) -> [UInt8] {
         var text: [UInt8] = []
         while text.count < count {
-            // Bytes from the largest multiple of 62 on are skipped. They would make some characters more
-            // likely.
-            for byte in Random.bytes(count: count) where byte < 248 && text.count < count {
-                text.append(digits[Int(byte % 62)])
+            for byte in Random.bytes(count: count) where byte < fairBytesEnd && text.count < count {
+                text.append(digits[Int(byte) % digits.count])
             }
         }
         return text
     }
 
+    /// Returns the last `count` digits of the number, with leading zeros.
     static func encode(_ value: UInt32, digits count: Int) -> [UInt8] {
-        var rest = value
-        var text: [UInt8] = []
+        var rest = Int(value)
+        var reversedText: [UInt8] = []
         for _ in 0..<count {
-            text.append(digits[Int(rest % 62)])
-            rest /= 62
+            reversedText.append(digits[rest % digits.count])
+            rest /= digits.count
         }
-        return text.reversed()
+        return reversedText.reversed()
     }
 }

@@ -1,6 +1,7 @@
-package import LiveActivity
+package import CatalogRecords
+internal import RecordFormat
 
-/// One record of the catalog to write or delete, and its entry in the audit.
+/// One change of the catalog: a record to write or delete, and the facts of its audit entry.
 package struct CatalogChange: Sendable {
     package let key: [UInt8]
     /// Nil deletes the record.
@@ -11,7 +12,9 @@ package struct CatalogChange: Sendable {
 
     /// Returns the audit entry for the change.
     ///
-    /// - Parameter author: a person at a machine, or the id of an API key.
+    /// - Parameters:
+    ///   - author: A person at a machine, or the id of an API key.
+    ///   - milliseconds: The time of the change, since 1970.
     package func auditEntry(by author: String, at milliseconds: Int64) -> AuditEntry {
         AuditEntry(at: milliseconds, author: author, action: action, app: app, subject: subject)
     }

@@ -2,30 +2,33 @@ internal import JSON
 internal import Kafka
 internal import Telemetry
 
-/// A reader of `catalog` from its beginning to its end and beyond. Pinned to one thread.
+/// A consumer of the topic `catalog` that applies the records to a snapshot: first from the beginning to the
+/// end, and then each new record. Confined to one thread.
 final class CatalogFollower {
     /// The time for which the cluster holds a fetch open. New records come at once, but there may be none for
     /// hours.
     private static let fetchMilliseconds = 2000
 
-    private let consumer: Consumer
     private let settings: KafkaSettings
     private let clientMetrics: Metrics
-    /// Nil until the first question for the end.
+    private let metrics: CatalogMetrics
+    private let log: Log
+    private let consumer: Consumer
+    /// The client that asks for the end of the topic. Nil until the first question.
     private var endProducer: Producer?
     private var batch = RecordBatch()
     private let reader = JSONReader()
-    private let log: Log
-    private let metrics: CatalogMetrics
+
     private let partition: TopicPartition
-    private(set) var next: Int64 = 0
-    /// The end of the topic when the cluster was asked, or nil before its answer.
-    private var end: Int64?
     private(set) var catalog = CatalogSnapshot()
-    /// Whether every record that existed at the beginning has been read.
+    /// The offset of the next record.
+    private(set) var next: Int64 = 0
+    /// The end of the topic at the beginning of the reading, or nil before the cluster has answered.
+    private var end: Int64?
+    /// Whether every record below `end` has been read.
     private(set) var isAtEnd = false
 
-    /// - Parameter isAwaited: whether the caller waits for the end, which shows only when a fetch returns
+    /// - Parameter isAwaited: Whether the caller waits for the end, which shows only when a fetch returns
     ///   empty.
     init(
         _ settings: KafkaSettings, topic: String, isAwaited: Bool = false, log: Log, metrics: Metrics
@@ -44,8 +47,9 @@ final class CatalogFollower {
         partition = TopicPartition(topic, 0)
     }
 
-    /// Asks the cluster for the end of the topic and begins to read. Waiting for an empty fetch instead would
-    /// take as long as the cluster holds a fetch open. After a success, further calls do nothing.
+    /// Asks the cluster for the end of the topic and begins to read. Without the end, only an empty fetch would
+    /// show that all records are read, and the cluster holds such a fetch open. After a success, further calls
+    /// do nothing.
     func begin(withinMilliseconds limit: Int) throws(KafkaError) {
         if end != nil { return }
         let ends = try consumer.watermarks(of: partition, withinMilliseconds: limit)
@@ -65,15 +69,15 @@ final class CatalogFollower {
         }
     }
 
-    /// Returns the current end of the topic. A reader that has reached it knows every record that was
-    /// acknowledged before. Another client asks for it, because a consumer's question waits behind its own
-    /// fetch for up to half a second.
+    /// Returns the current end of the topic. When all records below it are read, the catalog has every record
+    /// that was acknowledged before this call. A separate client asks, because a question of the consumer waits
+    /// behind its own fetch for up to half a second.
     func currentEnd(withinMilliseconds limit: Int) throws -> Int64 {
-        let asking =
+        let producer =
             try endProducer
             ?? Producer(settings: settings, name: "catalog-end", log: log, metrics: clientMetrics)
-        self.endProducer = asking
-        return try asking.watermarks(of: partition, withinMilliseconds: limit).high
+        endProducer = producer
+        return try producer.watermarks(of: partition, withinMilliseconds: limit).high
     }
 
     deinit {
@@ -83,8 +87,8 @@ final class CatalogFollower {
 
     var descriptor: Int32 { consumer.descriptor }
 
-    /// Processes all available records. Returns true if the catalog may have changed. Throws if the consumer
-    /// is unusable.
+    /// Applies the available records. Returns true if the catalog may have changed. Throws if a new consumer is
+    /// needed.
     func poll(waitMilliseconds: Int32 = 0) throws -> Bool {
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         let hasRecords = !batch.isEmpty
@@ -110,7 +114,7 @@ final class CatalogFollower {
     private func apply(_ record: borrowing Record) {
         if record.offset < next {
             // The topic was deleted and created again, so the earlier records belong to the old topic. A new
-            // topic that is as long as the old one cannot be detected. In that case a restart is needed.
+            // topic that is as long as the old one cannot be detected, and needs a restart of the process.
             catalog = CatalogSnapshot()
             end = .max
             isAtEnd = false

@@ -8,7 +8,7 @@ final class CatalogLoop: EventHandler {
     /// The limit for one question to a cluster that may be unavailable. For this time the thread is blocked,
     /// also its shutdown.
     private static let requestMilliseconds = 500
-    /// The pause before the next question.
+    /// The pause while the reading has not begun, or a caller waits.
     private static let pauseMilliseconds = 50
 
     private let loop: EventLoop
@@ -19,7 +19,7 @@ final class CatalogLoop: EventHandler {
     private var timer: LoopTimer?
     private var pendingReads: [PendingRead] = []
 
-    /// A caller that waits until the topic has been read to the end that it had at the time of the call.
+    /// A caller that waits until the topic is read to the end that it had when the caller asked.
     private struct PendingRead {
         /// The end to reach, or nil until the cluster has answered.
         var end: Int64?
@@ -28,11 +28,11 @@ final class CatalogLoop: EventHandler {
     }
 
     init(
-        on loop: EventLoop, make: @escaping () throws -> CatalogFollower,
+        on loop: EventLoop, make makeFollower: @escaping () throws -> CatalogFollower,
         publish: @escaping (CatalogSnapshot) -> Void, fail: @escaping (any Error) -> Void
     ) throws {
         self.loop = loop
-        self.makeFollower = make
+        self.makeFollower = makeFollower
         self.publish = publish
         self.fail = fail
         try startFollowing()
@@ -40,9 +40,10 @@ final class CatalogLoop: EventHandler {
         timer?.schedule(at: loop.now)
     }
 
-    /// Registers a caller. All callers of one iteration share one question to the cluster.
-    func readToCurrentEnd(until: Instant, then: @escaping () -> Void) {
-        pendingReads.append(PendingRead(end: nil, deadline: until, completion: then))
+    /// Calls `then` when the topic is read to its present end, or at the deadline. All callers of one iteration
+    /// share one question to the cluster.
+    func readToCurrentEnd(until deadline: Instant, then: @escaping () -> Void) {
+        pendingReads.append(PendingRead(end: nil, deadline: deadline, completion: then))
         timer?.schedule(at: loop.now)
     }
 
@@ -56,12 +57,13 @@ final class CatalogLoop: EventHandler {
             }
         }
         let now = Instant.now()
-        let isDone = { (one: PendingRead) in
-            one.deadline <= now || (follower.isAtEnd && one.end.map { follower.next >= $0 } ?? false)
+        let isDone = { (read: PendingRead) in
+            let hasReachedEnd = read.end.map { follower.next >= $0 } ?? false
+            return read.deadline <= now || (follower.isAtEnd && hasReachedEnd)
         }
-        let done = pendingReads.filter(isDone)
+        let doneReads = pendingReads.filter(isDone)
         pendingReads.removeAll(where: isDone)
-        for one in done { one.completion() }
+        for read in doneReads { read.completion() }
     }
 
     private func startFollowing() throws {
@@ -102,7 +104,7 @@ final class CatalogLoop: EventHandler {
     func loopWillEnd() {
         timer?.cancel()
         timer = nil
-        for one in pendingReads { one.completion() }
+        for read in pendingReads { read.completion() }
         pendingReads = []
         stopFollowing()
     }

@@ -2,16 +2,19 @@ package import Kafka
 package import Lifecycle
 package import Telemetry
 
-/// A service that follows `catalog` on its own thread and publishes the current state. It starts without
-/// Kafka and then has no catalog. Components that need the catalog are not ready until there is one.
+/// The service that reads the topic `catalog` on its own thread and publishes the current snapshot. A process
+/// has one. It also starts while Kafka is down. Then there is no catalog, and the stages that need it are not
+/// ready.
 package final class CatalogReader: Service {
+    package static let readToEndMillisecondsMax = 3000
+
     package let name = "catalog"
     private let cluster: Cluster
     private let topic: String
     private let currentCatalog = TracedLock(CatalogSnapshot?.none)
     private let thread = StartedParts<LoopOwned<CatalogLoop>>()
 
-    /// - Parameter topic: the name with its prefix.
+    /// - Parameter topic: The name with its prefix.
     package init(_ cluster: Cluster, topic: String) {
         self.cluster = cluster
         self.topic = topic
@@ -21,19 +24,17 @@ package final class CatalogReader: Service {
     package var catalog: CatalogSnapshot? { currentCatalog.withLock { $0 } }
 
     /// Reads until all records are known that were acknowledged before this call, also those of other
-    /// processes. Calls `then` later, on the catalog's thread, with the catalog of that time. After the limit
-    /// it passes the current catalog, or nil.
+    /// processes. Calls `then` on the catalog's thread, with the catalog of that time. After the limit it
+    /// passes the current catalog, or nil.
     package func readToCurrentEnd(
         withinMilliseconds limit: Int = CatalogReader.readToEndMillisecondsMax,
         then: @escaping @Sendable (CatalogSnapshot?) -> Void
     ) {
         guard let thread = thread.parts else { return then(catalog) }
-        let until = Instant.now().advanced(byMilliseconds: limit)
-        let isTaken = thread.execute { $0.readToCurrentEnd(until: until) { then(self.catalog) } }
+        let deadline = Instant.now().advanced(byMilliseconds: limit)
+        let isTaken = thread.execute { $0.readToCurrentEnd(until: deadline) { then(self.catalog) } }
         if !isTaken { then(catalog) }
     }
-
-    package static let readToEndMillisecondsMax = 3000
 
     package func start(_ context: ServiceContext) async throws {
         let (settings, topic) = (cluster.settings, topic)
@@ -41,9 +42,9 @@ package final class CatalogReader: Service {
             try CatalogLoop(on: $0.loop) {
                 try CatalogFollower(settings, topic: topic, log: context.log, metrics: context.metrics)
             } publish: { catalog in
-                let isFirst = self.currentCatalog.withLock { known in
-                    defer { known = catalog }
-                    return known == nil
+                let isFirst = self.currentCatalog.withLock { current in
+                    defer { current = catalog }
+                    return current == nil
                 }
                 if isFirst {
                     context.log.info("the catalog has been read", .field("apps", catalog.apps.count))
@@ -59,7 +60,7 @@ package final class CatalogReader: Service {
         thread.take()?.stop()
     }
 
-    /// Reads the topic to its present end, for a command that exits afterwards. Blocks.
+    /// Reads the topic to its present end, for a command that exits afterwards. Blocks the thread.
     package static func readToEnd(
         _ settings: KafkaSettings, topic: String, withinMilliseconds limit: Int = 15_000, metrics: Metrics
     ) throws -> CatalogSnapshot {

@@ -1,12 +1,18 @@
+package import CatalogRecords
+internal import Identifiers
 package import JSON
-package import LiveActivity
+internal import RecordFormat
+package import TokenSealing
 
-/// The apps with their types, segments and definitions, and the API keys, from the records of `catalog` in
-/// order. This is a value: a copy stays unchanged when later records arrive.
+/// The apps with their types, segments and definitions, and the API keys, as the records of the topic `catalog`
+/// say. This is a value: a copy stays unchanged when later records arrive.
+///
+/// The key of a record has three parts, the kind, an app and a name: `segment/shop/vip`.
 ///
 /// An unreadable record also removes the earlier record of the same key. An app or a key that a newer program
 /// changed must not stay valid in its old form.
 package struct CatalogSnapshot: Sendable {
+    /// The effect of one record.
     package enum Effect: Sendable, Equatable {
         case changed
         /// The record has a kind that this program does not know. A newer program wrote it.
@@ -15,10 +21,11 @@ package struct CatalogSnapshot: Sendable {
         case unusable(String)
     }
 
-    /// The apps, merged with the types that have separate records.
+    /// The apps by id, with the types of their documents and the types in separate records.
     package private(set) var apps: [String: App] = [:]
-    /// The apps as they were written, without those types.
+    /// The apps as they were written, with the types of their documents only.
     package private(set) var documents: [String: App] = [:]
+    // By app and name.
     private var types: [String: [String: ActivityType]] = [:]
     private var segments: [String: [String: Segment]] = [:]
     private var definitions: [String: [Int64: NotificationDefinition]] = [:]
@@ -39,7 +46,7 @@ package struct CatalogSnapshot: Sendable {
         keys.values.filter { $0.app == app }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Returns the types with separate records.
+    /// Returns the types in separate records, by name.
     package func types(of app: String) -> [String: ActivityType] { types[app] ?? [:] }
 
     package func segments(of app: String) -> [String: Segment] { segments[app] ?? [:] }
@@ -58,99 +65,133 @@ package struct CatalogSnapshot: Sendable {
             + segments(of: app).values.map(\.key) + definitions(of: app).values.map(\.key)
     }
 
+    /// Sets the app's types. A type in a separate record replaces the one in the document.
     private mutating func mergeTypes(ofApp app: String) {
         apps[app] = documents[app].map { document in
-            var whole = document
-            let own = types(of: app)
-            whole.activityTypes = document.activityTypes.filter { own[$0.name] == nil }
-            whole.activityTypes += own.values.sorted { $0.name < $1.name }
-            return whole
+            var merged = document
+            let recordTypes = types(of: app)
+            merged.activityTypes = document.activityTypes.filter { recordTypes[$0.name] == nil }
+            merged.activityTypes += recordTypes.values.sorted { $0.name < $1.name }
+            return merged
         }
     }
 
-    /// Applies one record of the topic.
+    // MARK: Records of the topic
+
+    private struct TopicRecord {
+        let key: [UInt8]
+        /// The key as text, for people.
+        let keyText: String
+        let app: String
+        let name: String
+        /// Nil for a tombstone.
+        let value: [UInt8]?
+    }
+
+    /// Applies one record of the topic. First the earlier record of the key is removed, also if the new one is
+    /// unusable.
     ///
-    /// - Parameter value: nil for a tombstone.
+    /// - Parameter value: Nil for a tombstone.
     package mutating func apply(key: [UInt8], value: [UInt8]?, with reader: JSONReader) -> Effect {
-        let place = String(decoding: key, as: UTF8.self)
-        unusableRecords[place] = nil
+        let keyText = String(decoding: key, as: UTF8.self)
+        unusableRecords[keyText] = nil
         guard let parts = RecordKey.split(key), parts.count == 3 else {
-            return value == nil ? .changed : markUnusable(place, reason: "the key is not kind/app/name")
+            return value == nil ? .changed : markUnusable(keyText, reason: "the key is not kind/app/name")
         }
+        let record = TopicRecord(key: key, keyText: keyText, app: parts[1], name: parts[2], value: value)
         switch parts[0] {
-        case "app":
-            documents[parts[1]] = nil
-            defer { mergeTypes(ofApp: parts[1]) }
-            return applyRecord(at: place, value: value, as: App.self, reader: reader) { catalog, app in
-                guard app.key == key else { return false }
-                catalog.documents[app.id] = app
-                return true
-            }
-        case "type":
-            types[parts[1]]?[parts[2]] = nil
-            defer { mergeTypes(ofApp: parts[1]) }
-            return applyRecord(at: place, value: value, as: ActivityTypeRecord.self, reader: reader) {
-                catalog, record in
-                guard record.key == key else { return false }
-                catalog.types[record.app, default: [:]][record.type.name] = record.type
-                return true
-            }
-        case "segment":
-            segments[parts[1]]?[parts[2]] = nil
-            return applyRecord(at: place, value: value, as: Segment.self, reader: reader) {
-                catalog, segment in
-                guard segment.key == key else { return false }
-                catalog.segments[segment.app, default: [:]][segment.name] = segment
-                return true
-            }
-        case "definition":
-            if let number = Int64(parts[2]) { definitions[parts[1]]?[number] = nil }
-            return applyRecord(at: place, value: value, as: NotificationDefinition.self, reader: reader) {
-                catalog, definition in
-                guard definition.key == key else { return false }
-                catalog.definitions[definition.app, default: [:]][definition.number] = definition
-                return true
-            }
-        case "key":
-            if keys[parts[2]]?.app == parts[1] { keys[parts[2]] = nil }
-            return applyRecord(at: place, value: value, as: APIKey.self, reader: reader) { catalog, record in
-                guard record.key == key else { return false }
-                catalog.keys[record.id] = record
-                return true
-            }
-        case "sealing":
-            let standing = sealingRecord
-            if value == nil { sealingRecord = nil }
-            return applyRecord(at: place, value: value, as: SealingRecord.self, reader: reader) {
-                catalog, record in
-                // If two processes with different keys start first at the same time, the record that was
-                // written first wins. The other process reads it back and does not start.
-                guard SealingRecord.key == key, standing.map(record.extends) ?? true else { return false }
-                catalog.sealingRecord = record
-                return true
-            }
+        case "app": return applyApp(record, with: reader)
+        case "type": return applyType(record, with: reader)
+        case "segment": return applySegment(record, with: reader)
+        case "definition": return applyDefinition(record, with: reader)
+        case "key": return applyKey(record, with: reader)
+        case "sealing": return applySealingRecord(record, with: reader)
         default: return .ignored
         }
     }
 
-    private mutating func applyRecord<R: JSONRecord>(
-        at place: String, value: [UInt8]?, as type: R.Type, reader: JSONReader,
-        insert: (inout CatalogSnapshot, R) -> Bool
-    ) -> Effect {
-        guard let value else { return .changed }
-        do {
-            let record = try R.decode(value, with: reader)
-            return insert(&self, record)
-                ? .changed
-                : markUnusable(
-                    place, reason: "the record does not match its key, or is for other sealing keys")
-        } catch {
-            return markUnusable(place, reason: error.description)
+    private mutating func applyApp(_ record: TopicRecord, with reader: JSONReader) -> Effect {
+        documents[record.app] = nil
+        defer { mergeTypes(ofApp: record.app) }
+        return insert(record, as: App.self, with: reader) { catalog, app in
+            guard app.key == record.key else { return false }
+            catalog.documents[app.id] = app
+            return true
         }
     }
 
-    private mutating func markUnusable(_ place: String, reason: String) -> Effect {
-        unusableRecords[place] = reason
+    private mutating func applyType(_ record: TopicRecord, with reader: JSONReader) -> Effect {
+        types[record.app]?[record.name] = nil
+        defer { mergeTypes(ofApp: record.app) }
+        return insert(record, as: ActivityTypeRecord.self, with: reader) { catalog, typeRecord in
+            guard typeRecord.key == record.key else { return false }
+            catalog.types[typeRecord.app, default: [:]][typeRecord.type.name] = typeRecord.type
+            return true
+        }
+    }
+
+    private mutating func applySegment(_ record: TopicRecord, with reader: JSONReader) -> Effect {
+        segments[record.app]?[record.name] = nil
+        return insert(record, as: Segment.self, with: reader) { catalog, segment in
+            guard segment.key == record.key else { return false }
+            catalog.segments[segment.app, default: [:]][segment.name] = segment
+            return true
+        }
+    }
+
+    private mutating func applyDefinition(_ record: TopicRecord, with reader: JSONReader) -> Effect {
+        if let number = Int64(record.name) { definitions[record.app]?[number] = nil }
+        return insert(record, as: NotificationDefinition.self, with: reader) { catalog, definition in
+            guard definition.key == record.key else { return false }
+            catalog.definitions[definition.app, default: [:]][definition.number] = definition
+            return true
+        }
+    }
+
+    private mutating func applyKey(_ record: TopicRecord, with reader: JSONReader) -> Effect {
+        if keys[record.name]?.app == record.app { keys[record.name] = nil }
+        return insert(record, as: APIKey.self, with: reader) { catalog, apiKey in
+            guard apiKey.key == record.key else { return false }
+            catalog.keys[apiKey.id] = apiKey
+            return true
+        }
+    }
+
+    private mutating func applySealingRecord(_ record: TopicRecord, with reader: JSONReader) -> Effect {
+        let previousRecord = sealingRecord
+        if record.value == nil { sealingRecord = nil }
+        return insert(record, as: SealingRecord.self, with: reader) { catalog, newRecord in
+            // If two processes with different keys start first at the same time, the record that was
+            // written first wins. The other process reads it back and does not start.
+            guard SealingRecord.key == record.key, previousRecord.map(newRecord.extends) ?? true else {
+                return false
+            }
+            catalog.sealingRecord = newRecord
+            return true
+        }
+    }
+
+    /// Decodes a record and passes it to `insert`, which returns false if the record does not belong to its
+    /// key. A tombstone inserts nothing.
+    private mutating func insert<R: JSONRecord>(
+        _ record: TopicRecord, as type: R.Type, with reader: JSONReader,
+        insert: (inout CatalogSnapshot, R) -> Bool
+    ) -> Effect {
+        guard let value = record.value else { return .changed }
+        do {
+            let decoded = try R.decode(value, with: reader)
+            return insert(&self, decoded)
+                ? .changed
+                : markUnusable(
+                    record.keyText,
+                    reason: "the record does not match its key, or is for other sealing keys")
+        } catch {
+            return markUnusable(record.keyText, reason: error.description)
+        }
+    }
+
+    private mutating func markUnusable(_ keyText: String, reason: String) -> Effect {
+        unusableRecords[keyText] = reason
         return .unusable(reason)
     }
 }

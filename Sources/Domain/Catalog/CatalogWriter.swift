@@ -1,9 +1,11 @@
+package import CatalogRecords
 package import Kafka
-package import LiveActivity
+internal import RecordFormat
 package import Telemetry
+package import TokenSealing
 
-/// A writer of catalog changes. Each change has an entry in the audit. Calls block: they come from a command,
-/// or from an admin request on its own thread.
+/// The writer of catalog changes for commands and for the start of a process. Each change has an entry in the
+/// audit. The calls block. A gateway must not block, so it stores a `CatalogChange` itself.
 package final class CatalogWriter: Sendable {
     private let producer: Producer
     private let catalog: Topic
@@ -11,8 +13,8 @@ package final class CatalogWriter: Sendable {
     private let author: String
 
     /// - Parameters:
-    ///   - catalog, audit: the topics' names with their prefix.
-    ///   - author: the person or the API key that makes the changes.
+    ///   - catalog, audit: The topics' names with their prefix.
+    ///   - author: The person who makes the changes, for the audit.
     package init(
         _ settings: KafkaSettings, catalog: String, audit: String, author: String, metrics: Metrics
     ) throws {
@@ -33,22 +35,25 @@ package final class CatalogWriter: Sendable {
 
     /// Deletes an app. Its keys go first, because they must not give access to a new app with the same id.
     ///
-    /// - Parameter parts: the keys of the app's other records, for example types and segments.
-    package func delete(_ app: App, withKeys keys: [APIKey], parts: [[UInt8]] = [], now: WallTime) throws {
+    /// - Parameter otherRecordKeys: The keys of the app's other records, for example types and segments. They have
+    ///   no separate entries in the audit.
+    package func delete(
+        _ app: App, withKeys keys: [APIKey], parts otherRecordKeys: [[UInt8]] = [], now: WallTime
+    ) throws {
         for key in keys {
             try writeRecord(
                 key.key, value: nil,
                 entry: auditEntry(at: now, action: "key.delete", app: app.id, subject: key.id))
         }
-        for part in parts {
-            _ = try producer.storeRecord(action: "write the catalog", in: catalog, key: part, value: nil)
+        for key in otherRecordKeys {
+            _ = try producer.storeRecord(action: "write the catalog", in: catalog, key: key, value: nil)
         }
         try writeRecord(app.key, value: nil, entry: auditEntry(at: now, action: "app.delete", app: app.id))
     }
 
     /// Makes one change of the catalog.
     package func write(_ change: CatalogChange, now: WallTime) throws {
-        try self.writeRecord(
+        try writeRecord(
             change.key, value: change.value, entry: change.auditEntry(by: author, at: now.milliseconds))
     }
 

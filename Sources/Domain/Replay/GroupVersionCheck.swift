@@ -1,6 +1,7 @@
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import Topics
 
 /// A check whether a group got a newer send after a record of `sends` was written. The planner assigns the

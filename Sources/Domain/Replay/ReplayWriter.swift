@@ -1,6 +1,7 @@
+internal import CatalogRecords
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import Telemetry
 internal import Topics
 

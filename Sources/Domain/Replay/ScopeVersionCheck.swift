@@ -1,6 +1,10 @@
+internal import Identifiers
 internal import JSON
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
+internal import Payloads
+internal import RecordFormat
+internal import Sends
 internal import Topics
 
 /// A check of jobs against the ledger of a lane: whether there is a newer version, whether the scope has

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import JSON
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 
 /// A filter for the receipts of one send in a lane.
 struct SendReceiptFilter {

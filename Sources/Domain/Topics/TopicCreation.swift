@@ -1,9 +1,10 @@
 package import Kafka
 internal import Lifecycle
 
-/// A topic that the cluster did not create.
+/// The cluster refused to create a topic.
 package struct TopicNotCreated: Error, CustomStringConvertible {
     package let topic: String
+    /// Kafka's reason.
     package let text: String
     /// Whether the cluster has fewer brokers than the requested replicas.
     let lacksBrokers: Bool
@@ -20,11 +21,12 @@ package struct TopicNotCreated: Error, CustomStringConvertible {
 extension TopicLayout {
     /// The limit until new topics must be usable, long enough for a cluster that has just started.
     private static let usableMillisecondsMax = 30_000
+    /// INVALID_REPLICATION_FACTOR
     private static let invalidReplicationFactor = KafkaErrorCode(rawValue: 38)
 
-    /// Creates missing topics and returns their names once all of `topics` are usable. Kafka answers before
-    /// its brokers know a new topic and lead its partitions. Existing topics stay unchanged: `check` decides
-    /// whether they fit.
+    /// Creates the missing ones of `topics`. Returns their names once all of `topics` are usable, because
+    /// Kafka answers before its brokers know a new topic and lead its partitions. Existing topics stay
+    /// unchanged: `check` decides whether they fit.
     @discardableResult
     package func create(_ topics: [TopicName] = TopicName.allCases, on admin: AdminClient) throws -> [String]
     {
@@ -37,8 +39,8 @@ extension TopicLayout {
                     of: topics.map(name), withinMilliseconds: max(1, limit.milliseconds(since: .now())))
                 return topics.map(name).filter(created.contains)
             } catch {
-                // A topic that was still being deleted during the look-up is gone now, and the next iteration
-                // creates it.
+                // A topic that was still being deleted when the missing topics were listed is gone now. The
+                // next iteration creates it.
                 guard error.code.retryability == .untilTopicSettles, Instant.now() < limit else {
                     throw error
                 }
@@ -48,16 +50,18 @@ extension TopicLayout {
 
     /// Creates missing topics and returns the names of the created ones.
     private func createMissing(_ topics: [TopicName], on admin: AdminClient) throws -> [String] {
-        let known = Set(try admin.topics(withinMilliseconds: Self.requestMilliseconds).map(\.name))
-        let missing = topics.filter { !known.contains(name(of: $0)) }
+        let existingNames = Set(try admin.topics(withinMilliseconds: Self.requestMilliseconds).map(\.name))
+        let missing = topics.filter { !existingNames.contains(name(of: $0)) }
         if missing.isEmpty { return [] }
         let outcomes = try admin.create(
             missing.map { topic in
-                let need = requirements(of: topic)
+                let required = requirements(of: topic)
                 return NewTopic(
-                    name: name(of: topic), partitionCount: need.partitions, replicationFactor: replication,
-                    configuration: need.configuration(replication: replication))
+                    name: name(of: topic), partitionCount: required.partitions,
+                    replicationFactor: replication,
+                    configuration: required.configuration(replication: replication))
             })
+        // Another process may have created the topic. After a passing error the caller tries again.
         for outcome in outcomes
         where outcome.code != .none && outcome.code != .topicExists && outcome.code.retryability != .always {
             throw TopicNotCreated(

@@ -7,14 +7,15 @@ extension TopicLayout {
     package func alter(
         _ topics: [TopicName] = TopicName.allCases, on admin: AdminClient
     ) throws(KafkaError) -> [TopicMismatch] {
-        let mended = try check(topics, on: admin).filter { $0.setting != nil }
+        let correctable = try check(topics, on: admin).filter { $0.setting != nil }
+        // New values by topic and setting.
         var changes: [String: [String: String]] = [:]
-        for mismatch in mended {
+        for mismatch in correctable {
             changes[mismatch.topic, default: [:]][mismatch.property.rawValue] = mismatch.setting
         }
         if !changes.isEmpty {
             try admin.alterConfigurations(changes, withinMilliseconds: Self.requestMilliseconds)
         }
-        return mended
+        return correctable
     }
 }

@@ -2,25 +2,31 @@ internal import Glibc
 package import Kafka
 internal import Lifecycle
 
+/// The comparison of existing topics with their requirements.
 extension TopicLayout {
     /// The limit for one request to the cluster.
     static let requestMilliseconds = 15_000
     /// The minimum for topics with three or more replicas. With a minimum of one, the loss of one disk could
     /// lose acknowledged records.
     private static let insyncReplicasMin: Int64 = 2
-
     /// The pause between two checks of topics that do not fit.
     private static let pauseMicroseconds: UInt32 = 50_000
 
-    /// Returns all mismatches of these topics. A topic that was just created or altered is not known to all
-    /// brokers at once. So a mismatch is checked again until the limit.
+    /// Throws if any of the topics does not fit. A stage calls this before it starts.
+    package func require(_ topics: [TopicName], on admin: AdminClient) throws {
+        let mismatches = try check(topics, on: admin)
+        if !mismatches.isEmpty { throw MismatchedTopics(mismatches: mismatches) }
+    }
+
+    /// Returns all mismatches of these topics. Not all brokers know at once that a topic was created or
+    /// altered, so a mismatch counts only if it lasts until the limit.
     package func check(
         _ topics: [TopicName] = TopicName.allCases, on admin: AdminClient
     ) throws(KafkaError) -> [TopicMismatch] {
         let limit = Instant.now().advanced(byMilliseconds: KafkaErrorCode.topicSettleMilliseconds)
         while true {
-            let found = try currentMismatches(of: topics, on: admin)
-            if found.isEmpty || Instant.now() >= limit { return found }
+            let mismatches = try currentMismatches(of: topics, on: admin)
+            if mismatches.isEmpty || Instant.now() >= limit { return mismatches }
             usleep(Self.pauseMicroseconds)
         }
     }
@@ -28,12 +34,12 @@ extension TopicLayout {
     private func currentMismatches(of topics: [TopicName], on admin: AdminClient) throws(KafkaError)
         -> [TopicMismatch]
     {
-        let known = try admin.topics(withinMilliseconds: Self.requestMilliseconds)
-        let descriptions = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
-        let existing = topics.map(name).filter { descriptions[$0]?.partitions.isEmpty == false }
+        let clusterTopics = try admin.topics(withinMilliseconds: Self.requestMilliseconds)
+        let descriptions = Dictionary(clusterTopics.map { ($0.name, $0) }) { first, _ in first }
+        let existingNames = topics.map(name).filter { descriptions[$0]?.partitions.isEmpty == false }
         let configurations =
-            existing.isEmpty
-            ? [:] : try admin.configurations(of: existing, withinMilliseconds: Self.requestMilliseconds)
+            existingNames.isEmpty
+            ? [:] : try admin.configurations(of: existingNames, withinMilliseconds: Self.requestMilliseconds)
         return topics.flatMap { topic in
             mismatches(
                 of: topic, partitions: descriptions[name(of: topic)]?.partitions.count ?? 0,
@@ -42,52 +48,72 @@ extension TopicLayout {
         }
     }
 
-    /// Throws if any of the topics does not fit. A stage calls this before it starts.
-    package func require(_ topics: [TopicName], on admin: AdminClient) throws {
-        let found = try check(topics, on: admin)
-        if !found.isEmpty { throw MismatchedTopics(mismatches: found) }
-    }
-
+    /// - Parameters:
+    ///   - partitions: The number of partitions, or 0 if the topic does not exist.
+    ///   - configuration: The topic's settings, including the cluster's defaults.
     func mismatches(
         of topic: TopicName, partitions: Int, replicas: Int, configuration: [String: String]
     ) -> [TopicMismatch] {
-        let need = requirements(of: topic)
-        func mismatch(
-            of property: TopicMismatch.Property, have: String, want: String, setting: String? = nil
-        ) -> TopicMismatch {
+        let required = requirements(of: topic)
+        var comparison = TopicComparison(topic: name(of: topic), configuration: configuration)
+        if partitions == 0 {
+            comparison.add(.existence, actual: "nothing", required: "the topic")
+            return comparison.mismatches
+        }
+        if partitions != required.partitions {
+            comparison.add(
+                .partitions, actual: String(partitions), required: String(required.partitions))
+        }
+        comparison.require(.cleanup, toBe: required.cleanup.kafkaValue)
+        comparison.require(.retention, toBeAtLeast: required.cleanup.retentionMilliseconds)
+        comparison.require(
+            .deleteRetention,
+            toBeAtLeast: required.cleanup.isCompacting ? Self.deleteRetentionMilliseconds : nil)
+        comparison.require(.recordBytes, toBeAtLeast: required.recordBytesMax.map(Int64.init))
+        comparison.require(.insync, toBeAtLeast: replicas > 2 ? Self.insyncReplicasMin : nil)
+        if required.isStampedByCluster {
+            comparison.require(.timestamps, toBe: TopicRequirements.clusterTimestamps)
+        }
+        return comparison.mismatches
+    }
+}
+
+/// The mismatches of one topic, collected property by property.
+private struct TopicComparison {
+    let topic: String
+    let configuration: [String: String]
+    private(set) var mismatches: [TopicMismatch] = []
+
+    init(topic: String, configuration: [String: String]) {
+        self.topic = topic
+        self.configuration = configuration
+    }
+
+    mutating func add(
+        _ property: TopicMismatch.Property, actual: String, required: String, setting: String? = nil
+    ) {
+        mismatches.append(
             TopicMismatch(
-                topic: name(of: topic), property: property, actual: have, required: want, setting: setting)
+                topic: topic, property: property, actual: actual, required: required, setting: setting))
+    }
+
+    mutating func require(_ property: TopicMismatch.Property, toBe required: String) {
+        var actual = configuration[property.rawValue] ?? "none"
+        if property == .cleanup {
+            // A list. Its order and its spaces do not matter.
+            actual = actual.split { $0 == "," || $0 == " " }.sorted().joined(separator: ",")
         }
-        if partitions == 0 { return [mismatch(of: .existence, have: "nothing", want: "the topic")] }
-        var found: [TopicMismatch] = []
-        if partitions != need.partitions {
-            found.append(mismatch(of: .partitions, have: String(partitions), want: String(need.partitions)))
-        }
-        func value(of property: TopicMismatch.Property) -> String {
-            configuration[property.rawValue] ?? "none"
-        }
-        let policy = value(of: .cleanup).split { $0 == "," || $0 == " " }.sorted().joined(separator: ",")
-        func requireExactly(_ property: TopicMismatch.Property, want: String, have: String) {
-            if have != want { found.append(mismatch(of: property, have: have, want: want, setting: want)) }
-        }
-        requireExactly(.cleanup, want: need.cleanup.kafkaValue, have: policy)
-        /// Notes a value below `want`. −1 means that there is no limit.
-        func requireAtLeast(_ property: TopicMismatch.Property, want: Int64?) {
-            guard let want else { return }
-            let have = Int64(value(of: property))
-            if let have, have >= want || (have == -1 && property == .retention) { return }
-            found.append(
-                mismatch(
-                    of: property, have: value(of: property), want: "at least \(want)", setting: String(want)))
-        }
-        requireAtLeast(.retention, want: need.cleanup.retentionMilliseconds)
-        requireAtLeast(
-            .deleteRetention, want: need.cleanup.isCompacting ? Self.deleteRetentionMilliseconds : nil)
-        requireAtLeast(.recordBytes, want: need.recordBytesMax.map(Int64.init))
-        requireAtLeast(.insync, want: replicas > 2 ? Self.insyncReplicasMin : nil)
-        if need.isStampedByCluster {
-            requireExactly(.timestamps, want: "LogAppendTime", have: value(of: .timestamps))
-        }
-        return found
+        if actual != required { add(property, actual: actual, required: required, setting: required) }
+    }
+
+    /// Adds a value below the minimum. A nil minimum requires nothing.
+    mutating func require(_ property: TopicMismatch.Property, toBeAtLeast minimum: Int64?) {
+        guard let minimum else { return }
+        let text = configuration[property.rawValue] ?? "none"
+        let actual = Int64(text)
+        // Kafka keeps the records forever.
+        let isUnlimited = actual == -1 && property == .retention
+        if let actual, actual >= minimum || isUnlimited { return }
+        add(property, actual: text, required: "at least \(minimum)", setting: String(minimum))
     }
 }

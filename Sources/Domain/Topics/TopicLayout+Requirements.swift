@@ -1,21 +1,27 @@
-/// The table of topics: the number of partitions, and the retention.
+/// The table of all topics: the number of partitions, and the retention.
 extension TopicLayout {
+    // In milliseconds.
     private static let hour: Int64 = 3_600_000
     private static let day: Int64 = 24 * hour
-    /// A record of 4 MiB with space for its key and headers.
-    private static let largeRecordBytes = 4 << 20 + 1 << 16
-    /// Any record with the headers of a dead letter.
-    private static let deadLetterBytes = largeRecordBytes + 1 << 16
+
+    /// The space for a record's key and headers.
+    private static let keyAndHeadersBytes = 1 << 16
+    /// A value of 4 MiB with its key and headers.
+    private static let largeRecordBytes = 4 << 20 + keyAndHeadersBytes
+    /// Any record, with the headers that a dead letter adds.
+    private static let deadLetterBytes = largeRecordBytes + keyAndHeadersBytes
 
     func requirements(of topic: TopicName) -> TopicRequirements {
-        func retained(forMilliseconds time: Int64, recordBytesMax: Int? = nil) -> TopicRequirements {
+        /// Records are deleted at an age.
+        func retained(forMilliseconds age: Int64, recordBytesMax: Int? = nil) -> TopicRequirements {
             TopicRequirements(
-                partitions: lanes, cleanup: .delete(afterMilliseconds: time), recordBytesMax: recordBytesMax)
+                partitions: lanes, cleanup: .delete(afterMilliseconds: age), recordBytesMax: recordBytesMax)
         }
-        func compacted(partitions: Int, deletedAfterMilliseconds time: Int64? = nil) -> TopicRequirements {
+        /// The newest record of each key is kept, up to an age if one is given.
+        func compacted(partitions: Int, deletedAfterMilliseconds age: Int64? = nil) -> TopicRequirements {
             TopicRequirements(
                 partitions: partitions,
-                cleanup: time.map { .compactAndDelete(afterMilliseconds: $0) } ?? .compact)
+                cleanup: age.map { .compactAndDelete(afterMilliseconds: $0) } ?? .compact)
         }
         switch topic {
         case .catalog: return compacted(partitions: 1)
@@ -63,8 +69,8 @@ extension TopicName {
         }
     }
 
-    /// Whether a record is worthless before the topic's retention deletes it. An activity lives at most twelve hours, and
-    /// these topics keep their records for a day or longer.
+    /// Whether a record is worthless before the topic's retention deletes it. An activity lives at most twelve
+    /// hours, and these topics keep their records for a day or longer.
     package var expiresBeforeRetention: Bool {
         switch self {
         case .expansionsUrgent, .expansions, .jobsUrgent, .jobs, .jobsLater5s, .jobsLater2m: true

@@ -1,8 +1,9 @@
-/// A property of a topic that does not meet the needs of the stages.
+/// One difference between a topic in the cluster and its requirements, with the command that corrects it.
 package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
     package enum Property: String, Sendable {
         case existence
         case partitions
+        // Kafka's settings of a topic, by their names.
         case cleanup = "cleanup.policy"
         case retention = "retention.ms"
         case deleteRetention = "delete.retention.ms"
@@ -15,7 +16,7 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
     package let property: Property
     package let actual: String
     package let required: String
-    /// The required value of the topic's setting, or nil if the property is not a setting.
+    /// The value that the setting must get, or nil if the property is not a setting.
     package var setting: String?
 
     package var description: String {
@@ -30,15 +31,17 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The command of Kafka's own tool, ready to paste. A list needs brackets there.
+    /// The command of Kafka's own tool, ready to paste.
     private var command: String {
         let value = setting ?? ""
+        // The tool needs brackets around a list.
+        let argument = value.contains(",") ? "[\(value)]" : value
         return "kafka-configs --bootstrap-server BROKER --alter --entity-type topics --entity-name \(topic) "
-            + "--add-config \(property.rawValue)=\(value.contains(",") ? "[\(value)]" : value)"
+            + "--add-config \(property.rawValue)=\(argument)"
     }
 }
 
-/// Topics do not fit, so stages that need them must not start.
+/// The error of a stage that cannot start, because its topics do not meet their requirements.
 package struct MismatchedTopics: Error, CustomStringConvertible {
     package let mismatches: [TopicMismatch]
 

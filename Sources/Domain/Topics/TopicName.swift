@@ -1,28 +1,57 @@
-/// The topics by their names without the prefix, as operators use them.
+/// The topics of Flotilla. The raw value is the topic's name without the prefix.
 package enum TopicName: String, Sendable, CaseIterable {
+    /// Apps, API keys, activity types, segments and definitions.
     case catalog
+    /// Reports of phones and backends.
     case reports
+    /// The state of each installation.
     case installations
+    /// The tokens that reach each recipient.
     case registry
+    /// Tokens, activities and taps, for consumers of the operator.
     case events
+
+    /// Accepted sends.
     case sends
+    /// Sends whose scheduled time has come, and requests of lanes for the newest state of a group.
     case sendsTimed = "sends.timed"
+    /// The newest state of each group.
     case groups
+    /// The versions of content that are out of date.
     case superseded
+    /// The part of an urgent send for each lane.
     case expansionsUrgent = "expansions.urgent"
+    /// The part of any other send for each lane.
     case expansions
+    /// The progress of sends.
     case progress
+    /// The starts and ENDs of recipients.
     case starts
+
+    /// Urgent pushes.
     case jobsUrgent = "jobs.urgent"
+    /// All other pushes.
     case jobs
+    /// Pushes that wait five seconds for another attempt.
     case jobsLater5s = "jobs.later.5s"
+    /// Pushes that wait two minutes for another attempt.
     case jobsLater2m = "jobs.later.2m"
+    /// The outcomes of pushes.
     case receipts
+
+    /// Commands for scheduled sends.
     case schedules
+    /// The times at which groups end automatically.
     case schedulesAuto = "schedules.auto"
+    /// The sends that wait for their time.
     case timers
+    /// Answers to gateways.
     case replies
+
+    /// The processes that answer queries, with the version and settings of each.
     case members
+    /// Changes of objects, with the person or API key that made them.
     case audit
+    /// Records that a stage could not use, and the reasons.
     case deadLetters = "dead-letters"
 }

@@ -1,5 +1,5 @@
-/// The requirements of the stages for one topic. Larger values are allowed if they do no harm: longer
-/// retention, larger records.
+/// The partitions and settings that the stages need for one topic. A topic may have a longer retention and
+/// larger records, because they do no harm.
 struct TopicRequirements: Sendable, Hashable {
     enum CleanupPolicy: Sendable, Hashable {
         /// Records are deleted at this age.
@@ -9,7 +9,7 @@ struct TopicRequirements: Sendable, Hashable {
         /// The newest record of each key is kept, up to this age.
         case compactAndDelete(afterMilliseconds: Int64)
 
-        /// The policy in Kafka's form, with sorted parts.
+        /// The value of Kafka's `cleanup.policy`, with sorted parts.
         var kafkaValue: String {
             switch self {
             case .delete: "delete"
@@ -24,7 +24,7 @@ struct TopicRequirements: Sendable, Hashable {
 
         var retentionMilliseconds: Int64? {
             switch self {
-            case .delete(let time), .compactAndDelete(let time): time
+            case .delete(let age), .compactAndDelete(let age): age
             case .compact: nil
             }
         }
@@ -33,10 +33,12 @@ struct TopicRequirements: Sendable, Hashable {
     /// The time after which the newest segment of a compacted topic is closed. Then it can be compacted, and
     /// a restore reads few outdated records.
     static let compactedSegmentMilliseconds: Int64 = 86_400_000
+    /// The value of `message.timestamp.type` with which the cluster stamps the records.
+    static let clusterTimestamps = "LogAppendTime"
 
     let partitions: Int
     let cleanup: CleanupPolicy
-    /// Nil if the cluster's default is enough.
+    /// The size that records may have. Nil if the cluster's default is enough.
     var recordBytesMax: Int?
 
     /// Whether the cluster stamps the records, and not the writer. This holds for every topic with a
@@ -44,17 +46,22 @@ struct TopicRequirements: Sendable, Hashable {
     var isStampedByCluster: Bool { cleanup.retentionMilliseconds != nil }
 
     /// Returns the settings with which the topic is created.
+    ///
+    /// - Parameter replication: The number of replicas of each partition.
     func configuration(replication: Int) -> [String: String] {
-        var all = ["cleanup.policy": cleanup.kafkaValue]
-        if let time = cleanup.retentionMilliseconds { all["retention.ms"] = String(time) }
-        if cleanup.isCompacting {
-            all["delete.retention.ms"] = String(TopicLayout.deleteRetentionMilliseconds)
-            all["segment.ms"] = String(Self.compactedSegmentMilliseconds)
+        var settings = ["cleanup.policy": cleanup.kafkaValue]
+        if let retentionMilliseconds = cleanup.retentionMilliseconds {
+            settings["retention.ms"] = String(retentionMilliseconds)
         }
-        if let recordBytesMax { all["max.message.bytes"] = String(recordBytesMax) }
-        if isStampedByCluster { all["message.timestamp.type"] = "LogAppendTime" }
-        // If one replica is enough for "all in-sync replicas", an acknowledgement is worth little.
-        if replication > 1 { all["min.insync.replicas"] = String(replication - 1) }
-        return all
+        if cleanup.isCompacting {
+            settings["delete.retention.ms"] = String(TopicLayout.deleteRetentionMilliseconds)
+            settings["segment.ms"] = String(Self.compactedSegmentMilliseconds)
+        }
+        if let recordBytesMax { settings["max.message.bytes"] = String(recordBytesMax) }
+        if isStampedByCluster { settings["message.timestamp.type"] = Self.clusterTimestamps }
+        // A record is acknowledged when this many replicas have it. One broker may be away, but no more: the
+        // fewer replicas, the less an acknowledgement is worth.
+        if replication > 1 { settings["min.insync.replicas"] = String(replication - 1) }
+        return settings
     }
 }

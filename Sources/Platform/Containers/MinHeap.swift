@@ -1,7 +1,8 @@
-/// A binary heap whose smallest element is first.
+/// A priority queue: a binary heap whose smallest element is first. Equal elements leave in any order.
 @frozen
 @usableFromInline
 package struct MinHeap<Element: Comparable> {
+    /// The children of index `i` are at `2 * i + 1` and `2 * i + 2`. No child is smaller than its parent.
     @usableFromInline var elements: [Element] = []
 
     @inlinable package init() {}
@@ -22,9 +23,11 @@ package struct MinHeap<Element: Comparable> {
         elements[child] = element
     }
 
+    /// Removes and returns the smallest element, or returns nil if the heap is empty.
     @inlinable package mutating func pop() -> Element? {
         guard let smallest = elements.first, let last = elements.popLast() else { return nil }
         if elements.isEmpty { return smallest }
+        // The last element sinks from the root until no child is smaller.
         var parent = 0
         while true {
             var child = 2 * parent + 1
@@ -38,16 +41,17 @@ package struct MinHeap<Element: Comparable> {
         return smallest
     }
 
-    /// Removes the smallest element if the condition holds for it.
-    @inlinable package mutating func pop(where isDue: (Element) -> Bool) -> Element? {
-        guard let first = elements.first, isDue(first) else { return nil }
+    /// Removes and returns the smallest element if the condition holds for it.
+    @inlinable package mutating func pop(where condition: (Element) -> Bool) -> Element? {
+        guard let first = elements.first, condition(first) else { return nil }
         return pop()
     }
 
-    /// Keeps only the smallest elements.
+    /// Keeps only the `count` smallest elements.
     ///
     /// - Returns: The largest element that stays.
     @inlinable package mutating func keepSmallest(_ count: Int) -> Element? {
+        // A sorted array is a heap.
         elements.sort()
         elements.removeSubrange(min(count, elements.count)...)
         return elements.last

@@ -1,4 +1,5 @@
-/// Base64 in the alphabet of URLs, without padding, as in JSON Web Tokens.
+/// Base64 in the alphabet for URLs, without padding (RFC 4648, 5), as in JSON Web Tokens. For example, the
+/// bytes FB FF become `-_8`.
 package enum Base64URL {
     package static let digits = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -13,12 +14,13 @@ package enum Base64URL {
     package static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
         var index = 0
         while index < bytes.count {
-            let count = min(3, bytes.count - index)
+            // Three bytes become four digits. A last group of one or two bytes becomes two or three digits.
+            let groupBytes = min(3, bytes.count - index)
             var bits: UInt32 = 0
             for position in 0..<3 {
-                bits = bits << 8 | (position < count ? UInt32(bytes[index + position]) : 0)
+                bits = bits << 8 | (position < groupBytes ? UInt32(bytes[index + position]) : 0)
             }
-            for position in 0...count {
+            for position in 0...groupBytes {
                 text.append(digits[Int(bits >> (18 - 6 * UInt32(position)) & 63)])
             }
             index += 3
@@ -32,8 +34,8 @@ package enum Base64URL {
         bytes.reserveCapacity(text.utf8.count * 3 / 4)
         var bits: UInt32 = 0
         var bitCount = 0
-        for character in text.utf8 {
-            guard let value = value(of: character) else { return nil }
+        for digit in text.utf8 {
+            guard let value = value(of: digit) else { return nil }
             bits = bits << 6 | value
             bitCount += 6
             if bitCount >= 8 {
@@ -41,17 +43,17 @@ package enum Base64URL {
                 bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
             }
         }
-        let loose = bits & (1 << UInt32(bitCount) - 1)
-        return bitCount < 6 && loose == 0 ? bytes : nil
+        let unusedBits = bits & (1 << UInt32(bitCount) - 1)
+        return bitCount < 6 && unusedBits == 0 ? bytes : nil
     }
 
-    private static func value(of character: UInt8) -> UInt32? {
-        switch character {
-        case 0x41...0x5A: UInt32(character - 0x41)
-        case 0x61...0x7A: UInt32(character - 0x61 + 26)
-        case 0x30...0x39: UInt32(character - 0x30 + 52)
-        case 0x2D: 62
-        case 0x5F: 63
+    private static func value(of digit: UInt8) -> UInt32? {
+        switch digit {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a") + 26)
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0") + 52)
+        case UInt8(ascii: "-"): 62
+        case UInt8(ascii: "_"): 63
         default: nil
         }
     }

@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// OpenSSL's error queue of the current thread. It must be empty before a call whose error is read from it.
+/// OpenSSL's queue of errors, of which each thread has one. Call `clear` before a call whose error is read,
+/// because the queue may hold errors of earlier calls.
 package enum OpenSSLErrors {
     package static func clear() { ERR_clear_error() }
 
@@ -9,9 +10,9 @@ package enum OpenSSLErrors {
         let error = ERR_get_error()
         ERR_clear_error()
         guard error != 0 else { return (0, "no reason given") }
-        guard let words = unsafe ERR_reason_error_string(error) else {
+        guard let text = unsafe ERR_reason_error_string(error) else {
             return (tls_error_reason(error), "OpenSSL error \(error)")
         }
-        return unsafe (tls_error_reason(error), String(cString: words))
+        return unsafe (tls_error_reason(error), String(cString: text))
     }
 }

@@ -1,10 +1,11 @@
 internal import COpenSSL
 
-/// Reads and writes keys in PEM form. The TLS module adds certificates. The caller owns the returned objects.
+/// Reading and writing of keys in PEM form, the text between `-----BEGIN PRIVATE KEY-----` and
+/// `-----END PRIVATE KEY-----`. The module `TLS` adds certificates.
 package enum PEM {
-    /// Calls `body` with a reader of the bytes. `body` must not keep the reader.
-    package static func read<Result>(_ secret: SecretBytes, body: (OpaquePointer) -> Result?) -> Result? {
-        unsafe secret.withBytes { bytes in
+    /// Calls `body` with an OpenSSL reader (`BIO`) of the text, which is valid during the call.
+    package static func read<Result>(_ text: SecretBytes, body: (OpaquePointer) -> Result?) -> Result? {
+        unsafe text.withBytes { bytes in
             guard let bio = unsafe tls_memory_reader(bytes.baseAddress, Int32(clamping: bytes.count)) else {
                 return nil
             }
@@ -16,23 +17,29 @@ package enum PEM {
         }
     }
 
+    /// Reads a private key without a password.
+    ///
+    /// - Parameter isPrivate: whether to refuse a file that users other than its owner and the owner's group can
+    ///   read.
     package static func privateKey(from source: PEMSource, isPrivate: Bool) throws(PEMError) -> KeyPair {
         let text = try source.read(isPrivate: isPrivate)
         if let key = unsafe read(text, body: { unsafe PEM_read_bio_PrivateKey($0, nil, refusePassword, nil) })
         {
             return unsafe KeyPair(owning: key)
         }
-        let what =
-            if text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
-                "is encrypted: give it without a password"
-            } else if text.contains("BEGIN CERTIFICATE") {
-                "holds a certificate, not a private key"
-            } else if text.contains("BEGIN PUBLIC KEY") {
-                "holds a public key, not a private key"
-            } else {
-                "holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)"
-            }
-        throw PEMError("\(source.name) \(what)")
+        throw PEMError("\(source.name) \(problemOfPrivateKey(in: text))")
+    }
+
+    private static func problemOfPrivateKey(in text: SecretBytes) -> String {
+        if text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
+            "is encrypted: give it without a password"
+        } else if text.contains("BEGIN CERTIFICATE") {
+            "holds a certificate, not a private key"
+        } else if text.contains("BEGIN PUBLIC KEY") {
+            "holds a public key, not a private key"
+        } else {
+            "holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)"
+        }
     }
 
     static func publicKey(from source: PEMSource) throws(PEMError) -> KeyPair {
@@ -43,7 +50,8 @@ package enum PEM {
         throw PEMError("\(source.name) holds no public key in PEM form (-----BEGIN PUBLIC KEY-----)")
     }
 
-    /// Returns the text that `write` puts into memory.
+    /// Returns the text that `write` writes into an OpenSSL `BIO`. The memory of the `BIO` is wiped, the text
+    /// is not.
     package static func text(writtenBy write: (OpaquePointer) -> Int32) -> String {
         guard let bio = unsafe BIO_new(BIO_s_secmem()) else { preconditionFailure("out of memory") }
         defer { unsafe BIO_free(bio) }

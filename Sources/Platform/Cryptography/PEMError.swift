@@ -1,4 +1,5 @@
-/// An unusable certificate, key or CA file. The description names it, the reason and the remedy.
+/// An unusable certificate, key or CA file. The description has the name, the reason and, if one is known,
+/// the remedy.
 package struct PEMError: Error, Equatable, CustomStringConvertible {
     package let description: String
 

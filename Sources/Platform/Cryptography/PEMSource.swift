@@ -1,14 +1,16 @@
 internal import CLinux
 internal import Glibc
 
-/// The origin of PEM text. Messages call it by `name`.
+/// The place of a PEM text: a file or memory.
 package enum PEMSource: Sendable {
+    /// The path of a file.
     case file(String)
     case text(String, name: String = "the given PEM")
 
-    /// The maximum size in bytes. No key, certificate chain or CA bundle is longer.
-    private static let bytesMax = 4 * 1024 * 1024
+    /// The limit of a file. No key, certificate chain or CA bundle is longer.
+    private static let fileBytesMax = 4 * 1024 * 1024
 
+    /// The path or the name, for messages.
     package var name: String {
         switch self {
         case .file(let path): path
@@ -30,28 +32,28 @@ package enum PEMSource: Sendable {
     private static func read(path: String, isPrivate: Bool) throws(PEMError) -> SecretBytes {
         let (descriptor, size) = isPrivate ? try openSecret(at: path) : try open(at: path)
         defer { close(descriptor) }
-        guard size <= bytesMax else {
+        guard size <= fileBytesMax else {
             throw PEMError("\(path) has \(size) bytes: this is not a PEM file")
         }
         let secret = SecretBytes(count: size)
-        var filled = 0
-        while filled < secret.count {
-            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: secret.memory[filled...])
+        var readBytes = 0
+        while readBytes < secret.count {
+            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: secret.memory[readBytes...])
             let count = unsafe Glibc.read(descriptor, target.baseAddress, target.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw unreadableError(path: path, code: count < 0 ? errno : EIO) }
-            filled += count
+            readBytes += count
         }
         return secret
     }
 
-    private static func openSecret(at path: String) throws(PEMError) -> (Int32, Int) {
+    private static func openSecret(at path: String) throws(PEMError) -> (descriptor: Int32, bytes: Int) {
         do { return try SecretFile.open(at: path) } catch {
             throw PEMError("key \(path) \(error.reason)")
         }
     }
 
-    private static func open(at path: String) throws(PEMError) -> (Int32, Int) {
+    private static func open(at path: String) throws(PEMError) -> (descriptor: Int32, bytes: Int) {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else { throw unreadableError(path: path, code: errno) }
         var status = stat()
@@ -68,9 +70,9 @@ package enum PEMSource: Sendable {
     }
 
     private static func unreadableError(path: String, code: Int32) -> PEMError {
-        let words = SecretFile.errorText(for: code)
+        let cause = SecretFile.errorText(for: code)
         let remedy = code == EACCES ? "; run as the user that owns it" : ""
-        return PEMError("cannot read \(path): \(words)\(remedy)")
+        return PEMError("cannot read \(path): \(cause)\(remedy)")
     }
 }
 

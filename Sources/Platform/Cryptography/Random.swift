@@ -10,14 +10,8 @@ package enum Random {
 
     package static func fill(_ buffer: UnsafeMutableRawBufferPointer) {
         guard let base = buffer.baseAddress, unsafe !buffer.isEmpty else { return }
-        // Anything weaker than true randomness is unsafe, and there is no other source.
+        // There is no other source that is safe for keys, so the process stops.
         let code = unsafe RAND_bytes(base, Int32(buffer.count))
         precondition(code == 1, "the system gives no random bytes")
     }
-}
-
-/// Whether both are equal. The time does not depend on the position of a difference, so it is safe for
-/// secrets.
-package func isEqualInConstantTime(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-    unsafe a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
 }

@@ -4,6 +4,8 @@ internal import COpenSSL
 @safe package final class SecretBytes: Sendable {
     /// The bytes. Only the creator writes them, before any other code has the object.
     nonisolated(unsafe) let memory: UnsafeMutableRawBufferPointer
+    /// The length. The memory has at least one byte, so that it has an address.
+    package let count: Int
 
     package init(count: Int) {
         unsafe memory = .allocate(byteCount: max(1, count), alignment: 16)
@@ -16,8 +18,6 @@ internal import COpenSSL
         unsafe memory.copyBytes(from: bytes)
     }
 
-    package let count: Int
-
     deinit {
         unsafe OPENSSL_cleanse(memory.baseAddress, memory.count)
         unsafe memory.deallocate()
@@ -27,12 +27,14 @@ internal import COpenSSL
         try unsafe body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
     }
 
+    /// Whether the bytes contain the text, which must not be empty.
     package func contains(_ text: String) -> Bool {
-        let wanted = Array(text.utf8)
+        let pattern = Array(text.utf8)
         return unsafe withBytes { bytes in
-            guard bytes.count >= wanted.count else { return false }
-            return (0...bytes.count - wanted.count).contains { start in
-                unsafe bytes[start] == wanted[0] && bytes[start..<start + wanted.count].elementsEqual(wanted)
+            guard bytes.count >= pattern.count else { return false }
+            return (0...bytes.count - pattern.count).contains { start in
+                unsafe bytes[start] == pattern[0]
+                    && bytes[start..<start + pattern.count].elementsEqual(pattern)
             }
         }
     }

@@ -4,10 +4,13 @@ internal import Glibc
 /// A file that holds a secret: a key or a password. Only its owner and the owner's group may read it. The
 /// group is necessary because Kubernetes mounts secrets for a group (`fsGroup`).
 package enum SecretFile {
-    /// The reason why a file is unusable. `reason` follows the file's name: "is not a file".
+    /// An unusable file. `reason` follows the file's name in a message: "is not a file".
     package struct Problem: Error, Equatable {
         package let reason: String
     }
+
+    /// The rights of users that are neither the owner nor in the owner's group.
+    private static let othersMask: mode_t = 0o007
 
     /// Opens the file if its mode is acceptable. The caller closes the descriptor.
     package static func open(at path: String) throws(Problem) -> (descriptor: Int32, bytes: Int) {
@@ -19,7 +22,7 @@ package enum SecretFile {
             close(descriptor)
             throw unreadableProblem(code: code)
         }
-        if let reason = reason(against: status.st_mode) {
+        if let reason = reasonToRefuse(mode: status.st_mode) {
             close(descriptor)
             throw Problem(reason: reason)
         }
@@ -32,22 +35,21 @@ package enum SecretFile {
         defer { close(descriptor) }
         guard size <= bytesMax else { return nil }
         var bytes = [UInt8](repeating: 0, count: size)
-        var filled = 0
-        while filled < size {
+        var readBytes = 0
+        while readBytes < size {
             let count = unsafe bytes.withUnsafeMutableBytes { buffer in
-                unsafe Glibc.read(descriptor, buffer.baseAddress! + filled, size - filled)
+                unsafe Glibc.read(descriptor, buffer.baseAddress! + readBytes, size - readBytes)
             }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw unreadableProblem(code: errno) }
+            // The file became shorter after its size was read.
             if count == 0 { break }
-            filled += count
+            readBytes += count
         }
-        return Array(bytes[..<filled])
+        return Array(bytes[..<readBytes])
     }
 
-    private static let othersMask: mode_t = 0o007
-
-    private static func reason(against mode: mode_t) -> String? {
+    private static func reasonToRefuse(mode: mode_t) -> String? {
         guard mode & S_IFMT == S_IFREG else { return "is not a file" }
         guard mode & othersMask != 0 else { return nil }
         let digits = String(mode & 0o777, radix: 8)

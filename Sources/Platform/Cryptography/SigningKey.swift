@@ -1,9 +1,12 @@
 internal import COpenSSL
 
-/// A private key for ES256 (ECDSA on P-256 with SHA-256), such as Apple's `.p8` file. An unusable key is
-/// reported when it is loaded, not when APNs refuses the first push.
+/// A private key for ES256 (ECDSA on P-256 with SHA-256), such as the key in Apple's `.p8` file. Loading it
+/// checks it, so an unusable key is reported then and not when APNs refuses the first push.
 package struct SigningKey: Sendable {
     private let key: KeyPair
+
+    /// More than the 72 bytes that a signature in DER can have.
+    private static let derCapacity = 128
 
     /// Loads a PEM file, which only its owner and the owner's group may read.
     package init(file path: String) throws(PEMError) { try self.init(source: .file(path), isPrivate: true) }
@@ -28,20 +31,20 @@ package struct SigningKey: Sendable {
     package func sign(_ message: [UInt8]) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
         defer { unsafe EVP_MD_CTX_free(context) }
-        var der = [UInt8](repeating: 0, count: 128)
+        var der = [UInt8](repeating: 0, count: Self.derCapacity)
         var count = der.count
-        let isGood =
+        let isSigned =
             unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key.pointer) == 1
             && EVP_DigestSign(context, &der, &count, message, message.count) == 1
         // The key was checked when it was loaded.
-        guard isGood, let raw = ES256Signature.raw(fromDER: Array(der.prefix(count))) else {
+        guard isSigned, let raw = ES256Signature.raw(fromDER: Array(der.prefix(count))) else {
             preconditionFailure("OpenSSL cannot sign: \(OpenSSLErrors.takeFirst().text)")
         }
         return raw
     }
 }
 
-/// A public key that checks ES256 signatures.
+/// A public key that verifies ES256 signatures.
 package struct VerifyingKey: Sendable {
     private let key: KeyPair
 

@@ -1,13 +1,14 @@
-/// A growing buffer for one stream's bytes while frames arrive. The owner limits its size. Between streams it
-/// frees memory above `keptBytes`, so that an ordinary stream allocates nothing.
+/// A byte buffer that grows, for bytes that wait for more frames. Its owner limits its size. `removeAll`
+/// keeps up to `keptBytesMax` of memory, so that an ordinary stream allocates nothing.
 ///
-/// It is stored in a slot of raw memory, so the slot's owner must call `free()`.
+/// It has no `deinit`, because it is a part of slots in raw memory. So its owner must call `free()`.
 @safe struct GrowingBuffer {
     private(set) var count = 0
     private var capacity = 0
     private var base: UnsafeMutableRawPointer?
 
     static let keptBytesMax = 8_192
+    private static let capacityMin = 1_024
 
     var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
 
@@ -15,20 +16,20 @@
         if let base = source.baseAddress { unsafe append(base, count: source.count) }
     }
 
-    mutating func append(_ source: UnsafeRawPointer, count amount: Int) {
-        reserve(additional: amount)
-        unsafe (base! + count).copyMemory(from: source, byteCount: amount)
-        count += amount
+    mutating func append(_ source: UnsafeRawPointer, count byteCount: Int) {
+        reserve(additional: byteCount)
+        unsafe (base! + count).copyMemory(from: source, byteCount: byteCount)
+        count += byteCount
     }
 
-    /// Appends two lengths and two strings in the format of `HeaderFields`. The caller's limits keep each
-    /// string below 65,536 bytes.
+    /// Appends a field in the format of `HeaderFields`: the length of the name and of the value in 16 bits
+    /// each (little-endian), the name, the value. The caller's limits keep both below 65,536 bytes.
     mutating func appendField(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-        reserve(additional: 4 + name.count + value.count)
+        reserve(additional: HeaderFields.lengthsBytes + name.count + value.count)
         let start = unsafe base! + count
         unsafe start.storeBytes(of: UInt16(name.count).littleEndian, as: UInt16.self)
         unsafe start.storeBytes(of: UInt16(value.count).littleEndian, toByteOffset: 2, as: UInt16.self)
-        count += 4
+        count += HeaderFields.lengthsBytes
         unsafe append(name)
         unsafe append(value)
     }
@@ -45,16 +46,16 @@
         capacity = 0
     }
 
-    private mutating func reserve(additional amount: Int) {
-        guard count + amount > capacity else { return }
-        let wanted = max(1_024, (count + amount).roundedUpToPowerOfTwo)
-        let grown = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
+    private mutating func reserve(additional byteCount: Int) {
+        guard count + byteCount > capacity else { return }
+        let newCapacity = max(GrowingBuffer.capacityMin, (count + byteCount).roundedUpToPowerOfTwo)
+        let newBase = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
         if let base = unsafe base {
-            unsafe grown.copyMemory(from: base, byteCount: count)
+            unsafe newBase.copyMemory(from: base, byteCount: count)
             unsafe base.deallocate()
         }
-        unsafe base = grown
-        capacity = wanted
+        unsafe base = newBase
+        capacity = newCapacity
     }
 }
 

@@ -1,4 +1,5 @@
-/// An error code in RST_STREAM and GOAWAY. A peer can send any value.
+/// An error code of a RST_STREAM or GOAWAY frame (RFC 9113, 7). A peer can send any number, so it is not an
+/// enumeration.
 package struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: UInt32
 

@@ -1,7 +1,7 @@
 internal import CNghttp2
 
-/// A header field that this side sends. An indexed field enters the peer's HPACK table and takes one byte
-/// after that. Secret values and values that always differ are not indexed.
+/// A header field that this side sends. An indexed field enters the peer's HPACK table when it is first sent,
+/// and takes one byte in later requests. Secrets and values that always differ are not indexed.
 package struct HeaderField: Sendable {
     let name: String
     let value: String
@@ -15,6 +15,7 @@ package struct HeaderField: Sendable {
         self.isIndexed = isIndexed && name != "authorization"
     }
 
+    /// Checks the name, which must not be a pseudo field such as `:path`, and the value.
     func check() throws(HeaderFieldError) {
         var name = name
         let isName = name.withUTF8 { unsafe nghttp2_check_header_name($0.baseAddress, $0.count) != 0 }
@@ -22,12 +23,13 @@ package struct HeaderField: Sendable {
         try checkValue()
     }
 
+    /// Checks the value. Its length must fit the 16 bits in `HeaderFields`.
     func checkValue() throws(HeaderFieldError) {
         var value = value
         let isValue = value.withUTF8 {
             unsafe nghttp2_check_header_value_rfc9113($0.baseAddress, $0.count) != 0
         }
-        guard isValue, value.utf8.count < 65_536 else { throw .invalidValue(ofField: name) }
+        guard isValue, value.utf8.count <= Int(UInt16.max) else { throw .invalidValue(ofField: name) }
     }
 }
 

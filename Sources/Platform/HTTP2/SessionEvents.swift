@@ -1,5 +1,5 @@
-/// Events of the whole session since they were last taken. Each kind keeps only its newest event, so that a
-/// peer cannot make this grow.
+/// The events of a connection, and not of one stream, since they were last taken. Each field keeps only the
+/// newest event, so that a peer cannot make this grow.
 package struct SessionEvents: Hashable, Sendable {
     /// The settings that apply after the peer's SETTINGS.
     package var settings: PeerSettings?
@@ -11,7 +11,7 @@ package struct SessionEvents: Hashable, Sendable {
     package var isEmpty: Bool { settings == nil && goaway == nil && pong == nil && failure == nil }
 }
 
-/// Limits that the peer sets for this side.
+/// The limits that the peer sets for this side in its SETTINGS.
 package struct PeerSettings: Hashable, Sendable {
     /// Maximum of open streams. 0 is allowed and means that no new stream may be opened now.
     package var concurrentStreamsMax: UInt32
@@ -19,8 +19,8 @@ package struct PeerSettings: Hashable, Sendable {
     package var frameBytesMax: UInt32
 }
 
-/// GOAWAY: the peer ends the connection. It did not and will not process streams above `lastStream`. The
-/// other streams end by themselves or with the connection.
+/// A GOAWAY frame: the peer ends the connection. It has not processed streams above `lastStream`, and will
+/// not. It may still answer the other streams.
 package struct Goaway: Hashable, Sendable {
     package var lastStream: Int32
     package var code: HTTP2ErrorCode

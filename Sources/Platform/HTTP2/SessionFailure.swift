@@ -1,7 +1,7 @@
 internal import CNghttp2
 
-/// The reason why a session cannot continue. Close its connection, and open another one if there is still
-/// work. Nothing that the peer sent is quoted, because header values are secret.
+/// The reason why a session cannot continue. Its owner closes the connection, and opens another one if there
+/// is still work. The text quotes nothing that the peer sent, because header values are secret.
 package enum SessionFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The peer violated the protocol. This side sends GOAWAY with this code.
     case violation(HTTP2ErrorCode)
@@ -9,7 +9,7 @@ package enum SessionFailure: Error, Hashable, Sendable, CustomStringConvertible 
     case notHTTP2
     /// More acknowledgements are waiting than the limit allows.
     case flooded
-    /// nghttp2 failed: out of memory, or a bug.
+    /// nghttp2 failed with this code, because of memory or a bug.
     case library(Int)
 
     package var description: String {

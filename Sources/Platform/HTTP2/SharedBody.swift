@@ -1,5 +1,5 @@
-/// The bytes of a message body, copied once and shared by all messages that carry it. A send to a million
-/// tokens has one body. It is immutable.
+/// The bytes of a message body, copied once and shared by all messages with this body. For example, a send to
+/// a million tokens has one body. It is immutable.
 @safe package final class SharedBody {
     let bytes: UnsafeRawBufferPointer
 

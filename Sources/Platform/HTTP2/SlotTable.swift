@@ -1,8 +1,9 @@
-/// A fixed number of slots in memory that never moves, so that C can point to them, with a stack of free
-/// slots. Taking and returning a slot allocates nothing.
+/// A fixed number of slots, one for each open stream, in memory that never moves, so that lists and C can
+/// point to them. Acquiring and releasing a slot allocates nothing.
 @safe final class SlotTable<Slot> {
     let capacity: Int
     private let slots: UnsafeMutablePointer<Slot>
+    /// A stack of the indices of the free slots. It has `capacity - usedCount` elements.
     private let free: UnsafeMutablePointer<Int32>
     private(set) var usedCount = 0
 
@@ -28,6 +29,7 @@
         return unsafe slots + index
     }
 
+    /// Returns a free slot, or nil if all slots are used.
     func acquire() -> UnsafeMutablePointer<Slot>? {
         guard usedCount < capacity else { return nil }
         usedCount += 1

@@ -1,6 +1,7 @@
 package import Lifecycle
 
-/// One connection to an HTTP/1.1 server, with one request at a time. Confined to its loop.
+/// One connection to an HTTP/1.1 server, with one request at a time. `send` connects when it is first called.
+/// An ended connection stays ended: its owner makes another. Confined to its loop.
 package final class HTTPClientConnection: TCPConnectionDelegate {
     package struct Request {
         package var method: String
@@ -21,8 +22,10 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
         }
     }
 
+    /// The end of one request.
     package enum ExchangeOutcome: Sendable {
         case answered(HTTPClientResponse)
+        /// The text is the reason, for an operator. The server may have carried out the request.
         case failed(String)
     }
 
@@ -31,10 +34,11 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
     private let loop: EventLoop
     private let onOutcome: (ExchangeOutcome) -> Void
     private var connection: TCPConnection?
-    private var reader = HTTPResponseParser()
+    private var parser = HTTPResponseParser()
     private var isAwaitingResponse = false
     /// Whether the connection has ended.
     package private(set) var hasEnded = false
+    /// Fires at the deadline of the request. One timer serves all requests.
     private var timer: LoopTimer?
 
     package init(host: String, port: Int, on loop: EventLoop, onOutcome: @escaping (ExchangeOutcome) -> Void)
@@ -45,10 +49,11 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
         self.onOutcome = onOutcome
     }
 
+    /// Sends a request. `onOutcome` is called once, at the deadline at the latest, unless `end` comes first.
     package func send(_ request: Request, deadline: Instant) {
         precondition(!isAwaitingResponse, "one request at a time")
         isAwaitingResponse = true
-        reader = HTTPResponseParser()
+        parser = HTTPResponseParser()
         let connection =
             connection
             ?? TCPConnection.connect(host: host, port: port, on: loop, deadline: deadline, delegate: self)
@@ -64,6 +69,7 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
         connection.send(request.body)
     }
 
+    /// Closes the connection. An unanswered request gets no outcome.
     package func end() {
         hasEnded = true
         isAwaitingResponse = false
@@ -73,18 +79,18 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
 
     package func didReceive(_ bytes: UnsafeRawBufferPointer) {
         guard isAwaitingResponse else {
-            // The server sent an unexpected answer: it is about to close, or it is faulty.
+            // The server answers without a request: it is about to close the connection, or it is faulty.
             return end()
         }
-        switch unsafe reader.parse(bytes) {
+        switch unsafe parser.parse(bytes) {
         case .needsMore: break
         case .malformed: finish(with: .failed("the server's answer is not valid HTTP"))
-        case .complete(let answer, let isKept):
-            if !isKept {
+        case .complete(let response, let keepsAlive):
+            if !keepsAlive {
                 hasEnded = true
                 connection?.close()
             }
-            finish(with: .answered(answer))
+            finish(with: .answered(response))
         }
     }
 
@@ -97,7 +103,7 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
 
     private func head(of request: Request) -> String {
         let authorization = request.apiKey.isEmpty ? "" : "Authorization: Bearer \(request.apiKey)\r\n"
-        let once =
+        let idempotencyKey =
             request.idempotencyKey.isEmpty ? "" : "Idempotency-Key: \(request.idempotencyKey)\r\n"
         let content =
             request.body.isEmpty
@@ -105,7 +111,7 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
         return """
             \(request.method) \(request.path) HTTP/1.1\r
             Host: \(host):\(port)\r
-            \(authorization)\(once)\(content)\r
+            \(authorization)\(idempotencyKey)\(content)\r
 
             """
     }

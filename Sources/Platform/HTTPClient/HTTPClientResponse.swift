@@ -1,8 +1,8 @@
-/// The answer of a server.
+/// A server's answer to one request.
 package struct HTTPClientResponse: Equatable, Sendable {
     package var status: Int
-    /// The body. Nil if its length was not announced. Such a body is not read, and its connection is not
-    /// reused.
+    /// Nil if the answer has no `Content-Length`, as with chunks. Such a body is not read, and the connection
+    /// is closed.
     package var body: [UInt8]?
 
     package init(status: Int, body: [UInt8]?) {

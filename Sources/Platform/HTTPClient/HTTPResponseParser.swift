@@ -1,73 +1,85 @@
-/// A parser of one HTTP/1.1 answer that arrives in pieces.
+/// A parser of one HTTP/1.1 answer, which arrives in pieces of any size. Each answer needs a new parser.
 package struct HTTPResponseParser {
     package enum ParseResult: Equatable {
         case needsMore
+        /// `keepsAlive` tells whether the connection may carry another request.
         case complete(HTTPClientResponse, keepsAlive: Bool)
         case malformed
     }
 
+    /// The limit of the status line and the headers. A longer head is malformed.
     static let headBytesMax = 16 * 1024
-    /// The largest body. A longer announced length is treated as malformed.
+    /// The limit of `Content-Length`. A larger number is malformed.
     static let bodyBytesMax = 4 << 20
 
+    /// The bytes of the head so far, up to the empty line.
     private var head: [UInt8] = []
+    /// The status of the final answer. Nil until its head is complete.
     private var status: Int?
     private var keepsAlive = true
-    /// The announced length of the body. Nil if there is no length.
-    private var length: Int?
+    /// The body's length by the head. Nil if the head has no `Content-Length`.
+    private var contentLength: Int?
     private var body: [UInt8] = []
 
     package init() {}
 
+    /// Parses the next piece of the answer.
     package mutating func parse(_ bytes: UnsafeRawBufferPointer) -> ParseResult {
-        var rest = unsafe bytes[...]
+        var remaining = unsafe bytes[...]
         while status == nil {
-            guard let byte = unsafe rest.popFirst() else { return .needsMore }
+            guard let byte = unsafe remaining.popFirst() else { return .needsMore }
             head.append(byte)
             guard head.count <= Self.headBytesMax else { return .malformed }
-            if byte == 0x0A, head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+            if byte == UInt8(ascii: "\n"), head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
                 guard parseHead() else { return .malformed }
             }
         }
         guard let status else { return .needsMore }
-        guard let length else {
+        guard let contentLength else {
             return .complete(HTTPClientResponse(status: status, body: nil), keepsAlive: false)
         }
-        // Bytes beyond the announced length belong to no answer.
-        guard unsafe rest.count <= length - body.count else { return .malformed }
-        unsafe body.append(contentsOf: rest)
-        return body.count == length
+        // Bytes after the body belong to no answer.
+        guard unsafe remaining.count <= contentLength - body.count else { return .malformed }
+        unsafe body.append(contentsOf: remaining)
+        return body.count == contentLength
             ? .complete(HTTPClientResponse(status: status, body: body), keepsAlive: keepsAlive) : .needsMore
     }
 
-    /// Parses the head. Returns false if it is malformed. Interim answers (1xx) are skipped.
+    /// Parses a complete head. Returns false if it is malformed. After the head of an interim answer (1xx)
+    /// `status` is still nil, and the next head follows.
     private mutating func parseHead() -> Bool {
         guard let text = String(validating: head, as: UTF8.self) else { return false }
         head.removeAll(keepingCapacity: true)
         let lines = text.split(separator: "\r\n")
-        let words = lines.first?.split(separator: " ", maxSplits: 2) ?? []
-        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3,
-            let number = Int(words[1]), (100...599).contains(number)
+        let statusLine = lines.first?.split(separator: " ", maxSplits: 2) ?? []
+        guard statusLine.count >= 2, statusLine[0].hasPrefix("HTTP/1."), statusLine[1].utf8.count == 3,
+            let number = Int(statusLine[1]), (100...599).contains(number)
         else { return false }
         if number < 200 { return true }
         status = number
-        length = number == 204 || number == 304 ? 0 : nil
+        // These two never have a body.
+        contentLength = number == 204 || number == 304 ? 0 : nil
+        guard parseHeaders(lines.dropFirst()) else { return false }
+        if statusLine[0] == "HTTP/1.0" { keepsAlive = false }
+        return true
+    }
+
+    private mutating func parseHeaders(_ lines: ArraySlice<Substring>) -> Bool {
         var isChunked = false
-        for line in lines.dropFirst() {
+        for line in lines {
             let parts = line.split(separator: ":", maxSplits: 1)
             guard parts.count == 2 else { return false }
             let value = parts[1].drop { $0 == " " || $0 == "\t" }
             switch parts[0].lowercased() {
             case "content-length":
-                guard let bytes = Int(value), (0...Self.bodyBytesMax).contains(bytes) else { return false }
-                length = bytes
+                guard let length = Int(value), (0...Self.bodyBytesMax).contains(length) else { return false }
+                contentLength = length
             case "connection": if value.lowercased() == "close" { keepsAlive = false }
             case "transfer-encoding": isChunked = true
             default: break
             }
         }
-        if isChunked { length = nil }
-        if words[0] == "HTTP/1.0" { keepsAlive = false }
+        if isChunked { contentLength = nil }
         return true
     }
 }

@@ -1,9 +1,11 @@
 internal import Lifecycle
 
-/// A client of one server. It sends one request after the other and waits for each answer.
+/// A client of one server, with a thread and one connection. Its caller sends a request only after the
+/// outcome of the previous one. It connects again after a failure.
 package final class SequentialHTTPClient: Sendable {
     private let client: LoopOwned<ReconnectingClient>
 
+    /// - Parameter name: The name of the thread.
     package init(host: String, port: Int, name: String) throws {
         client = try LoopOwned(thread: name) { ReconnectingClient(host: host, port: port, on: $0.loop) }
     }
@@ -17,21 +19,21 @@ package final class SequentialHTTPClient: Sendable {
         -> HTTPClientConnection.ExchangeOutcome
     {
         await withCheckedContinuation { (continuation: CheckedContinuation<_, Never>) in
-            let isAsked = client.execute {
+            let isAccepted = client.execute {
                 $0.send(request, withinMilliseconds: milliseconds) { continuation.resume(returning: $0) }
             }
-            if !isAsked { continuation.resume(returning: .failed("the client has been stopped")) }
+            if !isAccepted { continuation.resume(returning: .failed("the client has been stopped")) }
         }
     }
 }
 
-/// The connection, which is replaced after it ends, and the caller that waits for an answer.
+/// A connection that is replaced when it has ended, and the waiting caller. Confined to its loop.
 private final class ReconnectingClient {
     private let host: String
     private let port: Int
     private let loop: EventLoop
     private var connection: HTTPClientConnection?
-    private var onResponse: ((HTTPClientConnection.ExchangeOutcome) -> Void)?
+    private var onOutcome: ((HTTPClientConnection.ExchangeOutcome) -> Void)?
 
     init(host: String, port: Int, on loop: EventLoop) {
         self.host = host
@@ -41,9 +43,9 @@ private final class ReconnectingClient {
 
     func send(
         _ request: HTTPClientConnection.Request, withinMilliseconds milliseconds: Int,
-        then: @escaping (HTTPClientConnection.ExchangeOutcome) -> Void
+        onOutcome: @escaping (HTTPClientConnection.ExchangeOutcome) -> Void
     ) {
-        onResponse = then
+        self.onOutcome = onOutcome
         usableConnection().send(request, deadline: loop.now.advanced(byMilliseconds: milliseconds))
     }
 
@@ -51,13 +53,14 @@ private final class ReconnectingClient {
 
     private func usableConnection() -> HTTPClientConnection {
         if let connection, !connection.hasEnded { return connection }
-        let link = HTTPClientConnection(host: host, port: port, on: loop) { [unowned self] outcome in
-            let waiting = onResponse
-            onResponse = nil
+        let newConnection = HTTPClientConnection(host: host, port: port, on: loop) { [unowned self] outcome in
+            let callback = onOutcome
+            onOutcome = nil
+            // After a failure a late answer could be taken for the answer to the next request.
             if case .failed = outcome { self.connection?.end() }
-            waiting?(outcome)
+            callback?(outcome)
         }
-        self.connection = link
-        return link
+        self.connection = newConnection
+        return newConnection
     }
 }

@@ -1,13 +1,16 @@
 internal import CMicroHTTPD
 internal import Glibc
 
-/// The arguments of one call of libmicrohttpd's access handler. They are valid only during that call.
+/// The arguments of one call of libmicrohttpd's access handler, the callback for a request's head and for
+/// each part of its body. They are valid only during that call.
 @safe struct AccessHandlerCall {
     let connection: MHDConnection
     private let url: UnsafePointer<CChar>
     private let method: UnsafePointer<CChar>
     private let version: UnsafePointer<CChar>
+    /// The part of the body. Nil in a call for a head or an end.
     private let part: UnsafePointer<CChar>?
+    /// The length of the part. The handler sets it to the number of bytes that it did not consume.
     private let partBytes: UnsafeMutablePointer<Int>
 
     init(
@@ -22,12 +25,14 @@ internal import Glibc
         unsafe self.partBytes = unsafe partBytes
     }
 
+    /// The length of the part of the body.
     var bodyBytes: Int { unsafe partBytes.pointee }
 
     var body: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: part, count: bodyBytes) }
 
     func consumeBody() { unsafe partBytes.pointee = 0 }
 
+    /// Returns the head of the request. Its lines point into the library's memory.
     func head(target: [UInt8]) -> RequestHead {
         var head = unsafe RequestHead(
             method: Self.text(at: method), target: target, url: UnsafeRawPointer(url),
@@ -43,6 +48,7 @@ internal import Glibc
     }
 }
 
+/// The library's callback for each header line. `head` is the `RequestHead` to which the line is added.
 private func collectLine(
     _ head: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ nameBytes: Int,
     _ value: UnsafePointer<CChar>?, _ valueBytes: Int

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The memory budget for incoming bodies of all connections of a server. A body that a handler has taken over
-/// no longer counts.
+/// The memory for request bodies that a server is reading, on all connections together. A body counts until a
+/// handler takes it over.
 final class BodyMemoryBudget: Sendable {
     private let bytesMax: Int
     private let reserved = Atomic<Int>(0)
@@ -10,6 +10,7 @@ final class BodyMemoryBudget: Sendable {
 
     var reservedBytes: Int { reserved.load(ordering: .relaxed) }
 
+    /// Returns false if the memory is used up.
     func reserve(bytes: Int) -> Bool {
         if reserved.add(bytes, ordering: .relaxed).newValue <= bytesMax { return true }
         release(bytes: bytes)

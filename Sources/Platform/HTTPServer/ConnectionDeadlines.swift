@@ -2,30 +2,34 @@ internal import CMicroHTTPD
 internal import Glibc
 internal import Lifecycle
 
-/// The phase of a connection, its start time, and its deadline. libmicrohttpd has only an idle timeout, which
-/// one byte now and then resets forever.
+/// The phase of a connection and its start time, from which the deadline follows. libmicrohttpd has only an
+/// idle timeout, and a peer that sends one byte now and then resets it forever.
 ///
-/// The server's thread and the watch share the clock. Both hold the connection's lock while they use the
-/// descriptor, so the descriptor stays open.
+/// The server's thread and the thread of `DeadlineWatcher` share this value. Both hold its lock while they
+/// use the descriptor, so that the descriptor stays open.
 struct ConnectionDeadlines {
     enum RequestPhase {
         /// The connection waits for the end of the headers.
         case head
-        /// The body arrives. At the last mark, `atMark` bytes had arrived. The rate counts only from the
-        /// mark, so that a fast start does not pay for a later silence.
+        /// The body arrives. `bytes` have arrived, and `atMark` of them had arrived at the last check of the
+        /// rate (`phaseStart`). The rate counts only from there, so that a fast start cannot make up for a
+        /// later silence.
         case body(bytes: Int, atMark: Int = 0, began: Instant)
+        /// A deferred handler has the request and will fill the slot.
         case answering(ReplySlot)
+        /// The answer is being sent.
         case sending
-        /// The connection is between requests. `received` is the peer's byte count at the end of the last
-        /// request.
+        /// The connection is between requests. `received` is the number of bytes that the peer had sent on it
+        /// at the end of the last request.
         case idle(received: UInt64)
-        /// The connection is cut. The library will notice this and close it.
+        /// The socket was shut down. The library will notice this and close it.
         case cut
     }
 
     /// The descriptor, or -1 after the library has closed it.
     var descriptor: Int32
     private(set) var phase = RequestPhase.head
+    /// The start of the phase, or the last check of the body's rate.
     private(set) var phaseStart: Instant
 
     init(descriptor: Int32, now: Instant) {
@@ -43,23 +47,25 @@ struct ConnectionDeadlines {
         return true
     }
 
+    /// Notes how many bytes of the body have arrived.
     mutating func recordBody(bodyBytes: Int) {
-        if case .body(_, let mark, let began) = phase {
-            phase = .body(bytes: bodyBytes, atMark: mark, began: began)
+        if case .body(_, let bytesAtMark, let began) = phase {
+            phase = .body(bytes: bodyBytes, atMark: bytesAtMark, began: began)
         }
     }
 
-    /// Notes the request line of a later request.
+    /// Notes that a later request has begun.
     mutating func enterHead(now: Instant) {
         if case .idle = phase { enter(.head, now: now) }
     }
 
+    /// Notes the end of a request.
     mutating func enterIdle(now: Instant) {
         if descriptor >= 0 { enter(.idle(received: mhd_bytes_received(descriptor)), now: now) }
     }
 
-    /// Cuts a connection that is past its deadline. Returns the slot of an overdue answer, to be filled
-    /// without the lock.
+    /// Cuts the connection if it is past its deadline. If instead a handler is overdue, returns its slot,
+    /// which the caller fills without holding the lock.
     mutating func cutIfOverdue(now: Instant, limits: HTTPLimits) -> ReplySlot? {
         guard descriptor >= 0 else { return nil }
         let elapsed = now.milliseconds(since: phaseStart)
@@ -68,21 +74,7 @@ struct ConnectionDeadlines {
             if elapsed > limits.headMilliseconds {
                 cut(with: .tooSlow("the headers took longer than \(limits.headMilliseconds) ms"))
             }
-        case .body(let bytes, let mark, let began):
-            guard now.milliseconds(since: began) <= limits.bodyMilliseconds else {
-                cut(
-                    with: .tooSlow(
-                        "the body took longer than \(limits.bodyMilliseconds) ms; send smaller bodies"))
-                break
-            }
-            guard elapsed > limits.bodyGraceMilliseconds else { break }
-            if bytes - mark < limits.bodyBytesPerSecondMin * elapsed / 1000 {
-                cut(
-                    with: .tooSlow(
-                        "the body came at less than \(limits.bodyBytesPerSecondMin) bytes per second"))
-            } else {
-                enter(.body(bytes: bytes, atMark: bytes, began: began), now: now)
-            }
+        case .body: cutIfBodyIsTooSlow(now: now, limits: limits)
         case .answering(let slot):
             if elapsed > limits.answerMilliseconds { return slot }
         case .sending:
@@ -91,6 +83,7 @@ struct ConnectionDeadlines {
             if elapsed > limits.idleMilliseconds {
                 cut(with: nil)
             } else if mhd_bytes_received(descriptor) > received {
+                // The first bytes of the next request have arrived, and its request line is not complete yet.
                 enter(.head, now: now)
             }
         case .cut: break
@@ -98,7 +91,27 @@ struct ConnectionDeadlines {
         return nil
     }
 
-    /// Shuts the socket down, with a last answer to the peer. The library then reads the end of the input.
+    /// Cuts the connection if the body takes too long in all or came too slowly since the last check of its
+    /// rate.
+    private mutating func cutIfBodyIsTooSlow(now: Instant, limits: HTTPLimits) {
+        guard case .body(let bytes, let bytesAtMark, let began) = phase else { return }
+        guard now.milliseconds(since: began) <= limits.bodyMilliseconds else {
+            let message = "the body took longer than \(limits.bodyMilliseconds) ms; send smaller bodies"
+            return cut(with: .tooSlow(message))
+        }
+        let elapsed = now.milliseconds(since: phaseStart)
+        guard elapsed > limits.bodyGraceMilliseconds else { return }
+        let bytesMin = limits.bodyBytesPerSecondMin * elapsed / 1000
+        if bytes - bytesAtMark < bytesMin {
+            let message = "the body came at less than \(limits.bodyBytesPerSecondMin) bytes per second"
+            cut(with: .tooSlow(message))
+        } else {
+            enter(.body(bytes: bytes, atMark: bytes, began: began), now: now)
+        }
+    }
+
+    /// Shuts the socket down, after a last answer to the peer if there is one. The library then reads an end
+    /// of input.
     mutating func cut(with refusal: HTTPRefusal?) {
         if descriptor >= 0 {
             if let bytes = refusal?.bytes {

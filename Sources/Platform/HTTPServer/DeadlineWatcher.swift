@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// The regular check of all connections' deadlines. It runs on its own thread, because the server's threads may
-/// be busy with other peers. All servers of a process share this thread.
+/// A timer that checks the deadlines of a server's connections. It runs on a separate thread, because the
+/// server's threads may be busy with other peers. All servers of a process share that thread.
 final class DeadlineWatcher: Sendable {
     private static let loop = Result { () throws in
         let loop = try EventLoop(name: "http watch")
@@ -11,18 +11,20 @@ final class DeadlineWatcher: Sendable {
 
     private let deadlineCheck: LoopOwned<DeadlineCheck>
 
-    init(state core: HTTPServerState) throws {
-        deadlineCheck = LoopOwned(on: try Self.loop.get()) { DeadlineCheck(state: core, on: $0.loop) }
+    init(state: HTTPServerState) throws {
+        deadlineCheck = LoopOwned(on: try Self.loop.get()) { DeadlineCheck(state: state, on: $0.loop) }
     }
 
+    /// Waits until no check runs, and ends the checks of this server.
     func stop() { _ = deadlineCheck.perform { $0.end() } }
 
     private final class DeadlineCheck {
+        /// Nil after the end.
         private var state: HTTPServerState?
         private var timer: LoopTimer?
 
-        init(state core: HTTPServerState, on loop: EventLoop) {
-            self.state = core
+        init(state: HTTPServerState, on loop: EventLoop) {
+            self.state = state
             timer = LoopTimer(on: loop) { [unowned self] in checkAndReschedule() }
             checkAndReschedule()
         }
@@ -34,7 +36,6 @@ final class DeadlineWatcher: Sendable {
             timer?.schedule(at: now.advanced(byMilliseconds: state.limits.watchMilliseconds))
         }
 
-        /// Ends the checks. The thread continues for other servers.
         func end() {
             timer?.cancel()
             timer = nil

@@ -1,6 +1,6 @@
-/// A route's decision about a request from its head, before the body arrives.
+/// A route's decision about a request, made from the head before the body arrives.
 package enum HTTPAdmission: Sendable {
-    /// The body is read, then this handler gets the request and the duty to answer it.
+    /// The body is read. Then this handler gets the request, and must answer it.
     case admitted(HTTPRoutes.DeferredHandler)
     /// The body is discarded, and this is the answer.
     case refused(HTTPResponse)

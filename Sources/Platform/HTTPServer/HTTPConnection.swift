@@ -1,12 +1,14 @@
 internal import Lifecycle
 
-/// One connection of a server. It receives libmicrohttpd's callbacks between its start and its end, all on
-/// the library's thread of this connection. Other threads use only the clock.
+/// One connection of a server. It receives the connection's callbacks from libmicrohttpd, all on one of the
+/// library's threads. Other threads use only `deadlines`.
 final class HTTPConnection {
     private let serverState: HTTPServerState
     private let peer: String
     let deadlines: TracedLock<ConnectionDeadlines>
+    /// The target of the current request as sent.
     private var target: [UInt8] = []
+    /// The current request, from its head to the end of its answer.
     private var exchange: HTTPExchange?
 
     init(serverState: HTTPServerState, peer: String, descriptor: Int32) {
@@ -15,21 +17,22 @@ final class HTTPConnection {
         deadlines = TracedLock(ConnectionDeadlines(descriptor: descriptor, now: .now()))
     }
 
-    /// Handles the request line. Only this callback sees the raw target; later ones see it decoded.
+    /// Handles the request line. Later callbacks get the target already decoded.
     func beginRequest(target: [UInt8]) {
         self.target = target
         deadlines.withLock { $0.enterHead(now: .now()) }
     }
 
     /// Handles one call of the access handler. The library calls it for the head, for each part of the body,
-    /// for the end of
-    /// the body, and for the reply. Returns false if the connection must end without an answer.
+    /// at the end of the body, and after a suspended connection was resumed. Returns false if the connection
+    /// must end without an answer.
     func handle(_ call: AccessHandlerCall) -> Bool {
         guard exchange != nil else { return beginExchange(for: call) }
         if call.bodyBytes > 0 { return receiveBody(of: call) }
         return answer(on: call.connection)
     }
 
+    /// Handles the end of a request, after its answer was sent or its connection ended.
     func finishRequest() {
         endExchange()
         deadlines.withLock { $0.enterIdle(now: .now()) }
@@ -52,11 +55,13 @@ final class HTTPConnection {
         serverState.beginExchange()
         do {
             let decoded = try call.head(target: target).decode(peer: peer, limits: serverState.limits)
-            let begun = try HTTPExchange(
+            let newExchange = try HTTPExchange(
                 decoded: decoded, routes: serverState.routes, limits: serverState.limits)
-            exchange = begun
-            // The peer waits for permission to send its body. It gets the answer at once instead.
-            if case .answer = begun.state, begun.expectsContinue { return answer(on: call.connection) }
+            exchange = newExchange
+            // The peer waits for `100 Continue` before it sends its body. It gets the answer at once instead.
+            if case .answer = newExchange.state, newExchange.expectsContinue {
+                return answer(on: call.connection)
+            }
             return enterPhase(.body(bytes: 0, began: .now()))
         } catch {
             serverState.metrics?.countRefusal(code: error.code)
@@ -69,8 +74,8 @@ final class HTTPConnection {
     private func receiveBody(of call: AccessHandlerCall) -> Bool {
         do {
             try unsafe exchange?.receive(call.body, budget: serverState.bodyBudget)
-            let bytes = exchange?.bodyBytes ?? 0
-            deadlines.withLock { $0.recordBody(bodyBytes: bytes) }
+            let bodyBytes = exchange?.bodyBytes ?? 0
+            deadlines.withLock { $0.recordBody(bodyBytes: bodyBytes) }
             call.consumeBody()
             return true
         } catch {
@@ -80,6 +85,7 @@ final class HTTPConnection {
         }
     }
 
+    /// Handles the end of the body: answers the request, or gives it to its handler.
     private func answer(on connection: MHDConnection) -> Bool {
         switch exchange?.state {
         case .answer(let response): return queue(response, on: connection)
@@ -88,7 +94,9 @@ final class HTTPConnection {
             guard let request = exchange?.request, enterPhase(.sending) else { return false }
             return queue(respond(request), on: connection)
         case .handle(let handle, _): return suspend(connection, for: handle)
-        case .waiting(let slot): return slot.response.map { queue($0, on: connection) } ?? true
+        case .waiting(let slot):
+            guard let response = slot.response else { return true }
+            return queue(response, on: connection)
         case nil: return false
         }
     }
@@ -104,8 +112,8 @@ final class HTTPConnection {
         exchange?.state = .waiting(slot)
         exchange?.request = nil
         exchange?.release(to: serverState.bodyBudget)
-        // Suspend first: as soon as the clock has the slot, another thread may fill it and resume the
-        // connection.
+        // The connection must be suspended first. As soon as `deadlines` has the slot, another thread may
+        // fill it and resume the connection.
         connection.suspend()
         if enterPhase(.answering(slot)) {
             handle(request, HTTPReply(slot: slot))

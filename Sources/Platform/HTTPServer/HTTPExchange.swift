@@ -1,29 +1,35 @@
-/// One request from its head to its answer. Only the server's thread uses it.
+/// One request from its head to its answer: what follows after the body, and how much of the body has
+/// arrived. Only the connection's thread uses it.
 struct HTTPExchange {
     enum ExchangeState {
-        /// The answer is known. The body is still read, so that the connection stays usable.
+        /// The answer is known. The body is still read and discarded, so that the connection stays usable.
         case answer(HTTPResponse)
+        /// After the body, this handler returns the answer.
         case respond(HTTPRoutes.ImmediateHandler)
+        /// After the body, this handler gets the request.
         case handle(HTTPRoutes.DeferredHandler, keepsBody: Bool)
-        /// A deferred handler has the request.
+        /// A deferred handler has the request and fills the slot.
         case waiting(ReplySlot)
     }
 
+    /// The request with the body so far. Nil if it was refused, and after a deferred handler has taken it.
     var request: HTTPRequest?
     var state: ExchangeState
     let bodyBytesMax: Int
     let closesConnection: Bool
     /// Whether the peer waits for `100 Continue` before it sends the body.
     let expectsContinue: Bool
+    /// The bytes of the body that have arrived.
     private(set) var bodyBytes = 0
     /// The bytes that this body has reserved in the server's budget.
     private(set) var reservedBytes = 0
+    /// `Content-Length`. Nil if the body comes in chunks.
     private let announcedBytes: Int?
 
     /// The bytes beyond the limit that are read and discarded, so that a peer that has already sent them gets
     /// its answer. A peer that sends more is cut.
     static let discardedBytesMax = 1 << 20
-    /// The first reservation. Reservations double as bytes arrive, so an announced length alone uses no
+    /// The first reservation. A reservation doubles as bytes arrive, so an announced length alone uses no
     /// memory.
     private static let reservedBytesMin = 4096
 
@@ -63,8 +69,8 @@ struct HTTPExchange {
         switch handler {
         case .immediate(let respond): return .respond(respond)
         case .deferred(let handle): return .handle(handle, keepsBody: true)
-        case .admission(let judge):
-            switch judge(request) {
+        case .admission(let admit):
+            switch admit(request) {
             case .admitted(let handle): return .handle(handle, keepsBody: true)
             case .refusedLater(let handle): return .handle(handle, keepsBody: false)
             case .refused(let response): return .answer(response)
@@ -72,7 +78,7 @@ struct HTTPExchange {
         }
     }
 
-    /// Takes a part of the body. Throws if the connection must be cut.
+    /// Receives a part of the body. Throws if the connection must be cut.
     mutating func receive(_ bytes: UnsafeRawBufferPointer, budget: BodyMemoryBudget) throws(HTTPRefusal) {
         bodyBytes += bytes.count
         if bodyBytes <= bodyBytesMax {
@@ -83,6 +89,7 @@ struct HTTPExchange {
             unsafe request?.body.append(contentsOf: bytes)
             return
         }
+        // The body is too long. A part beyond the limit is read, so that the peer receives the answer.
         let refusal = HTTPRefusal.bodyTooLarge(max: bodyBytesMax)
         if bodyBytes - bodyBytesMax > Self.discardedBytesMax { throw refusal }
         answer(refusal.response, budget: budget)
@@ -96,25 +103,27 @@ struct HTTPExchange {
     }
 
     /// Sets the answer and discards the body, including the parts that follow.
-    private mutating func answer(_ response: HTTPResponse, budget room: BodyMemoryBudget) {
+    private mutating func answer(_ response: HTTPResponse, budget: BodyMemoryBudget) {
         request?.body = []
-        release(to: room)
+        release(to: budget)
         state = .answer(response)
     }
 
-    private mutating func reserve(bytes: Int, in room: BodyMemoryBudget) -> Bool {
+    /// Reserves memory for a body of this length. Returns false if the server's budget is used up.
+    private mutating func reserve(bytes: Int, in budget: BodyMemoryBudget) -> Bool {
         guard bytes > reservedBytes else { return true }
-        let grown = max(bytes, 2 * reservedBytes, Self.reservedBytesMin)
-        let wanted = max(bytes, min(grown, announcedBytes ?? grown))
-        guard room.reserve(bytes: wanted - reservedBytes) else { return false }
-        reservedBytes = wanted
-        request?.body.reserveCapacity(wanted)
+        let doubled = max(bytes, 2 * reservedBytes, Self.reservedBytesMin)
+        // Never more than the announced length, unless the body is longer.
+        let reservation = max(bytes, min(doubled, announcedBytes ?? doubled))
+        guard budget.reserve(bytes: reservation - reservedBytes) else { return false }
+        reservedBytes = reservation
+        request?.body.reserveCapacity(reservation)
         return true
     }
 
     /// Releases the reservation, after the handler took over the body or the body was discarded.
-    mutating func release(to room: BodyMemoryBudget) {
-        room.release(bytes: reservedBytes)
+    mutating func release(to budget: BodyMemoryBudget) {
+        budget.release(bytes: reservedBytes)
         reservedBytes = 0
     }
 

@@ -1,21 +1,22 @@
-/// The end of a request's body. If two programs disagree about it, they read different requests from one
-/// connection (request smuggling). Every request with an ambiguous end is therefore refused.
+/// The length of a request's body, as the head tells it. If two programs disagree about it, they read
+/// different requests from one connection (request smuggling). So every request with an ambiguous length is
+/// refused.
 struct HTTPFraming: Equatable {
     /// The length of the body. Nil if the body comes in chunks.
     let contentLength: Int?
-    /// Whether the connection closes after this request. The library parses chunks leniently, and HTTP/1.0
-    /// has no clear rules for a second request.
+    /// Whether the connection closes after this request: after chunks, because the library parses them
+    /// leniently, and after HTTP/1.0, which has no clear rules for a second request.
     let closesConnection: Bool
 
     private static let contentLengthDigitsMax = 15
 
     init(headers: HTTPHeaders, version: String) throws(HTTPRefusal) {
-        let isOld = version == "HTTP/1.0"
-        guard isOld || version == "HTTP/1.1" else {
+        let isHTTP10 = version == "HTTP/1.0"
+        guard isHTTP10 || version == "HTTP/1.1" else {
             throw HTTPRefusal(status: 505, code: "version_not_supported", message: "use HTTP/1.1")
         }
-        let hosts = headers.all(named: "host").count
-        guard hosts == 1 || isOld && hosts == 0 else {
+        let hostCount = headers.all(named: "host").count
+        guard hostCount == 1 || isHTTP10 && hostCount == 0 else {
             throw .malformed("the request must have exactly one Host header")
         }
         let lengths = headers.all(named: "content-length")
@@ -27,28 +28,32 @@ struct HTTPFraming: Equatable {
         if encodings.isEmpty {
             contentLength =
                 try lengths.first.map { text throws(HTTPRefusal) in try Self.length(from: text) } ?? 0
-            closesConnection = isOld
+            closesConnection = isHTTP10
         } else {
-            guard encodings.map({ $0.lowercased() }) == ["chunked"], !isOld else {
+            guard encodings.map({ $0.lowercased() }) == ["chunked"], !isHTTP10 else {
                 throw .malformed("the only supported Transfer-Encoding is chunked, once, in HTTP/1.1")
             }
             contentLength = nil
             closesConnection = true
         }
-        if let expected = headers["expect"], expected.lowercased() != "100-continue" {
-            throw HTTPRefusal(
-                status: 417, code: "expectation_failed",
-                message: "the only supported expectation is 100-continue")
-        }
+        try Self.checkExpectation(in: headers)
     }
 
+    private static func checkExpectation(in headers: HTTPHeaders) throws(HTTPRefusal) {
+        guard let expectation = headers["expect"], expectation.lowercased() != "100-continue" else { return }
+        throw HTTPRefusal(
+            status: 417, code: "expectation_failed", message: "the only supported expectation is 100-continue"
+        )
+    }
+
+    /// Whether the header determines the length of the body.
     static func isFramingHeader(named name: String) -> Bool {
         ["content-length", "transfer-encoding"].contains(name.lowercased())
     }
 
     private static func length(from text: String) throws(HTTPRefusal) -> Int {
-        let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        guard isPlain, text.utf8.count <= contentLengthDigitsMax, let length = Int(text) else {
+        let hasOnlyDigits = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard hasOnlyDigits, text.utf8.count <= contentLengthDigitsMax, let length = Int(text) else {
             throw .malformed("Content-Length must be a decimal number")
         }
         return length

@@ -1,4 +1,4 @@
-/// The limits of a listener. Each comment says what happens beyond the limit.
+/// The limits of an `HTTPServer`, with the behavior at each limit.
 package struct HTTPLimits: Sendable {
     /// Open connections. Further ones wait in the kernel until one closes.
     package var connectionsMax = 4096
@@ -10,8 +10,8 @@ package struct HTTPLimits: Sendable {
     /// Time in which a body (with its trailers) may come at any rate, from its start and again after each
     /// check of its rate.
     package var bodyGraceMilliseconds = 5000
-    /// Bytes per second that the body must have brought in that time. Otherwise the answer is 408 and the
-    /// connection closes.
+    /// Bytes per second that must arrive on average in each `bodyGraceMilliseconds`. Otherwise the answer is
+    /// 408 and the connection closes.
     package var bodyBytesPerSecondMin = 1024
     /// Time for the whole body at any rate, from the end of the headers. Then the answer is 408 and the
     /// connection closes. A body of 1 MiB needs 17 KiB per second; a small body may come slowly.
@@ -23,7 +23,7 @@ package struct HTTPLimits: Sendable {
     /// Time for a peer to receive an answer. Then the connection closes.
     package var sendMilliseconds = 30_000
     /// Bytes of the request line and headers. Beyond it the answer is 431. libmicrohttpd stores them in
-    /// `connectionMemoryBytes`, and beyond that it answers 431 or 414 with its own text.
+    /// `connectionMemoryBytes`. If these are full, it answers 431 or 414 with its own text.
     package var headBytesMax = 16 * 1024
     /// Header lines. Beyond it the answer is 431.
     package var headersMax = 64
@@ -37,6 +37,7 @@ package struct HTTPLimits: Sendable {
     /// Threads that read requests, run immediate handlers and send answers.
     package var threads = 1
 
+    /// The library's memory for the head and the parsed headers of one connection.
     var connectionMemoryBytes: Int { 2 * max(headBytesMax, 16 * 1024) }
 
     /// The interval of the deadline checks. No deadline is exceeded by more than an eighth.

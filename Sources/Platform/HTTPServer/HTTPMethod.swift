@@ -1,4 +1,4 @@
-/// The supported methods. Other methods are answered with 501.
+/// The request methods that the server supports. It answers others with 501.
 package enum HTTPMethod: String, Sendable, CaseIterable {
     case get = "GET"
     case head = "HEAD"

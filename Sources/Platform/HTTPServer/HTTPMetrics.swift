@@ -2,21 +2,23 @@ internal import Telemetry
 
 /// The metrics of one listener.
 struct HTTPMetrics: Sendable {
+    /// For the classes 2xx to 5xx, in this order.
     private let answers: [Counter]
     private let metrics: Metrics
     private let listener: String
-    private static let refusals = "flotilla_http_refusals_total"
+    private static let refusalsName = "flotilla_http_refusals_total"
 
     init(metrics: Metrics, listener: String) {
         self.metrics = metrics
         self.listener = listener
-        answers = (2...5).map { hundred in
+        answers = (2...5).map { statusClass in
             metrics.counter(
                 "flotilla_http_requests_total", help: "Requests answered, by the class of the status.",
-                labels: ["listener": listener, "status": "\(hundred)xx"])
+                labels: ["listener": listener, "status": "\(statusClass)xx"])
         }
     }
 
+    /// Registers gauges whose values the server returns.
     func registerGauges(connections: @escaping @Sendable () -> Int, bodyBytes: @escaping @Sendable () -> Int)
     {
         metrics.gauge(
@@ -33,7 +35,7 @@ struct HTTPMetrics: Sendable {
     /// Counts a refusal. The reason is one of a dozen constant codes, so the label stays bounded.
     func countRefusal(code: String) {
         metrics.counter(
-            Self.refusals, help: "Requests refused before they reached a handler, by reason.",
+            Self.refusalsName, help: "Requests refused before they reached a handler, by reason.",
             labels: ["listener": listener, "reason": code]
         ).add()
     }

@@ -1,5 +1,5 @@
-/// A request that is refused before any route is matched. The connection closes, because the bytes that
-/// follow are ambiguous or too expensive to read.
+/// The reason why a request is refused before a route gets it: its status, a code for programs and a message.
+/// The connection closes, because the bytes that follow are ambiguous or too expensive to read.
 struct HTTPRefusal: Error, Equatable {
     let status: Int
     let code: String
@@ -31,6 +31,7 @@ struct HTTPRefusal: Error, Equatable {
         return Array(head.utf8) + body
     }
 
+    /// Returns the phrase for a status that `bytes` is used with.
     private static func reasonPhrase(for status: Int) -> String {
         switch status {
         case 408: "Request Timeout"

@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// The duty to answer one request, from any thread. If the last reference is dropped without an answer, the
-/// peer gets 500.
+/// A handle with which a deferred handler answers one request, from any thread. If the last reference is
+/// released without an answer, the peer gets 500.
 package final class HTTPReply: Sendable {
     private let slot: ReplySlot
 
@@ -16,11 +16,12 @@ package final class HTTPReply: Sendable {
     package func send(_ response: HTTPResponse) { slot.fill(with: response) }
 }
 
-/// The slot in which an answer waits for the server's thread. It is filled once. The action then runs on the
-/// filling thread, outside the lock.
+/// A slot for the answer to one suspended request. The first answer fills it, and calls `onFilled` on the
+/// calling thread, outside the lock. The connection's thread then reads the answer.
 final class ReplySlot: Sendable {
     private struct SlotState {
         var response: HTTPResponse?
+        /// Nil after the slot was filled.
         var onFilled: (@Sendable () -> Void)?
     }
 
@@ -28,13 +29,14 @@ final class ReplySlot: Sendable {
 
     init(onFilled: @escaping @Sendable () -> Void) { state = TracedLock(SlotState(onFilled: onFilled)) }
 
+    /// Fills the slot, if it is empty.
     func fill(with response: HTTPResponse) {
-        let action = state.withLock { state in
+        let onFilled = state.withLock { state in
             defer { state.onFilled = nil }
             if state.onFilled != nil { state.response = response }
             return state.onFilled
         }
-        action?()
+        onFilled?()
     }
 
     var response: HTTPResponse? { state.withLock { $0.response } }

@@ -1,11 +1,12 @@
-/// One request with its body.
+/// One request as a handler receives it.
 package struct HTTPRequest: Sendable {
     package let method: HTTPMethod
     /// The path as sent, without the query.
     package let path: String
     /// The decoded values of the route's `{name}` segments.
     package internal(set) var parameters: [String: String] = [:]
-    /// The decoded fields of the query, in order.
+    /// The decoded fields of the query, in order. For example, `a=1&b` has the fields a with 1 and b with an
+    /// empty value.
     package let query: [(name: String, value: String)]
     package let headers: HTTPHeaders
     package internal(set) var body: [UInt8] = []

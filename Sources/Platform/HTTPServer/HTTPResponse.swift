@@ -1,6 +1,6 @@
 internal import JSON
 
-/// An answer. The server adds `Content-Length`, `Date` and `Connection`.
+/// The answer to a request. The server adds `Content-Length`, `Date` and `Connection`.
 package struct HTTPResponse: Sendable {
     package var status: Int
     package var headers: HTTPHeaders

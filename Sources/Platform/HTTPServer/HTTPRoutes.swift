@@ -1,11 +1,11 @@
-/// The handlers by method and path. A pattern's `{name}` matches one segment. A literal segment takes
-/// precedence over a `{name}`.
+/// The handlers of a server, found by method and path. In a pattern such as `/v1/sends/{id}`, `{id}` matches
+/// any one segment that is not empty. A literal segment takes precedence.
 package struct HTTPRoutes: Sendable {
     /// A handler that runs on the server's thread. It must not block.
     package typealias ImmediateHandler = @Sendable (HTTPRequest) -> HTTPResponse
-    /// A handler that returns at once. The reply is sent later, from any thread.
+    /// A handler that runs on the server's thread and returns at once. It sends the reply later, from any
+    /// thread.
     package typealias DeferredHandler = @Sendable (HTTPRequest, HTTPReply) -> Void
-
     /// A handler that runs on the server's thread when the head has arrived, before any byte of the body is
     /// read. It must not block.
     package typealias AdmissionHandler = @Sendable (HTTPRequest) -> HTTPAdmission
@@ -18,6 +18,7 @@ package struct HTTPRoutes: Sendable {
 
     struct Route: Sendable {
         let handler: Handler
+        /// Nil means `HTTPLimits.bodyBytesMax`.
         let bodyBytesMax: Int?
     }
 
@@ -27,12 +28,17 @@ package struct HTTPRoutes: Sendable {
         case notFound
     }
 
+    /// A node of the tree of all patterns. The path from the root to a node is a pattern's segments so far.
     private struct PathNode: Sendable {
+        /// The index of the next node for each literal segment.
         var literalChildren: [String: Int] = [:]
+        /// The index of the next node for a parameter.
         var parameterChild: Int?
+        /// The routes whose pattern ends here, with the names of their parameters.
         var methods: [HTTPMethod: (route: Route, names: [String])] = [:]
     }
 
+    /// The root is the first.
     private var nodes = [PathNode()]
     /// All patterns, such as `GET /livez`, in the order in which they were added.
     package private(set) var patterns: [String] = []
@@ -90,9 +96,11 @@ package struct HTTPRoutes: Sendable {
         nodes[node].methods[method] = (route, names)
     }
 
+    /// Returns the child for a literal segment, or for a parameter if `name` is nil. Adds it if it is
+    /// missing.
     private mutating func child(of node: Int, named name: String?) -> Int {
-        if let known = name.map({ nodes[node].literalChildren[$0] }) ?? nodes[node].parameterChild {
-            return known
+        if let child = name.map({ nodes[node].literalChildren[$0] }) ?? nodes[node].parameterChild {
+            return child
         }
         nodes.append(PathNode())
         if let name {
@@ -103,7 +111,8 @@ package struct HTTPRoutes: Sendable {
         return nodes.count - 1
     }
 
-    /// Returns the route. The handler of `GET` also answers `HEAD`, and the server omits the body.
+    /// Returns the route of a request. The handler of `GET` also answers `HEAD`, and the server omits the
+    /// body.
     func match(_ method: HTTPMethod, segments: [String]) -> RouteMatch {
         var values: [String] = []
         guard let node = find(segments[...], from: 0, values: &values) else { return .notFound }
@@ -114,16 +123,18 @@ package struct HTTPRoutes: Sendable {
         return .methodNotAllowed(methods.keys.sorted { $0.rawValue < $1.rawValue })
     }
 
+    /// Returns the node of the first pattern that matches. `values` receives the segments that match
+    /// parameters.
     private func find(_ segments: ArraySlice<String>, from node: Int, values: inout [String]) -> Int? {
         guard let first = segments.first else { return nodes[node].methods.isEmpty ? nil : node }
-        if let next = nodes[node].literalChildren[first],
-            let found = find(segments.dropFirst(), from: next, values: &values)
+        if let child = nodes[node].literalChildren[first],
+            let match = find(segments.dropFirst(), from: child, values: &values)
         {
-            return found
+            return match
         }
-        guard let next = nodes[node].parameterChild, !first.isEmpty else { return nil }
+        guard let child = nodes[node].parameterChild, !first.isEmpty else { return nil }
         values.append(first)
-        if let found = find(segments.dropFirst(), from: next, values: &values) { return found }
+        if let match = find(segments.dropFirst(), from: child, values: &values) { return match }
         values.removeLast()
         return nil
     }

@@ -4,7 +4,8 @@ internal import Glibc
 package import Lifecycle
 package import Telemetry
 
-/// An HTTP/1.1 listener on libmicrohttpd, for the gateway and for the endpoints of every process.
+/// An HTTP/1.1 server on libmicrohttpd, with one listening socket. The gateway uses it, and every process for
+/// its endpoints for operators.
 ///
 /// It ends each connection that breaks the rules or exceeds the limits as early as possible. It never reads
 /// the bytes after an ambiguous request. Handlers must not block the server's threads: an immediate handler
@@ -17,7 +18,7 @@ package import Telemetry
 
     private let state: HTTPServerState
     private let deadlineWatcher: DeadlineWatcher
-    /// The daemon. `init` starts it, and the first call of `stop` takes it out.
+    /// The library's server (`MHD_Daemon`). Nil after the first call of `stop`.
     private let daemon: TracedLock<OpaquePointer?>
     /// The listening descriptor. The daemon closes it.
     private let listeningDescriptor: Int32
@@ -29,9 +30,9 @@ package import Telemetry
         name: String, host: String, port: Int, limits: HTTPLimits = HTTPLimits(), routes: HTTPRoutes,
         metrics: Metrics? = nil
     ) throws {
-        let numbers = metrics.map { HTTPMetrics(metrics: $0, listener: name) }
-        state = HTTPServerState(routes: routes, limits: limits, metrics: numbers)
-        numbers?.registerGauges(
+        let httpMetrics = metrics.map { HTTPMetrics(metrics: $0, listener: name) }
+        state = HTTPServerState(routes: routes, limits: limits, metrics: httpMetrics)
+        httpMetrics?.registerGauges(
             connections: { [weak state] in state?.connectionCount ?? 0 },
             bodyBytes: { [weak state] in state?.bodyBudget.reservedBytes ?? 0 })
         (listeningDescriptor, address) = try TCPListener.bind(host: host, port: port)
@@ -41,7 +42,7 @@ package import Telemetry
             close(listeningDescriptor)
             throw error
         }
-        // The daemon's threads use the core. `stop` releases it after the threads have ended.
+        // The daemon's threads use the state. `stopDaemon` releases it after the threads have ended.
         let context = unsafe Unmanaged.passRetained(state).toOpaque()
         var settings = unsafe mhd_settings(
             listen_socket: listeningDescriptor, is_ipv6: address.isIPv6 ? 1 : 0,
@@ -49,9 +50,9 @@ package import Telemetry
             connections_per_peer_max: UInt32(limits.connectionsPerPeerMax),
             connection_memory_bytes: limits.connectionMemoryBytes, handle: handleRequest,
             completed: requestCompleted, notify: connectionChanged, uri: requestLineRead, context: context)
-        let started = unsafe mhd_start(&settings)
-        unsafe daemon = TracedLock(started)
-        guard unsafe started != nil else {
+        let startedDaemon = unsafe mhd_start(&settings)
+        unsafe daemon = TracedLock(startedDaemon)
+        guard unsafe startedDaemon != nil else {
             let code = errno
             unsafe Unmanaged<HTTPServerState>.fromOpaque(context).release()
             close(listeningDescriptor)
@@ -77,36 +78,37 @@ package import Telemetry
         unsafe stopDaemon(daemon)
     }
 
+    /// Returns the daemon to the first caller, and nil to later ones.
     private func beginStopping() -> OpaquePointer? {
-        let taken = unsafe daemon.withLock { daemon in
+        let currentDaemon = unsafe daemon.withLock { daemon in
             defer { unsafe daemon = nil }
             return unsafe daemon
         }
-        guard let daemon = unsafe taken else { return nil }
+        guard let daemon = unsafe currentDaemon else { return nil }
         state.beginStopping()
         stopListening()
         return unsafe daemon
     }
 
-    /// Stops listening. The library's own call for this races with its thread and can abort the process.
-    /// Instead the
-    /// descriptor is replaced by an eventfd, which accepts no connections. The daemon closes it later.
+    /// Stops listening. The library's function for this races with its thread and can abort the process.
+    /// Instead, an eventfd takes the number of the listening descriptor, and accepts no connections. The
+    /// daemon closes it later.
     private func stopListening() {
-        let deaf = eventfd(0, Int32(EFD_CLOEXEC))
-        guard deaf >= 0 else { return }
-        dup2(deaf, listeningDescriptor)
-        close(deaf)
+        let placeholder = eventfd(0, Int32(EFD_CLOEXEC))
+        guard placeholder >= 0 else { return }
+        dup2(placeholder, listeningDescriptor)
+        close(placeholder)
     }
 
-    /// Whether the stop must still wait. After the deadline every waiting request is answered with 503. It
-    /// must then wait until no connection is suspended, because the library aborts a process that stops it
-    /// with a suspended connection.
+    /// Whether the stop must still wait. Until the deadline it waits for all requests. Then every waiting
+    /// request is answered with 503, and the stop waits until no connection is suspended, because the library
+    /// aborts a process that stops it with a suspended connection.
     private func mustWait(until deadline: Instant) -> Bool {
         let now = Instant.now()
         if now < deadline { return !state.isIdle }
         state.answerSuspendedConnections()
-        let isOver = now >= deadline.advanced(byMilliseconds: Self.finalAnswersMilliseconds)
-        return state.hasSuspendedConnections || !state.isIdle && !isOver
+        let areFinalAnswersOverdue = now >= deadline.advanced(byMilliseconds: Self.finalAnswersMilliseconds)
+        return state.hasSuspendedConnections || !state.isIdle && !areFinalAnswersOverdue
     }
 
     private func stopDaemon(_ daemon: OpaquePointer) {
@@ -122,33 +124,35 @@ package import Telemetry
 
 // MARK: Callbacks of libmicrohttpd
 
-private func connection(of connection: OpaquePointer) -> HTTPConnection? {
-    unsafe mhd_context(connection).map {
+/// Returns the object of a connection, which `connectionChanged` has stored as the connection's context.
+private func connection(of handle: OpaquePointer) -> HTTPConnection? {
+    unsafe mhd_context(handle).map {
         unsafe Unmanaged<HTTPConnection>.fromOpaque($0).takeUnretainedValue()
     }
 }
 
-/// Keeps the connection's object alive from the start to the end of the connection. The library calls both
-/// exactly once.
+/// Makes the object of a connection at its start, and releases it at its end. The library calls this exactly
+/// once for each. `slot` is the connection's context.
 private func connectionChanged(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
     _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ change: MHD_ConnectionNotificationCode
 ) {
     guard let context = unsafe context, let handle = unsafe handle, let slot = unsafe slot else { return }
-    let core = unsafe Unmanaged<HTTPServerState>.fromOpaque(context).takeUnretainedValue()
+    let state = unsafe Unmanaged<HTTPServerState>.fromOpaque(context).takeUnretainedValue()
     if mhd_is_start(change) != 0 {
         let connection = unsafe HTTPConnection(
-            serverState: core, peer: peerAddress(of: handle), descriptor: mhd_descriptor(handle))
-        core.add(connection)
+            serverState: state, peer: peerAddress(of: handle), descriptor: mhd_descriptor(handle))
+        state.add(connection)
         unsafe slot.pointee = Unmanaged.passRetained(connection).toOpaque()
-    } else if let held = unsafe slot.pointee {
-        let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(held).takeRetainedValue()
+    } else if let reference = unsafe slot.pointee {
+        let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(reference).takeRetainedValue()
         unsafe slot.pointee = nil
         connection.handleClose()
-        core.remove(connection)
+        state.remove(connection)
     }
 }
 
+/// Called when the request line has arrived. `uri` is the target as sent.
 private func requestLineRead(
     _ context: UnsafeMutableRawPointer?, _ uri: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
@@ -159,6 +163,7 @@ private func requestLineRead(
     return nil
 }
 
+/// The library's access handler. Returns `mhd_no` if the connection must end.
 private func handleRequest(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ url: UnsafePointer<CChar>?,
     _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ part: UnsafePointer<CChar>?,
@@ -170,9 +175,11 @@ private func handleRequest(
     let call = unsafe AccessHandlerCall(
         connection: MHDConnection(handle: handle), url: url, method: method, version: version, part: part,
         partBytes: partBytes)
-    return unsafe connection(of: handle)?.handle(call) ?? false ? mhd_yes : mhd_no
+    let isHandled = unsafe connection(of: handle)?.handle(call) ?? false
+    return isHandled ? mhd_yes : mhd_no
 }
 
+/// Called when a request has ended, for any reason.
 private func requestCompleted(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
     _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ reason: MHD_RequestTerminationCode

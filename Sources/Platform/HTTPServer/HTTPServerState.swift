@@ -1,15 +1,15 @@
 internal import Lifecycle
 
-/// The state that the connections of a server share.
+/// The state that all connections of a server share, on all its threads.
 final class HTTPServerState: Sendable {
     private struct ConnectionsState {
-        /// The clock of each connection.
-        var clocks: [ObjectIdentifier: TracedLock<ConnectionDeadlines>] = [:]
+        /// The deadlines of each connection.
+        var deadlines: [ObjectIdentifier: TracedLock<ConnectionDeadlines>] = [:]
         var isStopping = false
         /// The requests between their head and the end of their answer.
-        var exchanges = 0
+        var exchangeCount = 0
         /// The connections that are suspended until their reply is ready.
-        var waits = 0
+        var suspendedCount = 0
     }
 
     static let tooSlow = HTTPResponse.error(
@@ -37,52 +37,54 @@ final class HTTPServerState: Sendable {
         self.metrics = metrics
     }
 
-    var connectionCount: Int { state.withLock { $0.clocks.count } }
+    var connectionCount: Int { state.withLock { $0.deadlines.count } }
     var isStopping: Bool { state.withLock { $0.isStopping } }
     /// Whether no request is between its head and the end of its answer.
-    var isIdle: Bool { state.withLock { $0.exchanges == 0 } }
-    var hasSuspendedConnections: Bool { state.withLock { $0.waits > 0 } }
+    var isIdle: Bool { state.withLock { $0.exchangeCount == 0 } }
+    var hasSuspendedConnections: Bool { state.withLock { $0.suspendedCount > 0 } }
 
     func add(_ connection: HTTPConnection) {
-        let clock = connection.deadlines
-        state.withLock { $0.clocks[ObjectIdentifier(clock)] = clock }
+        let deadlines = connection.deadlines
+        state.withLock { $0.deadlines[ObjectIdentifier(deadlines)] = deadlines }
     }
 
     func remove(_ connection: HTTPConnection) {
-        let clock = connection.deadlines
-        state.withLock { $0.clocks[ObjectIdentifier(clock)] = nil }
+        let deadlines = connection.deadlines
+        state.withLock { $0.deadlines[ObjectIdentifier(deadlines)] = nil }
     }
 
-    func beginExchange() { state.withLock { $0.exchanges += 1 } }
-    func endExchange() { state.withLock { $0.exchanges -= 1 } }
+    func beginExchange() { state.withLock { $0.exchangeCount += 1 } }
+    func endExchange() { state.withLock { $0.exchangeCount -= 1 } }
 
-    /// Starts a wait. Returns false if the server stops, because then nothing would resume the connection.
+    /// Counts a connection that will be suspended. Returns false if the server stops, because then nothing
+    /// would resume the connection.
     func beginWait() -> Bool {
         state.withLock { state in
-            if !state.isStopping { state.waits += 1 }
+            if !state.isStopping { state.suspendedCount += 1 }
             return !state.isStopping
         }
     }
 
-    func endWait() { state.withLock { $0.waits -= 1 } }
+    func endWait() { state.withLock { $0.suspendedCount -= 1 } }
 
     func beginStopping() { state.withLock { $0.isStopping = true } }
 
-    /// Ends connections and answers that are past their deadline.
+    /// Cuts the connections that are past their deadline, and answers requests whose handler is overdue with
+    /// 503.
     func checkDeadlines(now: Instant) {
-        let clocks = state.withLock { Array($0.clocks.values) }
-        for clock in clocks {
-            let overdue = clock.withLock { $0.cutIfOverdue(now: now, limits: limits) }
-            overdue?.fill(with: Self.tooSlow)
+        let allDeadlines = state.withLock { Array($0.deadlines.values) }
+        for deadlines in allDeadlines {
+            let overdueSlot = deadlines.withLock { $0.cutIfOverdue(now: now, limits: limits) }
+            overdueSlot?.fill(with: Self.tooSlow)
         }
     }
 
     /// Answers every waiting request with 503.
     func answerSuspendedConnections() {
-        let clocks = state.withLock { Array($0.clocks.values) }
-        for clock in clocks {
-            let slot = clock.withLock { clock -> ReplySlot? in
-                if case .answering(let slot) = clock.phase { slot } else { nil }
+        let allDeadlines = state.withLock { Array($0.deadlines.values) }
+        for deadlines in allDeadlines {
+            let slot = deadlines.withLock { deadlines -> ReplySlot? in
+                if case .answering(let slot) = deadlines.phase { slot } else { nil }
             }
             slot?.fill(with: Self.stopping)
         }

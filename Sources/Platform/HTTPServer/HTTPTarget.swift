@@ -1,9 +1,11 @@
-/// The path and query of a request line, decoded strictly. Ambiguous targets are refused, so that a rule of a
-/// proxy and this server always mean the same path.
+/// The path and query of a request line, such as `/v1/users/a%20b?limit=5`, decoded strictly. Ambiguous
+/// targets are refused, so that a proxy in front of this server reads the same path.
 struct HTTPTarget: Equatable {
+    /// The path as sent.
     let path: String
-    /// The decoded segments. A segment contains a slash if it was sent as `%2F`.
+    /// The decoded segments of the path. A segment contains a slash if it was sent as `%2F`.
     let segments: [String]
+    /// The decoded fields, in order.
     let query: [Field]
 
     struct Field: Equatable {
@@ -36,37 +38,39 @@ struct HTTPTarget: Equatable {
     private static func fields(in raw: ArraySlice<UInt8>) throws(HTTPRefusal) -> [Field] {
         var fields: [Field] = []
         for part in raw.split(separator: UInt8(ascii: "&")) {
-            let sides = part.split(
+            let nameAndValue = part.split(
                 separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            let value = sides.count == 2 ? try decode(sides[1], plusIsSpace: true) : ""
-            fields.append(Field(name: try decode(sides[0], plusIsSpace: true), value: value))
+            let value = nameAndValue.count == 2 ? try decode(nameAndValue[1], plusIsSpace: true) : ""
+            fields.append(Field(name: try decode(nameAndValue[0], plusIsSpace: true), value: value))
         }
         return fields
     }
 
+    /// Decodes `%20` and, in a query, `+`.
     private static func decode(_ raw: ArraySlice<UInt8>, plusIsSpace: Bool) throws(HTTPRefusal) -> String {
-        var out: [UInt8] = []
-        out.reserveCapacity(raw.count)
-        var at = raw.startIndex
-        while at < raw.endIndex {
-            switch raw[at] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(raw.count)
+        var index = raw.startIndex
+        while index < raw.endIndex {
+            switch raw[index] {
             case UInt8(ascii: "%"):
-                guard raw.endIndex - at > 2, let high = hexDigit(from: raw[at + 1]),
-                    let low = hexDigit(from: raw[at + 2])
+                guard raw.endIndex - index > 2, let high = hexDigit(from: raw[index + 1]),
+                    let low = hexDigit(from: raw[index + 2])
                 else {
                     throw .malformed("the path has % without two hexadecimal digits")
                 }
-                out.append(high << 4 | low)
-                at += 3
+                bytes.append(high << 4 | low)
+                index += 3
             case UInt8(ascii: "+") where plusIsSpace:
-                out.append(UInt8(ascii: " "))
-                at += 1
+                bytes.append(UInt8(ascii: " "))
+                index += 1
             default:
-                out.append(raw[at])
-                at += 1
+                bytes.append(raw[index])
+                index += 1
             }
         }
-        guard let text = String(validating: out, as: UTF8.self), out.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+        guard let text = String(validating: bytes, as: UTF8.self),
+            bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
         else { throw .malformed("the path has percent-encoded bytes that are not UTF-8 text") }
         return text
     }

@@ -1,7 +1,7 @@
 internal import CMicroHTTPD
 
-/// libmicrohttpd's handle of a connection. It is valid for one callback, or while the connection is
-/// suspended.
+/// libmicrohttpd's handle of a connection (`MHD_Connection`). It is valid during one callback, and while the
+/// connection is suspended.
 @safe struct MHDConnection: Sendable {
     /// A suspended connection stays valid until it is resumed. Other threads only resume it, once.
     nonisolated(unsafe) let handle: OpaquePointer
@@ -17,19 +17,19 @@ internal import CMicroHTTPD
 
     /// Queues an answer, which is copied. Returns false if the connection must end instead.
     func queue(_ response: HTTPResponse, closesConnection: Bool) -> Bool {
-        let made = unsafe response.body.withUnsafeBytes { bytes in
+        let mhdResponse = unsafe response.body.withUnsafeBytes { bytes in
             // The library takes a mutable pointer but only copies from it.
             unsafe MHD_create_response_from_buffer(
                 bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), mhd_copy)
         }
-        guard let made = unsafe made else { return false }
-        defer { unsafe MHD_destroy_response(made) }
+        guard let mhdResponse = unsafe mhdResponse else { return false }
+        defer { unsafe MHD_destroy_response(mhdResponse) }
         for line in response.headers.lines {
             // The library refuses a header that would break the head, such as one with a line feed. It is
             // then omitted.
-            _ = unsafe MHD_add_response_header(made, line.name, line.value)
+            _ = unsafe MHD_add_response_header(mhdResponse, line.name, line.value)
         }
-        if closesConnection { _ = unsafe MHD_add_response_header(made, "Connection", "close") }
-        return unsafe MHD_queue_response(handle, UInt32(response.status), made) == mhd_yes
+        if closesConnection { _ = unsafe MHD_add_response_header(mhdResponse, "Connection", "close") }
+        return unsafe MHD_queue_response(handle, UInt32(response.status), mhdResponse) == mhd_yes
     }
 }

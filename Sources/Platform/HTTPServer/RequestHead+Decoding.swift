@@ -1,11 +1,12 @@
 extension RequestHead {
-    /// A request without its body, the segments of its path, and the framing of the body.
+    /// A request without its body, the decoded segments of its path, and the length of its body.
     struct DecodedHead {
         let request: HTTPRequest
         let segments: [String]
         let framing: HTTPFraming
     }
 
+    /// Checks the head and decodes it.
     func decode(peer: String, limits: HTTPLimits) throws(HTTPRefusal) -> DecodedHead {
         guard isStrict else {
             throw .malformed(
@@ -44,7 +45,8 @@ extension RequestHead {
                 throw .malformed("a header name has an invalid character")
             }
             let value = unsafe Self.trimmed(line.value)
-            let isText = unsafe value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+            // Tabs are the only control characters that are allowed.
+            let isText = unsafe value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == UInt8(ascii: "\t") }
             guard isText, let text = unsafe String(validating: value, as: UTF8.self) else {
                 throw .malformed("a header value has bytes that are not text")
             }
@@ -57,16 +59,20 @@ extension RequestHead {
         return headers
     }
 
+    /// Returns the value without spaces and tabs at its end.
     private static func trimmed(_ value: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
         var end = value.endIndex
-        while end > value.startIndex, unsafe value[end - 1] == 0x20 || value[end - 1] == 0x09 { end -= 1 }
+        while end > value.startIndex,
+            unsafe value[end - 1] == UInt8(ascii: " ") || value[end - 1] == UInt8(ascii: "\t")
+        { end -= 1 }
         return unsafe value[..<end]
     }
 
-    private static func tooLarge(message limit: String) -> HTTPRefusal {
-        HTTPRefusal(status: 431, code: "headers_too_large", message: limit)
+    private static func tooLarge(message: String) -> HTTPRefusal {
+        HTTPRefusal(status: 431, code: "headers_too_large", message: message)
     }
 
+    /// Whether the byte may stand in a header's name (RFC 9110, 5.6.2, `token`).
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -1,11 +1,14 @@
 public import CSimdJSON
 
-/// The elements of an array, in order.
+/// A sequence of the elements of an array, read in place from the document.
 @usableFromInline
 @safe package struct JSONArray: Sequence, IteratorProtocol {
+    /// The number of all elements.
     @usableFromInline package let count: Int
     @usableFromInline let document: UnsafeMutablePointer<JSONDocument>
+    /// The node of the next element.
     @usableFromInline var position: Int
+    /// The number of elements that were not returned yet.
     @usableFromInline var left: Int
 
     @inlinable @inline(always)
@@ -27,8 +30,8 @@ public import CSimdJSON
 }
 
 extension JSONValue {
-    /// Returns the elements. If this is not an array or has more than `countMax`, notes a problem and returns
-    /// none.
+    /// Returns the elements. If this is not an array or has more than `countMax`, reports a problem and
+    /// returns none.
     @inlinable @inline(always)
     package func array(countMax: Int) -> JSONArray {
         guard let nodeIndex, let node = unsafe matchingNode(ofKind: JSON_ARRAY),

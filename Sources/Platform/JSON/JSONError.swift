@@ -1,9 +1,9 @@
-/// All problems of a refused document.
+/// The problems for which a document was refused.
 package struct JSONError: Error, Sendable, Equatable {
     /// The problems in the order in which they were found. Never empty.
     package let problems: [JSONProblem]
 
-    /// The count of problems beyond `JSONLimits.problemsMax`, which are not listed.
+    /// The number of problems beyond `JSONLimits.problemsMax`, which are not listed.
     package let unlistedCount: Int
 
     init(problems: [JSONProblem], unlistedCount: Int = 0) {

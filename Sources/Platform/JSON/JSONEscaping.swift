@@ -1,28 +1,33 @@
 internal import CSimdJSON
 
-/// The escaped bytes of a string. Quotes, backslashes and control characters are escaped; other bytes stay.
+/// The escaping of strings in JSON: `"` becomes `\"`. Quotes, backslashes and control characters are escaped,
+/// and other bytes stay.
 enum JSONEscaping {
-    /// The largest growth of one byte: a control character becomes `\u0000`.
+    /// The largest number of bytes for one byte: a control character becomes `\u001f`.
     static let growthMax = 6
-    /// The bytes beyond the end that a write may touch, because it writes sixteen at a time.
+    /// The bytes behind the result that a write may change, because it writes sixteen at a time.
     static let overrunBytes = 16
 
     private static let hexDigits: StaticString = "0123456789abcdef"
 
-    /// Writes to `out` and returns the length. `out` must have `growthMax` times the bytes plus `overrunBytes`.
+    /// Writes the escaped bytes to `out` and returns their number. `out` must have space for `growthMax`
+    /// times the bytes, and `overrunBytes` more.
     static func write(_ bytes: UnsafeRawBufferPointer, to out: UnsafeMutableRawPointer) -> Int {
+        // Nearly all strings need no escape. If a byte needs one, the string is written again, byte by byte.
         if unsafe json_copy_plain(bytes.baseAddress, bytes.count, out) { return bytes.count }
         var written = 0
-        for read in 0..<bytes.count { unsafe written += writeEscaped(bytes[read], to: out + written) }
+        for index in 0..<bytes.count { unsafe written += writeEscaped(bytes[index], to: out + written) }
         return written
     }
 
     static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var seen: UInt8 = 0
-        for offset in 0..<bytes.count { unsafe seen |= bytes[offset] }
-        return seen < 0x80
+        var combinedBits: UInt8 = 0
+        for offset in 0..<bytes.count { unsafe combinedBits |= bytes[offset] }
+        return combinedBits < 0x80
     }
 
+    /// Writes one byte as itself, as a backslash and a letter, or as `\u` and four digits. Returns the
+    /// length.
     private static func writeEscaped(_ byte: UInt8, to out: UnsafeMutableRawPointer) -> Int {
         if byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") {
             unsafe out.storeBytes(of: byte, as: UInt8.self)

@@ -1,13 +1,16 @@
 internal import CSimdJSON
 
-/// The position and the reason of a JSON syntax fault. It runs only after a refusal, so it may be slow. Its
-/// time must stay linear in the document, and it must not trap on any bytes.
+/// The fault for which the parser refused a document: its code, its place and the explanation for the sender.
+/// The explanation is made only after a refusal, so it may be slow. But its time must stay linear in the
+/// document, and it must not trap on any bytes.
 struct JSONFault {
     let fault: json_fault
-    /// The byte where the walk stopped. Faults that simdjson itself finds have no position.
+    /// The byte where the parser stopped. Some faults are found by simdjson, which tells no position.
+    /// `problem` searches for these.
     let offset: Int
     let limits: JSONLimits
 
+    /// Returns the problem with its path and its message.
     func problem(in bytes: UnsafeRawBufferPointer) -> JSONProblem {
         let path: String
         var position = offset
@@ -26,6 +29,7 @@ struct JSONFault {
         return JSONProblem(path: path, code: code, message: message)
     }
 
+    /// Returns the code for programs and the message, which follows the path.
     private func explanation(at position: Int, in bytes: UnsafeRawBufferPointer) -> (JSONProblem.Code, String)
     {
         if let encoding = unsafe Self.foreignEncoding(of: bytes) {
@@ -57,7 +61,8 @@ struct JSONFault {
         }
     }
 
-    /// Returns the name of another encoding by its first bytes. The parser would report only a syntax error.
+    /// Returns the name of another encoding that the first bytes show. Without it, the message would be about
+    /// syntax.
     private static func foreignEncoding(of bytes: UnsafeRawBufferPointer) -> String? {
         if unsafe bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return "UTF-8 with a byte order mark" }
         if unsafe bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) { return "UTF-16" }

@@ -1,15 +1,19 @@
-/// A scan for the path to a byte of a broken document. It follows brackets, names and commas without checking
-/// them. It stops at a string that a control character or the end of the document cuts.
+/// A scan for the path to a byte of a malformed document, such as `tokens[2].id`. It follows brackets, names
+/// and commas without checking them. It stops early at a string with a control character, and at a string
+/// without an end.
 struct JSONFaultScan {
+    /// An open object with the name of its current member, or an open array with the index of its current
+    /// element.
     private enum Level {
         case object(name: String?)
         case array(index: Int)
     }
 
-    /// The remembered levels. No limit allows more.
+    /// The levels of which the path is made. A document with more is refused, by any `JSONLimits.depthMax`.
     private static let levelsMax = 64
 
     private var levels: [Level] = []
+    /// Whether the next string is the name of a member.
     private var expectsName = false
     /// The byte where the scan ended.
     private(set) var stopOffset = 0
@@ -40,7 +44,7 @@ struct JSONFaultScan {
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 _ = levels.popLast()
                 expectsName = false
-            case UInt8(ascii: ","): nextElement()
+            case UInt8(ascii: ","): advance()
             case UInt8(ascii: "\""):
                 guard unsafe scanString(in: bytes) else { return }
             default: break
@@ -54,7 +58,8 @@ struct JSONFaultScan {
         if levels.count < Self.levelsMax { levels.append(level) }
     }
 
-    private mutating func nextElement() {
+    /// Moves to the next member or element.
+    private mutating func advance() {
         switch levels.last {
         case .array(let index): levels[levels.count - 1] = .array(index: index + 1)
         case .object:
@@ -64,25 +69,26 @@ struct JSONFaultScan {
         }
     }
 
-    /// Scans a string. Returns true with `stop` on the closing quote. Returns false if the string is cut,
-    /// with `stop` on the control character, or on the opening quote of an unterminated string.
+    /// Scans a string. Returns true with `stopOffset` on the closing quote. Returns false with `stopOffset`
+    /// on a control character, or on the opening quote of a string without an end.
     private mutating func scanString(in bytes: UnsafeRawBufferPointer) -> Bool {
         let start = stopOffset + 1
-        var at = start
-        while at < bytes.count, unsafe bytes[at] != UInt8(ascii: "\"") {
-            if unsafe bytes[at] < 0x20 {
-                stopOffset = at
+        var index = start
+        while index < bytes.count, unsafe bytes[index] != UInt8(ascii: "\"") {
+            if unsafe bytes[index] < 0x20 {
+                stopOffset = index
                 return false
             }
-            at += unsafe bytes[at] == UInt8(ascii: "\\") ? 2 : 1
+            // The byte after a backslash belongs to the escape, also if it is a quote.
+            index += unsafe bytes[index] == UInt8(ascii: "\\") ? 2 : 1
         }
-        guard at < bytes.count else { return false }
+        guard index < bytes.count else { return false }
         if expectsName, case .object = levels.last {
-            let name = unsafe String(decoding: bytes[start..<at], as: UTF8.self)
+            let name = unsafe String(decoding: bytes[start..<index], as: UTF8.self)
             levels[levels.count - 1] = .object(name: name)
             expectsName = false
         }
-        stopOffset = at
+        stopOffset = index
         return true
     }
 }

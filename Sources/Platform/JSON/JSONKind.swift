@@ -1,6 +1,6 @@
 internal import CSimdJSON
 
-/// The kind of a value. Whole numbers that fit 64 bits are integers; all others are numbers.
+/// The kind of a JSON value. A number without a fraction and an exponent that fits 64 bits is an integer.
 @usableFromInline
 package enum JSONKind: Sendable {
     case null

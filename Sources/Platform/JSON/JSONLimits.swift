@@ -1,4 +1,4 @@
-/// The limits of a document. Beyond a limit the whole document is refused, and the message names the limit.
+/// The limits of one document. A document beyond a limit is refused, and the message names the limit.
 package struct JSONLimits: Sendable {
     /// Bytes of the document. A larger document is refused before it is parsed.
     package var bytesMax: Int
@@ -6,7 +6,7 @@ package struct JSONLimits: Sendable {
     package var depthMax: Int
     /// Member names in the whole document.
     package var keysMax: Int
-    /// Problems listed for one document. Later ones are only counted.
+    /// The listed problems. Further problems are only counted.
     package var problemsMax: Int
 
     package init(bytesMax: Int, depthMax: Int = 32, keysMax: Int = 4096, problemsMax: Int = 32) {
@@ -18,6 +18,6 @@ package struct JSONLimits: Sendable {
         self.problemsMax = problemsMax
     }
 
-    /// The limits of a topic's record: the size that the largest topic allows.
+    /// The limits of a record of a topic. The size is what the largest topic allows.
     package static let record = JSONLimits(bytesMax: 4 << 20)
 }

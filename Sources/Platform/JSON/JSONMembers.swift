@@ -1,8 +1,10 @@
 internal import CSimdJSON
 
-/// The members of an object whose names are data: tags, attributes, a schema.
+/// A sequence of the members of an object, in the order of the document. It is for objects whose names are
+/// data, such as tags.
 @safe package struct JSONMembers: Sequence, IteratorProtocol {
     private let document: UnsafeMutablePointer<JSONDocument>
+    /// The node of the next member.
     private var position: Int
     private let end: Int
 

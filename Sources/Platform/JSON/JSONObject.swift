@@ -1,12 +1,13 @@
 public import CSimdJSON
 
-/// The members of an object. Each requested member is marked, so that `reportUnknownFields` finds the others.
-/// The code that reads the fields is therefore the only list of fields.
+/// An object, from which code requests members by name: `object["priority"].int()`. Each requested member is
+/// marked, so that `reportUnknownFields` finds the others. So the code that reads the fields is the only list
+/// of fields.
 @usableFromInline
 @safe package struct JSONObject {
     @usableFromInline let document: UnsafeMutablePointer<JSONDocument>
-    /// The object's node. Nil if the value is not an object. Then every member is `nowhere` and adds no
-    /// problem.
+    /// The object's node. Nil if the value is not an object, which was already reported. Then every member is
+    /// absent, and reports no further problem.
     @usableFromInline let node: Int?
 
     @inlinable @inline(always)
@@ -22,7 +23,7 @@ public import CSimdJSON
     }
 
     /// Returns the member of this name, present or missing. It is fastest if members are requested in the
-    /// order of the document, because each search starts after the last member found.
+    /// order of the document, because a search starts after the last member that was found.
     package subscript(_ name: StaticString) -> JSONValue {
         @inlinable @inline(always)
         get {
@@ -34,7 +35,8 @@ public import CSimdJSON
         }
     }
 
-    /// Notes each member that was not requested, so that a typing error does not silently become a default.
+    /// Reports each member that was not requested, so that a misspelled name does not silently become a
+    /// default.
     package func reportUnknownFields() {
         guard let node else { return }
         let end = unsafe Int(nodes[node].next)
@@ -55,6 +57,10 @@ public import CSimdJSON
             document: document, from: node + 1, to: Int(document.pointee.index.nodes[node].next))
     }
 
+    /// Returns the node of a member and marks it.
+    ///
+    /// The object's node has two fields for this: `names`, a bit set of the hashes of all names, and `high`,
+    /// the node after the member that was found last.
     @inlinable @inline(always)
     func find(_ name: StaticString, in object: Int) -> Int? {
         let node = unsafe nodes + object
@@ -68,18 +74,18 @@ public import CSimdJSON
         return Int(next)
     }
 
-    /// Searches all members: those after the last one found, then those before it. Used for members that are
-    /// requested in another order.
+    /// Searches all members, and marks the member found: first the members after the last one found, then the
+    /// members before it.
     @usableFromInline @inline(never)
     func search(_ name: StaticString, in object: Int) -> Int? {
         let next = unsafe nodes[object].high
         guard
-            let found = unsafe search(name, from: next, to: nodes[object].next)
+            let member = unsafe search(name, from: next, to: nodes[object].next)
                 ?? search(name, from: UInt32(object) + 1, to: next)
         else { return nil }
-        unsafe nodes[found].kind |= JSONDocument.requestedFlag
-        unsafe nodes[object].high = nodes[found].next
-        return found
+        unsafe nodes[member].kind |= JSONDocument.requestedFlag
+        unsafe nodes[object].high = nodes[member].next
+        return member
     }
 
     private func search(_ name: StaticString, from start: UInt32, to end: UInt32) -> Int? {
@@ -92,6 +98,7 @@ public import CSimdJSON
         return nil
     }
 
+    /// Whether the member has this name.
     @inlinable @inline(always)
     func isName(_ name: StaticString, of member: UnsafeMutablePointer<json_node>) -> Bool {
         let (start, end) = unsafe (member.pointee.key_start, member.pointee.key_end)
@@ -103,7 +110,7 @@ public import CSimdJSON
 }
 
 extension JSONValue {
-    /// Returns the members. If this is not an object, notes a problem and returns an empty object.
+    /// Returns the object. If this is not an object, reports a problem and returns one without members.
     @inlinable
     package func object() -> JSONObject {
         guard let nodeIndex, unsafe matchingNode(ofKind: JSON_OBJECT) != nil else {

@@ -1,6 +1,8 @@
-/// A readable position in a document. See `JSONProblem.path`.
+/// A text for a position in a document, such as `target.extIds[3]` or `tags["a b"]`. It is built from the
+/// root down.
 struct JSONPath {
-    /// The longest part of a name in a path. Names come from outside and can be as long as the document.
+    // Names come from outside and can be as long as the document. The rest of a name or a path becomes an
+    // ellipsis.
     static let nameCharactersMax = 64
     static let charactersMax = 256
 
@@ -23,22 +25,28 @@ struct JSONPath {
         text += text.count + part.count <= Self.charactersMax ? part : "…"
     }
 
+    /// Whether the name has only letters, digits, underscores and hyphens.
     private static func isPlain(_ name: Substring) -> Bool {
         !name.isEmpty
-            && name.utf8.allSatisfy {
-                (0x61...0x7A).contains($0 | 0x20) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x2D
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
             }
     }
 
     private static func quoted(_ name: Substring) -> String {
-        var out = "\""
+        var text = "\""
         for scalar in name.unicodeScalars {
             switch scalar {
-            case "\"", "\\": out += "\\\(scalar)"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F: out += "\\u{\(scalar.value)}"
-            default: out.unicodeScalars.append(scalar)
+            case "\"", "\\": text += "\\\(scalar)"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F: text += "\\u{\(scalar.value)}"
+            default: text.unicodeScalars.append(scalar)
             }
         }
-        return out + "\""
+        return text + "\""
     }
 }

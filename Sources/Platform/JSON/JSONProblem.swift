@@ -1,8 +1,8 @@
-/// One problem of a document: the path, a stable code for programs, and a message that follows the path, such
-/// as "must be a string, not a number".
+/// One problem of a document: its path, a stable code for programs, and a message for people. The message
+/// follows the path: "must be a string, not a number".
 package struct JSONProblem: Sendable, Equatable {
     package enum Code: String, Sendable, CaseIterable {
-        // The document is not strict JSON or exceeds a limit. Such a problem is always the only one.
+        // The document is not strict JSON or exceeds a limit. It is refused at the first such problem.
         case empty
         case malformed
         case notUTF8 = "not_utf8"

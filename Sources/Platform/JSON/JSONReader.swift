@@ -1,8 +1,8 @@
 internal import CSimdJSON
 
-/// A reader of JSON documents, one after the other. It checks each document completely, then a closure takes
-/// the fields that it needs. It builds no tree, and it allocates nothing per document after the buffers have
-/// grown.
+/// A reader of JSON documents, one after the other. It checks each document completely. Then a closure takes
+/// the fields that it needs. The reader builds no tree of objects, and allocates nothing per document after
+/// its buffers have grown.
 ///
 /// The reader is strict about the whole document, also about values that are only passed on: UTF-8, the
 /// grammar, depth, 64-bit numbers, and no duplicate name in an object, however escaped. So two programs
@@ -28,12 +28,12 @@ internal import CSimdJSON
         unsafe document.deallocate()
     }
 
-    /// Checks `bytes`, which are copied, and returns the result of `decode` for the root value. If there were
+    /// Copies and checks `bytes`, and returns the result of `decode` for the root value. If there were
     /// problems, throws all of them at once.
     ///
-    /// An accessor that does not find the expected value notes a problem and returns a placeholder. So
-    /// `decode` must
-    /// only build a value and must not act on it. Values, `raw` and `utf8` are invalid after the call.
+    /// An accessor that does not find the expected value reports a problem and returns a placeholder, such as
+    /// 0. So `decode` must only build a result and must not act on it. Each `JSONValue`, and the bytes of its
+    /// `raw` and `utf8`, are invalid after the call.
     @inlinable
     package func read<T>(
         _ bytes: UnsafeRawBufferPointer, decode: (JSONValue) -> T
@@ -50,14 +50,14 @@ internal import CSimdJSON
         }
     }
 
-    /// Starts a read without a closure. The root value is valid until the next read. Check `error` after
-    /// decoding.
+    /// Reads a document without a closure, and returns the root value, which is valid until the next read.
+    /// The caller checks `error` after decoding.
     package func begin(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         try unsafe parse(bytes)
         return unsafe JSONValue(document: document, node: 0)
     }
 
-    /// All problems of the decoding, or nil.
+    /// The problems that were reported since the document was read, or nil.
     package var error: JSONError? {
         if unsafe document.pointee.problems.isEmpty { return nil }
         return unsafe JSONError(
@@ -73,9 +73,9 @@ internal import CSimdJSON
             let message = "has \(bytes.count) bytes, \(limits.bytesMax) are allowed"
             throw JSONError(problems: [JSONProblem(path: "", code: .tooLarge, message: message)])
         }
-        let limit = json_limits(depth_max: UInt32(limits.depthMax), keys_max: UInt32(limits.keysMax))
+        let parserLimits = json_limits(depth_max: UInt32(limits.depthMax), keys_max: UInt32(limits.keysMax))
         let fault = unsafe json_parser_read(
-            parser, bytes.baseAddress, bytes.count, limit, &document.pointee.index)
+            parser, bytes.baseAddress, bytes.count, parserLimits, &document.pointee.index)
         if fault != JSON_OK {
             let offset = unsafe Int(document.pointee.index.fault_offset)
             throw unsafe JSONError(problems: [

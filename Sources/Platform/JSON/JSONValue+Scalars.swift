@@ -1,7 +1,8 @@
 public import CSimdJSON
 
-// Typed accessors. If the value has another type, an accessor notes a problem and returns a placeholder.
-// `optional?.` in front makes a field optional.
+// Accessors for strings, Booleans and numbers. If the value has another kind, an accessor reports a problem
+// and returns a placeholder. `optional?.` in front makes a field optional:
+// `object["title"].optional?.string()`.
 
 extension JSONValue {
     package func string() -> String {
@@ -9,7 +10,7 @@ extension JSONValue {
         return unsafe string(from: bytes)
     }
 
-    /// Returns a string from bytes of this document, which were already checked to be UTF-8.
+    /// Makes a string of bytes of this document, which are known to be UTF-8.
     package func string(from text: UnsafeBufferPointer<UInt8>) -> String {
         unsafe String(copying: UTF8Span(unchecked: text.span, isKnownASCII: isPlain))
     }
@@ -18,13 +19,14 @@ extension JSONValue {
     @inlinable
     package var isPlain: Bool { unsafe document.pointee.index.is_plain }
 
-    /// The unescaped text of a string, without a copy. It is valid as long as the value.
+    /// The unescaped text of a string, without a copy. It is valid as long as the value. Empty, with a
+    /// reported problem, if this is not a string.
     @inlinable
     package var utf8: UnsafeBufferPointer<UInt8> {
         unsafe text ?? UnsafeBufferPointer(start: nil, count: 0)
     }
 
-    /// The unescaped text, or nil with a noted problem if this is not a string.
+    /// The unescaped text like `utf8`, but nil, with a reported problem, if this is not a string.
     @inlinable @inline(always)
     package var text: UnsafeBufferPointer<UInt8>? {
         guard let node = unsafe matchingNode(ofKind: JSON_STRING) else {
@@ -36,7 +38,7 @@ extension JSONValue {
             count: Int(node.pointee.high &- node.pointee.low))
     }
 
-    /// Whether this is a string with exactly this text.
+    /// Whether this is a string with exactly this text. Reports no problem.
     @inlinable @inline(always)
     package func isText(_ text: StaticString) -> Bool {
         guard let node = unsafe matchingNode(ofKind: JSON_STRING) else { return false }
@@ -44,9 +46,10 @@ extension JSONValue {
         return unsafe text.isEqual(toTextAt: document.pointee.index.text + Int(start), length: end &- start)
     }
 
-    /// Notes a problem if this is not a string, without making a `String`.
+    /// Reports a problem if this is not a string, without making a `String`.
     package func requireString() { _ = unsafe text }
 
+    /// Returns a Boolean.
     @inlinable
     package func bool() -> Bool {
         if unsafe matchingNode(ofKind: JSON_TRUE) != nil { return true }
@@ -54,7 +57,7 @@ extension JSONValue {
         return false
     }
 
-    /// Returns an integer. `1.0` and `1e3` are numbers but not integers.
+    /// Returns an integer within the range. `1.0` and `1e3` are numbers but not integers.
     @inlinable @inline(always)
     package func int(in range: ClosedRange<Int> = Int.min...Int.max) -> Int {
         if let node = unsafe matchingNode(ofKind: JSON_INTEGER) {
@@ -65,6 +68,7 @@ extension JSONValue {
         return range.lowerBound
     }
 
+    /// Reports that this is not an integer or is outside the range.
     @usableFromInline
     func reportInt(in range: ClosedRange<Int>) {
         guard unsafe matchingNode(ofKind: JSON_INTEGER) != nil || matchingNode(ofKind: JSON_UNSIGNED) != nil
@@ -74,11 +78,13 @@ extension JSONValue {
         report("must be from \(range.lowerBound) to \(range.upperBound)", as: .outOfRange)
     }
 
+    /// Returns an unsigned integer. Integers above `Int64.max` are a separate kind (`JSON_UNSIGNED`).
     package func uint64() -> UInt64 {
         if let node = unsafe matchingNode(ofKind: JSON_UNSIGNED) { return unsafe bits(of: node) }
         return UInt64(int(in: 0...Int.max))
     }
 
+    /// Returns any number as a floating-point number.
     package func double() -> Double {
         if let node = unsafe matchingNode(ofKind: JSON_DOUBLE) {
             return unsafe Double(bitPattern: bits(of: node))
@@ -91,7 +97,7 @@ extension JSONValue {
         return 0
     }
 
-    /// Returns one of an enumeration's raw values, or nil with a noted problem.
+    /// Returns the case of an enumeration whose raw value is this string, or nil with a reported problem.
     package func choice<Choice: RawRepresentable & CaseIterable>(
         of type: Choice.Type
     ) -> Choice? where Choice.RawValue == String {
@@ -105,6 +111,7 @@ extension JSONValue {
         return nil
     }
 
+    /// Returns the 64 bits of a number, which a node holds in two fields.
     @inlinable @inline(always)
     func bits(of node: UnsafeMutablePointer<json_node>) -> UInt64 {
         unsafe UInt64(node.pointee.high) << 32 | UInt64(node.pointee.low)

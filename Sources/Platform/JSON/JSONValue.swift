@@ -1,21 +1,25 @@
 public import CSimdJSON
 
-/// A value in the reader's current document, or the place of a missing value.
+/// A value in the document that a `JSONReader` has read, or the place of a member that is missing.
 ///
-/// A value is valid until the reader's closure returns and must never be stored. It notes problems with its
-/// path; see `JSONReader.read`.
+/// A value is valid until the reader's closure returns, and must never be stored. Its accessors report a
+/// problem, with the path of the value, if it is not as expected (`JSONReader.read`).
 @usableFromInline
 @safe package struct JSONValue {
     @usableFromInline let document: UnsafeMutablePointer<JSONDocument>
-    /// The value's node, or `missing` or `nowhere`.
+    /// The value's node, or `missing` or `absent`.
     @usableFromInline let index: Int32
-    /// The object without the member, if the value is missing.
+    /// The node of the object that lacks the member. Only for a missing value.
     @usableFromInline let parent: Int32
+    /// The name of the missing member. Only for a missing value.
     @usableFromInline let name: StaticString?
+    /// `JSONDocument.generation` when the value was made.
     @usableFromInline let generation: UInt32
 
+    /// Stands for a member that an object lacks.
     @inlinable @inline(always) static var missing: Int32 { -1 }
-    /// The index of a value inside a missing value or a wrong type, for which a problem is already noted.
+    /// Stands for a member of a value that is missing or not an object. That problem is already reported,
+    /// so this value reports none.
     @inlinable @inline(always) static var absent: Int32 { -2 }
 
     @inlinable @inline(always)
@@ -45,9 +49,10 @@ public import CSimdJSON
         unsafe generation = document.pointee.generation
     }
 
-    /// The value's position in the index, or nil if there is no value.
+    /// The number of the value's node, or nil if there is no value.
     @inlinable var nodeIndex: Int? { index >= 0 ? Int(index) : nil }
 
+    /// The value's node, or nil if there is no value.
     @inlinable @inline(always)
     var node: UnsafeMutablePointer<json_node>? {
         guard index >= 0 else { return nil }
@@ -102,15 +107,16 @@ public import CSimdJSON
         return unsafe document.pointee.path(of: nodeIndex, member: name)
     }
 
-    /// Notes a problem from the caller. The message follows the path.
+    /// Adds a problem of this value to the reader's error. The message follows the path: "must be later than
+    /// `start`".
     package func report(_ message: String, as code: JSONProblem.Code = .invalid) {
         if index == Self.absent { return }
-        // The path takes time in proportion to the siblings, so it is not computed for unlisted problems.
+        // The time for a path grows with the number of siblings, so it is not computed for unlisted problems.
         guard unsafe document.pointee.mayListProblem() else { return }
         unsafe document.pointee.problems.append(JSONProblem(path: path, code: code, message: message))
     }
 
-    /// Notes that the value is missing or has another kind than expected.
+    /// Reports that the value is missing or has another kind than expected.
     @usableFromInline
     func reportWrongKind(wanted: String) {
         if let kind {

@@ -1,4 +1,4 @@
-// Fields with name and value. A nil value is omitted.
+// Members of an object, with their name and value. A field whose value is nil is omitted.
 
 extension JSONWriter {
     @inlinable @inline(always)
@@ -41,6 +41,19 @@ extension JSONWriter {
         endArray()
     }
 
+    /// Writes a value that a `JSONReader` has accepted, byte for byte.
+    package mutating func raw(_ value: RawJSON) {
+        unsafe value.bytes.withUnsafeBytes { unsafe raw($0) }
+    }
+
+    package mutating func field(_ name: StaticString, _ value: RawJSON?) {
+        guard let value else { return }
+        self.name(name)
+        raw(value)
+    }
+
+    /// Writes an array. `write` writes one value for each element.
+    @inlinable
     package mutating func list<Element>(
         _ name: StaticString, of elements: [Element], write: (Element, inout JSONWriter) -> Void
     ) {
@@ -50,7 +63,8 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes an array of objects. `write` adds the members of each.
+    /// Writes an array of objects. `write` writes the members of the object for one element.
+    @inlinable
     package mutating func objects<Element>(
         _ name: StaticString, of elements: [Element], write: (Element, inout JSONWriter) -> Void
     ) {
@@ -59,5 +73,13 @@ extension JSONWriter {
             write(element, &writer)
             writer.endObject()
         }
+    }
+
+    /// Writes an array of objects, or nothing if it is empty.
+    @inlinable
+    package mutating func objects<Element>(
+        _ name: StaticString, unlessEmpty elements: [Element], write: (Element, inout JSONWriter) -> Void
+    ) {
+        if !elements.isEmpty { objects(name, of: elements, write: write) }
     }
 }

@@ -1,15 +1,19 @@
 internal import CSimdJSON
 
-/// A writer of JSON into a reusable buffer. It allocates nothing per field and, once the buffer has grown,
-/// nothing per document. It adds commas and escapes. It checks the nesting only where that is free: the
-/// caller must call its methods in a valid order.
+/// A writer of JSON documents into a reusable buffer. It adds commas and escapes. It allocates nothing per
+/// field and, after the buffer has grown, nothing per document.
+///
+/// The caller must call the methods in a valid order, such as `beginObject`, `name`, `value`, `endObject`.
+/// The writer checks the nesting only where a check costs nothing.
 @usableFromInline
 @safe package struct JSONWriter: ~Copyable {
     @usableFromInline var buffer: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
     /// The bytes written since the start or the last `removeAll`.
     @usableFromInline package internal(set) var count = 0
+    /// Whether a comma precedes the next name or value.
     @usableFromInline var needsComma = false
+    /// The number of open objects and arrays.
     @usableFromInline var depth = 0
 
     package init(capacity: Int = 1024) {
@@ -27,14 +31,14 @@ internal import CSimdJSON
         depth = 0
     }
 
-    /// Starts another document after the finished ones. The caller separates them by the counts before and
+    /// Begins another document in the same buffer. The caller tells the documents apart by `count` before and
     /// after each.
     package mutating func beginNextDocument() {
         precondition(depth == 0, "a JSON document is not finished")
         needsComma = false
     }
 
-    /// Lends the written bytes for one call.
+    /// Calls `body` with the written bytes.
     package borrowing func withBytes<R, E: Error>(
         _ body: (UnsafeRawBufferPointer) throws(E) -> R
     ) throws(E) -> R {
@@ -56,6 +60,7 @@ internal import CSimdJSON
     @inlinable @inline(always)
     package mutating func name(_ name: StaticString) {
         let length = name.utf8CodeUnitCount
+        // Four bytes for the comma, the quotes and the colon.
         reserve(byteCount: length + 4)
         putComma()
         let out = unsafe buffer + count
@@ -67,6 +72,7 @@ internal import CSimdJSON
         needsComma = false
     }
 
+    /// Writes a name that is data, with escapes.
     package mutating func name(_ name: String) {
         value(name)
         put(UInt8(ascii: ":"))
@@ -90,7 +96,8 @@ internal import CSimdJSON
         needsComma = true
     }
 
-    /// Writes a comma if one is due. The buffer must have room for it.
+    /// Writes a comma if one is due. The buffer must have space for it. Without a branch: the byte is always
+    /// written, and counted only if it is due.
     @inlinable @inline(always)
     mutating func putComma() {
         unsafe buffer.storeBytes(of: UInt8(ascii: ","), toByteOffset: count, as: UInt8.self)
@@ -104,16 +111,19 @@ internal import CSimdJSON
     package mutating func value(_ value: Bool) { if value { writeWord("true") } else { writeWord("false") } }
 
     @inlinable package mutating func value(_ value: Int) { self.value(Int64(value)) }
-    @usableFromInline package mutating func value(_ value: UInt64) { integer(value, negative: false) }
+    @usableFromInline package mutating func value(_ value: UInt64) {
+        writeInteger(magnitude: value, isNegative: false)
+    }
     @usableFromInline package mutating func value(_ value: Int64) {
-        integer(value.magnitude, negative: value < 0)
+        writeInteger(magnitude: value.magnitude, isNegative: value < 0)
     }
 
-    private mutating func integer(_ magnitude: UInt64, negative: Bool) {
+    private mutating func writeInteger(magnitude: UInt64, isNegative: Bool) {
+        // Two bytes for the comma and the sign.
         reserve(byteCount: 2 + DecimalDigits.bufferBytes)
         putComma()
         unsafe buffer.storeBytes(of: UInt8(ascii: "-"), toByteOffset: count, as: UInt8.self)
-        count &+= negative ? 1 : 0
+        count &+= isNegative ? 1 : 0
         unsafe count &+= DecimalDigits.write(magnitude, to: buffer + count)
         needsComma = true
     }
@@ -130,12 +140,13 @@ internal import CSimdJSON
 
     @usableFromInline package mutating func value(_ value: String) { self.value(prefix: "", rest: value) }
 
-    /// Writes one string from two parts. The first part must not need an escape.
+    /// Writes one string that is made of two parts. `prefix` must not need an escape.
     @usableFromInline package mutating func value(prefix: StaticString, rest: String) {
-        let isWritten: Void? = unsafe rest.utf8.withContiguousStorageIfAvailable { rest in
+        let written: Void? = unsafe rest.utf8.withContiguousStorageIfAvailable { rest in
             unsafe writeQuoted(prefix: prefix, bytes: UnsafeRawBufferPointer(rest))
         }
-        if isWritten != nil { return }
+        if written != nil { return }
+        // A string that is not contiguous is copied first.
         var rest = rest
         rest.withUTF8 { rest in unsafe writeQuoted(prefix: prefix, bytes: UnsafeRawBufferPointer(rest)) }
     }
@@ -190,6 +201,7 @@ internal import CSimdJSON
 
     private mutating func writeQuoted(prefix: StaticString, bytes: UnsafeRawBufferPointer) {
         let length = prefix.utf8CodeUnitCount
+        // Three bytes for the comma and the quotes.
         reserve(byteCount: length + bytes.count * JSONEscaping.growthMax + 3 + JSONEscaping.overrunBytes)
         putComma()
         var out = unsafe buffer + count
@@ -206,13 +218,13 @@ internal import CSimdJSON
     }
 
     @inlinable @inline(always)
-    mutating func reserve(byteCount wanted: Int) {
-        if count &+ wanted > capacity { grow(toBytes: count &+ wanted) }
+    mutating func reserve(byteCount: Int) {
+        if count &+ byteCount > capacity { grow(toBytes: count &+ byteCount) }
     }
 
     @usableFromInline @inline(never)
-    mutating func grow(toBytes wanted: Int) {
-        while capacity < wanted { capacity *= 2 }
+    mutating func grow(toBytes byteCount: Int) {
+        while capacity < byteCount { capacity *= 2 }
         let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
         unsafe larger.copyMemory(from: buffer, byteCount: count)
         unsafe buffer.deallocate()

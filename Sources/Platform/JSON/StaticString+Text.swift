@@ -1,14 +1,15 @@
 public import CSimdJSON
 public import Glibc
 
-/// Comparison of the program's names and texts with those of a document.
+/// Comparison of a text of the program, such as the name of a field, with a text of a document.
 ///
-/// If the compiler sees the text, its length, words and bit are constants, and a comparison takes a few
-/// instructions. For this, every function that reads a field by name is inlined into the caller, also in
-/// other modules. Therefore this module imports C publicly.
+/// It compares eight bytes at a time. If the compiler sees the text, its length and its words are constants,
+/// and a comparison takes a few instructions. For this, every function that reads a field by name is inlined
+/// into its caller, also in other modules. Therefore this module imports C publicly.
 extension StaticString {
-    /// The first eight bytes as a little-endian word. A shorter text is shifted up, like the load and shift
-    /// in `isEqual`.
+    /// The first eight bytes as a little-endian word. A shorter text is in the upper bytes, and the lower
+    /// bytes are 0. `isEqual` shifts the word of the document in the same way, and so removes the bytes
+    /// behind the text.
     @inlinable @inline(always)
     var firstWord: UInt64 {
         let length = utf8CodeUnitCount
@@ -22,7 +23,7 @@ extension StaticString {
                 littleEndian: bytes.loadUnaligned(fromByteOffset: length - 4, as: UInt32.self))
             return (UInt64(first) | UInt64(last) << UInt64(8 * (length - 4))) << UInt64(64 - 8 * length)
         }
-        // With one to three bytes, the first, the middle and the last byte are all bytes.
+        // The first, the middle and the last byte are all bytes of a text with one to three bytes.
         let first = unsafe UInt64(bytes.load(as: UInt8.self))
         let middle = unsafe UInt64(bytes.load(fromByteOffset: length / 2, as: UInt8.self))
         let last = unsafe UInt64(bytes.load(fromByteOffset: length - 1, as: UInt8.self))
@@ -30,12 +31,13 @@ extension StaticString {
         return word << UInt64(64 - 8 * length)
     }
 
-    /// The bit of a member's name. Most fields of most records are missing, and the bit shows this without a
-    /// search.
+    /// One of 64 bits, chosen by a hash of the text. An object's node has the bits of all names. Most fields
+    /// of most records are missing, and a bit that is not set shows this without a search.
     @inlinable @inline(always)
     var nameBit: UInt64 { json_name_bit(firstWord, UInt32(truncatingIfNeeded: utf8CodeUnitCount)) }
 
-    /// Whether this text is at a pointer of a document. Eight bytes after each of its bytes must be readable.
+    /// Whether the text at a pointer into the document equals this text. At least eight bytes must be
+    /// readable there, also if the text is shorter.
     @inlinable @inline(always)
     func isEqual(toTextAt pointer: UnsafePointer<UInt8>, length: UInt32) -> Bool {
         let count = utf8CodeUnitCount
@@ -45,16 +47,16 @@ extension StaticString {
         let first = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
         if count <= 8 { return first << UInt64(64 - 8 * count) == firstWord }
         guard first == firstWord else { return false }
-        let wanted = unsafe UnsafeRawPointer(utf8Start)
-        if count > 24 { return unsafe memcmp(bytes, wanted, count) == 0 }
+        let ownBytes = unsafe UnsafeRawPointer(utf8Start)
+        if count > 24 { return unsafe memcmp(bytes, ownBytes, count) == 0 }
         if count > 16 {
             guard
                 unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-                    == wanted.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+                    == ownBytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
             else { return false }
         }
         // The last eight bytes overlap the earlier ones.
         return unsafe bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
-            == wanted.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+            == ownBytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
     }
 }

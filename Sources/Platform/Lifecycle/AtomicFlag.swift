@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// A flag that one thread raises and others read. A thread that sees it raised also sees all earlier writes
-/// of the raising thread.
+/// A Boolean that one thread sets and other threads read, without a lock. A thread that reads true also sees
+/// all that the other thread wrote before.
 package final class AtomicFlag: Sendable {
     private let value = Atomic(false)
 

@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// The limit of open file descriptors of a process. Debian's soft limit is 1,024, because old programs use
-/// `select`. A program that does not use it may raise the soft limit to the hard limit.
+/// The limit of open file descriptors of a process. Debian's soft limit is 1,024, because programs that use
+/// `select` cannot handle more. This program does not use it, so it may raise the soft limit to the hard
+/// limit.
 package struct DescriptorLimit: Equatable, Sendable {
     /// The limit that the kernel enforces.
     package let soft: Int

@@ -1,6 +1,6 @@
 internal import CLinux
 
-/// The events that a descriptor is watched for, or that happened on it.
+/// A set of epoll events: the events that a descriptor is watched for, or the events that happened on it.
 package struct Readiness: OptionSet, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -13,12 +13,12 @@ package struct Readiness: OptionSet, Sendable {
     package static let failed = Readiness(rawValue: EPOLLERR.rawValue)
     /// Both directions are shut down. It is always reported.
     package static let hungUp = Readiness(rawValue: EPOLLHUP.rawValue)
-    /// Reports each change once, instead of the condition repeatedly.
+    /// Reports each change of the descriptor once. Without it, epoll reports a condition as long as it holds.
     package static let edgeTriggered = Readiness(rawValue: linux_epoll_edge())
 }
 
-/// The owner of a descriptor on an `EventLoop`. It is an object and not a closure, so that an event costs one
-/// call.
+/// The owner of a descriptor that an `EventLoop` watches. It is an object and not a closure, so that an event
+/// costs one call.
 package protocol EventHandler: AnyObject {
     /// Called on the loop. It may register, close and deregister any handler, including itself.
     func didBecomeReady(_ readiness: Readiness)

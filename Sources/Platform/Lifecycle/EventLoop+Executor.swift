@@ -1,8 +1,11 @@
 internal import Glibc
 
-/// The loop of each thread. With it, code can check that loop-confined state is used on its loop. An actor
-/// can also run on a loop. C callbacks on the loop's thread then enter the actor without a lock or an await.
+/// A loop as the executor of actors, and the loop of the current thread, for checks that code runs on its
+/// loop.
+///
+/// C callbacks on the loop's thread can enter an actor of this executor without a lock or an await.
 extension EventLoop: SerialExecutor {
+    /// The thread-specific value that holds the thread's loop.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let code = unsafe pthread_key_create(&key, nil)
@@ -13,7 +16,7 @@ extension EventLoop: SerialExecutor {
     /// The loop whose thread this is.
     package static var current: EventLoop? {
         guard let value = unsafe pthread_getspecific(key) else { return nil }
-        // SAFETY: `enter` set the value, and the thread's `run` retains the loop for that time.
+        // SAFETY: `setCurrent` set the value, and the thread retains the loop until `clearCurrent`.
         return unsafe Unmanaged<EventLoop>.fromOpaque(value).takeUnretainedValue()
     }
 
@@ -21,9 +24,7 @@ extension EventLoop: SerialExecutor {
         unsafe pthread_setspecific(key, Unmanaged.passUnretained(loop).toOpaque())
     }
 
-    static func clearCurrent() {
-        pthread_setspecific(key, nil)
-    }
+    static func clearCurrent() { pthread_setspecific(key, nil) }
 
     package var isOnLoop: Bool {
         unsafe pthread_getspecific(EventLoop.key) == Unmanaged.passUnretained(self).toOpaque()
@@ -33,11 +34,11 @@ extension EventLoop: SerialExecutor {
         precondition(isOnLoop, "called off its event loop")
     }
 
-    /// Enqueues a task of an actor. An actor that outlives its loop is a programming error, because its tasks
-    /// can never run. It traps here.
+    /// Enqueues a step of an actor's task. Traps if the loop has ended, because the task could never run: the
+    /// actor must not outlive its loop.
     package func enqueue(_ job: consuming ExecutorJob) {
-        let accepted = submit(.task(UnownedJob(job)))
-        precondition(accepted, "an actor outlived its event loop")
+        let isAccepted = submit(.task(UnownedJob(job)))
+        precondition(isAccepted, "an actor outlived its event loop")
     }
 
     package func checkIsolated() { preconditionOnLoop() }

@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension EventLoop {
-    /// Runs a job on the loop and waits for its result. Returns nil if the loop has stopped. It is for start,
-    /// stop and tests, because it blocks its thread. It must not be called on a loop's thread.
+    /// Runs a job on the loop and waits for its result. Returns nil if the loop has stopped. It blocks the
+    /// calling thread, so it is for start, stop and tests only. It must not be called on a loop's thread.
     package func perform<Value: Sendable>(_ job: @escaping @Sendable () -> Value) -> Value? {
         precondition(EventLoop.current == nil, "an event loop must not wait for another event loop")
         let result = PendingResult<Value>()
@@ -10,7 +10,7 @@ extension EventLoop {
         return result.wait()
     }
 
-    /// Starts the thread and runs the owner's first job on it. If the job fails, the loop is stopped.
+    /// Starts the thread and runs a first job on it. If the job throws, stops the loop and throws the error.
     package func start(with job: @escaping @Sendable () throws -> Void) throws {
         try start()
         do {
@@ -24,16 +24,16 @@ extension EventLoop {
 
 /// A value that one thread waits for.
 private final class PendingResult<Value: Sendable>: Sendable {
-    private let resultSignal = ThreadSignal()
+    private let isSet = ThreadSignal()
     private let value = Mutex<Value?>(nil)
 
     func set(_ newValue: Value) {
         value.withLock { $0 = newValue }
-        resultSignal.raise()
+        isSet.raise()
     }
 
     func wait() -> Value? {
-        resultSignal.wait()
+        isSet.wait()
         return value.withLock { $0 }
     }
 }

@@ -4,52 +4,64 @@ internal import Glibc
 /// One thread that waits for descriptors, timers and jobs, and calls their owners. All work of a connection
 /// runs on the thread of its loop, without locks. Code on the loop must never block.
 ///
-/// An iteration handles events, due timers, jobs from other threads, and then the hooks that were requested
-/// in it.
+/// The thread repeats one iteration: it waits, then handles the events of descriptors, the due timers, the
+/// jobs, and at last the hooks that were requested in this iteration (`callAtEndOfIteration`).
 ///
-/// Limits: at most `jobsMax` jobs wait. At the limit a caller on an ordinary thread waits. Callers on event
-/// loops do not wait, because two full loops must not wait for each other. Tasks of actors that are pinned
-/// here do not wait either, and each task has at most one job. At most `eventsPerIterationMax` events are handled
-/// before jobs.
+/// Limits: an iteration handles at most `eventsPerIterationMax` events. At most `jobsMax` jobs wait. At that
+/// limit a caller on an ordinary thread waits. A caller on an event loop adds its job beyond the limit,
+/// because two full loops must not wait for each other. So does an actor's task, which has at most one job.
 ///
 /// `@unchecked Sendable`: The inbox is locked. All other state is used on the loop's thread only, and
 /// `preconditionOnLoop` checks it at the entry points.
 @safe package final class EventLoop: @unchecked Sendable {
     package static let jobsMax = 65_536
     private static let eventsPerIterationMax = 256
+    /// The jobs for which an emptied array keeps its memory.
+    private static let keptJobsMax = 4096
     /// The largest result of one `recv`. There is one buffer per loop, and received bytes are valid for one
     /// call.
     package static let readBufferBytes = 256 * 1024
 
     package let name: String
-    /// The steady time at the start of this iteration. The exclusivity check is off, because otherwise other
-    /// modules check it at each read, several times for every push.
+    /// The steady time at the start of this iteration.
     package var now: Instant { iterationStart }
+    /// Exclusivity is unchecked, because other modules would check it at each read, several times for every
+    /// push.
     @safe @exclusivity(unchecked) private var iterationStart = Instant.now()
     var timers = TimerHeap()
+    /// The buffer of every `recv` on this loop.
     let readBuffer: UnsafeMutableRawBufferPointer
 
-    private let inbox: LoopInbox
+    // The thread. Only `start` and `stop` use the first two fields.
+    private var thread = pthread_t()
+    private var isStarted = false
+    /// Whether the loop's thread has taken the request to stop from the inbox.
+    private var isStopping = false
+
+    // Descriptors.
     private let epoll: Int32
+    /// The events of the current iteration.
     private let events: UnsafeMutablePointer<epoll_event>
+    /// Indexed by descriptor.
     private var registrations: [Registration] = []
+    private var handlersWithoutDescriptor: [ObjectIdentifier: any EventHandler] = [:]
+    /// The token of the inbox's events. All other tokens are a generation and a descriptor.
+    private static let wakeupToken = UInt64.max
+
+    // Jobs and hooks. Of each pair, one array collects while the other runs.
+    private let inbox: LoopInbox
     private var jobs: [LoopJob] = []
     private var jobsFromLoop: [LoopJob] = []
     private var hooks: [any IterationHook] = []
-    private var handlersWithoutDescriptor: [ObjectIdentifier: any EventHandler] = [:]
     private var runningHooks: [any IterationHook] = []
-    private var thread = pthread_t()
-    private var isStarted = false
-    private var isStopping = false
 
-    /// The owner of a descriptor. A descriptor that was closed in this batch of events may have been reused.
-    /// The generation then identifies its stale events.
+    /// The owner of a descriptor, nil if none is registered. The system reuses the number of a closed
+    /// descriptor. So the generation tells whether an event belongs to the present owner or to an earlier
+    /// one.
     private struct Registration {
         var handler: (any EventHandler)?
         var generation: UInt32 = 0
     }
-
-    private static let wakeupToken = UInt64.max
 
     package init(name: String, jobsMax: Int = EventLoop.jobsMax) throws(SystemError) {
         self.name = name
@@ -57,9 +69,9 @@ internal import Glibc
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         unsafe events = .allocate(capacity: EventLoop.eventsPerIterationMax)
         unsafe readBuffer = .allocate(byteCount: EventLoop.readBufferBytes, alignment: 64)
-        let wanted = Readiness([.readable, .edgeTriggered]).rawValue
+        let interest = Readiness([.readable, .edgeTriggered]).rawValue
         guard epoll >= 0,
-            linux_epoll_set(epoll, EPOLL_CTL_ADD, inbox.wakeup, wanted, EventLoop.wakeupToken) == 0
+            linux_epoll_set(epoll, EPOLL_CTL_ADD, inbox.wakeup, interest, EventLoop.wakeupToken) == 0
         else { throw SystemError(action: "create an event loop", code: errno) }
     }
 
@@ -84,8 +96,8 @@ internal import Glibc
         }
     }
 
-    /// Runs the queued jobs, calls `loopWillEnd` of the registered handlers, ends the thread and waits for it.
-    /// It must not be called on a loop's thread.
+    /// Runs the queued jobs, calls `loopWillEnd` of the registered handlers, ends the thread and waits for
+    /// it. It must not be called on a loop's thread.
     package func stop() {
         precondition(!isOnLoop, "an event loop cannot wait for itself")
         guard isStarted else { return }
@@ -119,6 +131,7 @@ internal import Glibc
 
     // MARK: Descriptors
 
+    /// Watches a descriptor and calls its handler for each event, until `deregister`.
     package func register(_ descriptor: Int32, for interest: Readiness, handler: any EventHandler)
         throws(SystemError)
     {
@@ -141,8 +154,8 @@ internal import Glibc
         _ = linux_epoll_set(epoll, EPOLL_CTL_DEL, descriptor, 0, 0)
     }
 
-    /// Adds a handler without a descriptor, such as a connection whose host is being resolved. It is also
-    /// called when the loop ends.
+    /// Adds a handler that has no descriptor yet, such as a connection whose host is being resolved. Its
+    /// `loopWillEnd` is called too.
     package func addHandler(_ handler: any EventHandler) {
         handlersWithoutDescriptor[ObjectIdentifier(handler)] = handler
     }
@@ -168,6 +181,7 @@ internal import Glibc
         while !isStopping { runIteration() }
         for registration in registrations { registration.handler?.loopWillEnd() }
         for handler in handlersWithoutDescriptor.values { handler.loopWillEnd() }
+        // Runs the jobs and hooks that the handlers requested. An inbox that was closed accepts no jobs.
         repeat { runIteration() } while !(jobsFromLoop.isEmpty && hooks.isEmpty && inbox.closeIfEmpty())
         for index in registrations.indices { registrations[index].handler = nil }
         timers.removeAll()
@@ -188,6 +202,7 @@ internal import Glibc
             }
         }
         TimerHeap.fire(timers.takeDue(at: now))
+        // Jobs that these jobs add run in the next iteration.
         if !jobsFromLoop.isEmpty {
             swap(&jobs, &jobsFromLoop)
             runJobs()
@@ -213,7 +228,7 @@ internal import Glibc
             case .task(let task): unsafe task.runSynchronously(on: executor)
             }
         }
-        jobs.removeAll(keepingCapacity: jobs.count <= 4096)
+        jobs.removeAll(keepingCapacity: jobs.count <= EventLoop.keptJobsMax)
     }
 
     private func runHooks() {
@@ -223,12 +238,13 @@ internal import Glibc
         runningHooks.removeAll(keepingCapacity: true)
     }
 
-    /// The wait in milliseconds, rounded up so that no timer fires early.
+    /// The longest wait for events, rounded up so that no timer fires early. 0 does not wait, -1 waits
+    /// without limit.
     private var waitMilliseconds: Int32 {
         guard jobsFromLoop.isEmpty, hooks.isEmpty, !isStopping else { return 0 }
         guard let earliest = timers.earliest else { return -1 }
-        let wait = earliest.nanoseconds - Instant.now().nanoseconds
-        return wait <= 0 ? 0 : Int32(clamping: (wait - 1) / 1_000_000 + 1)
+        let waitNanoseconds = earliest.nanoseconds - Instant.now().nanoseconds
+        return waitNanoseconds <= 0 ? 0 : Int32(clamping: (waitNanoseconds - 1) / 1_000_000 + 1)
     }
 }
 

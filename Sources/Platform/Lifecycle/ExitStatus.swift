@@ -1,8 +1,8 @@
-/// The exit status of a process, as in `sysexits.h`. A supervisor can distinguish failures that a restart
-/// repairs from others.
+/// The exit status of a process, with the numbers of `sysexits.h`. So a supervisor can tell failures that a
+/// restart repairs from others.
 package enum ExitStatus: Int32, Sendable {
     case success = 0
-    /// Killed by a second signal or by its own drain limit.
+    /// Ended by a second signal, or because the services did not stop in time.
     case killed = 1
     /// The command line is wrong.
     case usage = 64

@@ -13,7 +13,7 @@ package struct Instant: Sendable, Hashable, Comparable {
 
     package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
 
-    /// The steady clock, in milliseconds.
+    /// The time on the steady clock in milliseconds, rounded down.
     package var milliseconds: Int64 { nanoseconds / 1_000_000 }
 
     package func advanced(byMilliseconds milliseconds: Int) -> Instant {
@@ -25,9 +25,9 @@ package struct Instant: Sendable, Hashable, Comparable {
     package func roundedUp(toMilliseconds step: Int) -> Instant {
         guard step > 0 else { return self }
         let step = Int64(step) * 1_000_000
-        let past = nanoseconds % step
-        return past <= 0
-            ? self : Instant(nanoseconds: nanoseconds.addingReportingOverflow(step - past).partialValue)
+        let remainder = nanoseconds % step
+        return remainder <= 0
+            ? self : Instant(nanoseconds: nanoseconds.addingReportingOverflow(step - remainder).partialValue)
     }
 
     /// Returns the difference. It is negative if `earlier` is later.

@@ -1,29 +1,32 @@
 internal import CLinux
 internal import Glibc
 
-/// A job that a loop has received and not started.
+/// A job that waits for its event loop.
 enum LoopJob {
     case closure(@Sendable () -> Void)
+    /// A step of a task of an actor that runs on the loop.
     case task(UnownedJob)
 }
 
-/// The entrance into an event loop from other threads: a bounded queue with one wake-up for all jobs that are
-/// added before the loop reads it. It is the only shared state of a loop.
+/// A bounded queue of jobs from other threads for one event loop. It wakes the loop once for all jobs that
+/// are added before the loop takes them. It is the only state that a loop shares with other threads.
 ///
-/// The `EventLoop` that made it owns it. `@unchecked Sendable`: Every mutable field is used under `mutex`
-/// only.
+/// `@unchecked Sendable`: Every mutable field is used under `mutex` only.
 @safe final class LoopInbox: @unchecked Sendable {
+    /// The eventfd that wakes the loop.
     let wakeup: Int32
-    private let limit: Int
+    private let jobsMax: Int
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let spaceAvailable: UnsafeMutablePointer<pthread_cond_t>
     private var jobs: [LoopJob] = []
+    /// Whether the loop was woken and has not taken the jobs yet.
     private var isSignalled = false
+    /// Whether the loop must stop. Jobs are isAccepted until the queue is closed.
     private var isStopping = false
     private var isClosed = false
 
-    init(limit: Int) throws(SystemError) {
-        self.limit = limit
+    init(limit jobsMax: Int) throws(SystemError) {
+        self.jobsMax = jobsMax
         wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard wakeup >= 0 else { throw SystemError(action: "create an event descriptor", code: errno) }
         unsafe mutex = .allocate(capacity: 1)
@@ -40,31 +43,33 @@ enum LoopJob {
         Glibc.close(wakeup)
     }
 
-    /// Adds a job. Returns false if the loop has ended. At the limit the call waits if it may.
+    /// Adds a job. Returns false if the loop has ended. At the limit the call waits for space if `mayWait`,
+    /// and exceeds the limit otherwise.
     func add(_ job: LoopJob, mayWait: Bool) -> Bool {
         unsafe pthread_mutex_lock(mutex)
-        while mayWait, jobs.count >= limit, !isClosed { unsafe pthread_cond_wait(spaceAvailable, mutex) }
-        let accepted = !isClosed
-        if accepted { jobs.append(job) }
-        let mustWake = accepted && !isSignalled
+        while mayWait, jobs.count >= jobsMax, !isClosed { unsafe pthread_cond_wait(spaceAvailable, mutex) }
+        let isAccepted = !isClosed
+        if isAccepted { jobs.append(job) }
+        let mustWake = isAccepted && !isSignalled
         if mustWake { isSignalled = true }
         unsafe pthread_mutex_unlock(mutex)
         if mustWake { wake() }
-        return accepted
+        return isAccepted
     }
 
-    /// Moves all queued jobs to `spare`, which must be empty and becomes the next queue's storage. Returns
-    /// true if the loop must stop.
+    /// Exchanges the queue with `spare`, which must be empty. So `spare` has all jobs, and its memory serves
+    /// the next ones. Returns true if the loop must stop.
     func take(into spare: inout [LoopJob]) -> Bool {
         unsafe pthread_mutex_lock(mutex)
         swap(&jobs, &spare)
         isSignalled = false
-        if spare.count >= limit { unsafe pthread_cond_broadcast(spaceAvailable) }
-        let stops = isStopping
+        if spare.count >= jobsMax { unsafe pthread_cond_broadcast(spaceAvailable) }
+        let mustStop = isStopping
         unsafe pthread_mutex_unlock(mutex)
-        return stops
+        return mustStop
     }
 
+    /// Tells the loop to stop, and wakes it.
     func stop() {
         unsafe pthread_mutex_lock(mutex)
         isStopping = true
@@ -83,7 +88,5 @@ enum LoopJob {
     }
 
     /// Wakes the loop. The descriptor is watched edge-triggered and never read, so each write is one event.
-    private func wake() {
-        _ = eventfd_write(wakeup, 1)
-    }
+    private func wake() { _ = eventfd_write(wakeup, 1) }
 }

@@ -1,7 +1,7 @@
-/// A value that one event loop owns. It is created and used on the loop, and released when the loop has
-/// ended. Other threads hold this object instead and pass jobs to it.
+/// A handle to a value that belongs to one event loop. The value is created and used on the loop only, so it
+/// needs no locks. Any thread may hold the handle and give it jobs for the value.
 ///
-/// `@unchecked Sendable`: The value is used by jobs on the loop only, or after its thread has ended.
+/// `@unchecked Sendable`: Only jobs on the loop use the value. `stop` releases it after the thread has ended.
 package final class LoopOwned<Value>: @unchecked Sendable {
     package let loop: EventLoop
     private var value: Value?
@@ -15,7 +15,7 @@ package final class LoopOwned<Value>: @unchecked Sendable {
         try loop.start { self.value = try make(self) }
     }
 
-    /// Creates the value on a running loop that another owner ends.
+    /// Creates the value on a running loop, which another owner stops.
     package init(on loop: EventLoop, make: @escaping @Sendable (LoopOwned) -> Value) {
         self.loop = loop
         loop.execute { self.value = make(self) }
@@ -31,43 +31,44 @@ package final class LoopOwned<Value>: @unchecked Sendable {
     /// The value, for callbacks on the loop.
     package var valueOnLoop: Value {
         loop.preconditionOnLoop()
-        return owned
+        return ownedValue
     }
 
-    /// - Returns: False, without running the job, if the loop has ended.
+    /// Runs a job on the loop. Returns false, without running the job, if the loop has ended.
     @discardableResult
     package func execute(_ job: @escaping @Sendable (Value) -> Void) -> Bool {
-        loop.execute { job(self.owned) }
+        loop.execute { job(self.ownedValue) }
     }
 
-    /// Waits for a job's result, or returns nil if the loop has ended. It blocks its thread and must not be
-    /// called on a loop's thread.
+    /// Runs a job on the loop and waits for its result. Returns nil if the loop has ended. It blocks the
+    /// calling thread and must not be called on a loop's thread.
     package func perform<Result: Sendable>(_ job: @escaping @Sendable (Value) -> Result) -> Result? {
-        loop.perform { job(self.owned) }
+        loop.perform { job(self.ownedValue) }
     }
 
-    /// Runs the queued jobs and then `last`, ends the thread, and releases the value.
-    package func stop(finally last: @escaping @Sendable (Value) -> Void = { _ in }) {
-        _ = loop.perform { last(self.owned) }
+    /// Runs the queued jobs and then `lastJob`, ends the thread, and releases the value. Blocks until then.
+    package func stop(finally lastJob: @escaping @Sendable (Value) -> Void = { _ in }) {
+        _ = loop.perform { lastJob(self.ownedValue) }
         loop.stop()
         value = nil
     }
 
-    /// Stops in the same way, for callers that must not block their thread.
-    package func stop(finally last: @escaping @Sendable (Value) -> Void) async {
-        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-            let isTaken = execute {
-                last($0)
-                done.resume()
+    /// Stops in the same way. The caller's thread is not blocked while the jobs run.
+    package func stop(finally lastJob: @escaping @Sendable (Value) -> Void) async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let isAccepted = execute {
+                lastJob($0)
+                continuation.resume()
             }
-            if !isTaken { done.resume() }
+            if !isAccepted { continuation.resume() }
         }
         loop.stop()
         value = nil
     }
 
-    /// The value. Every job runs after the job that created it and before the end of the thread.
-    private var owned: Value {
+    /// The value, which exists in every job: jobs run after the job that created it, and before the thread
+    /// ends.
+    private var ownedValue: Value {
         guard let value else { preconditionFailure("event loop \(loop.name) does not own the value") }
         return value
     }

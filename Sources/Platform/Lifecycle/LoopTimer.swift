@@ -1,16 +1,17 @@
-/// A one-shot timer of an event loop that can be scheduled repeatedly. Scheduling again moves it and
-/// allocates nothing. Only the loop's thread may use it.
+/// A timer of an event loop. It fires once for each call of `schedule`. A second call before it has fired
+/// moves it. No call allocates. Only the loop's thread may use it.
 ///
-/// The loop retains a scheduled timer. So its action must hold the owner weakly, or the owner must cancel the
+/// The loop retains a scheduled timer. So its action must hold its owner weakly, or the owner must cancel the
 /// timer.
 package final class LoopTimer {
     private unowned let loop: EventLoop
     private let action: () -> Void
     package fileprivate(set) var dueAt = Instant.distantFuture
-    /// The index in the heap, `idle` if not scheduled, or `taken` between its removal from the heap and
-    /// firing.
+    /// The index in the heap, or one of the two states outside the heap.
     fileprivate var index = LoopTimer.idle
+    /// Not scheduled.
     fileprivate static let idle = -1
+    /// Due and removed from the heap, and about to fire unless another timer's action cancels it.
     fileprivate static let takenForFiring = -2
 
     package init(on loop: EventLoop, action: @escaping () -> Void) {
@@ -39,7 +40,8 @@ package final class LoopTimer {
     }
 }
 
-/// The scheduled timers, earliest first: a binary heap in which each timer knows its index.
+/// The scheduled timers of one loop: a binary heap by due time. Each timer knows its index, so that it can be
+/// removed without a search.
 struct TimerHeap {
     private var heap: [LoopTimer] = []
 
@@ -49,7 +51,7 @@ struct TimerHeap {
     mutating func insert(_ timer: LoopTimer) {
         timer.index = heap.count
         heap.append(timer)
-        rise(timer.index)
+        rise(from: timer.index)
     }
 
     mutating func remove(_ timer: LoopTimer) {
@@ -59,8 +61,8 @@ struct TimerHeap {
         guard last !== timer else { return }
         heap[hole] = last
         last.index = hole
-        rise(hole)
-        sink(last.index)
+        rise(from: hole)
+        sink(from: last.index)
     }
 
     mutating func removeAll() {
@@ -68,24 +70,24 @@ struct TimerHeap {
         heap.removeAll()
     }
 
-    /// Removes the due timers. `EventLoop` fires them after it released the heap, because an action may
-    /// schedule and cancel timers. A timer that an action schedules for now fires in the next iteration.
+    /// Removes the due timers and returns them. They fire after this call, because an action may schedule and
+    /// cancel timers. A timer that an action schedules for now fires in the next iteration.
     mutating func takeDue(at now: Instant) -> [LoopTimer] {
         guard let first = heap.first, first.dueAt <= now else { return [] }
-        var taken: [LoopTimer] = []
+        var dueTimers: [LoopTimer] = []
         while let timer = heap.first, timer.dueAt <= now {
             remove(timer)
             timer.index = LoopTimer.takenForFiring
-            taken.append(timer)
+            dueTimers.append(timer)
         }
-        return taken
+        return dueTimers
     }
 
     static func fire(_ timers: [LoopTimer]) {
         for timer in timers { timer.fire() }
     }
 
-    private mutating func rise(_ start: Int) {
+    private mutating func rise(from start: Int) {
         var child = start
         while child > 0 {
             let parent = (child - 1) / 2
@@ -95,17 +97,17 @@ struct TimerHeap {
         }
     }
 
-    private mutating func sink(_ start: Int) {
+    private mutating func sink(from start: Int) {
         var parent = start
         while true {
             let left = 2 * parent + 1
             let right = left + 1
-            var least = parent
-            if left < heap.count, heap[left].dueAt < heap[least].dueAt { least = left }
-            if right < heap.count, heap[right].dueAt < heap[least].dueAt { least = right }
-            guard least != parent else { return }
-            exchange(parent, least)
-            parent = least
+            var earliest = parent
+            if left < heap.count, heap[left].dueAt < heap[earliest].dueAt { earliest = left }
+            if right < heap.count, heap[right].dueAt < heap[earliest].dueAt { earliest = right }
+            guard earliest != parent else { return }
+            exchange(parent, earliest)
+            parent = earliest
         }
     }
 

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// Bytes that wait for a socket, in one block of memory. They are added at the tail and sent from the head.
+/// The bytes that a connection has not sent yet, in one block of memory: from offset `head` to offset `tail`.
+/// New bytes are added at the tail, and the socket takes bytes from the head.
 @safe struct OutboundBuffer: ~Copyable {
     private static let capacityMin = 16 * 1024
     /// An empty buffer above this size frees its memory, because thousands of connections are idle.
@@ -31,16 +32,18 @@ internal import Glibc
     /// Returns space for at least `count` more bytes. `commit` then adds the bytes that were written to it.
     mutating func space(for count: Int) -> UnsafeMutableRawBufferPointer {
         if tail + count > capacity { ensureSpace(for: count) }
-        // `makeRoom` allocated memory if the count is above zero.
+        // `ensureSpace` has allocated memory if `count` is above zero.
         return unsafe UnsafeMutableRawBufferPointer(
             start: memory.map { unsafe $0 + tail }, count: capacity - tail)
     }
 
+    /// Adds the bytes that the caller wrote into the space.
     mutating func commit(count: Int) {
         precondition(tail + count <= capacity, "the committed bytes exceed the space")
         tail += count
     }
 
+    /// Removes bytes that were sent.
     mutating func consume(count: Int) {
         precondition(count <= self.count, "the consumed bytes exceed the content")
         head += count
@@ -50,6 +53,7 @@ internal import Glibc
         if capacity > OutboundBuffer.keptCapacityMax { release() }
     }
 
+    /// Drops all bytes and frees the memory.
     mutating func release() {
         unsafe free(memory)
         unsafe memory = nil
@@ -58,14 +62,15 @@ internal import Glibc
         tail = 0
     }
 
-    private mutating func ensureSpace(for extra: Int) {
+    /// Moves the bytes to the front. If that is not enough, the memory at least doubles.
+    private mutating func ensureSpace(for additionalBytes: Int) {
         if let memory = unsafe memory, head > 0 {
             unsafe memmove(memory, memory + head, count)
             tail -= head
             head = 0
         }
-        guard tail + extra > capacity else { return }
-        capacity = max(OutboundBuffer.capacityMin, capacity * 2, tail + extra)
+        guard tail + additionalBytes > capacity else { return }
+        capacity = max(OutboundBuffer.capacityMin, capacity * 2, tail + additionalBytes)
         unsafe memory = realloc(memory, capacity)
         precondition(unsafe memory != nil, "out of memory")
     }

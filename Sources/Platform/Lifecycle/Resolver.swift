@@ -1,8 +1,9 @@
 internal import Glibc
 internal import Synchronization
 
-/// A DNS resolver outside the loop. Each lookup has a short-lived thread, because `getaddrinfo` blocks and
-/// cannot be cancelled. At most `questionsMax` lookups run in a process. A further lookup fails at once.
+/// Name lookups (DNS) outside the event loops. Each lookup has a short-lived thread, because `getaddrinfo`
+/// blocks and cannot be cancelled. At most `lookupsMax` lookups run in a process. A further lookup fails at
+/// once.
 enum Resolver {
     static let lookupsMax = 32
     private static let openLookups = Atomic<Int>(0)
@@ -32,7 +33,7 @@ enum Resolver {
             openLookups.subtract(1, ordering: .relaxed)
             return answer(.failure(ResolveError(host: host, code: EAI_AGAIN, system: 0)))
         }
-        // The thread retains the question until it is answered.
+        // The thread retains the lookup until it has called `answer`.
         let reference = unsafe Unmanaged.passRetained(Lookup(host: host, port: port, answer: answer))
         var thread = pthread_t()
         let code = unsafe pthread_create(
@@ -50,9 +51,9 @@ enum Resolver {
     }
 
     private static func runLookup(_ reference: UnsafeMutableRawPointer) {
-        let question = unsafe Unmanaged<Lookup>.fromOpaque(reference).takeRetainedValue()
-        let result = SocketAddress.resolve(host: question.host, port: question.port)
+        let lookup = unsafe Unmanaged<Lookup>.fromOpaque(reference).takeRetainedValue()
+        let result = SocketAddress.resolve(host: lookup.host, port: lookup.port)
         openLookups.subtract(1, ordering: .relaxed)
-        question.answer(result)
+        lookup.answer(result)
     }
 }

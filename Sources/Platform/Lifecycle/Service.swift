@@ -5,8 +5,8 @@ package protocol Service: Sendable {
     /// The operator's word for the service, as in logs.
     var name: String { get }
 
-    /// Returns when the service serves. If it throws, nothing of the service is left running. Later failures
-    /// are reported through the context.
+    /// Starts the service, and returns when it serves. If it throws, nothing of the service is left running.
+    /// Later failures are reported through the context.
     func start(_ context: ServiceContext) async throws
 
     /// Stops accepting work, finishes the work in flight until the deadline, then flushes, commits and
@@ -14,7 +14,7 @@ package protocol Service: Sendable {
     func stop(by deadline: Instant) async
 }
 
-/// The facilities of the process for a running service.
+/// The log, the metrics and the failure handler that a process gives to a service.
 package struct ServiceContext: Sendable {
     package let log: Log
     package let metrics: Metrics

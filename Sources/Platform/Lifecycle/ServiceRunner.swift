@@ -1,14 +1,15 @@
 package import Telemetry
 
-/// The runner of services. It starts them in order, because later services depend on earlier ones, and stops
-/// them in reverse order within one time limit. Every service that started is stopped.
+/// The services of a process from start to stop. They start in order, because later services depend on
+/// earlier ones, and stop in reverse order within one time limit. Every service that has started is stopped.
 package struct ServiceRunner: Sendable {
     private let services: [any Service]
     private let log: Log
     private let metrics: Metrics
     /// The time limit for stopping all services together.
     private let drainMilliseconds: Int
-    /// Called if they exceed the limit. It must end the process and not return.
+    /// Called if the services exceed the limit, with the name of the service that is stopping then. It must
+    /// end the process and not return.
     private let onOverrun: @Sendable (_ service: String) -> Void
 
     package init(
@@ -22,8 +23,8 @@ package struct ServiceRunner: Sendable {
         self.onOverrun = onOverrun
     }
 
-    /// Returns after an orderly stop. Otherwise throws the error of the service that could not start or
-    /// continue, after all other services have stopped.
+    /// Starts the services, waits for the request to stop, and stops them. Throws the error of a service that
+    /// could not start or continue, after all other services have stopped.
     ///
     /// - Parameter onServing: Called when all services have started.
     package func run(until shutdown: Shutdown, onServing: @Sendable () -> Void = {}) async throws {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The request to stop. The first request, from a signal or a failed service, counts. Later requests have no
-/// effect.
+/// A request to stop the process, which starts as not requested. The first request counts, from a signal or
+/// from a service that failed. Later requests have no effect.
 package final class Shutdown: Sendable {
     package enum ShutdownReason: Sendable {
         case signal(String)
@@ -29,13 +29,14 @@ package final class Shutdown: Sendable {
 
     package var isRequested: Bool { state.withLock { $0.reason != nil } }
 
+    /// Waits until a stop is requested. Returns its reason.
     package func wait() async -> ShutdownReason {
         await withCheckedContinuation { continuation in
-            let known = state.withLock { state -> ShutdownReason? in
+            let reason = state.withLock { state -> ShutdownReason? in
                 if state.reason == nil { state.waiters.append(continuation) }
                 return state.reason
             }
-            if let known { continuation.resume(returning: known) }
+            if let reason { continuation.resume(returning: reason) }
         }
     }
 }

@@ -1,16 +1,16 @@
 internal import CLinux
 internal import Glibc
 
-/// The signals of an operator. TERM and INT request an orderly stop, and a second one requests an immediate
-/// exit. HUP requests a reload of files. One thread takes them with `sigwait`, because almost no function may
-/// be called inside a signal handler.
+/// The handling of signals to the process. SIGTERM and SIGINT request an orderly stop, and the second of them
+/// requests an immediate exit. SIGHUP requests a reload of files. One thread takes them with `sigwait`,
+/// because almost no function may be called inside a signal handler.
 package enum Signals {
     private static let watched: [(number: Int32, name: String)] = [
         (SIGTERM, "SIGTERM"), (SIGINT, "SIGINT"), (SIGHUP, "SIGHUP"),
     ]
 
-    /// Blocks the watched signals for `watch`. It must run before the process has a second thread, because
-    /// threads inherit the mask of their creator.
+    /// Blocks these signals in all threads, so that only the thread of `watch` takes them. It must run before
+    /// the process has a second thread, because a thread inherits the blocked signals of its creator.
     package static func block() {
         var set = makeSignalSet()
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
@@ -32,17 +32,19 @@ package enum Signals {
         signal(SIGXFSZ, SIG_IGN)
     }
 
+    /// Starts the thread that takes the signals, after `block`. It runs until the process ends.
+    ///
     /// - Parameters:
-    ///   - reload: Called on HUP.
-    ///   - exitNow: Called on the second request to stop. It must not return.
+    ///   - reload: Called at each SIGHUP.
+    ///   - exitNow: Called at the second request to stop. It must not return.
     package static func watch(
         requesting shutdown: Shutdown, reload: @escaping @Sendable () -> Void,
         exitNow: @escaping @Sendable () -> Void
     ) {
         let watcher = SignalWatcher(shutdown: shutdown, reload: reload, exitNow: exitNow)
         var thread = pthread_t()
-        let argument = unsafe Unmanaged.passRetained(watcher).toOpaque()
-        let status = unsafe pthread_create(&thread, nil, watcherThread, argument)
+        let reference = unsafe Unmanaged.passRetained(watcher).toOpaque()
+        let status = unsafe pthread_create(&thread, nil, runSignalWatcher, reference)
         precondition(status == 0, "cannot start the signal thread: error \(status)")
         pthread_detach(thread)
     }
@@ -86,7 +88,7 @@ package enum Signals {
     }
 }
 
-private func watcherThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    unsafe Unmanaged<Signals.SignalWatcher>.fromOpaque(argument!).takeRetainedValue().waitForever()
+private func runSignalWatcher(_ reference: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    unsafe Unmanaged<Signals.SignalWatcher>.fromOpaque(reference!).takeRetainedValue().waitForever()
     return nil
 }

@@ -1,11 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// An IPv4 or IPv6 address with a port, in the form of the system calls.
+/// An IPv4 or IPv6 address with a port, as a `sockaddr` for system calls.
 package struct SocketAddress: Sendable, CustomStringConvertible {
     private var storage = sockaddr_storage()
     private var length = socklen_t(0)
 
+    /// Copies an address that `getaddrinfo` returned.
     fileprivate init?(_ info: addrinfo) {
         let count = unsafe Int(info.ai_addrlen)
         guard let source = unsafe info.ai_addr, count <= MemoryLayout<sockaddr_storage>.size else {
@@ -17,11 +18,12 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         }
     }
 
+    /// An address that a system call fills in.
     private init() {}
 
     var family: Int32 { Int32(storage.ss_family) }
 
-    /// Runs a call that takes a `sockaddr`.
+    /// Runs a system call that takes a `sockaddr`. Returns its result.
     func withPointer(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         unsafe withUnsafeBytes(of: storage) { bytes in
             // A non-empty buffer has a base address.
@@ -29,10 +31,12 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the address that a socket is bound to (`getsockname`) or connected to (`getpeername`).
+    /// Returns the address that a socket is bound to.
     static func local(of descriptor: Int32) -> SocketAddress? {
         unsafe readAddress { unsafe getsockname(descriptor, $0, $1) }
     }
+
+    /// Returns the address that a socket is connected to.
     static func peer(of descriptor: Int32) -> SocketAddress? {
         unsafe readAddress { unsafe getpeername(descriptor, $0, $1) }
     }
@@ -55,26 +59,24 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
     package var isIPv6: Bool { family == AF_INET6 }
 
     /// `192.0.2.1`, `2001:db8::1`
-    package var host: String {
-        numericName(ofWidth: AF_INET6 == family ? INET6_ADDRSTRLEN : INET_ADDRSTRLEN).host
-    }
+    package var host: String { numericName.host }
 
-    package var port: Int { numericName(ofWidth: INET6_ADDRSTRLEN).port }
+    package var port: Int { numericName.port }
 
     /// `192.0.2.1:443`, `[2001:db8::1]:443`
     package var description: String {
-        let name = numericName(ofWidth: INET6_ADDRSTRLEN)
-        return family == AF_INET6 ? "[\(name.host)]:\(name.port)" : "\(name.host):\(name.port)"
+        let name = numericName
+        return isIPv6 ? "[\(name.host)]:\(name.port)" : "\(name.host):\(name.port)"
     }
 
-    private func numericName(ofWidth width: Int32) -> (host: String, port: Int) {
+    private var numericName: (host: String, port: Int) {
         var host = [CChar](repeating: 0, count: 64)
-        var service = [CChar](repeating: 0, count: 8)
+        var port = [CChar](repeating: 0, count: 8)
         let code = unsafe withPointer { pointer, length in
-            unsafe getnameinfo(pointer, length, &host, 64, &service, 8, NI_NUMERICHOST | NI_NUMERICSERV)
+            unsafe getnameinfo(pointer, length, &host, 64, &port, 8, NI_NUMERICHOST | NI_NUMERICSERV)
         }
         guard code == 0 else { return ("unknown", 0) }
-        return (SocketAddress.text(from: host), Int(SocketAddress.text(from: service)) ?? 0)
+        return (SocketAddress.text(from: host), Int(SocketAddress.text(from: port)) ?? 0)
     }
 
     private static func text(from characters: [CChar]) -> String {
@@ -83,10 +85,13 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
 }
 
 extension SocketAddress {
-    /// Returns the present addresses of a name, in the order to try them. The result is not cached, so the
-    /// next connection finds an address that moved.
+    /// Returns the addresses of a host, in the order in which to try them. The result is not cached, so the
+    /// next connection finds an address that has moved. Blocks while DNS answers, unless `numericOnly`.
     ///
-    /// Blocks for the DNS lookup, unless `numericOnly`.
+    /// - Parameters:
+    ///   - host: A name or a numeric address. Empty or `*` means all addresses of this machine.
+    ///   - listening: Whether the addresses are for a listening socket.
+    ///   - numericOnly: Whether to accept only numeric addresses, so that no lookup is needed.
     static func resolve(host: String, port: Int, listening: Bool = false, numericOnly: Bool = false)
         -> Result<[SocketAddress], ResolveError>
     {
@@ -108,16 +113,19 @@ extension SocketAddress {
     }
 }
 
-/// An error for a name without an address.
+/// A failed lookup of a host.
 package struct ResolveError: Error, CustomStringConvertible {
     package let description: String
 
+    /// - Parameters:
+    ///   - code: The result of `getaddrinfo`.
+    ///   - system: The `errno`, used if `code` is EAI_SYSTEM.
     init(host: String, code: Int32, system: Int32) {
         let cause: String
         if code == EAI_SYSTEM {
             cause = SystemError.text(for: system)
         } else {
-            // SAFETY: static text.
+            // SAFETY: the text is static.
             cause = unsafe String(cString: gai_strerror(code)).lowercased()
         }
         description = "cannot find an address of \(host): \(cause); check the name and the machine's DNS"

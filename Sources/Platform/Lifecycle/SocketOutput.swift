@@ -1,10 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// The sending side of a non-blocking socket: the waiting bytes, and whether the kernel's buffer is full.
-/// Only EAGAIN sets that state, and only an event of the loop clears it.
+/// The sending side of a non-blocking socket: the bytes that wait, and whether the kernel's buffer is full.
 struct SocketOutput: ~Copyable {
     var pendingBytes = OutboundBuffer()
+    /// Whether the kernel's buffer is full. EAGAIN sets it. The next event `writable` clears it, by
+    /// `unblock`.
     private var isBlocked = false
 
     init() {}
@@ -30,22 +31,25 @@ struct SocketOutput: ~Copyable {
         }
     }
 
-    /// Sends the waiting and the new bytes in one call. Only bytes that the kernel does not accept are
-    /// copied.
+    /// Sends the bytes that wait and the new bytes in one system call. Only bytes that the kernel does not
+    /// accept are copied.
     mutating func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
-        let first = unsafe pendingBytes.bytes
-        let sent =
-            if unsafe first.isEmpty {
+        let pending = unsafe pendingBytes.bytes
+        let result =
+            if unsafe pending.isEmpty {
                 unsafe linux_send(descriptor, bytes.baseAddress, UInt(bytes.count))
             } else {
                 unsafe linux_send_both(
-                    descriptor, first.baseAddress, UInt(first.count), bytes.baseAddress, UInt(bytes.count))
+                    descriptor, pending.baseAddress, UInt(pending.count), bytes.baseAddress,
+                    UInt(bytes.count))
             }
-        if sent < 0 { try handleSendError(code: errno) }
-        let taken = max(0, sent)
-        let fromWaiting = min(taken, first.count)
-        pendingBytes.consume(count: fromWaiting)
-        unsafe pendingBytes.append(UnsafeRawBufferPointer(rebasing: bytes[(taken - fromWaiting)...]))
+        if result < 0 { try handleSendError(code: errno) }
+        let sentCount = max(0, result)
+        let sentPendingCount = min(sentCount, pending.count)
+        pendingBytes.consume(count: sentPendingCount)
+        unsafe pendingBytes.append(
+            UnsafeRawBufferPointer(rebasing: bytes[(sentCount - sentPendingCount)...]))
+        // The loop reports that the socket is writable only after EAGAIN, so the rest is sent until then.
         try flush(to: descriptor)
     }
 

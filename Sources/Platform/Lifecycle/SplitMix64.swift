@@ -1,5 +1,5 @@
-/// A deterministic pseudo-random generator, equal on every machine for equal states. It is small, fast, and
-/// good enough for choices. It must never be used for secrets.
+/// The pseudo-random generator SplitMix64 (Steele, Lea and Flood, 2014). Equal states give equal numbers on
+/// every machine. It is small, fast, and good enough for choices. It must never be used for secrets.
 @usableFromInline package struct SplitMix64: RandomNumberGenerator, Sendable {
     @usableFromInline var state: UInt64
 
@@ -13,7 +13,7 @@
         return number
     }
 
-    /// Returns the generator's number for this state.
+    /// Returns the first number of a generator with this state.
     @inlinable
     package static func number(forState state: UInt64) -> UInt64 {
         var z = state &+ 0x9E37_79B9_7F4A_7C15

@@ -1,5 +1,5 @@
-/// The started parts of a service. `start` puts them in, `stop` takes them out, and any thread may read them
-/// in between.
+/// The threads and clients that a service runs, as one value. The service sets it in `start` and takes it in
+/// `stop`. Any thread may read it.
 package final class StartedParts<Parts>: Sendable {
     private let lockedParts = TracedLock(Parts?.none)
 
@@ -12,9 +12,9 @@ package final class StartedParts<Parts>: Sendable {
 
     /// Removes and returns the parts. The caller must stop them.
     package func take() -> Parts? {
-        lockedParts.withLock { held in
-            defer { held = nil }
-            return held
+        lockedParts.withLock { parts in
+            defer { parts = nil }
+            return parts
         }
     }
 }

@@ -7,7 +7,9 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     package let code: Int32
     package let description: String
 
-    /// Makes the text "cannot \(action): \(system's words); \(remedy)".
+    /// Makes the description "cannot listen on host:443: address already in use; stop the process that holds
+    /// it …" of the action "listen on host:443". Without a `remedy` it has a general one, if there is one for
+    /// the code.
     package init(action: String, code: Int32, remedy: String? = nil) {
         self.code = code
         let cause = SystemError.text(for: code)

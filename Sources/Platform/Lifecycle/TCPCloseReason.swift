@@ -1,8 +1,8 @@
-/// The reason that a connection ended. It is a value: its owner decides whether it is a fault.
+/// The reason why a TCP connection ended. The connection's owner decides whether it is an error.
 package enum TCPCloseReason: Sendable, CustomStringConvertible {
     /// The owner closed it.
     case closedLocally
-    /// The peer closed it properly.
+    /// The peer ended its output (FIN).
     case closedByPeer
     /// The connection broke: reset, timed out or unreachable.
     case broken(SystemError)

@@ -10,12 +10,14 @@ extension TCPConnection {
         if mayHaveInput { requestHook() }
     }
 
+    /// Reads once. If the socket may have more, reads again at the end of the iteration, so that other
+    /// connections get their turn.
     func read() {
         mayHaveInput = false
         let count = receive()
         if count > 0 {
-            // A short read has emptied the socket. But if the peer's end came with the data, there was only
-            // one edge for both.
+            // A read that does not fill the buffer has emptied the socket. But if the peer's end came
+            // together with the bytes, epoll has reported both as one event, and the end is still to be read.
             if unsafe count == loop.readBuffer.count || hasPeerEnded { mayHaveInput = true }
             if mayHaveInput, isReading { requestHook() }
         } else if count == 0 {
@@ -28,7 +30,7 @@ extension TCPConnection {
         }
     }
 
-    /// Reads what a broken connection still has.
+    /// Reads the bytes that arrived before the connection broke.
     func readRemainingInput() {
         while isReading, descriptor >= 0 {
             let count = receive()
@@ -36,7 +38,7 @@ extension TCPConnection {
         }
     }
 
-    /// Gives the delegate what one `recv` returns.
+    /// Calls `recv` once and gives the bytes to the delegate. Returns the result of `recv`.
     private func receive() -> Int {
         let buffer = unsafe loop.readBuffer
         let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
@@ -49,13 +51,14 @@ extension TCPConnection {
         return count
     }
 
-    /// Counts bytes after `finish`. They are read only to see the peer's end. A peer that continues to send
-    /// is closed at a limit.
+    /// Counts bytes that arrive after `finish`, which are read only to see the peer's end. Beyond the limit
+    /// the connection closes.
     private func countDropped(bytes count: Int) {
         droppedBytes += count
         if droppedBytes > TCPConnection.droppedBytesMax { end(because: .closedLocally) }
     }
 
+    /// Handles the peer's end of input.
     func endInput() {
         isReading = false
         hasInputEnded = true

@@ -4,8 +4,8 @@ extension TCPConnection {
     /// The bytes that `send` accepted and the kernel has not.
     package var pendingByteCount: Int { output.pendingBytes.count }
 
-    /// Accepts all the bytes. False means that the caller must pause until `writable`. After the end the
-    /// bytes are dropped, and the delegate gets `closed`.
+    /// Accepts all bytes. If it returns false, the caller must pause until `didBecomeWritable`. A connection
+    /// that has ended drops the bytes, and its delegate gets `didClose`.
     @discardableResult
     package func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
@@ -24,8 +24,8 @@ extension TCPConnection {
         unsafe bytes.withUnsafeBytes { unsafe send($0) }
     }
 
-    /// Sends up to `count` bytes that `fill` writes into the connection's buffer. `fill` returns their
-    /// number. It avoids a second copy, for example of a read from a file.
+    /// Sends up to `count` bytes that `fill` writes into the connection's buffer, for example from a file.
+    /// `fill` returns their number. This saves a copy.
     @discardableResult
     package func send(upTo count: Int, fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
         loop.preconditionOnLoop()
@@ -38,8 +38,8 @@ extension TCPConnection {
         return checkHighWater()
     }
 
-    /// Sends at once instead of at the end of the iteration, for an owner that batches by itself. Returns
-    /// false if the kernel's buffer is full. `writable` then comes when all bytes have left.
+    /// Sends at once instead of at the end of the iteration, for an owner that already collects its output.
+    /// Returns false if bytes wait for the kernel. `didBecomeWritable` then comes when all bytes have left.
     @discardableResult
     package func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
@@ -57,6 +57,7 @@ extension TCPConnection {
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
 
+    /// Whether the bytes may be sent. Ends the connection if they exceed the limit of waiting bytes.
     func acceptsOutput(byteCount count: Int) -> Bool {
         switch phase {
         case .connecting, .open: break
@@ -71,6 +72,7 @@ extension TCPConnection {
         return true
     }
 
+    /// Returns false if the caller must pause until `didBecomeWritable`.
     func checkHighWater() -> Bool {
         if case .ending = phase { return false }
         if failure != nil { return false }
@@ -89,6 +91,7 @@ extension TCPConnection {
         }
     }
 
+    /// Sends the bytes that wait, and then ends the output if the owner wants it.
     func flush() {
         do {
             try output.flush(to: descriptor)

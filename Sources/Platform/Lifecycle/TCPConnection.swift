@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A non-blocking TCP connection on an event loop. The output of an iteration is collected and sent in one
-/// call at its end. Input comes in pieces of up to `EventLoop.readBufferBytes`.
+/// A non-blocking TCP connection on an event loop. Output is collected during an iteration of the loop, and
+/// sent in one call at its end. Input comes in pieces of up to `EventLoop.readBufferBytes`.
 ///
 /// The socket is watched edge-triggered for both directions at once, so that `epoll_ctl` is called only once.
 /// In return, this object must remember whether the socket may have more input or space for output.
@@ -12,10 +12,10 @@ package final class TCPConnection: EventHandler, IterationHook {
     enum TCPPhase {
         case connecting
         case open
-        /// The owner is done. The waiting bytes are sent, then the connection waits for the peer's end of
-        /// input.
+        /// The owner has called `finish`. The waiting bytes are sent. Then the connection waits for the
+        /// peer's end.
         case finishing
-        /// The delegate has not received `closed` yet.
+        /// The socket is closed, and the delegate has not received `didClose` yet.
         case ending(TCPCloseReason)
         case closed
     }
@@ -24,7 +24,7 @@ package final class TCPConnection: EventHandler, IterationHook {
     static let flushBytes = 64 * 1024
     /// The time that `finish` waits for a peer that neither reads nor closes.
     private static let lingerMilliseconds = 5_000
-    /// The bytes that a peer may send after `finish`. Beyond them the connection is closed.
+    /// The bytes that a peer may send after `finish`. Beyond this limit the connection is closed.
     static let droppedBytesMax = 1 << 20
 
     package let loop: EventLoop
@@ -36,25 +36,36 @@ package final class TCPConnection: EventHandler, IterationHook {
     private var onClose: (() -> Void)?
     private var lingerTimer: LoopTimer?
 
-    var output = SocketOutput()
+    /// The error of a broken connection. At the end of the iteration the peer's last bytes are read, and then
+    /// the connection ends.
+    private(set) var failure: SystemError?
     private var isHookRequested = false
+
+    // Output.
+    var output = SocketOutput()
+    /// Whether the delegate waits for `didBecomeWritable`.
     var mustReportWritable = false
-    /// The number of waiting bytes at or below which `writable` is called.
+    /// The number of waiting bytes at or below which `didBecomeWritable` is called.
     var writableAtBytes = 0
+    /// Whether the output ends (`SHUT_WR`) as soon as no bytes wait.
     var endsOutputWhenSent = false
     var isOutputShut = false
 
+    // Input.
+    /// False while the owner has paused reading, and after the end of input.
     var isReading = true
+    /// Whether the socket may have bytes or the peer's end to read.
     var mayHaveInput = false
+    /// Whether epoll has reported the peer's end, which may still have to be read.
     var hasPeerEnded = false
+    /// Whether the peer's end was read.
     var hasInputEnded = false
-    /// The connection is broken. At the end of the turn the bytes that the peer sent before are read, and it ends.
-    private(set) var failure: SystemError?
+    /// Bytes that were read and dropped after `finish`.
     var droppedBytes = 0
 
     // MARK: Creation
 
-    /// Wraps an accepted socket, which this object then owns. `onClose` runs after its end.
+    /// Takes over an accepted socket. `onClose` is called after `didClose`.
     init(accepted descriptor: Int32, on loop: EventLoop, options: TCPOptions, onClose: @escaping () -> Void) {
         self.loop = loop
         self.options = options
@@ -70,8 +81,8 @@ package final class TCPConnection: EventHandler, IterationHook {
         phase = .connecting
     }
 
-    /// Resolves the host and tries its addresses in turn until `deadline`. The delegate gets `connected`, or
-    /// `closed` with the reason.
+    /// Resolves the host and tries its addresses in turn until `deadline`. The delegate gets `didConnect`, or
+    /// `didClose` with the reason.
     package static func connect(
         host: String, port: Int, on loop: EventLoop, deadline: Instant, options: TCPOptions = TCPOptions(),
         delegate: any TCPConnectionDelegate
@@ -91,6 +102,7 @@ package final class TCPConnection: EventHandler, IterationHook {
         return connection
     }
 
+    /// Takes over the socket that the connector has connected.
     private func adopt(_ descriptor: Int32) {
         self.descriptor = descriptor
         phase = .open
@@ -105,6 +117,7 @@ package final class TCPConnection: EventHandler, IterationHook {
         if isOpen { _ = watch() }
     }
 
+    /// Returns false if the socket cannot be watched. The connection has ended then.
     private func watch() -> Bool {
         options.apply(to: descriptor)
         do {
@@ -122,7 +135,7 @@ package final class TCPConnection: EventHandler, IterationHook {
 
     // MARK: Ending
 
-    /// Ends output after the waiting bytes. Input continues.
+    /// Ends the output after the waiting bytes. Input continues.
     package func shutdownOutput() {
         loop.preconditionOnLoop()
         endsOutputWhenSent = true
@@ -144,7 +157,7 @@ package final class TCPConnection: EventHandler, IterationHook {
         requestHook()
     }
 
-    /// Closes at once and drops the waiting bytes. `closed` comes at the end of the iteration.
+    /// Closes at once and drops the waiting bytes. `didClose` comes at the end of the iteration.
     package func close() { end(because: .closedLocally) }
 
     /// Closes at once and sends RST, so that the peer sees a broken connection.
@@ -153,6 +166,7 @@ package final class TCPConnection: EventHandler, IterationHook {
         close()
     }
 
+    /// Closes the socket. The delegate gets the reason at the end of the iteration.
     func end(because reason: TCPCloseReason) {
         loop.preconditionOnLoop()
         switch phase {
@@ -186,7 +200,7 @@ package final class TCPConnection: EventHandler, IterationHook {
         if readiness.contains(.writable), output.unblock() { requestHook() }
     }
 
-    /// Ends the connection after the peer's last bytes, which may be answers.
+    /// Ends the connection at the end of the iteration, after the peer's last bytes, which may be answers.
     func fail(with error: SystemError) {
         guard failure == nil else { return }
         failure = error

@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// One attempt to connect to a host. Its name is resolved outside the loop. Then its addresses are tried in
-/// turn, each for an equal share of the remaining time. It reports exactly once, unless it is cancelled. It
-/// is confined to its loop.
+/// One attempt to connect to a host. The name of the host is resolved outside the loop. Then its addresses
+/// are tried in turn, each for an equal share of the remaining time. The result is reported exactly once,
+/// unless the attempt is cancelled. Confined to its loop.
 final class TCPConnector: EventHandler {
     struct ConnectFailure: Error, CustomStringConvertible {
         let description: String
@@ -13,12 +13,19 @@ final class TCPConnector: EventHandler {
     private let port: Int
     private let loop: EventLoop
     private let deadline: Instant
+    /// Receives the connected descriptor. Nil after the end.
     private var report: ((Result<Int32, ConnectFailure>) -> Void)?
+    /// The addresses that were not tried yet.
     private var addresses: ArraySlice<SocketAddress> = []
-    private var triedAddresses = 0
+    private var triedAddressCount = 0
+    /// The socket that is connecting, or -1.
     private var descriptor: Int32 = -1
+    /// The address that is tried, for messages.
     private var currentHost = ""
+    /// The reason why the last step failed, for the message.
     private var lastCause = ""
+    /// Fires at the end of the current address's share of the time, or at the deadline while the name is
+    /// resolved.
     private var timer: LoopTimer?
 
     /// Creates a connector. The receiver of the connected descriptor must close it.
@@ -38,9 +45,10 @@ final class TCPConnector: EventHandler {
         lastCause = "its name was not resolved in time"
         timer?.schedule(at: deadline)
         loop.addHandler(self)
-        let own = LoopOwned(self, on: loop)
+        // The result comes on another thread.
+        let connector = LoopOwned(self, on: loop)
         Resolver.resolve(host: host, port: port) { result in
-            own.execute { $0.handleResolution(result) }
+            connector.execute { $0.handleResolution(result) }
         }
     }
 
@@ -54,8 +62,8 @@ final class TCPConnector: EventHandler {
     private func handleResolution(_ result: Result<[SocketAddress], ResolveError>) {
         guard report != nil else { return }
         switch result {
-        case .success(let found):
-            addresses = found[...]
+        case .success(let resolved):
+            addresses = resolved[...]
             tryNextAddress()
         case .failure(let error):
             finish(with: .failure(ConnectFailure(description: error.description)))
@@ -64,17 +72,17 @@ final class TCPConnector: EventHandler {
 
     private func tryNextAddress() {
         while let address = addresses.popFirst() {
-            triedAddresses += 1
+            triedAddressCount += 1
             currentHost = address.host
             if tryConnecting(to: address) { return }
         }
-        let many = triedAddresses > 1 ? " (last of \(triedAddresses) addresses)" : ""
+        let attempts = triedAddressCount > 1 ? " (last of \(triedAddressCount) addresses)" : ""
         finish(
             with: .failure(
-                ConnectFailure(description: "cannot connect to \(host):\(port): \(lastCause)\(many)")))
+                ConnectFailure(description: "cannot connect to \(host):\(port): \(lastCause)\(attempts)")))
     }
 
-    /// Returns false if this address failed at once.
+    /// Begins to connect. Returns false if this address failed at once.
     private func tryConnecting(to address: SocketAddress) -> Bool {
         descriptor = linux_tcp_socket(address.family)
         guard descriptor >= 0 else { return recordFailure(code: errno) }
@@ -85,12 +93,13 @@ final class TCPConnector: EventHandler {
         } catch {
             return recordFailure(code: error.code)
         }
-        let left = deadline.nanoseconds - Instant.now().nanoseconds
-        let share = max(0, left) / Int64(addresses.count + 1)
-        timer?.schedule(at: Instant(nanoseconds: Instant.now().nanoseconds + share))
+        let remainingNanoseconds = deadline.nanoseconds - Instant.now().nanoseconds
+        let shareNanoseconds = max(0, remainingNanoseconds) / Int64(addresses.count + 1)
+        timer?.schedule(at: Instant(nanoseconds: Instant.now().nanoseconds + shareNanoseconds))
         return true
     }
 
+    /// Notes why the current address failed. Returns false, for `tryConnecting`.
     private func recordFailure(code: Int32) -> Bool {
         lastCause = "\(currentHost) says \(SystemError.text(for: code))"
         dropDescriptor()
@@ -104,9 +113,10 @@ final class TCPConnector: EventHandler {
             return tryNextAddress()
         }
         loop.deregister(descriptor)
-        let connected = descriptor
+        // The receiver of the result owns the descriptor from here.
+        let connectedDescriptor = descriptor
         descriptor = -1
-        finish(with: .success(connected))
+        finish(with: .success(connectedDescriptor))
     }
 
     func loopWillEnd() {

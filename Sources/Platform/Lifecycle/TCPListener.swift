@@ -5,12 +5,14 @@ internal import Synchronization
 /// A listener that accepts TCP connections and distributes them over event loops.
 ///
 /// Limits: at `connectionsMax` open connections it stops accepting until one closes. Further peers wait in
-/// the kernel's backlog. Without free descriptors it accepts and closes the waiting peer with a reserved
-/// descriptor, so that no peer hangs. Then it pauses for `pauseMilliseconds`, so that it does not spin.
+/// the kernel's backlog. If the process has no free descriptor, the listener closes a reserved one, accepts
+/// and closes the waiting peer, so that the peer does not hang, and reserves a descriptor again. Then it
+/// pauses for `pauseMilliseconds`, so that it does not spin.
 ///
-/// `@unchecked Sendable`: Mutable state is used on the first loop only, and the count is atomic.
+/// `@unchecked Sendable`: Mutable state is used on the first loop only. The count and the flag are atomic.
 package final class TCPListener: EventHandler, @unchecked Sendable {
-    /// Called on the connection's loop for each connection. Nil rejects the connection.
+    /// Called on the connection's loop for each connection. Returns its delegate, or nil to close the
+    /// connection.
     package typealias AcceptHandler = @Sendable (TCPConnection) -> (any TCPConnectionDelegate)?
 
     private static let backlog: Int32 = 1024
@@ -24,12 +26,16 @@ package final class TCPListener: EventHandler, @unchecked Sendable {
     private let options: TCPOptions
     private let accept: AcceptHandler
     private let openConnections = Atomic<Int>(0)
+    /// Whether the listener waits at `connectionsMax` for a connection to close.
     private let isFull = Atomic<Bool>(false)
     private var descriptor: Int32
     private var reserveDescriptor: Int32
+    /// Whether the loop watches the descriptor. It does not during a pause.
     private var isWatched = false
+    /// The index of the loop that gets the next connection.
     private var nextLoop = 0
-    private var timer: LoopTimer?
+    /// Ends a pause.
+    private var pauseTimer: LoopTimer?
 
     package var port: Int { address.port }
     package var connections: Int { openConnections.load(ordering: .relaxed) }
@@ -81,7 +87,7 @@ package final class TCPListener: EventHandler, @unchecked Sendable {
 
     private func startAccepting() {
         guard descriptor >= 0 else { return }
-        timer = LoopTimer(on: loops[0]) { [weak self] in self?.setWatching(true) }
+        pauseTimer = LoopTimer(on: loops[0]) { [weak self] in self?.setWatching(true) }
         setWatching(true)
     }
 
@@ -93,7 +99,7 @@ package final class TCPListener: EventHandler, @unchecked Sendable {
 
     private func end() {
         guard descriptor >= 0 else { return }
-        timer?.cancel()
+        pauseTimer?.cancel()
         setWatching(false)
         Glibc.close(descriptor)
         if reserveDescriptor >= 0 { Glibc.close(reserveDescriptor) }
@@ -119,7 +125,7 @@ package final class TCPListener: EventHandler, @unchecked Sendable {
             } else if errno == ENOBUFS || errno == ENOMEM {
                 return pauseAccepting()
             }
-            // Any other error concerns one connection that closed before it was accepted.
+            // Any other error belongs to one connection, which ended before it was accepted.
         }
     }
 
@@ -164,16 +170,17 @@ package final class TCPListener: EventHandler, @unchecked Sendable {
     private func rejectWaitingPeer() {
         guard reserveDescriptor >= 0 else { return }
         Glibc.close(reserveDescriptor)
-        let turnedAway = linux_accept(descriptor)
-        if turnedAway >= 0 { Glibc.close(turnedAway) }
+        let rejected = linux_accept(descriptor)
+        if rejected >= 0 { Glibc.close(rejected) }
         reserveDescriptor = TCPListener.openReserveDescriptor()
     }
 
     private func pauseAccepting() {
         setWatching(false)
-        timer?.schedule(at: loops[0].now.advanced(byMilliseconds: TCPListener.pauseMilliseconds))
+        pauseTimer?.schedule(at: loops[0].now.advanced(byMilliseconds: TCPListener.pauseMilliseconds))
     }
 
+    /// Lets the loop watch the descriptor or not. If it cannot, the listener pauses and tries again.
     private func setWatching(_ isWanted: Bool) {
         guard descriptor >= 0, isWanted != isWatched else { return }
         isWatched = false

@@ -1,26 +1,27 @@
 internal import CLinux
 internal import Glibc
 
-/// The settings of a connection.
+/// The settings of a TCP connection.
 package struct TCPOptions: Sendable {
-    /// The limit in milliseconds for unacknowledged bytes (TCP_USER_TIMEOUT). Beyond it the connection ends.
-    /// The bytes of a peer that does not read count as unacknowledged. Nil means the kernel's limit, about 15
+    /// The time for which sent bytes may be unacknowledged (TCP_USER_TIMEOUT). Then the connection ends.
+    /// Bytes that wait because the peer does not read count too. Nil means the kernel's limit, about 15
     /// minutes.
     package var unacknowledgedMillisecondsMax: Int?
-    /// The idle seconds before the kernel probes the peer. The connection ends after 3 failed probes.
+    /// The idle time before the kernel probes the peer. The connection ends after three failed probes.
     package var keepAliveSeconds = 30
-    /// The waiting bytes at which `send` returns false. `writable` comes when half of them are sent.
+    /// The number of waiting bytes at which `send` returns false. `didBecomeWritable` comes at half of it.
     package var highWaterBytes = 1024 * 1024
-    /// The limit of waiting bytes. Beyond it the connection ends, because an owner that ignores `false` has a
-    /// bug.
+    /// The limit of waiting bytes. Beyond it the connection ends, because its owner has ignored that `send`
+    /// returned false.
     package var outboundBytesMax = 256 * 1024 * 1024
-    /// Whether the delegate gets `inputEnded` at the peer's last byte, instead of an immediate close.
+    /// Whether the delegate gets `inputDidEnd` after the peer's last byte. Otherwise the connection closes
+    /// then.
     package var keepsOpenAfterInputEnds = false
 
     package init() {}
 
     func apply(to descriptor: Int32) {
-        // These options are optional, so errors are ignored.
+        // A connection works without these options, so errors are ignored.
         _ = linux_socket_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         _ = linux_socket_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
         _ = linux_socket_option(

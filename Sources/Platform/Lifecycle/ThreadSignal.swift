@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A signal that lets one thread sleep until another raises it. An early raise is remembered.
+/// A signal for which one thread sleeps until another thread raises it. If it is raised first, the wait
+/// returns at once.
 @safe package final class ThreadSignal: Sendable {
     /// A semaphore may be shared between threads by `sem_post` and `sem_wait`.
     nonisolated(unsafe) private let semaphore: UnsafeMutablePointer<sem_t>
@@ -22,11 +23,11 @@ internal import Glibc
         while unsafe sem_wait(semaphore) != 0 && errno == EINTR {}
     }
 
-    /// Returns false if the deadline passed without a raise.
+    /// Waits until the deadline. Returns false if the signal was not raised.
     package func wait(until deadline: Instant) -> Bool {
         while true {
-            let left = max(0, deadline.milliseconds(since: .now()))
-            if unsafe linux_wait_semaphore(semaphore, Int64(left)) == 0 { return true }
+            let remainingMilliseconds = max(0, deadline.milliseconds(since: .now()))
+            if unsafe linux_wait_semaphore(semaphore, Int64(remainingMilliseconds)) == 0 { return true }
             if errno != EINTR && Instant.now() >= deadline { return false }
         }
     }

@@ -1,10 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// A lock around a value that tools can trace. ThreadSanitizer does not see the waits of the library's
-/// `Mutex` and reports false races. This lock is used where threads meet often.
+/// A value with a lock that ThreadSanitizer can trace. The tool does not see the waits of the standard
+/// library's `Mutex`, and reports false races.
 ///
-/// `@unchecked Sendable`: The value is used with the lock held only.
+/// `@unchecked Sendable`: The value is used only while the lock is held.
 @safe package final class TracedLock<Value>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value

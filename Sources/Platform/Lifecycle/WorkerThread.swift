@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A thread for work that blocks: a stage's loop, syncs, compaction. It runs one function to its end. Its
-/// creator must join it.
+/// A thread for work that blocks, such as a stage's loop, file syncs or compaction. It runs one function to
+/// its end. Its creator must call `join` or `detach`.
 package final class WorkerThread: Sendable {
     private final class ThreadBody {
         let name: String
@@ -27,7 +27,7 @@ package final class WorkerThread: Sendable {
         self.thread = thread
     }
 
-    /// Takes over the body that `init` retained, and runs it.
+    /// Takes over the `ThreadBody` that `init` retained, and runs it.
     private static func begin(_ reference: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         guard let reference = unsafe reference else { return nil }
         let body = unsafe Unmanaged<ThreadBody>.fromOpaque(reference).takeRetainedValue()
@@ -37,10 +37,9 @@ package final class WorkerThread: Sendable {
         return nil
     }
 
-    package func join() {
-        pthread_join(thread, nil)
-    }
+    /// Waits until the function has returned.
+    package func join() { pthread_join(thread, nil) }
 
-    /// Lets the thread end without a call of `join`.
+    /// Lets the thread end by itself. `join` must not be called then.
     package func detach() { pthread_detach(thread) }
 }

@@ -1,7 +1,7 @@
 internal import CSQLite
 
-/// The open file. It closes when the database and the last of its statements are gone. All of them must stay
-/// on one thread at a time, because the file is opened without SQLite's own locks.
+/// A connection to a file. It is closed when its `SQLiteDatabase` and the last `SQLiteStatement` are gone.
+/// All of them must stay on one thread at a time, because the file is opened without SQLite's own locks.
 @safe final class SQLiteConnection {
     let pointer: OpaquePointer
     let path: String
@@ -14,46 +14,51 @@ internal import CSQLite
         guard code == SQLITE_OK, let pointer = unsafe opened else {
             let code = unsafe opened.map { unsafe sqlite3_extended_errcode($0) } ?? code
             unsafe sqlite3_close_v2(opened)
-            throw Self.error(
-                forCode: code, text: unsafe String(cString: sqlite3_errstr(code)), path: path,
+            throw SQLiteError(
+                code: code, text: unsafe String(cString: sqlite3_errstr(code)), path: path,
                 busyMilliseconds: busyMilliseconds)
         }
         unsafe self.pointer = unsafe pointer
         self.path = path
         self.busyMilliseconds = busyMilliseconds
+        // Calls return error codes with their details, as `SQLiteError` expects.
         unsafe sqlite3_extended_result_codes(pointer, 1)
         unsafe sqlite3_busy_timeout(pointer, Int32(clamping: busyMilliseconds))
+        // Statements cannot damage the structure of the file (SQLITE_DBCONFIG_DEFENSIVE).
         unsafe sqlite_defend(pointer)
     }
 
-    deinit { unsafe sqlite3_close_v2(pointer) }
+    /// Runs statements without values. The text must never contain outside data.
+    func execute(_ sql: String) throws(SQLiteError) {
+        let code = unsafe sqlite3_exec(pointer, sql, nil, nil, nil)
+        if code != SQLITE_OK { throw error(forCode: code) }
+    }
 
     /// Returns SQLite's message about the last call as an error.
     func error(forCode code: Int32) -> SQLiteError {
         let text = unsafe String(cString: sqlite3_errmsg(pointer))
-        return Self.error(forCode: code, text: text, path: path, busyMilliseconds: busyMilliseconds)
+        return SQLiteError(code: code, text: text, path: path, busyMilliseconds: busyMilliseconds)
     }
 
-    private static func error(
-        forCode code: Int32, text: String, path: String, busyMilliseconds: Int
-    ) -> SQLiteError {
-        switch code & 0xFF {
-        case SQLITE_FULL: .diskFull(path: path)
-        case SQLITE_BUSY, SQLITE_LOCKED: .busy(path: path, milliseconds: busyMilliseconds)
-        case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt(path: path, what: text)
-        case SQLITE_INTERRUPT: .interrupted(path: path)
-        // The file was truncated, so pages that it refers to are missing.
-        case SQLITE_IOERR where code == sqliteShortRead: .corrupt(path: path, what: text)
-        default: .refused(path: path, reason: "\(text) (\(code))")
-        }
-    }
+    deinit { unsafe sqlite3_close_v2(pointer) }
+}
 
+extension SQLiteError {
     /// `SQLITE_IOERR_SHORT_READ`, a macro that Swift cannot import.
-    private static let sqliteShortRead = SQLITE_IOERR | 2 << 8
+    private static let shortReadCode = SQLITE_IOERR | 2 << 8
 
-    /// Runs statements whose text comes from the program.
-    func execute(_ sql: String) throws(SQLiteError) {
-        let code = unsafe sqlite3_exec(pointer, sql, nil, nil, nil)
-        if code != SQLITE_OK { throw error(forCode: code) }
+    /// - Parameter code: an extended result code. Its low byte is the primary code.
+    fileprivate init(code: Int32, text: String, path: String, busyMilliseconds: Int) {
+        let primaryCode = code & 0xFF
+        self =
+            switch primaryCode {
+            case SQLITE_FULL: .diskFull(path: path)
+            case SQLITE_BUSY, SQLITE_LOCKED: .busy(path: path, milliseconds: busyMilliseconds)
+            case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt(path: path, what: text)
+            case SQLITE_INTERRUPT: .interrupted(path: path)
+            // The file was truncated, so pages that it refers to are missing.
+            case SQLITE_IOERR where code == Self.shortReadCode: .corrupt(path: path, what: text)
+            default: .refused(path: path, reason: "\(text) (\(code))")
+            }
     }
 }

@@ -1,7 +1,7 @@
 internal import CSQLite
 
-/// One SQLite file in WAL mode, with one writer and any number of readers. Each has its own `Database`.
-/// Confined to one thread at a time.
+/// A connection to one SQLite file in WAL mode. A file has one writer and any number of readers, and each has
+/// its own `SQLiteDatabase`. It is confined to one thread at a time.
 ///
 /// After a crash the file has whole transactions. A power failure can lose the last of them. Therefore the
 /// file also stores the offsets that it was built from.
@@ -12,7 +12,7 @@ package final class SQLiteDatabase {
         case reader
     }
 
-    /// The time that a call waits for another connection.
+    /// The time that a call waits for the lock of another connection.
     package static let busyMilliseconds = 5000
     /// The default page cache of a connection.
     package static let cacheKibibytesDefault = 16_384
@@ -66,25 +66,25 @@ package final class SQLiteDatabase {
 
     /// Returns the version of the file's tables, which the owner sets. It is 0 in a new file.
     package func schemaVersion() throws(SQLiteError) -> Int {
-        var schema = 0
+        var version = 0
         let statement = try prepare("PRAGMA user_version")
-        try statement.forEachRow { row in schema = Int(row.integer(at: 0)) }
-        return schema
+        try statement.forEachRow { row in version = Int(row.integer(at: 0)) }
+        return version
     }
 
-    package func setSchemaVersion(_ schema: Int) throws(SQLiteError) {
-        try connection.execute("PRAGMA user_version = \(schema)")
+    package func setSchemaVersion(_ version: Int) throws(SQLiteError) {
+        try connection.execute("PRAGMA user_version = \(version)")
     }
 
     /// Reads the whole file and returns the first damage of its pages, or nil.
     package func firstDamage() throws(SQLiteError) -> String? {
-        var found: String?
+        var report: String?
         let statement = try prepare("PRAGMA quick_check(1)")
-        try statement.forEachRow { row in found = row.text(at: 0) }
-        return found == "ok" ? nil : found ?? "the check gave no result"
+        try statement.forEachRow { row in report = row.text(at: 0) }
+        return report == "ok" ? nil : report ?? "the check gave no result"
     }
 
-    /// Moves the write-ahead log into the file.
+    /// Moves the content of the write-ahead log into the file, and empties the log.
     package func checkpoint() throws(SQLiteError) {
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }

@@ -36,8 +36,8 @@ extension SQLiteError: CustomStringConvertible {
                 + "space, and writes continue"
         case .busy(let path, let milliseconds):
             "cannot use \(path): another connection has held it for more than \(milliseconds) ms; try again"
-        case .corrupt(let path, let what):
-            "file \(path) is corrupt: \(what); it is a cache and is rebuilt when it is discarded"
+        case .corrupt(let path, let damage):
+            "file \(path) is corrupt: \(damage); it is a cache and is rebuilt when it is discarded"
         case .interrupted(let path):
             "the query of \(path) took longer than allowed; request less data"
         case .refused(let path, let reason): "cannot use \(path): \(reason)"

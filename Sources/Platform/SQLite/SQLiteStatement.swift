@@ -1,7 +1,7 @@
 internal import CSQLite
 
-/// A prepared statement. It keeps its connection open. It belongs to one scope or object; store it in a
-/// property if it runs often.
+/// A prepared statement of SQL. It keeps its connection open. Preparing parses the SQL, so a statement that
+/// runs often belongs in a property.
 @safe package struct SQLiteStatement: ~Copyable {
     private let pointer: OpaquePointer
     private let connection: SQLiteConnection
@@ -24,8 +24,9 @@ internal import CSQLite
 
     deinit { unsafe sqlite3_finalize(pointer) }
 
-    /// Runs the statement to its end and drops its result.
+    /// Runs the statement to its end and drops its rows.
     ///
+    /// - Parameter values: One for each placeholder, in order.
     /// - Returns: The number of changed rows.
     @discardableResult
     package borrowing func run(_ values: SQLValue...) throws(SQLiteError) -> Int {
@@ -50,35 +51,39 @@ internal import CSQLite
     }
 
     private borrowing func bind(_ values: [SQLValue]) throws(SQLiteError) {
-        let wanted = unsafe Int(sqlite3_bind_parameter_count(pointer))
-        precondition(values.count == wanted, "the statement needs \(wanted) values")
+        let parameterCount = unsafe Int(sqlite3_bind_parameter_count(pointer))
+        precondition(values.count == parameterCount, "the statement needs \(parameterCount) values")
         for (index, value) in values.enumerated() {
-            let place = Int32(index + 1)
-            let code: Int32
-            switch value {
-            case .null: code = unsafe sqlite3_bind_null(pointer, place)
-            case .integer(let number): code = unsafe sqlite3_bind_int64(pointer, place, number)
-            case .text(var text):
-                code = text.withUTF8 { bytes in
-                    unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
-                        // A null address would bind a null instead of an empty text.
-                        unsafe sqlite_bind_text_copied(
-                            pointer, place, bytes.baseAddress ?? Self.nothing, UInt64(bytes.count))
-                    }
-                }
-            case .bytes(let bytes):
-                code = unsafe bytes.withUnsafeBytes { bytes in
-                    unsafe bytes.isEmpty
-                        ? sqlite3_bind_zeroblob(pointer, place, 0)
-                        : sqlite_bind_blob_copied(pointer, place, bytes.baseAddress, UInt64(bytes.count))
-                }
-            }
+            // SQLite counts parameters from 1.
+            let code = bind(value, toParameter: Int32(index + 1))
             if code != SQLITE_OK { throw connection.error(forCode: code) }
         }
     }
 
-    /// One static byte.
-    private static var nothing: UnsafePointer<CChar> {
+    /// Returns SQLite's result code.
+    private borrowing func bind(_ value: SQLValue, toParameter parameter: Int32) -> Int32 {
+        switch value {
+        case .null: return unsafe sqlite3_bind_null(pointer, parameter)
+        case .integer(let number): return unsafe sqlite3_bind_int64(pointer, parameter, number)
+        case .text(var text):
+            return text.withUTF8 { bytes in
+                unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
+                    // A null address would bind a null instead of an empty text.
+                    unsafe sqlite_bind_text_copied(
+                        pointer, parameter, bytes.baseAddress ?? Self.emptyText, UInt64(bytes.count))
+                }
+            }
+        case .bytes(let bytes):
+            return unsafe bytes.withUnsafeBytes { bytes in
+                unsafe bytes.isEmpty
+                    ? sqlite3_bind_zeroblob(pointer, parameter, 0)
+                    : sqlite_bind_blob_copied(pointer, parameter, bytes.baseAddress, UInt64(bytes.count))
+            }
+        }
+    }
+
+    /// The address of a static empty text.
+    private static var emptyText: UnsafePointer<CChar> {
         unsafe UnsafeRawPointer(("" as StaticString).utf8Start).assumingMemoryBound(to: CChar.self)
     }
 }

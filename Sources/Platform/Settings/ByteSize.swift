@@ -1,11 +1,13 @@
-/// A size: `512B`, `64KiB`, `4MiB`, `10GiB`.
+/// A size in bytes, as a setting: `512B`, `64KiB`, `4MiB`, `10GiB`.
 package struct ByteSize: CountWithUnit, Hashable {
+    /// The number of bytes.
     package let count: Int
 
     package init(_ count: Int) { self.count = count }
 
     package static var typeDescription: String { "a size with its unit, such as 512B, 64KiB, 4MiB or 10GiB" }
 
+    /// A unit is `1 << shift` bytes. `B` is last, because the other suffixes end with it too.
     private static let units: [(suffix: String, shift: Int)] = [
         ("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("B", 0),
     ]
@@ -21,6 +23,7 @@ package struct ByteSize: CountWithUnit, Hashable {
         return nil
     }
 
+    /// The number in the largest unit that divides it.
     package var settingText: String {
         for unit in Self.units.sorted(by: { $0.shift > $1.shift })
         where count > 0 && count % (1 << unit.shift) == 0 {

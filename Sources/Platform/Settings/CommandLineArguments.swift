@@ -13,45 +13,70 @@ package struct CommandLineArguments: Sendable {
     ///   - options: the command's options that are not settings, and whether they take a value.
     package init(
         _ arguments: [String], schema: SettingsSchema, namespace: String? = nil,
-        options known: [String: Bool] = [:]
+        options ownOptions: [String: Bool] = [:]
     ) throws(SettingsError) {
-        var settings: [String: SettingDeclaration] = [:]
-        for declaration in schema.declarations {
-            settings[declaration.flag] = declaration
-            if let namespace, let short = declaration.shortFlag(in: namespace) {
-                settings[short] = declaration
-            }
-        }
+        let declarations = Self.declarationsByFlag(in: schema, namespace: namespace)
         var problems: [String] = []
-        var rest = arguments[...]
-        while let argument = rest.popFirst() {
+        var remaining = arguments[...]
+        while let argument = remaining.popFirst() {
             if argument == "--" {
-                positionals += rest
+                positionals += remaining
                 break
             }
             guard argument.hasPrefix("--") else {
                 positionals.append(argument)
                 continue
             }
+            // `--name=value`, or `--name` with the value in the next argument.
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
             var value = parts.count == 2 ? String(parts[1]) : nil
-            let isSwitch = settings[name]?.isSwitch ?? !(known[name] ?? (name == "--config"))
-            if value == nil, !isSwitch {
-                value = rest.popFirst()
+            // An unknown name takes no value, so that the next argument is checked by itself.
+            let takesValue =
+                declarations[name].map { !$0.isSwitch } ?? ownOptions[name] ?? (name == "--config")
+            if value == nil, takesValue {
+                value = remaining.popFirst()
                 if value == nil { problems.append("\(name) needs a value") }
             }
             if name == "--config" {
                 settingsFile = value
-            } else if let declaration = settings[name] {
+            } else if let declaration = declarations[name] {
                 flags.append(CommandLineFlag(key: declaration.key, text: value ?? "true", writtenName: name))
-            } else if known[name] != nil {
+            } else if ownOptions[name] != nil {
                 options[name] = value ?? "true"
             } else {
-                let names = Array(settings.keys) + Array(known.keys) + ["--config", "--help"]
-                problems.append(schema.unknownNameMessage(for: name, kind: "flag", among: names))
+                let knownNames =
+                    Array(declarations.keys) + Array(ownOptions.keys) + ["--config", "--help"]
+                problems.append(schema.unknownNameMessage(for: name, kind: "flag", among: knownNames))
             }
         }
         if !problems.isEmpty { throw SettingsError(problems: problems) }
+    }
+
+    /// Returns the declarations by their flags, and by their short flags within the namespace.
+    private static func declarationsByFlag(
+        in schema: SettingsSchema, namespace: String?
+    ) -> [String: SettingDeclaration] {
+        var declarations: [String: SettingDeclaration] = [:]
+        for declaration in schema.declarations {
+            declarations[declaration.flag] = declaration
+            if let namespace, let shortFlag = declaration.shortFlag(in: namespace) {
+                declarations[shortFlag] = declaration
+            }
+        }
+        return declarations
+    }
+}
+
+/// A setting from the command line, and the flag as the user wrote it.
+package struct CommandLineFlag: Sendable {
+    package let key: String
+    package let text: String
+    package let writtenName: String
+
+    package init(key: String, text: String, writtenName: String) {
+        self.key = key
+        self.text = text
+        self.writtenName = writtenName
     }
 }

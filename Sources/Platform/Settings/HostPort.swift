@@ -1,6 +1,7 @@
 /// An address to listen on or to connect to: `127.0.0.1:9092`, `[::1]:9092`, `kafka:9092`.
 package struct HostPort: SettingValue, Hashable {
     package let host: String
+    /// 0 lets the kernel choose the port to listen on.
     package let port: Int
 
     package init(host: String, port: Int) {

@@ -1,6 +1,7 @@
-/// A duration: `250ms`, `5s`, `2m`, `24h`, `7d`. A number without a unit is refused, because its unit would
-/// be ambiguous.
+/// A duration, as a setting: `250ms`, `5s`, `2m`, `24h`, `7d`. A number without a unit is refused, because
+/// its unit would be ambiguous.
 package struct Milliseconds: CountWithUnit, Hashable {
+    /// The number of milliseconds.
     package let count: Int
 
     package init(_ count: Int) { self.count = count }
@@ -24,6 +25,7 @@ package struct Milliseconds: CountWithUnit, Hashable {
         return nil
     }
 
+    /// The number in the largest unit that divides it.
     package var settingText: String {
         for unit in Self.units.reversed() where count > 0 && count % unit.factor == 0 {
             return "\(count / unit.factor)\(unit.suffix)"

@@ -1,5 +1,5 @@
-/// One setting of a group. Its declaration gives the flag, the environment name, the help, the operator's
-/// table and all checks.
+/// One setting of a group, with the type of its value. Its declaration gives the flag, the environment name,
+/// the help, the operator's table and all checks.
 struct Setting<Value: SettingValue>: Sendable {
     let declaration: SettingDeclaration
 
@@ -46,7 +46,7 @@ package struct SettingDeclaration: Sendable {
     package let isSecret: Bool
     /// Whether its flag needs no value.
     package let isSwitch: Bool
-    /// Returns the problem with a text, or nil.
+    /// Returns the problem with a text, worded to follow the key, or nil: "must be true or false".
     let problem: @Sendable (String) -> String?
 
     /// The name in the environment: `FLOTILLA_BROKER_FLUSH_EVERY` for `broker.flush-every`.
@@ -55,14 +55,15 @@ package struct SettingDeclaration: Sendable {
     }
 
     /// The flag on the command line: `--broker-flush-every` for `broker.flush-every`.
-    package var flag: String { "--" + key.map { $0 == "." ? "-" : String($0) }.joined() }
+    package var flag: String { "--" + Self.dashed(key[...]) }
 
     /// Returns the flag inside the command of the setting's namespace: `--flush-every` in `flotilla broker`.
     package func shortFlag(in namespace: String) -> String? {
-        key.hasPrefix(namespace + ".")
-            ? "--" + SettingDeclaration.dashed(key.dropFirst(namespace.count + 1)) : nil
+        guard key.hasPrefix(namespace + ".") else { return nil }
+        return "--" + Self.dashed(key.dropFirst(namespace.count + 1))
     }
 
+    /// Returns the text with a dash for each dot.
     private static func dashed(_ text: Substring) -> String {
         text.map { $0 == "." ? "-" : String($0) }.joined()
     }

@@ -1,9 +1,9 @@
-/// The source of a value. It shows operators which of the four sources won.
+/// The source of a setting's value. It shows operators which of the four sources won.
 package enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     case builtIn
-    case file(String)
-    case environment(String)
-    case flag(String)
+    case file(_ path: String)
+    case environment(_ variable: String)
+    case flag(_ name: String)
 
     package var description: String {
         switch self {

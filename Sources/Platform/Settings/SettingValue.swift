@@ -46,7 +46,7 @@ extension Optional: SettingValue where Wrapped: SettingValue {
     package var settingText: String { self?.settingText ?? "" }
 }
 
-/// A list, written with commas.
+/// A list, written with commas: `a, b`. A space after a comma is ignored.
 extension Array: SettingValue where Element: SettingValue {
     package static var typeDescription: String {
         "a list, separated by commas, of \(Element.typeDescription)"
@@ -54,15 +54,15 @@ extension Array: SettingValue where Element: SettingValue {
     package init?(settingText: String) {
         self = []
         for part in settingText.split(separator: ",", omittingEmptySubsequences: true) {
-            let start = part.drop { $0 == " " }
-            guard let value = Element(settingText: String(start)) else { return nil }
+            let withoutSpace = part.drop { $0 == " " }
+            guard let value = Element(settingText: String(withoutSpace)) else { return nil }
             append(value)
         }
     }
     package var settingText: String { map(\.settingText).joined(separator: ",") }
 }
 
-/// One of a few words.
+/// An enum, written as the raw value of its case.
 extension SettingValue where Self: RawRepresentable & CaseIterable, RawValue == String {
     package static var typeDescription: String {
         "one of " + allCases.map(\.rawValue).joined(separator: ", ")

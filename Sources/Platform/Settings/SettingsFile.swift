@@ -1,12 +1,16 @@
 internal import FoundationEssentials
 
-/// The settings file: JSON5, so that it can have comments. Objects may nest: `{ kafka: { brokers: "a:9092" }
-/// }` and `{ "kafka.brokers": "a:9092" }` are equal.
+/// The reader of the settings file. It is JSON5, so that it can have comments. Objects may nest:
+/// `{ kafka: { brokers: "a:9092" } }` and `{ "kafka.brokers": "a:9092" }` are equal.
 enum SettingsFile {
-    /// The maximum size in bytes, so that a wrong file is not read whole.
+    /// The maximum size in bytes. A larger file is probably not a settings file.
     static let bytesMax = 1 << 20
 
-    static func read(at path: String) throws(SettingsError) -> [(key: String, text: String)] {
+    /// The key of a setting, and its value as text.
+    typealias Member = (key: String, text: String)
+
+    /// Reads the file and returns its members in the order of their keys.
+    static func read(at path: String) throws(SettingsError) -> [Member] {
         let data: Data
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -33,12 +37,11 @@ enum SettingsFile {
         }
     }
 
-    private static func flatten(_ members: [String: JSON5Node], under prefix: String) -> [(
-        key: String, text: String
-    )] {
-        members.sorted { $0.key < $1.key }.flatMap { name, node -> [(key: String, text: String)] in
+    /// Returns the members in the order of their keys. Nested objects become keys with dots.
+    private static func flatten(_ members: [String: JSON5Node], under prefix: String) -> [Member] {
+        members.sorted { $0.key < $1.key }.flatMap { name, node -> [Member] in
             let key = prefix.isEmpty ? name : "\(prefix).\(name)"
-            if case .object(let inner) = node { return flatten(inner, under: key) }
+            if case .object(let nested) = node { return flatten(nested, under: key) }
             return [(key, node.text)]
         }
     }
@@ -77,10 +80,12 @@ private enum JSON5Node: Decodable {
         } else if let number = try? container.decode(Double.self) {
             self = .scalar("\(number)")
         } else {
+            // A null. Empty text unsets an optional setting.
             self = .scalar("")
         }
     }
 
+    /// The text of a value, as a flag would have it. Objects have none: `flatten` resolves them.
     var text: String {
         switch self {
         case .object: ""

@@ -1,4 +1,4 @@
-/// Settings that belong together, and the value that they create.
+/// The settings that fill one value of `Values`, a struct with one property for each setting.
 ///
 /// Each setting is declared once: its name, the property that it sets, its bounds and a sentence. Its default
 /// is the property's initial value. So a value made in code equals a value from unchanged settings.
@@ -6,6 +6,7 @@ package struct SettingsGroup<Values: Sendable>: Sendable {
     /// All declarations in their order, for the help, the operator's table and all checks.
     package private(set) var declarations: [SettingDeclaration] = []
     private let defaults: Values
+    /// One for each declaration: sets its property to the resolved value.
     private var assignments: [@Sendable (inout Values, ResolvedSettings) -> Void] = []
 
     /// - Parameters:
@@ -29,8 +30,8 @@ package struct SettingsGroup<Values: Sendable>: Sendable {
     }
 }
 
-/// A declarer of a group's settings. Each call declares one: `declare("threads", sets: \.threads, in: 1...64,
-/// "…")`.
+/// A declarer of a group's settings. A group passes it to the closure that declares them, as `declare`. Each
+/// call declares one: `declare("threads", sets: \.threads, in: 1...64, "Threads that serve requests")`.
 package struct SettingsDeclarer<Values: Sendable> {
     fileprivate let prefix: String?
     fileprivate let defaults: Values
@@ -45,6 +46,7 @@ package struct SettingsDeclarer<Values: Sendable> {
     /// Declares a setting.
     ///
     /// - Parameters:
+    ///   - sentence: the purpose in one sentence, for help and documentation.
     ///   - secret: whether the value is never shown and not accepted from a flag, which every user of the
     ///     machine can read.
     ///   - check: returns the problem with a parsed value, worded to follow the key, or nil.

@@ -1,7 +1,7 @@
 package import Telemetry
 
-/// The progress of the tables in a partition. It changes in the same transaction as the rows, so it is never
-/// ahead of them.
+/// The part of a topic's partition that the tables contain. It is a row of the environment's own table and
+/// changes in the same transaction as the rows of the partition. So it is never ahead of them.
 package struct AppliedProgress: Sendable, Hashable {
     /// The next offset to read.
     package var offset: Int64
@@ -21,23 +21,30 @@ package struct AppliedProgress: Sendable, Hashable {
         self.lastRecord = lastRecord
     }
 
+    /// The row's value: the offset and `completeUntil` in nanoseconds, then the offset and checksum of the
+    /// last record if there is one. Each number has eight bytes, big-endian.
     var bytes: [UInt8] {
-        let head = offset.bigEndianBytes + completeUntil.nanoseconds.bigEndianBytes
-        guard let lastRecord else { return head }
-        return head + lastRecord.offset.bigEndianBytes + Int64(lastRecord.checksum).bigEndianBytes
+        let progress = offset.bigEndianBytes + completeUntil.nanoseconds.bigEndianBytes
+        guard let lastRecord else { return progress }
+        return progress + lastRecord.offset.bigEndianBytes + Int64(lastRecord.checksum).bigEndianBytes
     }
 
-    /// Returns the name, a zero byte, which no topic name contains, and the number.
+    private static let byteCount = 16
+    private static let byteCountWithLastRecord = 32
+
+    /// Returns the row's key: the topic's name, a zero byte, which no name contains, and the partition in
+    /// eight bytes.
     static func key(_ topic: String, _ partition: Int32) -> [UInt8] {
         Array(topic.utf8) + [0] + Int64(partition).bigEndianBytes
     }
 
     init?(parsing bytes: Span<UInt8>) {
-        guard bytes.count == 16 || bytes.count == 32 else { return nil }
+        let hasLastRecord = bytes.count == Self.byteCountWithLastRecord
+        guard bytes.count == Self.byteCount || hasLastRecord else { return nil }
         func number(at offset: Int) -> Int64 { Int64(bigEndianBytes: bytes.extracting(offset..<offset + 8)) }
         offset = number(at: 0)
         completeUntil = WallTime(nanoseconds: number(at: 8))
-        if bytes.count == 32 {
+        if hasLastRecord {
             lastRecord = LastRecord(
                 offset: number(at: 16), checksum: UInt32(truncatingIfNeeded: number(at: 24)))
         }
@@ -54,23 +61,23 @@ extension ReadSnapshot {
         return applied
     }
 
-    /// Returns the oldest `asOf` of all partitions, or nil without partitions.
+    /// Returns the oldest `completeUntil` of all partitions, or nil without partitions.
     func oldestCompleteTime() throws(StoreError) -> WallTime? {
         var oldest: WallTime?
-        var isWhole = true
+        var isIntact = true
         try scan(progressTable) { key, stored in
             if TableSums.isKey(key) { return .next }
             guard RowChecksum.isValid(key: key, stored: stored),
                 let applied = AppliedProgress(
                     parsing: stored.extracting(RowChecksum.byteCount..<stored.count))
             else {
-                isWhole = false
+                isIntact = false
                 return .stop
             }
             oldest = min(oldest ?? applied.completeUntil, applied.completeUntil)
             return .next
         }
-        guard isWhole else { throw malformedProgressError }
+        guard isIntact else { throw malformedProgressError }
         return oldest
     }
 
@@ -86,6 +93,6 @@ extension Int64 {
 
     init(bigEndianBytes bytes: Span<UInt8>) {
         self = 0
-        for i in bytes.indices { self = self << 8 | Int64(bytes[i]) }
+        for index in bytes.indices { self = self << 8 | Int64(bytes[index]) }
     }
 }

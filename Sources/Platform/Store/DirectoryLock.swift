@@ -2,18 +2,21 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// The exclusive use of a directory by one process. One scope or object owns it. The kernel releases it when
-/// the process ends in any way. A process that finds the directory in use exits with EX_TEMPFAIL (75).
+/// The exclusive use of a directory by one owner in one process. One scope or object owns it. The kernel
+/// releases it when the process ends in any way.
 ///
-/// Each lock needs a descriptor, and a process has more than a hundred state files. All of them are in its slot,
-/// which it has locked as a whole. So below such a directory only other owners in this process are excluded.
+/// Each lock needs a descriptor, and a process has more than a hundred state files. All of them are in its
+/// slot, which it has locked as a whole. So a lock below such a directory needs no file: it only excludes
+/// other owners in this process.
 package struct DirectoryLock: ~Copyable {
     private enum LockMechanism {
+        /// The open and locked file `lock` in the directory.
         case descriptor(Int32)
-        /// An entry of `claimed`.
+        /// An entry of `claimedDirectories`.
         case claimedInProcess(String)
     }
 
+    /// The paths of the trees that this process has locked, each with a slash at its end.
     private static let lockedTrees = Mutex<Set<String>>([])
     private static let claimedDirectories = Mutex<Set<String>>([])
     private let mechanism: LockMechanism
@@ -31,23 +34,28 @@ package struct DirectoryLock: ~Copyable {
                 throw .inUse(path: directory, by: "process \(getpid())")
             }
             mechanism = .claimedInProcess(directory)
-            return
+        } else {
+            mechanism = .descriptor(try Self.lockFile(in: directory))
         }
+    }
+
+    /// Opens and locks the file `lock`, and writes this process's id into it for `holder(of:)`.
+    private static func lockFile(in directory: String) throws(StoreError) -> Int32 {
         let path = directory + "/lock"
         let descriptor = unsafe linux_open(path, O_RDWR | O_CREAT, 0o600)
         guard descriptor >= 0 else { throw systemError(action: "open", path: path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let reason = errno
+            let code = errno
             close(descriptor)
-            guard reason == EWOULDBLOCK else { throw systemError(action: "lock", path: path, number: reason) }
+            guard code == EWOULDBLOCK else { throw systemError(action: "lock", path: path, number: code) }
             throw .inUse(
                 path: directory,
-                by: Self.writtenProcessID(in: path).map { "process \($0)" } ?? "another process")
+                by: writtenProcessID(in: path).map { "process \($0)" } ?? "another process")
         }
-        let own = Array("\(getpid())".utf8)
+        let processID = Array("\(getpid())".utf8)
         ftruncate(descriptor, 0)
-        _ = unsafe own.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
-        mechanism = .descriptor(descriptor)
+        _ = unsafe processID.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        return descriptor
     }
 
     /// Unlocks explicitly, because a child process that is just starting may keep the descriptor open a
@@ -61,12 +69,12 @@ package struct DirectoryLock: ~Copyable {
         }
     }
 
-    /// Returns the process that has the directory now, or nil.
+    /// Returns the id of the process that has locked the directory, or nil if it is not locked.
     package static func holder(of directory: String) -> Int32? {
         let path = directory + "/lock"
         let descriptor = unsafe linux_open(path, O_RDWR, 0)
         guard descriptor >= 0 else { return nil }
-        // Closing releases the shared lock.
+        // A shared lock shows that no process has the exclusive one. Closing releases it.
         defer { close(descriptor) }
         return flock(descriptor, LOCK_SH | LOCK_NB) == 0 ? nil : writtenProcessID(in: path)
     }
@@ -76,14 +84,11 @@ package struct DirectoryLock: ~Copyable {
     }
 
     private static func makeDirectory(_ directory: String) throws(StoreError) {
-        guard unsafe mkdir(directory, 0o700) != 0 else { return }
-        switch errno {
-        case EEXIST: return
-        case ENOENT:
-            guard let slash = directory.lastIndex(of: "/"), slash != directory.startIndex else { fallthrough }
+        if unsafe mkdir(directory, 0o700) == 0 || errno == EEXIST { return }
+        if errno == ENOENT, let slash = directory.lastIndex(of: "/"), slash != directory.startIndex {
             try makeDirectory(String(directory[..<slash]))
-            guard unsafe mkdir(directory, 0o700) == 0 || errno == EEXIST else { fallthrough }
-        default: throw systemError(action: "create", path: directory)
+            if unsafe mkdir(directory, 0o700) == 0 || errno == EEXIST { return }
         }
+        throw systemError(action: "create", path: directory)
     }
 }

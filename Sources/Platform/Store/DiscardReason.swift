@@ -1,4 +1,5 @@
-/// The reason that a file on disk was not reused. Each reason has one sentence for the log.
+/// The reason that a state file on disk was not reused. Each reason has one sentence for the log. A mark is
+/// the small file beside the data that describes it (`StateFileMark`).
 package enum DiscardReason: Sendable, Equatable {
     /// There is data without a mark.
     case unmarked
@@ -12,6 +13,7 @@ package enum DiscardReason: Sendable, Equatable {
     case machineWentDown
     case crashedTwiceBeforeCommit
     case damaged(String)
+    /// The last process that had the file open found it unusable, for this reason.
     case markedUnusable(String)
 }
 
@@ -28,18 +30,8 @@ extension DiscardReason: CustomStringConvertible {
             "the data are \(age / 1000) s old, and deletions older than \(limit / 1000) s may be gone from the topic"
         case .machineWentDown: "the machine went down while the data were being written"
         case .crashedTwiceBeforeCommit: "two processes in a row died on the data before their first commit"
-        case .damaged(let what): "the data are damaged: \(what)"
-        case .markedUnusable(let why): "the last process found the data unusable: \(why)"
+        case .damaged(let damage): "the data are damaged: \(damage)"
+        case .markedUnusable(let reason): "the last process found the data unusable: \(reason)"
         }
     }
-}
-
-/// The state in which a state file was opened.
-package enum OpeningState: Sendable, Equatable {
-    /// There was no file. Build everything.
-    case empty
-    /// The tables are intact. Continue at the applied offsets.
-    case resumed
-    /// There was an unusable file, and it is deleted. Build everything and report the reason.
-    case discarded(DiscardReason)
 }

@@ -9,7 +9,8 @@ package struct EnvironmentLimits: Sendable, Equatable {
 
     package var mapBytesAtStart: Int
     package var mapBytesMax: Int
-    /// The time that a growing map waits for open reads before the write fails.
+    /// The longest time that a write waits for open reads before it grows the map. After that the write
+    /// fails.
     package var readersWaitMilliseconds: Int
 
     package init(
@@ -25,8 +26,9 @@ package struct EnvironmentLimits: Sendable, Equatable {
         guard 1...keyBytesMax ~= key.count else { throw .invalidKeySize(bytes: key.count) }
     }
 
-    /// Returns twice the size within the limit, or nil at the limit.
-    func mapBytes(after bytes: Int) -> Int? {
-        bytes >= mapBytesMax ? nil : min(mapBytesMax, bytes > mapBytesMax / 2 ? mapBytesMax : bytes * 2)
+    /// Returns the next size of a map: twice the current size within the limit, or nil at the limit.
+    func mapBytes(after currentBytes: Int) -> Int? {
+        if currentBytes >= mapBytesMax { return nil }
+        return currentBytes > mapBytesMax / 2 ? mapBytesMax : currentBytes * 2
     }
 }

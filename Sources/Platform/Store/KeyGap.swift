@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A range of keys that a table does not have: from a searched key up to the next existing one. It is valid
-/// until the table is written.
+/// A range of keys that a table does not have: from a searched key up to the next existing one. A caller that
+/// searches many neighboring keys keeps it and saves lookups. It is valid until the table is written.
 package struct KeyGap: Sendable {
     private let lower: [UInt8]
     /// Nil if no key follows.
@@ -20,18 +20,18 @@ package struct KeyGap: Sendable {
 }
 
 extension ReadSnapshot {
-    /// - Returns: The gap around the key, or nil if the key exists.
+    /// Returns the gap that begins at the key, or nil if the key exists.
     package func keyGap(at key: Span<UInt8>, in table: Table) throws(StoreError) -> KeyGap? {
         try EnvironmentLimits.checkKeySize(of: key)
         let lower = key.array
         var upper: [UInt8]?
-        var isWhole = true
+        var isIntact = true
         try scan(table, range: KeyRange(from: lower)) { next, stored in
             upper = next.array
-            isWhole = RowChecksum.isValid(key: next, stored: stored)
+            isIntact = RowChecksum.isValid(key: next, stored: stored)
             return .stop
         }
-        guard isWhole else { throw StoreError.changedRow(path: path) }
+        guard isIntact else { throw StoreError.changedRow(path: path) }
         return upper == lower ? nil : KeyGap(from: lower, upTo: upper)
     }
 }

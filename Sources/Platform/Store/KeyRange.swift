@@ -13,6 +13,7 @@ package struct KeyRange: Sendable, Hashable {
     /// Every key with this prefix.
     package init(prefix: [UInt8]) {
         lower = prefix
+        // The first key behind them: the prefix up to its last byte below 0xFF, with that byte raised by one.
         if let last = prefix.lastIndex(where: { $0 != 0xFF }) {
             upper = Array(prefix[..<last]) + [prefix[last] + 1]
         } else {
@@ -26,7 +27,7 @@ package struct KeyRange: Sendable, Hashable {
     package mutating func advance(past key: Span<UInt8>) {
         lower.removeAll(keepingCapacity: true)
         lower.reserveCapacity(key.count + 1)
-        for i in key.indices { lower.append(key[i]) }
+        for index in key.indices { lower.append(key[index]) }
         lower.append(0)
     }
 }

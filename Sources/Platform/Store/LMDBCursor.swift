@@ -1,6 +1,7 @@
 internal import CLMDB
 
-/// A position in a table within one transaction. One scope owns it and closes it before the transaction ends.
+/// LMDB's cursor: a position in a table within one transaction. One scope owns it and closes it before the
+/// transaction ends.
 @safe struct LMDBCursor: ~Copyable {
     let handle: OpaquePointer
 

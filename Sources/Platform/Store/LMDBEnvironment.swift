@@ -4,15 +4,15 @@ internal import Synchronization
 /// One LMDB file and its tables: any number of reads beside one write.
 ///
 /// The file is written without sync, so a power cut can lose data (`StateFile` detects it). It is never
-/// written through the map, so a full disk is an error of one write and not a signal. Neither one process nor
-/// two may open it twice. `DirectoryLock` ensures that.
+/// written through the map, so a full disk is an error of one write and not a signal. The file must be open
+/// only once, in one process. `DirectoryLock` ensures that.
 ///
 /// `@unchecked Sendable`. LMDB says: "a thread can only use one transaction at a time" (scopes ensure that,
-/// and `MDB_NOTLS` lifts it for reads). All threads may use the environment itself. `handle` and `isClosed`
-/// change only while the gate is closed and by the thread that holds the turn. So holding either of the two
-/// is enough to read them.
+/// and `MDB_NOTLS` lifts it for reads). All threads may use the environment itself. Only a thread that holds
+/// `writeLock`, and `readWriteLock` exclusively, changes `handle` and `isClosed`. So either lock is enough to
+/// read them.
 ///
-/// A file without use is closed by `UnusedFiles` and opened again by its next use. An open file needs three
+/// `UnusedFiles` closes a file that nothing uses, and the next use opens it again. An open file needs three
 /// descriptors, and an installation has more than a hundred files.
 @safe package final class LMDBEnvironment: @unchecked Sendable {
     package let path: String
@@ -21,7 +21,9 @@ internal import Synchronization
     private let tables: [String: Table]
     let tableNames: [String]
     private let environmentID: Int
+    /// Held by reads, and exclusively while the file is opened, closed or mapped anew.
     private let readWriteLock = ReadWriteLock()
+    /// Held by the one writer. A thread that takes both locks takes this one first.
     private let writeLock = WriteLock()
     /// Nil if the file is closed, was not used for some time, or could not be reopened yet.
     private var handle: OpaquePointer?
@@ -29,7 +31,7 @@ internal import Synchronization
     /// Whether the file was used since the last call of `closeIfUnused`.
     private let wasUsed = Atomic(true)
     /// A finished read transaction that the next read renews. A new one allocates memory and registers a
-    /// reader under a lock of the whole file, which cost more than the lookup of a row. While it rests it
+    /// reader under a lock of the whole file, which cost more than the lookup of a row. While it is idle it
     /// sees no data and holds no pages.
     private let idleReadTransaction = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
@@ -42,15 +44,17 @@ internal import Synchronization
         precondition(Set(names).count == names.count, "table names must be unique")
         self.limits = limits
         self.tableNames = [AppliedProgress.tableName] + names
-        path = directory + "/data.mdb"
-        let identity = Self.lastEnvironmentID.wrappingAdd(1, ordering: .relaxed).newValue
-        self.environmentID = identity
-        let first = LMDBFile.firstTable
-        progressTable = Table(number: first, environmentID: identity)
+        path = StateFilePath.data(in: directory)
+        let environmentID = Self.lastEnvironmentID.wrappingAdd(1, ordering: .relaxed).newValue
+        self.environmentID = environmentID
+        progressTable = Table(number: LMDBFile.firstTable, environmentID: environmentID)
+        let firstNamedTable = LMDBFile.firstTable + 1
         tables = Dictionary(
             uniqueKeysWithValues: zip(
                 names,
-                names.indices.map { Table(number: first + 1 + UInt32($0), environmentID: identity) }))
+                names.indices.map {
+                    Table(number: firstNamedTable + UInt32($0), environmentID: environmentID)
+                }))
         unsafe handle = try LMDBFile.open(at: path, tables: self.tableNames, limits: limits)
         UnusedFiles.shared.add(self)
     }
@@ -95,7 +99,7 @@ internal import Synchronization
         }
     }
 
-    /// Waits until all commits are on disk.
+    /// Writes all commits to the disk, and waits for it.
     package func sync() throws(StoreError) {
         writeLock.lock()
         defer { writeLock.unlock() }
@@ -103,20 +107,20 @@ internal import Synchronization
         guard result == 0 else { throw error(forResult: result, action: "sync") }
     }
 
-    /// Closes the file if it was not used since the last call, and if no thread uses it now. The next use opens
-    /// it again. The data stay in the memory of the kernel, as after the death of a process.
+    /// Closes the file if it was not used since the last call, and if no thread uses it now. The next use
+    /// opens it again. The data stay in the memory of the kernel, as after the death of a process.
     func closeIfUnused() {
         guard !wasUsed.exchange(false, ordering: .relaxed), writeLock.tryLock() else { return }
         defer { writeLock.unlock() }
         guard readWriteLock.lockExclusively(withinMilliseconds: 0) else { return }
         defer { readWriteLock.unlock() }
         endIdleReadTransaction()
-        if let open = unsafe handle { unsafe mdb_env_close(open) }
+        if let oldHandle = unsafe handle { unsafe mdb_env_close(oldHandle) }
         unsafe handle = nil
     }
 
-    /// A store only if the value changes, because many threads read.
     private func recordUse() {
+        // Many threads read. A store for each of them would move the cache line between processors.
         if !wasUsed.load(ordering: .relaxed) { wasUsed.store(true, ordering: .relaxed) }
     }
 
@@ -127,19 +131,19 @@ internal import Synchronization
         return unsafe LMDBFile.sizes(of: handle)
     }
 
-    /// Closes the file after the last read ended. Later calls throw.
+    /// Closes the file when the last read has ended. Later calls throw.
     package func close() throws(StoreError) {
         writeLock.lock()
         defer { writeLock.unlock() }
         try withExclusiveAccess {
-            if let old = unsafe handle { unsafe mdb_env_close(old) }
+            if let oldHandle = unsafe handle { unsafe mdb_env_close(oldHandle) }
             unsafe handle = nil
             isClosed = true
         }
     }
 }
 
-// Helpers of reads and transactions.
+// Helpers of `ReadSnapshot` and `WriteTransaction`.
 extension LMDBEnvironment {
     func preconditionOwns(_ table: Table) {
         precondition(table.environmentID == environmentID, "the table belongs to another environment")
@@ -157,7 +161,9 @@ extension LMDBEnvironment {
     }
 }
 
+// Transactions, and the reopening of the file.
 extension LMDBEnvironment {
+    /// Runs the body in one transaction. Throws `mapFull` if the map is too small for it.
     private func attemptWrite<R>(
         _ body: (inout WriteTransaction) throws(StoreError) -> R
     ) throws(StoreError) -> R {
@@ -183,14 +189,14 @@ extension LMDBEnvironment {
 
     private var closedError: StoreError { .refused(path: path, reason: "it is closed") }
 
-    /// Returns the open file. The caller must hold the turn. A failed opening is retried.
+    /// Returns the open file, and opens it if it is closed. The caller must hold `writeLock`.
     @unsafe private func openHandle() throws(StoreError) -> OpaquePointer {
         if isClosed { throw closedError }
         if let handle = unsafe handle { return unsafe handle }
         return unsafe try reopen()
     }
 
-    /// Begins a read. It is called inside the gate and returns inside the gate.
+    /// Begins a read. The caller holds `readWriteLock` for reading, before and after.
     @unsafe private func beginRead() throws(StoreError) -> OpaquePointer {
         var transaction: OpaquePointer?
         var result = unsafe try startRead(into: &transaction)
@@ -209,32 +215,33 @@ extension LMDBEnvironment {
     @unsafe private func startRead(into transaction: inout OpaquePointer?) throws(StoreError) -> Int32 {
         if isClosed { throw closedError }
         guard let handle = unsafe handle else { return MDB_PANIC }
-        if let rested = unsafe takeIdleReadTransaction() {
-            unsafe transaction = unsafe rested
-            if unsafe mdb_txn_renew(rested) == 0 { return 0 }
-            unsafe mdb_txn_abort(rested)
+        if let idleTransaction = unsafe takeIdleReadTransaction() {
+            unsafe transaction = unsafe idleTransaction
+            if unsafe mdb_txn_renew(idleTransaction) == 0 { return 0 }
+            unsafe mdb_txn_abort(idleTransaction)
         }
         return unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
     }
 
+    /// Ends a read and keeps its transaction for the next read. Of several concurrent reads one is kept.
     @unsafe private func keepIdle(_ transaction: OpaquePointer) {
         unsafe mdb_txn_reset(transaction)
-        let other = unsafe idleReadTransaction.exchange(
+        let previous = unsafe idleReadTransaction.exchange(
             UnsafeMutableRawPointer(transaction), ordering: .acquiringAndReleasing)
-        if let other = unsafe other { unsafe mdb_txn_abort(OpaquePointer(other)) }
+        if let previous = unsafe previous { unsafe mdb_txn_abort(OpaquePointer(previous)) }
     }
 
     @unsafe private func takeIdleReadTransaction() -> OpaquePointer? {
         unsafe idleReadTransaction.exchange(nil, ordering: .acquiringAndReleasing).map { OpaquePointer($0) }
     }
 
-    /// Ends the resting read before the file is closed or its map moves.
+    /// Ends the idle read before the file is closed or its map moves.
     private func endIdleReadTransaction() {
-        if let rested = unsafe takeIdleReadTransaction() { unsafe mdb_txn_abort(rested) }
+        if let idleTransaction = unsafe takeIdleReadTransaction() { unsafe mdb_txn_abort(idleTransaction) }
     }
 
-    /// Reopens the file. It is called inside the gate and returns inside the gate, but leaves it in between,
-    /// because a reopening must be alone. The caller must check again what it checked before.
+    /// Reopens the file. The caller holds `readWriteLock` for reading, before and after. In between the lock
+    /// is free, because a reopening must be alone. So the caller must check `isClosed` and `handle` again.
     private func reopenAfterPanic() throws(StoreError) {
         readWriteLock.unlock()
         defer { readWriteLock.lockForReading() }
@@ -243,8 +250,8 @@ extension LMDBEnvironment {
         unsafe mdb_txn_abort(try beginWrite())
     }
 
-    /// Begins a write. After a failed write of its head page, LMDB rejects every further transaction. The
-    /// file is then reopened once.
+    /// Begins a write. After a failed write of a meta page, LMDB rejects every further transaction. The file
+    /// is then reopened once.
     @unsafe private func beginWrite() throws(StoreError) -> OpaquePointer {
         var transaction: OpaquePointer?
         var result = unsafe try mdb_txn_begin(openHandle(), nil, 0, &transaction)
@@ -261,32 +268,34 @@ extension LMDBEnvironment {
     /// until a later call succeeds.
     @unsafe private func reopen() throws(StoreError) -> OpaquePointer {
         unsafe try withExclusiveAccess { () throws(StoreError) -> OpaquePointer in
-            if let old = unsafe handle { unsafe mdb_env_close(old) }
+            if let oldHandle = unsafe handle { unsafe mdb_env_close(oldHandle) }
             unsafe handle = nil
-            let new = unsafe try LMDBFile.open(at: path, tables: tableNames, limits: limits)
-            unsafe handle = unsafe new
-            return unsafe new
+            let newHandle = unsafe try LMDBFile.open(at: path, tables: tableNames, limits: limits)
+            unsafe handle = unsafe newHandle
+            return unsafe newHandle
         }
     }
 
     /// Grows the map before a transaction fills it, because a body that runs twice costs twice.
     private func growMapIfNeeded() {
         if unsafe handle == nil { _ = unsafe try? openHandle() }
-        let now = unsafe LMDBFile.sizes(of: handle)
-        if now.usedBytes > now.mapBytes / 4 * 3 { try? growMap() }
+        let sizes = unsafe LMDBFile.sizes(of: handle)
+        let isNearlyFull = sizes.usedBytes > sizes.mapBytes / 4 * 3
+        if isNearlyFull { try? growMap() }
     }
 
     private func growMap() throws(StoreError) {
-        let now = unsafe LMDBFile.sizes(of: handle).mapBytes
-        guard let next = limits.mapBytes(after: now) else {
+        let mapBytes = unsafe LMDBFile.sizes(of: handle).mapBytes
+        guard let nextMapBytes = limits.mapBytes(after: mapBytes) else {
             throw .mapFull(path: path, limit: limits.mapBytesMax)
         }
         try withExclusiveAccess { () throws(StoreError) in
-            let result = unsafe mdb_env_set_mapsize(handle, next)
+            let result = unsafe mdb_env_set_mapsize(handle, nextMapBytes)
             guard result == 0 else { throw error(forResult: result, action: "enlarge") }
         }
     }
 
+    /// Runs the body while no read is open. The caller must hold `writeLock`.
     private func withExclusiveAccess<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
         guard readWriteLock.lockExclusively(withinMilliseconds: limits.readersWaitMilliseconds) else {
             throw .readersBusy(path: path, milliseconds: limits.readersWaitMilliseconds)

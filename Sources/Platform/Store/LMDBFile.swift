@@ -1,7 +1,7 @@
 internal import CLMDB
 internal import Glibc
 
-/// The opening of the file, and the translation of LMDB's error numbers.
+/// The calls that open an LMDB file, and the translation of LMDB's error numbers.
 enum LMDBFile {
     /// The number of the first table, which holds the applied offsets. LMDB numbers tables in the order of
     /// opening, after two internal tables.
@@ -9,14 +9,17 @@ enum LMDBFile {
 
     /// The limit of concurrent readers over all threads.
     private static let readersMax: UInt32 = 512
+    /// A disk with less free space counts as full.
+    private static let freeBytesMin: UInt = 1 << 20
 
+    /// Opens the file and its tables. Creates both if the file is missing.
     @unsafe static func open(
         at path: String, tables: [String], limits: EnvironmentLimits
     ) throws(StoreError) -> OpaquePointer {
         var environment: OpaquePointer?
-        let made = unsafe mdb_env_create(&environment)
-        guard made == 0, let environment = unsafe environment else {
-            throw error(forResult: made, action: "open", path: path, limits: limits)
+        let result = unsafe mdb_env_create(&environment)
+        guard result == 0, let environment = unsafe environment else {
+            throw error(forResult: result, action: "open", path: path, limits: limits)
         }
         do throws(StoreError) {
             unsafe try prepare(environment, at: path, tables: tables, limits: limits)
@@ -30,30 +33,30 @@ enum LMDBFile {
     @unsafe private static func prepare(
         _ environment: OpaquePointer, at path: String, tables: [String], limits: EnvironmentLimits
     ) throws(StoreError) {
-        func must(_ result: Int32) throws(StoreError) {
+        func check(_ result: Int32) throws(StoreError) {
             if result != 0 { throw error(forResult: result, action: "open", path: path, limits: limits) }
         }
-        unsafe try must(mdb_env_set_maxreaders(environment, readersMax))
-        unsafe try must(mdb_env_set_maxdbs(environment, UInt32(tables.count)))
-        unsafe try must(mdb_env_set_mapsize(environment, limits.mapBytesAtStart))
+        unsafe try check(mdb_env_set_maxreaders(environment, readersMax))
+        unsafe try check(mdb_env_set_maxdbs(environment, UInt32(tables.count)))
+        unsafe try check(mdb_env_set_mapsize(environment, limits.mapBytesAtStart))
         let flags = UInt32(MDB_NOSUBDIR | MDB_NOSYNC | MDB_NOTLS)
-        unsafe try must(mdb_env_open(environment, path, flags, 0o600))
+        unsafe try check(mdb_env_open(environment, path, flags, 0o600))
 
         var stat = MDB_stat()
-        unsafe try must(mdb_env_stat(environment, &stat))
+        unsafe try check(mdb_env_stat(environment, &stat))
         var transaction: OpaquePointer?
-        unsafe try must(mdb_txn_begin(environment, nil, 0, &transaction))
+        unsafe try check(mdb_txn_begin(environment, nil, 0, &transaction))
         let result = unsafe openTables(in: transaction, named: tables, areNew: stat.ms_entries == 0)
         guard result == 0 else {
             unsafe mdb_txn_abort(transaction)
             if result == MDB_NOTFOUND { throw .corrupt(path: path, what: "a table is missing") }
-            return try must(result)
+            return try check(result)
         }
-        unsafe try must(mdb_txn_commit(transaction))
+        unsafe try check(mdb_txn_commit(transaction))
     }
 
-    /// Opens the tables. All tables and their sums are created in one transaction. A table that is missing
-    /// later was lost.
+    /// Opens the tables, and creates them if the file is new. All tables and their sums are created in one
+    /// transaction. A table that is missing later was lost.
     @unsafe private static func openTables(
         in transaction: OpaquePointer?, named tables: [String], areNew: Bool
     ) -> Int32 {
@@ -98,6 +101,6 @@ enum LMDBFile {
     private static func isDiskFull(at path: String) -> Bool {
         var space = statvfs()
         guard unsafe statvfs(path, &space) == 0 else { return false }
-        return space.f_bavail * space.f_frsize < 1 << 20
+        return space.f_bavail * space.f_frsize < freeBytesMin
     }
 }

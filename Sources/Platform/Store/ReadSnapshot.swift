@@ -3,9 +3,11 @@ internal import CLMDB
 /// One unchanging snapshot of the tables. The returned bytes are in the file's map and are not copied. The
 /// compiler rejects a span that outlives the snapshot, and a write while a span is held.
 ///
-/// It belongs to the scope of `Environment.read` or of a write transaction and is never stored. Keep it
+/// It belongs to the scope of `LMDBEnvironment.read` or of a write transaction and is never stored. Keep it
 /// short: pages that a snapshot can see are not reused while it is open. So a long scan reads page by page,
 /// each in its own snapshot.
+///
+/// A row's stored bytes are its checksum and its value (`RowChecksum`).
 @safe package struct ReadSnapshot: ~Copyable {
     private let transaction: OpaquePointer
     private let environment: LMDBEnvironment
@@ -41,34 +43,37 @@ internal import CLMDB
         return stored.extracting(RowChecksum.byteCount..<stored.count)
     }
 
-    /// Passes on up to `rows` rows of the range in key order and leaves the unread rest in `range`. Returns
-    /// whether more rows may follow. A body that reads a value must check it with `RowChecksum` first.
+    /// Calls `body` with up to `rowsMax` rows of the range in key order, and leaves the unread rest in
+    /// `range`. A body that reads a value must check it with `RowChecksum` first.
+    ///
+    /// - Returns: Whether more rows may follow.
     package func readPage(
         of table: Table, range: inout KeyRange, rowsMax: Int,
         body: (_ key: Span<UInt8>, _ stored: Span<UInt8>) -> Void
     ) throws(StoreError) -> Bool {
-        precondition(rowsMax > 0, "rows must be positive")
-        var left = rowsMax
-        var next = range
+        precondition(rowsMax > 0, "rowsMax must be positive")
+        var remainingRows = rowsMax
+        var unreadRange = range
         try scan(table, range: range) { key, stored in
             body(key, stored)
-            left -= 1
-            guard left == 0 else { return .next }
-            next.advance(past: key)
+            remainingRows -= 1
+            guard remainingRows == 0 else { return .next }
+            unreadRange.advance(past: key)
             return .stop
         }
-        range = next
-        return left == 0
+        range = unreadRange
+        return remainingRows == 0
     }
 
-    /// Passes on the rows of the range in key order until the body stops. A bound may be longer than any key.
-    /// A body that reads a value must check it with `RowChecksum` first.
+    /// Calls `body` with the rows of the range in key order, until it returns `stop`. A bound may be longer
+    /// than any key. A body that reads a value must check it with `RowChecksum` first.
     package func scan(
         _ table: Table, range: KeyRange = .everything,
         body: (_ key: Span<UInt8>, _ stored: Span<UInt8>) -> ScanStep
     ) throws(StoreError) {
         environment.preconditionOwns(table)
         let cursor = unsafe try environment.makeCursor(transaction: transaction, table: table)
+        // A longer bound is cut behind the longest key, which keeps its place in the order.
         let lower = range.lower.span.extracting(first: EnvironmentLimits.keyBytesMax + 1)
         let upper = range.upper?.span
         var value = unsafe MDB_val()
@@ -96,6 +101,7 @@ internal import CLMDB
         return sums.map(\.sum)
     }
 
+    /// Returns the number of rows of a table.
     package func count(of table: Table) throws(StoreError) -> Int {
         environment.preconditionOwns(table)
         var stat = MDB_stat()
@@ -105,6 +111,7 @@ internal import CLMDB
     }
 }
 
+/// The answer of a scan's body to one row: continue with the next row, or stop.
 package enum ScanStep: Sendable {
     case next
     case stop

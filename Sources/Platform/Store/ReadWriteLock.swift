@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A gate for many concurrent reads or one exclusive action: moving the map or reopening the file. The
-/// exclusive action waits for a limited time. So a snapshot that stays open too long causes an error and
+/// A lock for many concurrent reads or one exclusive action: moving the map, or closing and opening the file.
+/// The exclusive action waits for a limited time. So a snapshot that stays open too long causes an error and
 /// never a standstill.
 @safe final class ReadWriteLock: Sendable {
     /// A pthread lock must keep one address until `deinit`.
@@ -23,17 +23,17 @@ internal import Glibc
 
     func unlock() { unsafe pthread_rwlock_unlock(lock) }
 
-    /// Closes the gate. Returns false if the readers did not leave in time. After true, `leave()` opens the
-    /// gate again.
+    /// Returns false if the readers did not unlock in time. After true, `unlock` must follow.
     func lockExclusively(withinMilliseconds limit: Int) -> Bool {
-        var until = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &until)
-        until.tv_sec += limit / 1000
-        until.tv_nsec += limit % 1000 * 1_000_000
-        if until.tv_nsec >= 1_000_000_000 {
-            until.tv_sec += 1
-            until.tv_nsec -= 1_000_000_000
+        // pthread expects a time of the wall clock.
+        var deadline = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &deadline)
+        deadline.tv_sec += limit / 1000
+        deadline.tv_nsec += limit % 1000 * 1_000_000
+        if deadline.tv_nsec >= 1_000_000_000 {
+            deadline.tv_sec += 1
+            deadline.tv_nsec -= 1_000_000_000
         }
-        return unsafe pthread_rwlock_timedwrlock(lock, &until) == 0
+        return unsafe pthread_rwlock_timedwrlock(lock, &deadline) == 0
     }
 }

@@ -1,5 +1,7 @@
 /// Rows to write or remove, adjacent in one buffer. Filling needs no allocation per row. Sorting is optional.
-/// A batch is applied in one transaction, if necessary repeatedly.
+///
+/// `WriteTransaction.apply` writes a batch whose rows have checksums. It does not change the batch, so that a
+/// transaction can run again.
 package struct RowBatch: ~Copyable {
     private var bytes: [UInt8] = []
     private var entries: [BatchedRow] = []
@@ -12,12 +14,7 @@ package struct RowBatch: ~Copyable {
     /// The size of all keys and values.
     package var byteCount: Int { bytes.count }
 
-    /// Reserves the memory for this many rows and bytes.
-    package mutating func reserve(rows: Int, bytes byteCount: Int) {
-        entries.reserveCapacity(rows)
-        bytes.reserveCapacity(byteCount)
-    }
-
+    /// Adds a row as it is, for a batch that is not applied to a table.
     package mutating func put(_ key: Span<UInt8>, value: Span<UInt8>) {
         entries.append(BatchedRow(start: bytes.count, key: key, valueBytes: value.count))
         append(key)
@@ -32,8 +29,9 @@ package struct RowBatch: ~Copyable {
         RowChecksum.append(key: key, value: value, to: &bytes)
     }
 
+    /// Adds the removal of a row.
     package mutating func remove(_ key: Span<UInt8>) {
-        entries.append(BatchedRow(start: bytes.count, key: key, valueBytes: -1))
+        entries.append(BatchedRow(start: bytes.count, key: key, valueBytes: BatchedRow.removal))
         append(key)
     }
 
@@ -50,13 +48,14 @@ package struct RowBatch: ~Copyable {
         }
     }
 
+    /// Returns the key of a row.
     @_lifetime(borrow self)
     package func key(at index: Int) -> Span<UInt8> {
         let entry = entries[index]
         return bytes.span.extracting(entry.start..<entry.start + entry.keyBytes)
     }
 
-    /// Nil for a removal.
+    /// Returns the value of a row, with its checksum if it has one, or nil for a removal.
     @_lifetime(borrow self)
     package func value(at index: Int) -> Span<UInt8>? {
         let entry = entries[index]
@@ -65,7 +64,7 @@ package struct RowBatch: ~Copyable {
         return bytes.span.extracting(start..<start + entry.valueBytes)
     }
 
-    /// Returns the offset of a row in the batch, behind all earlier rows.
+    /// Returns the offset of a row's key in the buffer. It is behind all rows that were added earlier.
     package func offset(at index: Int) -> Int { entries[index].start }
 
     private mutating func append(_ span: Span<UInt8>) {
@@ -75,11 +74,15 @@ package struct RowBatch: ~Copyable {
 
 /// The position of a row in its batch.
 struct BatchedRow {
-    /// Bytes of the key from a depth on, as a number with the same order. The sort chooses the depth.
+    /// The value size of a row to remove.
+    static let removal = -1
+
+    /// Eight bytes of the key, as a number with the same order: the first ones, or later ones while `RowSort`
+    /// sorts rows whose earlier bytes are equal.
     var keyPrefix: UInt64
     let start: Int
     private let keyCount: UInt32
-    /// Negative for a removal.
+    /// `removal` for a row to remove.
     private let valueCount: Int32
 
     init(start: Int, key: Span<UInt8>, valueBytes: Int) {
@@ -94,21 +97,21 @@ struct BatchedRow {
 }
 
 extension Span<UInt8> {
-    /// The first eight bytes as a big-endian number, padded with zeros. If the heads of two spans differ, the
-    /// spans differ in the same direction.
+    /// The first eight bytes as a big-endian number, padded with zeros. If the prefixes of two spans differ,
+    /// the spans have the same order.
     package var keyPrefix: UInt64 { unsafe withUnsafeBytes { unsafe $0.keyPrefix(at: 0) } }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Returns the eight bytes from an offset on, as in `Span.head`.
+    /// Returns the eight bytes from an offset on as a big-endian number, padded with zeros.
     func keyPrefix(at offset: Int) -> UInt64 {
         if offset + 8 <= count {
             return unsafe UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }
-        var head: UInt64 = 0
+        var prefix: UInt64 = 0
         for index in offset..<offset + 8 {
-            unsafe head = head << 8 | (index < count ? UInt64(self[index]) : 0)
+            unsafe prefix = prefix << 8 | (index < count ? UInt64(self[index]) : 0)
         }
-        return head
+        return prefix
     }
 }

@@ -1,8 +1,9 @@
 internal import CCRC32C
 
-/// A checksum over a row's key and value, stored before the value of every row. LMDB's format has none.
-/// Without it, a byte that the disk changed would be served or be used as a length.
+/// The CRC-32C of a row's key and value, big-endian, stored before the value of every row. LMDB's format has
+/// none. Without it, a byte that the disk changed would be served or be used as a length.
 package enum RowChecksum {
+    /// The size of a checksum.
     package static let byteCount = 4
 
     /// Returns the checksum. It includes the length of the key, so that a byte cannot move between key and
@@ -17,6 +18,7 @@ package enum RowChecksum {
         append(key: key, value: value, to: &buffer)
     }
 
+    /// Appends the checksum and the value.
     static func append(key: Span<UInt8>, value: Span<UInt8>, to buffer: inout [UInt8]) {
         let sum = checksum(key: key, value: value)
         unsafe withUnsafeBytes(of: sum.bigEndian) { unsafe buffer.append(contentsOf: $0) }
@@ -29,10 +31,10 @@ package enum RowChecksum {
         return unsafe stored.withUnsafeBytes { unsafe UInt32(bigEndian: $0.loadUnaligned(as: UInt32.self)) }
     }
 
-    /// Whether the value `stored[bytes...]` is the one that was written under this key.
+    /// Returns whether the value behind the stored checksum is the one that was written under this key.
     package static func isValid(key: Span<UInt8>, stored: Span<UInt8>) -> Bool {
-        guard let found = storedChecksum(in: stored) else { return false }
-        return found == checksum(key: key, value: stored.extracting(byteCount..<stored.count))
+        guard let storedChecksum = storedChecksum(in: stored) else { return false }
+        return storedChecksum == checksum(key: key, value: stored.extracting(byteCount..<stored.count))
     }
 }
 

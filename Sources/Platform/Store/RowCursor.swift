@@ -1,13 +1,15 @@
 internal import CLMDB
 
-/// A position in a table that its user moves, for walking several tables in parallel. It belongs to one
-/// snapshot. Its bytes are in the map and stay valid as long as the snapshot, even if the cursor moves.
+/// A position in a table. The caller moves it, so that it can walk several tables in parallel.
+///
+/// It belongs to one snapshot. Keys and values are read in place, from LMDB's map. They stay valid as long as
+/// the snapshot, even if the cursor moves.
 @safe package struct RowCursor: ~Copyable, ~Escapable {
     private let cursor: LMDBCursor
     private let environment: LMDBEnvironment
     private var currentKey = unsafe MDB_val()
     private var currentValue = unsafe MDB_val()
-    /// Whether it is on a row.
+    /// False behind the last row, and before the first `seek`.
     package private(set) var isOnRow = false
 
     @_lifetime(borrow snapshot)
@@ -41,13 +43,14 @@ internal import CLMDB
     /// Moves to the first row whose key is not below the bound. The bound may be longer than any key.
     @_lifetime(self: copy self)
     package mutating func seek(to bound: Span<UInt8>) throws(StoreError) {
+        // A longer bound is cut behind the longest key, which keeps its place in the order.
         let bound = bound.extracting(first: EnvironmentLimits.keyBytesMax + 1)
         var key = unsafe MDB_val()
         var value = unsafe MDB_val()
-        let result: Int32 = unsafe bound.withMDBValue { wanted in
-            unsafe key = unsafe wanted
+        let result: Int32 = unsafe bound.withMDBValue { bound in
+            unsafe key = unsafe bound
             return unsafe mdb_cursor_get(
-                cursor.handle, &key, &value, wanted.mv_size == 0 ? MDB_FIRST : MDB_SET_RANGE)
+                cursor.handle, &key, &value, bound.mv_size == 0 ? MDB_FIRST : MDB_SET_RANGE)
         }
         unsafe try finishMove(result: result, key: key, value: value)
     }
@@ -73,14 +76,10 @@ internal import CLMDB
 }
 
 extension ReadSnapshot {
-    @_lifetime(borrow self)
-    package func cursor(of table: Table) throws(StoreError) -> RowCursor {
-        RowCursor(cursor: try openCursor(over: table), environment: owningEnvironment, snapshot: self)
-    }
-
     /// Returns a cursor at the first row whose key is not below the bound.
     ///
-    /// - Parameter isNeeded: False returns a cursor on no row, without a lookup.
+    /// - Parameter isNeeded: False returns a cursor on no row, without a lookup, for a caller with an
+    ///   optional bound.
     @_lifetime(borrow self)
     package func cursor(
         of table: Table, from bound: Span<UInt8>, isNeeded: Bool = true

@@ -1,10 +1,14 @@
 internal import Glibc
 
-/// A sort of a batch's rows by key. Many rows are sorted by radix over eight bytes of their keys, without
-/// comparisons. Rows with equal eight bytes continue with the next eight. Few rows are compared.
+/// A sort of a batch's rows by key. Many rows are sorted by radix over eight bytes of their keys
+/// (`keyPrefix`), without comparisons. Rows with equal prefixes continue with the next eight bytes. Few rows
+/// are sorted by insertion.
 ///
 /// The sort is stable: rows of one key keep their order.
 enum RowSort {
+    /// The number of bytes in a `keyPrefix`, and of values of each byte.
+    private static let prefixBytes = 8
+    private static let byteValues = 256
     /// Fewer rows are compared, because a radix pass visits a table of 256 positions for each byte.
     private static let radixRowsMin = 64
 
@@ -15,19 +19,19 @@ enum RowSort {
         let spare = UnsafeMutableBufferPointer<BatchedRow>.allocate(capacity: rows.count)
         defer { unsafe spare.deallocate() }
         // On the heap, because Swift 6.3.1 misaligns the stack for a temporary of this size.
-        let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: 8 * 256)
+        let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: prefixBytes * byteValues)
         defer { unsafe counts.deallocate() }
         unsafe counts.initialize(repeating: 0)
         unsafe sort(rows, spare: SortBuffers(spareRows: spare, counts: counts), in: bytes, from: 0)
     }
 
-    /// A second buffer for rows, and the counts of each value of each byte.
+    /// A second buffer for rows, and the number of rows for each value of each prefix byte.
     @unsafe private struct SortBuffers {
         let spareRows: UnsafeMutableBufferPointer<BatchedRow>
         let counts: UnsafeMutableBufferPointer<Int>
     }
 
-    /// Sorts rows that agree in all bytes before the depth and whose heads start there.
+    /// Sorts rows that agree in all bytes before the depth. Their prefixes begin at the depth.
     private static func sort(
         _ rows: UnsafeMutableBufferPointer<BatchedRow>, spare: SortBuffers, in bytes: UnsafeRawBufferPointer,
         from depth: Int
@@ -35,29 +39,35 @@ enum RowSort {
         unsafe sortByPrefix(rows, spare: spare)
         var first = 0
         while first < rows.count {
-            let head = unsafe rows[first].keyPrefix
+            let prefix = unsafe rows[first].keyPrefix
             var end = first + 1
-            while unsafe end < rows.count && rows[end].keyPrefix == head { end += 1 }
+            while unsafe end < rows.count && rows[end].keyPrefix == prefix { end += 1 }
             if end - first > 1 {
-                let alike = unsafe UnsafeMutableBufferPointer(rebasing: rows[first..<end])
-                let next = depth + 8
-                if unsafe alike.count < radixRowsMin || !alike.contains(where: { $0.keyBytes > next }) {
-                    unsafe insertionSort(alike, keysIn: bytes, from: depth)
-                } else {
-                    for index in alike.indices {
-                        let row = unsafe alike[index]
-                        let key = unsafe UnsafeRawBufferPointer(
-                            rebasing: bytes[row.start..<row.start + row.keyBytes])
-                        unsafe alike[index].keyPrefix = unsafe next < key.count ? key.keyPrefix(at: next) : 0
-                    }
-                    unsafe sort(alike, spare: spare, in: bytes, from: next)
-                }
+                let equalRows = unsafe UnsafeMutableBufferPointer(rebasing: rows[first..<end])
+                unsafe sortBeyondPrefix(equalRows, spare: spare, in: bytes, from: depth)
             }
             first = end
         }
     }
 
-    /// Sorts by insertion.
+    /// Sorts rows with equal prefixes by the bytes behind them.
+    private static func sortBeyondPrefix(
+        _ rows: UnsafeMutableBufferPointer<BatchedRow>, spare: SortBuffers, in bytes: UnsafeRawBufferPointer,
+        from depth: Int
+    ) {
+        let nextDepth = depth + prefixBytes
+        if unsafe rows.count < radixRowsMin || !rows.contains(where: { $0.keyBytes > nextDepth }) {
+            return unsafe insertionSort(rows, keysIn: bytes, from: depth)
+        }
+        for index in rows.indices {
+            let row = unsafe rows[index]
+            let key = unsafe UnsafeRawBufferPointer(rebasing: bytes[row.start..<row.start + row.keyBytes])
+            unsafe rows[index].keyPrefix = unsafe nextDepth < key.count ? key.keyPrefix(at: nextDepth) : 0
+        }
+        unsafe sort(rows, spare: spare, in: bytes, from: nextDepth)
+    }
+
+    /// Sorts rows that agree in all bytes before the depth, by insertion.
     private static func insertionSort(
         _ rows: UnsafeMutableBufferPointer<BatchedRow>, keysIn bytes: UnsafeRawBufferPointer, from depth: Int
     ) {
@@ -84,25 +94,26 @@ enum RowSort {
         return order != 0 ? order < 0 : a.keyBytes < b.keyBytes
     }
 
-    /// Sorts by the eight bytes of the head, the last byte first. Each pass is stable.
+    /// Sorts by the eight bytes of the prefix, the last byte first. Each pass is stable.
     private static func sortByPrefix(_ rows: UnsafeMutableBufferPointer<BatchedRow>, spare: SortBuffers) {
         let counts = unsafe spare.counts
         unsafe counts.update(repeating: 0)
         for index in rows.indices {
-            var head = unsafe rows[index].keyPrefix
-            for digit in 0..<8 {
-                unsafe counts[256 * digit + Int(head & 0xFF)] += 1
-                head >>= 8
+            var prefix = unsafe rows[index].keyPrefix
+            for digit in 0..<prefixBytes {
+                unsafe counts[byteValues * digit + Int(prefix & 0xFF)] += 1
+                prefix >>= 8
             }
         }
         var (from, to) = unsafe (rows.baseAddress!, spare.spareRows.baseAddress!)
-        for digit in 0..<8 {
-            let positions = unsafe counts.baseAddress! + 256 * digit
+        for digit in 0..<prefixBytes {
+            let positions = unsafe counts.baseAddress! + byteValues * digit
             let shift = UInt64(8 * digit)
             // If all rows agree in this byte, the pass is not needed.
             if unsafe positions[Int(from[0].keyPrefix >> shift & 0xFF)] == rows.count { continue }
+            // Each count becomes the position of the first row with this value.
             var sum = 0
-            for value in 0..<256 {
+            for value in 0..<byteValues {
                 let count = unsafe positions[value]
                 unsafe positions[value] = sum
                 sum += count
@@ -114,6 +125,7 @@ enum RowSort {
             }
             unsafe swap(&from, &to)
         }
+        // After an odd number of passes the sorted rows are in the spare buffer.
         if unsafe from != rows.baseAddress! {
             unsafe rows.baseAddress!.update(from: from, count: rows.count)
         }

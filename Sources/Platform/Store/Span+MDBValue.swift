@@ -21,6 +21,7 @@ extension Span<UInt8> {
         self = unsafe _overrideLifetime(span, copying: ())
     }
 
+    /// Returns whether the key comes before these bytes in the order of keys.
     @unsafe func isAbove(_ key: MDB_val) -> Bool {
         unsafe withUnsafeBufferPointer { bound in
             var key = unsafe key

@@ -2,9 +2,9 @@ internal import Glibc
 package import Lifecycle
 package import Telemetry
 
-/// One environment as a cache of topics. It can always be rebuilt, so it is written without sync. The only
-/// question at opening is whether its data can be trusted. The mark beside the data answers it. The proof is
-/// the order of the writes:
+/// An LMDB environment that is a cache of topics. It can always be rebuilt, so it is written without sync.
+/// The only question at opening is whether its data can be trusted. The mark, a small file beside the data,
+/// answers it. The proof is the order of the writes:
 ///
 ///     open mark, synced → changes → … → data synced → clean mark, synced
 ///
@@ -14,8 +14,8 @@ package import Telemetry
 ///
 /// The owner's thread writes through it. Any thread may read through `environment`. LMDB has no checksums.
 /// Changes to a closed file are detected at the opening (`TreeCheck`, `TableSums`). A row that the disk
-/// changes later is detected when it is read (`RowChecksum`). Two kinds of damage are not detected at once. An
-/// inner page that changes while the file is open is detected only at the next opening. If an open file is
+/// changes later is detected when it is read (`RowChecksum`). Two kinds of damage are not detected at once.
+/// An inner page that changes while the file is open is detected only at the next opening. If an open file is
 /// truncated, SIGBUS ends the process, and the next start detects the truncation.
 package final class StateFile {
     package let openingState: OpeningState
@@ -23,35 +23,40 @@ package final class StateFile {
     private let directory: String
     private var lock: DirectoryLock?
     private var mark: StateFileMark
-    /// False if the disk did not accept the mark of this process's first commit.
+    /// False if the disk did not accept the mark of this process's first commit. The next commit writes it
+    /// again.
     private var isMarkCurrent = true
 
+    /// Opens the file. If its data cannot be trusted, deletes it and begins with empty tables.
     package init(
-        directory: String, conditions terms: ReuseConditions, tables: [String],
+        directory: String, conditions: ReuseConditions, tables: [String],
         limits: EnvironmentLimits = EnvironmentLimits(), now: WallTime,
         boot: BootID
     ) throws(StoreError) {
         lock = try DirectoryLock(directory: directory)
         self.directory = directory
-        var mark = StateFileMark(condition: .open, schema: terms.schema, origin: terms.origin, boot: boot)
-        var beginning = OpeningState.empty
-        switch try StateFileInspection.inspect(directory: directory, conditions: terms, boot: boot) {
+        var mark = StateFileMark(
+            condition: .open, schema: conditions.schema, origin: conditions.origin, boot: boot)
+        var openingState = OpeningState.empty
+        switch try StateFileInspection.inspect(directory: directory, conditions: conditions, boot: boot) {
         case .nothing: break
-        case .sound(let deaths):
-            beginning = .resumed
-            mark.crashesBeforeCommit = deaths
+        case .sound(let crashesBeforeCommit):
+            openingState = .resumed
+            mark.crashesBeforeCommit = crashesBeforeCommit
         case .unsound(let reason):
-            beginning = try Self.discardData(in: directory, because: reason, mark: &mark)
+            openingState = try Self.discardData(in: directory, because: reason, mark: &mark)
         }
-        try SmallFile.replace(at: directory + "/mark", with: mark.bytes, synced: true)
-        let found =
-            beginning == .resumed
-            ? try Self.unusableReason(
-                in: directory, conditions: terms, tables: tables, limits: limits, now: now) : nil
-        if let found { beginning = try Self.discardData(in: directory, because: found, mark: &mark) }
+        // The open mark must be on disk before the data changes.
+        try SmallFile.replace(at: StateFilePath.mark(in: directory), with: mark.bytes, synced: true)
+        if openingState == .resumed,
+            let reason = try Self.unusableReason(
+                in: directory, conditions: conditions, tables: tables, limits: limits, now: now)
+        {
+            openingState = try Self.discardData(in: directory, because: reason, mark: &mark)
+        }
         environment = try LMDBEnvironment(directory: directory, tables: tables, limits: limits)
         self.mark = mark
-        self.openingState = beginning
+        self.openingState = openingState
     }
 
     package func table(named name: String) -> Table { environment.table(named: name) }
@@ -60,7 +65,7 @@ package final class StateFile {
         try environment.read(body)
     }
 
-    /// Writes like `Environment.write` and records the first commit of this process.
+    /// Writes like `LMDBEnvironment.write` and records the first commit of this process.
     package func write<R>(_ body: (inout WriteTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
         let outcome = try environment.write(body)
         if !mark.hasCommitted || !isMarkCurrent { recordCommit() }
@@ -72,18 +77,18 @@ package final class StateFile {
     package func close() throws(StoreError) {
         try environment.sync()
         try environment.close()
-        let path = directory + "/data.mdb"
+        let path = StateFilePath.data(in: directory)
         guard let size = FileSize.ofFile(at: path) else { throw systemError(action: "read", path: path) }
         mark.condition = .clean(bytes: size, transaction: try TreeCheck.lastTransaction(in: path))
         mark.crashesBeforeCommit = 0
-        try SmallFile.replace(at: directory + "/mark", with: mark.bytes, synced: true)
+        try SmallFile.replace(at: StateFilePath.mark(in: directory), with: mark.bytes, synced: true)
         lock = nil
     }
 
     /// Closes the file. The next opening discards it and reports this reason.
     package func markUnusable(because reason: String) throws(StoreError) {
         mark.condition = .unusable(reason: reason)
-        try SmallFile.replace(at: directory + "/mark", with: mark.bytes, synced: true)
+        try SmallFile.replace(at: StateFilePath.mark(in: directory), with: mark.bytes, synced: true)
         try environment.close()
         lock = nil
     }
@@ -94,33 +99,36 @@ package final class StateFile {
         mark.hasCommitted = true
         mark.crashesBeforeCommit = 0
         isMarkCurrent =
-            (try? SmallFile.replace(at: directory + "/mark", with: mark.bytes, synced: false)) != nil
+            (try? SmallFile.replace(
+                at: StateFilePath.mark(in: directory), with: mark.bytes, synced: false)) != nil
     }
 
     private static func discardData(
         in directory: String, because reason: DiscardReason, mark: inout StateFileMark
     ) throws(StoreError) -> OpeningState {
-        for name in ["data.mdb", "data.mdb-lock"] { try SmallFile.remove(at: directory + "/" + name) }
+        try SmallFile.remove(at: StateFilePath.data(in: directory))
+        try SmallFile.remove(at: StateFilePath.readerTable(in: directory))
         mark.crashesBeforeCommit = 0
         return .discarded(reason)
     }
 
-    /// Returns a reason that only the tables can show.
+    /// Returns a reason to discard the data that only the tables can show, or nil.
     private static func unusableReason(
-        in directory: String, conditions terms: ReuseConditions, tables: [String], limits: EnvironmentLimits,
+        in directory: String, conditions: ReuseConditions, tables: [String], limits: EnvironmentLimits,
         now: WallTime
     ) throws(StoreError) -> DiscardReason? {
         do throws(StoreError) {
             let environment = try LMDBEnvironment(directory: directory, tables: tables, limits: limits)
-            let oldest = try environment.read { picture throws(StoreError) in try picture.oldestCompleteTime()
+            let oldest = try environment.read { snapshot throws(StoreError) in
+                try snapshot.oldestCompleteTime()
             }
             try environment.close()
             guard let oldest else { return nil }
             let age = now.milliseconds - oldest.milliseconds
-            guard age > terms.ageMaxMilliseconds else { return nil }
-            return .tooOld(ageMilliseconds: age, limitMilliseconds: terms.ageMaxMilliseconds)
-        } catch .corrupt(_, let what) {
-            return .damaged(what)
+            guard age > conditions.ageMaxMilliseconds else { return nil }
+            return .tooOld(ageMilliseconds: age, limitMilliseconds: conditions.ageMaxMilliseconds)
+        } catch .corrupt(_, let damage) {
+            return .damaged(damage)
         }
     }
 }

@@ -5,52 +5,68 @@ internal import Lifecycle
 /// The inspection of a state directory before anything is mapped or written.
 enum StateFileInspection {
     enum InspectionResult: Equatable {
+        /// There is no data, or none that was committed.
         case nothing
-        /// `deaths` is the number of consecutive processes that died before a commit.
+        /// The data can be used. The number counts the consecutive processes that died before a commit.
         case sound(deaths: Int)
         case unsound(DiscardReason)
     }
 
-    static func inspect(directory: String, conditions terms: ReuseConditions, boot: BootID) throws(StoreError)
-        -> InspectionResult
-    {
-        let path = directory + "/data.mdb"
-        let data = FileSize.ofFile(at: path)
-        guard let bytes = try SmallFile.read(at: directory + "/mark") else {
-            return data == nil ? .nothing : .unsound(.unmarked)
+    /// The number of consecutive processes that may die before their first commit. More of them suggest that
+    /// the data kills the process.
+    private static let crashesBeforeCommitMax = 1
+
+    static func inspect(
+        directory: String, conditions: ReuseConditions, boot: BootID
+    ) throws(StoreError) -> InspectionResult {
+        let path = StateFilePath.data(in: directory)
+        let size = FileSize.ofFile(at: path)
+        guard let bytes = try SmallFile.read(at: StateFilePath.mark(in: directory)) else {
+            return size == nil ? .nothing : .unsound(.unmarked)
         }
         guard let mark = StateFileMark(parsing: bytes) else { return .unsound(.unreadableMark) }
-        if let reason = discardReason(for: mark, conditions: terms, boot: boot) { return .unsound(reason) }
-        let deaths = mark.condition == .open && !mark.hasCommitted ? mark.crashesBeforeCommit + 1 : 0
-        guard deaths < 2 else { return .unsound(.crashedTwiceBeforeCommit) }
-        guard let data else {
+        if let reason = discardReason(for: mark, conditions: conditions, boot: boot) {
+            return .unsound(reason)
+        }
+        let diedBeforeCommit = mark.condition == .open && !mark.hasCommitted
+        let crashesBeforeCommit = diedBeforeCommit ? mark.crashesBeforeCommit + 1 : 0
+        guard crashesBeforeCommit <= crashesBeforeCommitMax else {
+            return .unsound(.crashedTwiceBeforeCommit)
+        }
+        guard let size else {
             // The process died between its open mark and its first write.
-            return mark.condition == .open && !mark.hasCommitted ? .nothing : .unsound(.missingData)
+            return diedBeforeCommit ? .nothing : .unsound(.missingData)
         }
-        var last: Int?
-        if case .clean(let size, let transaction) = mark.condition {
-            guard size == data else {
-                return .unsound(.damaged("the file has \(data) bytes instead of \(size)"))
+        var lastTransaction: Int?
+        if case .clean(let markedSize, let transaction) = mark.condition {
+            guard size == markedSize else {
+                return .unsound(.damaged("the file has \(size) bytes instead of \(markedSize)"))
             }
-            last = transaction
+            lastTransaction = transaction
         }
-        if let damage = try TreeCheck.damage(in: path, lastTransaction: last) {
+        if let damage = try TreeCheck.damage(in: path, lastTransaction: lastTransaction) {
             return .unsound(.damaged(damage))
         }
-        return .sound(deaths: deaths)
+        return .sound(deaths: crashesBeforeCommit)
     }
 
+    /// Returns the reason for which the mark alone excludes the data, or nil.
     private static func discardReason(
-        for mark: StateFileMark, conditions terms: ReuseConditions, boot: BootID
+        for mark: StateFileMark, conditions: ReuseConditions, boot: BootID
     ) -> DiscardReason? {
-        if case .unusable(let why) = mark.condition { return .markedUnusable(why) }
-        if mark.schema != terms.schema { return .otherSchema(found: mark.schema, wanted: terms.schema) }
-        if mark.origin != terms.origin { return .otherOrigin(found: mark.origin, wanted: terms.origin) }
+        if case .unusable(let reason) = mark.condition { return .markedUnusable(reason) }
+        if mark.schema != conditions.schema {
+            return .otherSchema(found: mark.schema, wanted: conditions.schema)
+        }
+        if mark.origin != conditions.origin {
+            return .otherOrigin(found: mark.origin, wanted: conditions.origin)
+        }
         if mark.condition == .open, mark.boot != boot { return .machineWentDown }
         return nil
     }
 }
 
+/// The size of a file, without opening it.
 enum FileSize {
     /// Returns nil if the file does not exist.
     static func ofFile(at path: String) -> Int? {

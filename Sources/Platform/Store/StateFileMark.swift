@@ -1,12 +1,22 @@
 internal import Lifecycle
 
-/// The small file that describes the data file beside it. It is trusted more than the data. So it is small,
-/// is replaced as a whole, and is ignored if anything in it is unexpected.
+/// The mark of a state file: the small file that describes the data file beside it. It is trusted more than
+/// the data. So it is small, is replaced as a whole, and is ignored if anything in it is unexpected. For
+/// example:
+///
+///     flotilla state 1
+///     condition clean 1048576 42
+///     schema 3
+///     boot 6f1e8a52-07c4-4b0e-9d5e-3a1f0c2b7d94
+///     committed true
+///     deaths 0
+///     origin prod/registry/3
+///     end
 struct StateFileMark: Equatable {
     enum Condition: Equatable {
         /// A process has the data open, or died with it open.
         case open
-        /// All data is on disk: `bytes` of it, up to this LMDB transaction.
+        /// All data is on disk: a file of `bytes` bytes, up to this LMDB transaction.
         case clean(bytes: Int, transaction: Int)
         /// A process found the data unusable.
         case unusable(reason: String)
@@ -16,12 +26,14 @@ struct StateFileMark: Equatable {
     var schema: Int
     var origin: String
     var boot: BootID
-    /// Whether the process that has it open committed a transaction.
+    /// Whether the process that opened the data last has committed a transaction.
     var hasCommitted = false
     /// The number of consecutive processes that died before their first commit.
     var crashesBeforeCommit = 0
 
     private static let title = "flotilla state 1"
+    private static let lineCount = 9
+    private static let textCharactersMax = 400
 
     var bytes: [UInt8] {
         let lines = [
@@ -32,8 +44,9 @@ struct StateFileMark: Equatable {
         return Array(lines.joined(separator: "\n").utf8)
     }
 
+    /// Returns the text as the end of a line, shortened if it is very long.
     fileprivate static func singleLine(_ text: String) -> String {
-        String(text.map { $0.isNewline ? " " : $0 }.prefix(400))
+        String(text.map { $0.isNewline ? " " : $0 }.prefix(textCharactersMax))
     }
 }
 
@@ -42,7 +55,7 @@ extension StateFileMark {
     init?(parsing bytes: [UInt8]) {
         let lines = String(decoding: bytes, as: UTF8.self)
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        guard lines.count == 9, lines[0] == Self.title, lines[7] == "end" else { return nil }
+        guard lines.count == Self.lineCount, lines[0] == Self.title, lines[7] == "end" else { return nil }
         func field(line: Int, name: String) -> String? {
             lines[line].hasPrefix(name + " ") ? String(lines[line].dropFirst(name.count + 1)) : nil
         }

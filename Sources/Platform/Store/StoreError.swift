@@ -1,5 +1,5 @@
-/// An error of the store. Each sentence names the file and the remedy. Two flags tell a program its remedy:
-/// to wait, or to discard and rebuild the file.
+/// A failed call of the store. The description names the file and the remedy. Two flags tell a program
+/// whether to wait, or to discard and rebuild the file.
 package enum StoreError: Error, Equatable {
     /// Another process holds the directory.
     case inUse(path: String, by: String)
@@ -7,7 +7,7 @@ package enum StoreError: Error, Equatable {
     case system(action: String, path: String, reason: String)
     /// The disk, a quota or the file size limit is exhausted.
     case diskFull(path: String)
-    /// The file reached its own size limit.
+    /// The file reached the limit of its map (`EnvironmentLimits.mapBytesMax`).
     case mapFull(path: String, limit: Int)
     /// Reads did not end in time, so the map could not move.
     case readersBusy(path: String, milliseconds: Int)
@@ -28,12 +28,12 @@ extension StoreError {
         }
     }
 
-    /// The checksum of a row does not match its bytes.
+    /// Returns the error of a row whose checksum does not match its bytes.
     package static func changedRow(path: String) -> StoreError {
         .corrupt(path: path, what: "a row fails its checksum")
     }
 
-    /// Whether the file is worthless and must be condemned and rebuilt.
+    /// Whether the file is worthless and must be discarded and rebuilt.
     package var isCorruption: Bool {
         if case .corrupt = self { true } else { false }
     }
@@ -53,8 +53,8 @@ extension StoreError: CustomStringConvertible {
             "cannot grow \(path) beyond its limit of \(limit) bytes; raise the limit and restart"
         case .readersBusy(let path, let milliseconds):
             "cannot enlarge \(path): a read has been open for more than \(milliseconds) ms; try again"
-        case .corrupt(let path, let what):
-            "file \(path) is corrupt: \(what); it is a cache that is discarded and rebuilt"
+        case .corrupt(let path, let damage):
+            "file \(path) is corrupt: \(damage); it is a cache that is discarded and rebuilt"
         case .invalidKeySize(let bytes):
             "key of \(bytes) bytes cannot be stored: keys have 1 to \(EnvironmentLimits.keyBytesMax) bytes"
         case .refused(let path, let reason):

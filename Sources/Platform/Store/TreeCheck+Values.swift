@@ -1,6 +1,8 @@
-/// The checks of values: a row with its checksum, the root of a table, or free pages.
+/// The checks of the values in the leaves: a row with its checksum, the root of a table, or a list of free
+/// pages.
 extension TreeCheck {
-    /// Returns the row's part of its table's sum.
+    /// Checks the value of a leaf's node. Returns the checksum that counts for the sum of its table, or nil
+    /// if the node is no row of a table.
     mutating func checkValue(of node: PageNode, in tree: TreeKind) throws(Damage) -> UInt32? {
         guard !node.hasUnknownFlags, node.isTable == (tree == .tableNames) else {
             throw Damage("page \(node.page.number) has a row of an unknown kind")
@@ -8,14 +10,16 @@ extension TreeCheck {
         switch tree {
         case .tableNames: try checkTable(at: node)
         case .free:
-            let long = try overflowPage(of: node)
-            try checkFreePages(
-                of: node, in: long ?? node.page, at: long == nil ? node.valueStart : Page.headBytes)
+            if let overflowPage = try overflowPage(of: node) {
+                try checkFreePages(of: node, in: overflowPage, at: Page.headBytes)
+            } else {
+                try checkFreePages(of: node, in: node.page, at: node.valueStart)
+            }
         case .applied, .tableRows:
-            if let long = try overflowPage(of: node) {
-                let end = Page.headBytes + node.valueBytes
+            if let overflowPage = try overflowPage(of: node) {
+                let valueEnd = Page.headBytes + node.valueBytes
                 return try checkRow(
-                    in: node, stored: long.bytes.span.extracting(Page.headBytes..<end), of: tree)
+                    in: node, stored: overflowPage.bytes.span.extracting(Page.headBytes..<valueEnd), of: tree)
             }
             return try checkRow(
                 in: node, stored: node.page.bytes.span.extracting(node.valueStart..<node.end), of: tree)
@@ -31,15 +35,16 @@ extension TreeCheck {
         try walk(table: TableSums.name(from: node.key), root: root)
     }
 
+    /// Returns the row's checksum, or nil for the row of the sums, which does not count itself.
     private mutating func checkRow(
         in node: PageNode, stored: Span<UInt8>, of tree: TreeKind
     ) throws(Damage) -> UInt32? {
         guard RowChecksum.isValid(key: node.key, stored: stored),
-            let sum = RowChecksum.storedChecksum(in: stored)
+            let checksum = RowChecksum.storedChecksum(in: stored)
         else {
             throw Damage("page \(node.page.number): a row fails its checksum")
         }
-        guard tree == .applied, TableSums.isKey(node.key) else { return sum }
+        guard tree == .applied, TableSums.isKey(node.key) else { return checksum }
         guard let sums = TableSums.parse(stored.extracting(RowChecksum.byteCount..<stored.count)) else {
             throw Damage("the sums of its tables cannot be read")
         }
@@ -47,36 +52,45 @@ extension TreeCheck {
         return nil
     }
 
-    /// Returns the pages of a value that is too long for its row's page, or nil.
+    /// Returns the pages of a value that is too long for its row's page, or nil for a value within it. LMDB
+    /// calls them overflow pages.
     private mutating func overflowPage(of node: PageNode) throws(Damage) -> Page? {
         guard node.isOverflow else { return nil }
-        let first = try pages.page(at: node.overflowPageNumber)
-        let needed = (Page.headBytes - 1 + node.valueBytes) / metaPage.pageBytes + 1
+        let number = node.overflowPageNumber
+        let firstPage = try pages.page(at: number)
+        let neededPages = (Page.headBytes - 1 + node.valueBytes) / metaPage.pageBytes + 1
         // A value that became shorter keeps its pages.
-        guard first.number == node.overflowPageNumber, first.flags == .overflow,
-            first.overflowPages >= needed,
-            first.overflowPages <= pages.count - node.overflowPageNumber
-        else { throw Damage("page \(node.overflowPageNumber) is not the long value that belongs there") }
-        try claimPages(from: node.overflowPageNumber, count: first.overflowPages)
-        return try pages.page(at: node.overflowPageNumber, pages: needed)
+        let hasValidCount =
+            firstPage.overflowPages >= neededPages && firstPage.overflowPages <= pages.count - number
+        guard firstPage.number == number, firstPage.flags == .overflow, hasValidCount else {
+            throw Damage("page \(number) is not the long value that belongs there")
+        }
+        try claimPages(from: number, count: firstPage.overflowPages)
+        return try pages.page(at: number, pages: neededPages)
     }
 
     /// Checks a list of free pages. Its key is the transaction that freed them. The value is a count and the
     /// page numbers, the highest first.
     private mutating func checkFreePages(of node: PageNode, in page: Page, at start: Int) throws(Damage) {
-        let bytes = node.valueBytes
-        guard bytes >= 8, bytes % 8 == 0, (0..<bytes / 8).contains(page.integer(at: start, size: 8)) else {
+        let numberBytes = 8
+        let valueBytes = node.valueBytes
+        guard valueBytes >= numberBytes, valueBytes % numberBytes == 0 else {
             throw Damage("the list of free pages has a wrong length")
         }
-        guard (0...metaPage.lastTransaction).contains(node.page.integer(at: node.keyStart, size: 8)) else {
+        let count = page.integer(at: start, size: numberBytes)
+        guard (0..<valueBytes / numberBytes).contains(count) else {
+            throw Damage("the list of free pages has a wrong length")
+        }
+        let transaction = node.page.integer(at: node.keyStart, size: numberBytes)
+        guard (0...metaPage.lastTransaction).contains(transaction) else {
             throw Damage("the list of free pages has an unknown transaction")
         }
-        var last = Int.max
-        for index in 0..<page.integer(at: start, size: 8) {
-            let free = page.integer(at: start + 8 + 8 * index, size: 8)
-            guard free < last else { throw Damage("the list of free pages is out of order") }
-            last = free
-            try claimPages(from: free, count: 1)
+        var previous = Int.max
+        for index in 0..<count {
+            let number = page.integer(at: start + numberBytes * (1 + index), size: numberBytes)
+            guard number < previous else { throw Damage("the list of free pages is out of order") }
+            previous = number
+            try claimPages(from: number, count: 1)
         }
     }
 }

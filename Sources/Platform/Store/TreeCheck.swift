@@ -1,36 +1,44 @@
 internal import CLinux
 internal import Glibc
 
-/// A check of every tree of a closed file before LMDB maps it. LMDB has no checksums and follows every
-/// pointer. A wrong page number ends the process. A page that is both free and in use loses rows later. A row
-/// behind a wrong key is not found. So the check verifies the place and single use of each page, and its
-/// fill. It verifies the order of keys, the counts and the set of tables. It verifies the checksum of each
-/// row and the sum of each table. It reads the file once, which also warms the page cache.
+/// A check of every tree of a closed file before LMDB maps it.
 ///
-/// A file that passes can be read, searched and changed, and is the result of one committed transaction.
+/// LMDB has no checksums and follows every pointer. A wrong page number ends the process. A page that is both
+/// free and in use loses rows later. A row behind a wrong key is not found. So the check verifies:
+///
+/// - of each page: its number, that it is used once, and that its rows leave no gap;
+/// - of each tree: the order of its keys and the number of its rows;
+/// - of each row: its checksum (`TreeCheck+Values.swift`);
+/// - of the file: the set of tables, and the sum of each table.
+///
+/// It reads the file once, which also warms the page cache. A file that passes can be read, searched and
+/// changed, and is the result of one committed transaction.
 struct TreeCheck: ~Copyable {
     struct Damage: Error {
         let reason: String
-        init(_ what: String) { self.reason = what }
+        init(_ reason: String) { self.reason = reason }
     }
 
     /// Returns the damage, or nil for an intact file.
     ///
-    /// - Parameter last: The number of the last transaction, if it is known.
-    static func damage(in path: String, lastTransaction last: Int? = nil) throws(StoreError) -> String? {
+    /// - Parameter expectedTransaction: The number of the last transaction, if it is known.
+    static func damage(
+        in path: String, lastTransaction expectedTransaction: Int? = nil
+    ) throws(StoreError) -> String? {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else { throw systemError(action: "read", path: path) }
         defer { close(descriptor) }
         do throws(Damage) {
             guard let size = FileSize.ofFile(at: path) else { throw Damage("the file is missing") }
-            // LMDB writes its head first. A process can die before that.
+            // LMDB writes the meta pages first. A process can die before that.
             if size == 0 { return nil }
             let pages = PageReader(descriptor: descriptor, fileBytes: size)
-            let head = try MetaPage(reader: pages)
-            if let last, last != head.lastTransaction {
-                throw Damage("its last transaction is \(head.lastTransaction) instead of \(last)")
+            let metaPage = try MetaPage(reader: pages)
+            if let expectedTransaction, expectedTransaction != metaPage.lastTransaction {
+                throw Damage(
+                    "its last transaction is \(metaPage.lastTransaction) instead of \(expectedTransaction)")
             }
-            var check = TreeCheck(pages: pages.withPageBytes(of: head.pageBytes), metaPage: head)
+            var check = TreeCheck(pages: pages.withPageBytes(of: metaPage.pageBytes), metaPage: metaPage)
             try check.checkAll()
             return nil
         } catch {
@@ -52,6 +60,9 @@ struct TreeCheck: ~Copyable {
     }
 
     private static let depthMax = 32
+    private static let keyBytesRange = 1...511
+    /// A key in the list of free pages is a transaction number.
+    private static let transactionBytes = 8
     /// The pages that one transaction may reserve at the end of the file without writing them.
     private static let unwrittenPagesMax = 1 << 17
 
@@ -59,22 +70,24 @@ struct TreeCheck: ~Copyable {
     let metaPage: MetaPage
     /// One bit for each page that belongs to a tree or to the list of free pages.
     private var claimedPages: [UInt64]
-    /// The sums that the walk found, and the sums that the last transaction announced.
+    /// The sums of the rows that the walk found, by table name.
     private var computedSums: [String: TableSum] = [:]
+    /// The sums that the last transaction stored. Nil until the walk has found them.
     var storedSums: [String: TableSum]?
 
     private init(pages: PageReader, metaPage: MetaPage) {
         self.pages = pages
         self.metaPage = metaPage
-        claimedPages = Array(
-            repeating: 0, count: min(max(metaPage.lastPage, 0), pages.count + Self.unwrittenPagesMax) / 64 + 1
-        )
+        // The last page is not checked yet, so a wrong number must not reserve memory.
+        let lastPage = min(max(metaPage.lastPage, 0), pages.count + Self.unwrittenPagesMax)
+        claimedPages = Array(repeating: 0, count: lastPage / UInt64.bitWidth + 1)
     }
 
     private mutating func checkAll() throws(Damage) {
         guard (1...pages.count + Self.unwrittenPagesMax).contains(metaPage.lastPage) else {
             throw Damage("it has \(pages.count) pages, and its last page is \(metaPage.lastPage)")
         }
+        // The two meta pages.
         try claimPages(from: 0, count: 2)
         _ = try walk(from: metaPage.freeTree, tree: .free)
         _ = try walk(from: metaPage.mainTree, tree: .tableNames)
@@ -90,6 +103,7 @@ struct TreeCheck: ~Copyable {
         case free
         /// The names and roots of the tables.
         case tableNames
+        /// The applied offsets and the sums of the tables.
         case applied
         case tableRows
     }
@@ -104,11 +118,13 @@ struct TreeCheck: ~Copyable {
         var lowestKey: [UInt8] = []
     }
 
+    /// Checks the tree of a table and notes its sum.
     mutating func walk(table name: String, root: Page.TreeRoot) throws(Damage) {
         computedSums[name] = try walk(
             from: root, tree: name == AppliedProgress.tableName ? .applied : .tableRows)
     }
 
+    /// Checks a tree and returns the sum of its rows.
     private mutating func walk(from root: Page.TreeRoot, tree: TreeKind) throws(Damage) -> TableSum {
         if root.page == Page.TreeRoot.none {
             guard root.entryCount == 0 else { throw Damage("a tree of \(root.entryCount) rows has no pages") }
@@ -123,6 +139,7 @@ struct TreeCheck: ~Copyable {
         return progress.sum
     }
 
+    /// Checks a page and the pages below it. Leaves have level 1.
     private mutating func visit(
         page number: Int, level: Int, of tree: TreeKind, progress: inout WalkProgress
     ) throws(Damage) {
@@ -132,13 +149,14 @@ struct TreeCheck: ~Copyable {
             throw Damage("page \(number) is not the page that belongs there")
         }
         guard let count = page.nodeCount, count > 0 else { throw Damage("page \(number) has no valid head") }
-        var filled = 0
+        var nodeBytes = 0
         for index in 0..<count {
             guard let node = page.node(at: index) else {
                 throw Damage("page \(number) has a row outside of it")
             }
-            filled += node.size
+            nodeBytes += node.size
             if level > 1 {
+                // The first branch has no key, because it has no lower bound.
                 if index > 0 {
                     try checkKey(of: node, after: progress.lastKey, in: tree)
                     progress.lowestKey.replace(with: node.key)
@@ -152,36 +170,41 @@ struct TreeCheck: ~Copyable {
                 progress.lowestKey.removeAll(keepingCapacity: true)
                 progress.lastKey.replace(with: node.key)
                 progress.entries += 1
-                if let row = try checkValue(of: node, in: tree) { progress.sum.add(rowChecksum: row) }
+                if let checksum = try checkValue(of: node, in: tree) {
+                    progress.sum.add(rowChecksum: checksum)
+                }
             }
         }
         // LMDB writes the next row where the head says that the other rows end.
-        guard filled == page.nodeBytes else { throw Damage("page \(number) has gaps between its rows") }
+        guard nodeBytes == page.nodeBytes else { throw Damage("page \(number) has gaps between its rows") }
     }
 
-    private func checkKey(of node: PageNode, after last: [UInt8], in tree: TreeKind) throws(Damage) {
-        guard (1...511).contains(node.keyBytes), tree != .free || node.keyBytes == 8 else {
+    private func checkKey(of node: PageNode, after lastKey: [UInt8], in tree: TreeKind) throws(Damage) {
+        guard Self.keyBytesRange.contains(node.keyBytes),
+            tree != .free || node.keyBytes == Self.transactionBytes
+        else {
             throw Damage("page \(node.page.number) has a key of \(node.keyBytes) bytes")
         }
-        guard last.isEmpty || tree.precedes(last.span, node.key) else {
+        guard lastKey.isEmpty || tree.precedes(lastKey.span, node.key) else {
             throw Damage("page \(node.page.number) has keys out of order")
         }
     }
 
+    /// Notes that the pages are used. Each page may be used once.
     mutating func claimPages(from first: Int, count: Int) throws(Damage) {
-        guard first >= 0, count > 0, first <= metaPage.lastPage, metaPage.lastPage - first >= count - 1 else {
-            throw Damage("page \(first) is beyond the last")
-        }
+        let isWithinFile = first >= 0 && first <= metaPage.lastPage && metaPage.lastPage - first >= count - 1
+        guard count > 0, isWithinFile else { throw Damage("page \(first) is beyond the last") }
         for page in first..<first + count {
-            guard claimedPages[page / 64] & 1 << (page % 64) == 0 else {
-                throw Damage("page \(page) is used twice")
-            }
-            claimedPages[page / 64] |= 1 << (page % 64)
+            let word = page / UInt64.bitWidth
+            let bit: UInt64 = 1 << (page % UInt64.bitWidth)
+            guard claimedPages[word] & bit == 0 else { throw Damage("page \(page) is used twice") }
+            claimedPages[word] |= bit
         }
     }
 }
 
 extension TreeCheck.TreeKind {
+    /// Returns whether the first key comes before the second one in the order of this tree.
     func precedes(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
         // The list of free pages has little-endian numbers as keys.
         if self == .free, a.count == 8, b.count == 8 {

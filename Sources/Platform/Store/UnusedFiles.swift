@@ -1,9 +1,11 @@
 internal import Synchronization
 
-/// The files of this process that are closed while nothing uses them.
+/// The environments of this process, each of which is closed while nothing uses it. A closed file needs no
+/// descriptors.
 package final class UnusedFiles: Sendable {
     package static let shared = UnusedFiles()
-    /// The interval at which the owner calls `close`. A file is closed after one or two intervals without use.
+    /// The interval at which a timer calls `closeUnused`. A file is closed after one or two intervals without
+    /// use.
     package static let intervalMilliseconds = 5_000
 
     private struct File {

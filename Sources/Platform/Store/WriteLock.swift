@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The exclusive right to write: one thread at a time, in LMDB as here. A nested turn would wait for itself,
-/// so it traps.
+/// The lock of writers: LMDB allows one write at a time. A write within a write would wait for itself, so it
+/// traps.
 @safe final class WriteLock: Sendable {
     /// A pthread mutex must keep one address until `deinit`.
     nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -24,7 +24,7 @@ internal import Glibc
         precondition(unsafe pthread_mutex_lock(mutex) == 0, "a write began within a write")
     }
 
-    /// Takes the turn if no thread has it.
+    /// Returns false if a thread holds the lock.
     func tryLock() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
 
     func unlock() { unsafe pthread_mutex_unlock(mutex) }

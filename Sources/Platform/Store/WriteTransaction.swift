@@ -1,8 +1,9 @@
 internal import CLMDB
 
-/// Changes that become visible together or not at all. The scope of `Environment.write` owns it, and it is
-/// pinned to its thread. It can be neither stored nor sent. It is committed or aborted when the scope ends.
-/// It reads its own changes through `snapshot`.
+/// Changes that become visible together or not at all. It reads its own changes through `snapshot`.
+///
+/// The scope of `LMDBEnvironment.write` owns it, commits or aborts it, and is pinned to its thread. It can be
+/// neither stored nor sent.
 @safe package struct WriteTransaction: ~Copyable {
     package let snapshot: ReadSnapshot
     private let transaction: OpaquePointer
@@ -11,13 +12,14 @@ internal import CLMDB
     /// error.
     private(set) var failure: StoreError?
     private(set) var isRolledBack = false
+    /// A buffer for a row's checksum and value. It keeps its memory from row to row.
     private var storedValue: [UInt8] = []
     /// One cursor for each changed table, at its last change.
     private var cursors: [OpaquePointer?]
     /// The present sums of the tables. Empty before the first change.
     private var tableSums: [TableSum] = []
 
-    // It is not inlined for the reason given at `ReadSnapshot`.
+    // If this is inlined into a generic caller, the optimizer of Swift 6.3.1 aborts.
     @inline(never) init(transaction: OpaquePointer, environment: LMDBEnvironment) {
         unsafe self.transaction = transaction
         self.environment = environment
@@ -28,63 +30,66 @@ internal import CLMDB
     /// Ends the transaction without effect when the body returns.
     package mutating func rollBack() { isRolledBack = true }
 
+    /// Writes a row, or replaces its value.
     package mutating func put(_ key: Span<UInt8>, value: Span<UInt8>, in table: Table) throws(StoreError) {
         var buffer: [UInt8] = []
         swap(&buffer, &storedValue)
         defer { swap(&buffer, &storedValue) }
         RowChecksum.write(key: key, value: value, to: &buffer)
-        var open = unsafe try openTable(table)
-        unsafe try write(key: key, stored: buffer.span, to: &open)
-        unsafe storeSum(of: open)
+        var target = unsafe try openTable(table)
+        unsafe try write(key: key, stored: buffer.span, to: &target)
+        unsafe storeSum(of: target)
     }
 
     /// Removes a row and returns whether it existed.
     @discardableResult
     package mutating func remove(_ key: Span<UInt8>, in table: Table) throws(StoreError) -> Bool {
-        var open = unsafe try openTable(table)
-        let wasThere = unsafe try remove(key, from: &open)
-        unsafe storeSum(of: open)
-        return wasThere
+        var target = unsafe try openTable(table)
+        let existed = unsafe try remove(key, from: &target)
+        unsafe storeSum(of: target)
+        return existed
     }
 
     /// Removes the first `rowsMax` rows of the range and returns their number.
     @discardableResult
     package mutating func remove(_ range: KeyRange, in table: Table, rowsMax: Int) throws(StoreError) -> Int {
-        var keys = RowBatch()
+        // A change would invalidate the rows of the scan, so the keys are collected first.
+        var removals = RowBatch()
         try snapshot.scan(table, range: range) { key, _ in
-            guard keys.count < rowsMax else { return .stop }
-            keys.remove(key)
+            guard removals.count < rowsMax else { return .stop }
+            removals.remove(key)
             return .next
         }
-        try apply(keys, to: table)
-        return keys.count
+        try apply(removals, to: table)
+        return removals.count
     }
 
+    /// Removes all rows of a table.
     package mutating func removeAll(in table: Table) throws(StoreError) {
-        var open = unsafe try openTable(table)
+        var target = unsafe try openTable(table)
         let result = unsafe mdb_drop(transaction, table.number, 0)
         if result != 0 { throw recordFailure(result: result, action: "empty a table of") }
-        unsafe open.sum = TableSum()
-        unsafe storeSum(of: open)
+        unsafe target.sum = TableSum()
+        unsafe storeSum(of: target)
     }
 
     /// Applies every change of the batch in order. Its rows must contain their checksums. A sorted batch is
     /// faster for neighboring rows, because the cursor stays on its page.
     package mutating func apply(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
-        var open = unsafe try openTable(table)
+        var target = unsafe try openTable(table)
         for index in 0..<batch.count {
             if let stored = batch.value(at: index) {
-                unsafe try write(key: batch.key(at: index), stored: stored, to: &open)
+                unsafe try write(key: batch.key(at: index), stored: stored, to: &target)
             } else {
-                _ = unsafe try remove(batch.key(at: index), from: &open)
+                _ = unsafe try remove(batch.key(at: index), from: &target)
             }
         }
-        unsafe storeSum(of: open)
+        unsafe storeSum(of: target)
     }
 
     /// Appends sorted rows behind all rows of the table. It needs no search, and it fills the pages.
     package mutating func append(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
-        var open = unsafe try openTable(table)
+        var target = unsafe try openTable(table)
         for index in 0..<batch.count {
             guard let stored = batch.value(at: index) else {
                 preconditionFailure("an appended batch must not contain removals")
@@ -93,13 +98,13 @@ internal import CLMDB
             try EnvironmentLimits.checkKeySize(of: key)
             let result = unsafe key.withMDBValue { key in
                 unsafe stored.withMDBValue { value in
-                    unsafe mdb_cursor_put(open.cursor, &key, &value, UInt32(MDB_APPEND))
+                    unsafe mdb_cursor_put(target.cursor, &key, &value, UInt32(MDB_APPEND))
                 }
             }
             if result != 0 { throw recordFailure(result: result, action: "write") }
-            unsafe open.sum.add(rowChecksum: Self.checksum(in: stored))
+            unsafe target.sum.add(rowChecksum: Self.checksum(in: stored))
         }
-        unsafe storeSum(of: open)
+        unsafe storeSum(of: target)
     }
 
     /// A table that is being written. LMDB closes the cursor with the transaction.
@@ -109,6 +114,7 @@ internal import CLMDB
         var sum: TableSum
     }
 
+    /// Prepares a table for changes. Call `storeSum` after them.
     @unsafe private mutating func openTable(_ table: Table) throws(StoreError) -> OpenTable {
         environment.preconditionOwns(table)
         if tableSums.isEmpty {
@@ -130,7 +136,9 @@ internal import CLMDB
 
     /// Stores the sum of the table. After a failed change it is not called, because the transaction is
     /// aborted.
-    private mutating func storeSum(of open: OpenTable) { unsafe tableSums[open.index] = unsafe open.sum }
+    private mutating func storeSum(of target: OpenTable) {
+        unsafe tableSums[target.index] = unsafe target.sum
+    }
 
     private static func checksum(in stored: Span<UInt8>) -> UInt32 {
         guard let sum = RowChecksum.storedChecksum(in: stored) else {
@@ -141,36 +149,40 @@ internal import CLMDB
 
     /// Writes a row. The put finds the replaced row, so no separate lookup is needed.
     private mutating func write(
-        key: Span<UInt8>, stored: Span<UInt8>, to open: inout OpenTable
+        key: Span<UInt8>, stored: Span<UInt8>, to target: inout OpenTable
     ) throws(StoreError) {
         try EnvironmentLimits.checkKeySize(of: key)
         let result: Int32 = unsafe key.withMDBValue { key in
             unsafe stored.withMDBValue { value in
-                var found = unsafe value
-                let result = unsafe mdb_cursor_put(open.cursor, &key, &found, UInt32(MDB_NOOVERWRITE))
+                // If the key exists, LMDB points this at the value of the existing row.
+                var existingValue = unsafe value
+                let result = unsafe mdb_cursor_put(
+                    target.cursor, &key, &existingValue, UInt32(MDB_NOOVERWRITE))
                 guard result == MDB_KEYEXIST else { return result }
-                guard let replaced = unsafe RowChecksum.storedChecksum(in: Span(found)) else {
+                guard let replacedChecksum = unsafe RowChecksum.storedChecksum(in: Span(existingValue)) else {
                     return MDB_CORRUPTED
                 }
-                unsafe open.sum.remove(rowChecksum: replaced)
-                return unsafe mdb_cursor_put(open.cursor, &key, &value, UInt32(MDB_CURRENT))
+                unsafe target.sum.remove(rowChecksum: replacedChecksum)
+                return unsafe mdb_cursor_put(target.cursor, &key, &value, UInt32(MDB_CURRENT))
             }
         }
         if result != 0 { throw recordFailure(result: result, action: "write") }
-        unsafe open.sum.add(rowChecksum: Self.checksum(in: stored))
+        unsafe target.sum.add(rowChecksum: Self.checksum(in: stored))
     }
 
-    private mutating func remove(_ key: Span<UInt8>, from open: inout OpenTable) throws(StoreError) -> Bool {
+    /// Removes a row and returns whether it existed.
+    private mutating func remove(_ key: Span<UInt8>, from target: inout OpenTable) throws(StoreError) -> Bool
+    {
         try EnvironmentLimits.checkKeySize(of: key)
         let result: Int32 = unsafe key.withMDBValue { key in
-            var found = unsafe MDB_val()
-            let result = unsafe mdb_cursor_get(open.cursor, &key, &found, MDB_SET)
+            var existingValue = unsafe MDB_val()
+            let result = unsafe mdb_cursor_get(target.cursor, &key, &existingValue, MDB_SET)
             guard result == 0 else { return result }
-            guard let removed = unsafe RowChecksum.storedChecksum(in: Span(found)) else {
+            guard let removedChecksum = unsafe RowChecksum.storedChecksum(in: Span(existingValue)) else {
                 return MDB_CORRUPTED
             }
-            unsafe open.sum.remove(rowChecksum: removed)
-            return unsafe mdb_cursor_del(open.cursor, 0)
+            unsafe target.sum.remove(rowChecksum: removedChecksum)
+            return unsafe mdb_cursor_del(target.cursor, 0)
         }
         if result == MDB_NOTFOUND { return false }
         if result != 0 { throw recordFailure(result: result, action: "remove a row from") }
@@ -190,15 +202,17 @@ internal import CLMDB
         if result != 0 { throw recordFailure(result: result, action: "write") }
     }
 
-    /// Sets the applied offset. It must be in the transaction that changes the rows (see `AppliedProgress`).
+    /// Sets the progress of a partition. It must be in the transaction that changes the rows (see
+    /// `AppliedProgress`).
     package mutating func setApplied(
-        _ applied: AppliedProgress, of topic: String, _ partition: Int32
+        _ progress: AppliedProgress, of topic: String, _ partition: Int32
     ) throws(StoreError) {
         try put(
-            AppliedProgress.key(topic, partition).span, value: applied.bytes.span,
+            AppliedProgress.key(topic, partition).span, value: progress.bytes.span,
             in: environment.progressTable)
     }
 
+    /// Notes the failure, so that the transaction is aborted, and returns it.
     private mutating func recordFailure(result: Int32, action: String) -> StoreError {
         let error = environment.error(forResult: result, action: action)
         failure = failure ?? error

@@ -2,7 +2,8 @@ internal import COpenSSL
 internal import Cryptography
 internal import Telemetry
 
-/// An X.509 certificate. It owns an `X509`, which is only read after its creation.
+/// An X.509 certificate. It owns an OpenSSL `X509`, which nothing changes after its creation, so threads may
+/// share it.
 @safe final class Certificate: Sendable {
     nonisolated(unsafe) let pointer: OpaquePointer
 
@@ -17,8 +18,10 @@ internal import Telemetry
         return unsafe X509_cmp_time(X509_get0_notAfter(pointer), &seconds) < 0
     }
 
+    /// The last day, such as `2026-11-27`.
     var validUntil: String { unsafe CertificateProblem.dateText(from: X509_get0_notAfter(pointer)) }
 
+    /// Whether the certificate is for the public key of this private key.
     func belongs(to key: KeyPair) -> Bool {
         OpenSSLErrors.clear()
         defer { OpenSSLErrors.clear() }

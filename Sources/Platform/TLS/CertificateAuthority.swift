@@ -2,12 +2,19 @@ internal import COpenSSL
 package import Cryptography
 package import Telemetry
 
-/// A private CA for servers that no public CA certifies. The simulator and tests create one, give its
-/// certificate to their clients, and sign their servers' certificates with it. Not for public servers.
+/// A private certificate authority (CA). The simulator and tests create one, give its certificate to their
+/// clients, and issue certificates to their servers with it. It is not for public servers.
 package struct CertificateAuthority: Sendable {
     private static let secondsPerDay: Int64 = 86_400
-    /// Certificates are valid from an hour ago, because clocks differ a little.
+    /// Certificates are valid from an hour before their creation, because clocks differ a little.
     private static let backdatedSeconds: Int64 = 3_600
+    /// X.509 allows at most this number of characters in a common name.
+    private static let commonNameBytesMax = 64
+    /// DNS allows at most this number of characters in a name.
+    private static let nameBytesMax = 253
+    private static let serialNumberBytes = 16
+    /// The field `version` of X.509 version 3, which counts from 0.
+    private static let version3 = 2
 
     private let certificate: Certificate
     private let key: KeyPair
@@ -22,10 +29,10 @@ package struct CertificateAuthority: Sendable {
     /// Creates a CA with a new key and a self-signed certificate.
     package init(name: String, days: Int = 3650, at time: WallTime = .now()) {
         key = KeyPair.makeP256()
-        let from = time.seconds - CertificateAuthority.backdatedSeconds
+        let validFrom = time.seconds - CertificateAuthority.backdatedSeconds
         certificate = CertificateAuthority.sign(
             subject: name, key: key, issuer: nil, issuerKey: key,
-            validity: from...time.seconds + Int64(days) * CertificateAuthority.secondsPerDay,
+            validity: validFrom...time.seconds + Int64(days) * CertificateAuthority.secondsPerDay,
             extensions: [
                 (NID_basic_constraints, "critical,CA:TRUE,pathlen:0"),
                 (NID_key_usage, "critical,keyCertSign,cRLSign"),
@@ -50,37 +57,41 @@ package struct CertificateAuthority: Sendable {
     package func issue(for names: [String], validity: ClosedRange<WallTime>) -> IssuedCertificate {
         precondition(
             !names.isEmpty && names.allSatisfy(CertificateAuthority.isName), "not a name or an address")
-        let leaf = KeyPair.makeP256()
-        let alternatives = names.map { CertificateAuthority.isAddress($0) ? "IP:\($0)" : "DNS:\($0)" }
-        let signed = CertificateAuthority.sign(
-            subject: names[0], key: leaf, issuer: certificate, issuerKey: key,
+        let serverKey = KeyPair.makeP256()
+        let alternativeNames = names.map { CertificateAuthority.isAddress($0) ? "IP:\($0)" : "DNS:\($0)" }
+        let serverCertificate = CertificateAuthority.sign(
+            subject: names[0], key: serverKey, issuer: certificate, issuerKey: key,
             validity: validity.lowerBound.seconds...validity.upperBound.seconds,
             extensions: [
                 (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
                 (NID_ext_key_usage, "serverAuth"),
-                (NID_subject_alt_name, alternatives.joined(separator: ",")),
+                (NID_subject_alt_name, alternativeNames.joined(separator: ",")),
                 (NID_subject_key_identifier, "hash"), (NID_authority_key_identifier, "keyid:always"),
             ])
-        return IssuedCertificate(chainPEM: signed.pem + certificate.pem, keyPEM: leaf.pem)
+        return IssuedCertificate(
+            chainPEM: serverCertificate.pem + certificate.pem, keyPEM: serverKey.pem)
     }
 
-    /// Issues a certificate that is valid from an hour ago for this number of days.
+    /// Issues a certificate that is valid from an hour before `time` until this number of days after it.
     package func issue(for names: [String], days: Int = 825, at time: WallTime = .now()) -> IssuedCertificate
     {
-        let from = time.seconds - CertificateAuthority.backdatedSeconds
-        let until = time.seconds + Int64(days) * CertificateAuthority.secondsPerDay
+        let validFrom = time.seconds - CertificateAuthority.backdatedSeconds
+        let validUntil = time.seconds + Int64(days) * CertificateAuthority.secondsPerDay
         return issue(
             for: names,
-            validity: WallTime(milliseconds: from * 1000)...WallTime(milliseconds: until * 1000))
+            validity: WallTime(milliseconds: validFrom * 1000)...WallTime(milliseconds: validUntil * 1000))
     }
 
-    /// Whether the text is a safe name. Other characters could add entries to the list of names.
+    /// Whether the text can be a host name or an address. Other characters, such as a comma, could add
+    /// entries to the certificate's list of names.
     private static func isName(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= 253
+        !text.isEmpty && text.utf8.count <= nameBytesMax
             && text.utf8.allSatisfy { byte in
                 switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                default: [0x2A, 0x2D, 0x2E, 0x3A, 0x5F].contains(byte)  // * - . : _
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: "*-.:_".utf8.contains(byte)
                 }
             }
     }
@@ -91,35 +102,43 @@ package struct CertificateAuthority: Sendable {
         return true
     }
 
+    /// Creates a certificate and signs it.
+    ///
+    /// - Parameters:
+    ///   - issuer: The signer's certificate. Nil makes a self-signed certificate.
+    ///   - validity: Seconds since 1970.
+    ///   - extensions: OpenSSL's number (`NID_…`) and text of each extension.
     private static func sign(
         subject: String, key: KeyPair, issuer: Certificate?, issuerKey: KeyPair,
         validity: ClosedRange<Int64>, extensions: [(Int32, String)]
     ) -> Certificate {
         guard let pointer = unsafe X509_new() else { preconditionFailure("out of memory") }
-        let made = unsafe Certificate(owning: pointer)
-        unsafe X509_set_version(pointer, 2)
+        let certificate = unsafe Certificate(owning: pointer)
+        unsafe X509_set_version(pointer, version3)
         unsafe setSerial(of: pointer)
         unsafe setTime(X509_getm_notBefore(pointer), seconds: validity.lowerBound)
         unsafe setTime(X509_getm_notAfter(pointer), seconds: validity.upperBound)
-        // A common name has at most 64 characters. The subject alternative name holds a longer name in full.
-        let name = unsafe X509_get_subject_name(pointer)
-        let common = Array(subject.utf8.prefix(64))
+        // A longer name stands in full in the subject alternative name.
+        let commonName = Array(subject.utf8.prefix(commonNameBytesMax))
         unsafe X509_NAME_add_entry_by_NID(
-            name, NID_commonName, MBSTRING_UTF8, common, Int32(common.count), -1, 0)
-        let signer = unsafe issuer?.pointer ?? pointer
-        unsafe X509_set_issuer_name(pointer, X509_get_subject_name(signer))
+            X509_get_subject_name(pointer), NID_commonName, MBSTRING_UTF8, commonName,
+            Int32(commonName.count), -1, 0)
+        let issuerPointer = unsafe issuer?.pointer ?? pointer
+        unsafe X509_set_issuer_name(pointer, X509_get_subject_name(issuerPointer))
         unsafe X509_set_pubkey(pointer, key.pointer)
-        for (kind, value) in extensions {
-            let added = unsafe tls_add_extension(pointer, signer, kind, value)
-            precondition(added == 1, "a certificate extension was refused")
+        for (identifier, value) in extensions {
+            let result = unsafe tls_add_extension(pointer, issuerPointer, identifier, value)
+            precondition(result == 1, "a certificate extension was refused")
         }
-        let size = unsafe X509_sign(pointer, issuerKey.pointer, EVP_sha256())
-        precondition(size > 0, "the certificate could not be signed")
-        return made
+        let signatureBytes = unsafe X509_sign(pointer, issuerKey.pointer, EVP_sha256())
+        precondition(signatureBytes > 0, "the certificate could not be signed")
+        return certificate
     }
 
     private static func setSerial(of certificate: OpaquePointer) {
-        var bytes = Random.bytes(count: 16)
+        var bytes = Random.bytes(count: serialNumberBytes)
+        // The number must be positive, so the first bit is 0. The second is 1, so that all have the same
+        // length.
         bytes[0] = bytes[0] & 0x7F | 0x40
         let number = unsafe BN_bin2bn(bytes, Int32(bytes.count), nil)
         unsafe BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate))

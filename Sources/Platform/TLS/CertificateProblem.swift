@@ -1,16 +1,20 @@
 internal import COpenSSL
 internal import Glibc
 
-/// The first problem that OpenSSL's verification found, recorded while the certificate is available.
+/// The reason why OpenSSL's verification refused a peer's certificate, with the facts of the certificate that
+/// a message needs. It copies them during the verification, because the certificate is not available later.
 struct CertificateProblem {
+    /// OpenSSL's number of the problem (`X509_V_ERR_…`).
     private let code: Int32
     private let names: [String]
     private let issuer: String
     private let validFrom: String
     private let validUntil: String
     private static let namesMax = 4
+    /// Texts of a certificate come from the peer and appear in log lines, so their length is limited.
+    private static let textBytesMax = 200
 
-    /// Records the problem. The store is borrowed for the duration of the callback.
+    /// - Parameter store: The state of the verification (`X509_STORE_CTX`), valid during OpenSSL's callback.
     init(store: OpaquePointer) {
         code = unsafe X509_STORE_CTX_get_error(store)
         guard let certificate = unsafe X509_STORE_CTX_get_current_cert(store) else {
@@ -42,19 +46,22 @@ struct CertificateProblem {
 
     // MARK: Reading a certificate
 
+    /// Receives the names of a certificate from `tls_each_name`.
     fileprivate final class NameCollector {
-        private(set) var list: [String] = []
+        private(set) var names: [String] = []
 
         func add(_ bytes: [UInt8], isAddress: Bool) {
-            guard list.count < CertificateProblem.namesMax else { return }
-            list.append(isAddress ? addressText(from: bytes) : printableText(from: bytes))
+            guard names.count < CertificateProblem.namesMax else { return }
+            names.append(isAddress ? addressText(from: bytes) : printableText(from: bytes))
         }
     }
 
+    /// Returns the first names and addresses that the certificate is for. Without any, returns its subject.
     static func names(of certificate: OpaquePointer) -> [String] {
-        let names = NameCollector()
-        unsafe tls_each_name(certificate, Unmanaged.passUnretained(names).toOpaque(), noteName)
-        return names.list.isEmpty ? [unsafe text(of: X509_get_subject_name(certificate))] : names.list
+        let collector = NameCollector()
+        unsafe tls_each_name(certificate, Unmanaged.passUnretained(collector).toOpaque(), noteName)
+        return collector.names.isEmpty
+            ? [unsafe text(of: X509_get_subject_name(certificate))] : collector.names
     }
 
     private static func addressText(from bytes: [UInt8]) -> String {
@@ -66,8 +73,7 @@ struct CertificateProblem {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Returns a text like `CN=x, O=y`. Its length is limited, because it comes from the peer and appears in
-    /// a log line.
+    /// Returns a text like `CN=x, O=y`.
     private static func text(of name: OpaquePointer?) -> String {
         guard let bio = unsafe BIO_new(BIO_s_mem()) else { return "unknown" }
         defer { unsafe BIO_free(bio) }
@@ -75,13 +81,16 @@ struct CertificateProblem {
         var bytes: UnsafeMutablePointer<CChar>?
         let count = unsafe tls_memory_contents(bio, &bytes)
         let text = unsafe UnsafeRawBufferPointer(start: bytes, count: max(0, count))
-        return unsafe printableText(from: Array(text.prefix(200)))
+        return unsafe printableText(from: Array(text.prefix(textBytesMax)))
     }
 
+    /// Returns the text with a question mark for each control character.
     private static func printableText(from bytes: [UInt8]) -> String {
-        String(decoding: bytes.prefix(200).map { $0 < 0x20 || $0 == 0x7F ? 0x3F : $0 }, as: UTF8.self)
+        let printable = bytes.prefix(textBytesMax).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
+        return String(decoding: printable, as: UTF8.self)
     }
 
+    /// Returns a text like `2026-11-27`.
     static func dateText(from time: UnsafePointer<ASN1_TIME>?) -> String {
         var (year, month, day): (Int32, Int32, Int32) = (0, 0, 0)
         guard unsafe tls_date(time, &year, &month, &day) == 1 else { return "an unreadable date" }
@@ -93,6 +102,8 @@ private func noteName(
     _ context: UnsafeMutableRawPointer?, _ isAddress: Int32, _ bytes: UnsafePointer<UInt8>?, _ count: Int32
 ) {
     guard let context = unsafe context, count >= 0 else { return }
-    let names = unsafe Unmanaged<CertificateProblem.NameCollector>.fromOpaque(context).takeUnretainedValue()
-    names.add(unsafe [UInt8](UnsafeBufferPointer(start: bytes, count: Int(count))), isAddress: isAddress != 0)
+    let collector = unsafe Unmanaged<CertificateProblem.NameCollector>.fromOpaque(context)
+        .takeUnretainedValue()
+    collector.add(
+        unsafe [UInt8](UnsafeBufferPointer(start: bytes, count: Int(count))), isAddress: isAddress != 0)
 }

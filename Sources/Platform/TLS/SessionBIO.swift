@@ -1,7 +1,8 @@
 internal import COpenSSL
 
-/// The BIO that connects OpenSSL to a session. OpenSSL reads the ciphertext lent to the session and writes to
-/// its scratch memory. Neither side is a socket, and neither copies more than once.
+/// The BIO, OpenSSL's name for a byte stream, through which OpenSSL reads and writes the ciphertext of a
+/// session. It takes the place of a socket. OpenSSL reads from the input of the session and writes to its
+/// scratch memory, with one copy in each direction.
 enum SessionBIO {
     /// The BIO method. It is never freed, because BIOs of any session may use it until the process ends.
     private nonisolated(unsafe) static let method: OpaquePointer? = {
@@ -39,15 +40,18 @@ private func readFromSession(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointe
 {
     unsafe tls_bio_clear_retry(bio)
     guard let session = unsafe SessionBIO.session(of: bio), count > 0 else { return -1 }
-    let taken = unsafe session.copyInput(to: UnsafeMutableRawBufferPointer(start: bytes, count: Int(count)))
-    guard taken > 0 else {
+    let copiedCount = unsafe session.copyInput(
+        to: UnsafeMutableRawBufferPointer(start: bytes, count: Int(count)))
+    guard copiedCount > 0 else {
+        // So the session sees SSL_ERROR_WANT_READ, which is no failure.
         unsafe tls_bio_retry_read(bio)
         return -1
     }
-    return Int32(truncatingIfNeeded: taken)
+    return Int32(truncatingIfNeeded: copiedCount)
 }
 
-/// Accepts a flush, because the scratch memory is drained elsewhere. No other command is needed.
+/// Accepts a flush, which needs no work because the connection sends the scratch memory. No other command is
+/// supported.
 private func controlSession(
     _ bio: OpaquePointer?, _ command: Int32, _ number: Int, _ pointer: UnsafeMutableRawPointer?
 ) -> Int { command == BIO_CTRL_FLUSH ? 1 : 0 }

@@ -4,7 +4,7 @@ package import Lifecycle
 package enum TLSCloseReason: Sendable, CustomStringConvertible {
     /// The owner closed it.
     case closedLocally
-    /// The peer closed it. `inGoodOrder` means that it sent a TLS close alert first.
+    /// The peer closed it. A close alert before that shows that no data is missing.
     case closedByPeer(withCloseAlert: Bool)
     /// TLS failed, in the handshake or later.
     case refused(TLSFailure)

@@ -3,6 +3,7 @@ internal import Lifecycle
 extension TLSConnection {
     // MARK: In
 
+    /// Whether the connection still processes input.
     var isAlive: Bool {
         switch phase {
         case .connecting, .handshaking, .open, .finishing: true
@@ -10,6 +11,7 @@ extension TLSConnection {
         }
     }
 
+    /// Processes the ciphertext that the session has, and sends the session's answers.
     func processInput() {
         var needsInput = false
         while isAlive, !needsInput {
@@ -20,7 +22,8 @@ extension TLSConnection {
                 phase = .open
                 timer?.cancel()
                 requestHook()
-                // The delegate may send ahead on another connection, which uses the same scratch.
+                // The delegate may send on another connection, and that connection uses the same scratch
+                // memory.
                 sendOutgoing()
                 delegate?.didEstablish(applicationProtocol: applicationProtocol)
             case .plaintext(let bytes):
@@ -53,6 +56,7 @@ extension TLSConnection {
 
     // MARK: Out
 
+    /// Sends the session's ciphertext. The socket keeps the bytes that it cannot send yet.
     func sendOutgoing() {
         let bytes = unsafe session.outgoing
         guard unsafe !bytes.isEmpty else { return }
@@ -60,35 +64,35 @@ extension TLSConnection {
         session.dropOutgoing()
     }
 
-    /// Pulls plaintext and sends it, up to the limit of a turn.
+    /// Pulls plaintext from the owner and sends it, up to the limit of an iteration.
     func sendPlaintext() {
         precondition(unsafe session.outgoing.isEmpty, "ciphertext of an earlier turn waits to be sent")
-        var isDry = false
+        var isOwnerEmpty = false
         do throws(TLSFailure) {
-            while canSend, !isDry, !scratch.isFull, isAlive { try sendRecord(&isDry) }
+            while canSend, !isOwnerEmpty, !scratch.isFull, isAlive { try encryptRecord(&isOwnerEmpty) }
         } catch {
             return refuse(because: error)
         }
         sendOutgoing()
-        if !isDry, canSend { return requestHook() }
-        if isDry, case .finishing = phase {
+        if !isOwnerEmpty, canSend { return requestHook() }
+        if isOwnerEmpty, case .finishing = phase {
             session.shutdown()
             phase = .lingering
             finishTCP()
         }
     }
 
-    /// Has the owner fill one record, and encrypts it.
-    func sendRecord(_ isDry: inout Bool) throws(TLSFailure) {
+    /// Lets the owner fill one record, and encrypts it. Sets `isOwnerEmpty` if the owner has no more data.
+    private func encryptRecord(_ isOwnerEmpty: inout Bool) throws(TLSFailure) {
         try unsafe scratch.withRecord(of: session) { (record) throws(TLSFailure) in
             var count = 0
             while count < record.count, let delegate {
-                let room = unsafe UnsafeMutableRawBufferPointer(rebasing: record[count...])
-                let written = unsafe delegate.fill(room)
-                precondition(written >= 0 && written <= room.count, "fill returned too many bytes")
+                let free = unsafe UnsafeMutableRawBufferPointer(rebasing: record[count...])
+                let written = unsafe delegate.fill(free)
+                precondition(written >= 0 && written <= free.count, "fill returned too many bytes")
                 count += written
-                isDry = written == 0
-                if isDry { break }
+                isOwnerEmpty = written == 0
+                if isOwnerEmpty { break }
             }
             guard count > 0, isAlive else { return }
             try unsafe session.encrypt(UnsafeRawBufferPointer(rebasing: record[..<count]))

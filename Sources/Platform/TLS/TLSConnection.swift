@@ -1,11 +1,12 @@
 package import Lifecycle
 
-/// TLS over TCP on an event loop, for clients and servers. It pulls: data stays with its owner until the
-/// socket can take it. So nothing queues here, and newer data can replace older data.
+/// A TLS connection over TCP on an event loop, for clients and servers. It pulls its output: data stays with
+/// the owner (the delegate) until the socket can take it. So no output queues here, and newer data can
+/// replace older data.
 ///
-/// The plaintext of a turn becomes records of 16 KiB, and their ciphertext becomes one `send` of up to
-/// `TLSScratchBuffers.ciphertextBytes`. The rest waits for the next turn. While the socket is full, nothing is
-/// pulled.
+/// At the end of an iteration of the loop the owner fills records of 16 KiB. Their ciphertext becomes one
+/// `send` of up to `TLSScratchBuffers.ciphertextBytes`. More data waits for the next iteration. While the
+/// socket is full, nothing is pulled.
 ///
 /// It is confined to its loop, and every method checks this.
 package final class TLSConnection: TCPConnectionDelegate, IterationHook {
@@ -15,11 +16,12 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
         case connecting
         case handshaking
         case open
-        /// Sends only the data that the owner has now. Then the peer gets a close alert.
+        /// The owner has called `finish`. Its remaining data is sent. Then the peer gets a close alert.
         case finishing
-        /// The close alert was sent, and the peer's close is awaited.
+        /// The close alert was sent, and the connection waits for the peer to close.
         case lingering
-        /// `closed` is called at the end of the turn, or at the end of TCP if that is sooner.
+        /// `didClose` is called at the end of the iteration, or when the TCP connection ends if that is
+        /// sooner.
         case ending(TLSCloseReason)
         case closed
     }
@@ -27,15 +29,20 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
     package let loop: EventLoop
     let session: TLSSession
     let scratch: TLSScratchBuffers
+    /// The name of the peer in messages.
     private let peer: String
+    /// Nil after the TCP connection has ended.
     var tcp: TCPConnection?
     var delegate: (any TLSConnectionDelegate)?
     var phase: TLSPhase
+    private var isHookRequested = false
+    /// Whether the socket takes more output.
+    var canSend = true
+
+    // The limit of the handshake.
     private let startedAt: Instant
     private var deadline: Instant
     var timer: LoopTimer?
-    private var isHookRequested = false
-    var canSend = true
 
     private init(
         context: TLSContext, host: String?, peer: String, on loop: EventLoop, deadline: Instant,
@@ -51,9 +58,11 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
         session = TLSSession(context: context, host: host, peer: peer, scratch: scratch)
     }
 
+    /// Connects to a server. The delegate gets `didEstablish`, or `didClose` with the reason.
+    ///
     /// - Parameters:
-    /// - host: the host to connect to, for which the certificate must be valid.
-    ///   - deadline: the limit for connecting and the handshake.
+    ///   - host: The host to connect to. The server's certificate must be for it.
+    ///   - deadline: The limit for connecting and the handshake.
     package static func connect(
         context: TLSContext, host: String, port: Int, on loop: EventLoop, deadline: Instant,
         options: TCPOptions = TCPOptions(), delegate: any TLSConnectionDelegate
@@ -67,8 +76,8 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
         return connection
     }
 
-    /// Accepts a connection for a listener's `accept`, which returns this as the delegate of the TCP
-    /// connection.
+    /// Makes the server's side of an accepted TCP connection. A `TCPListener.AcceptHandler` returns it as the
+    /// delegate of the TCP connection.
     package static func accept(
         _ tcp: TCPConnection, context: TLSContext, delegate: (TLSConnection) -> any TLSConnectionDelegate
     ) -> TLSConnection {
@@ -95,13 +104,14 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
 
     // MARK: Calls from the owner
 
-    /// Requests a call of `fill` at the end of this turn. Repeated requests cost almost nothing.
+    /// Requests a call of `fill` at the end of this iteration. Repeated requests cost almost nothing.
     package func requestFill() {
         loop.preconditionOnLoop()
         requestHook()
     }
 
-    /// Calls `fill` now and sends the result. For an owner with much data, not for each small piece.
+    /// Calls `fill` now and sends the result, for an owner with much data. Each call makes a record and a
+    /// `send`.
     package func fillNow() {
         loop.preconditionOnLoop()
         if case .open = phase { sendPlaintext() }
@@ -111,7 +121,7 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
     package func pauseReading() { tcp?.pauseReading() }
     package func resumeReading() { tcp?.resumeReading() }
 
-    /// Sends the data that `fill` still has, sends a close alert, and closes when the peer has closed or
+    /// Sends the data that `fill` still returns, sends a close alert, and closes when the peer has closed or
     /// after a few seconds.
     package func finish() {
         loop.preconditionOnLoop()
@@ -130,7 +140,7 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
         tcp?.close()
     }
 
-    /// Closes like `close`, and resets the TCP connection, for tests of the peer's reaction.
+    /// Closes at once and sends RST, so that the peer sees a broken connection.
     package func reset() {
         loop.preconditionOnLoop()
         end(because: .closedLocally)
@@ -161,7 +171,7 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
         tcp = nil
         switch phase {
         case .closed: return
-        case .ending(let known): reportClose(reason: known)
+        case .ending(let earlierReason): reportClose(reason: earlierReason)
         case .lingering: reportClose(reason: .closedLocally)
         case .connecting: reportClose(reason: .transport(reason))
         case .handshaking: reportClose(reason: closeReason(duringHandshake: reason))
@@ -184,6 +194,7 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
 
     // MARK: End
 
+    /// Notes the reason of the end, if it is the first. The delegate gets it at the end of the iteration.
     func end(because reason: TLSCloseReason) {
         switch phase {
         case .ending, .closed: return

@@ -2,26 +2,27 @@ internal import COpenSSL
 package import Cryptography
 package import Telemetry
 
-/// The authorities that a peer's certificate may come from.
+/// The certificate authorities (CAs) that may have issued a peer's certificate.
 package enum TLSTrust: Sendable {
-    /// The machine's list of CAs.
+    /// The CAs that the machine trusts.
     case system
     /// Only these CAs.
     case authorities(PEMSource)
 }
 
-/// The configuration that all TLS connections of one kind share: protocols, and either the trust or the own
-/// certificate. It requires TLS 1.2 or newer, and a client always verifies its peer. No setting disables
-/// that.
+/// The configuration that several TLS connections share: the protocols (ALPN), and either the trusted CAs of
+/// a client or the certificate of a server. It requires TLS 1.2 or newer, and a client always verifies its
+/// peer. No setting disables that.
 ///
-/// It owns an `SSL_CTX`. Threads may share it as long as none of them changes it (openssl-threads(7)), and
-/// nothing changes it after a factory has returned it.
+/// It owns an OpenSSL context (`SSL_CTX`). Threads may share an `SSL_CTX` that no thread changes
+/// (openssl-threads(7)), and nothing changes it after `client` or `server` has returned.
 @safe package final class TLSContext: Sendable {
+    /// The names for ALPN, such as `h2`, in the order of preference. Empty disables ALPN.
     package let protocols: [String]
     let isClient: Bool
     let acceptsPeersWithoutALPN: Bool
     nonisolated(unsafe) let reference: OpaquePointer
-    /// Length-prefixed protocol names, in the wire format of ALPN.
+    /// The protocol names in the wire format of ALPN: for each its length in one byte, then the name.
     fileprivate let wireProtocols: [UInt8]
 
     private init(
@@ -41,7 +42,7 @@ package enum TLSTrust: Sendable {
         unsafe tls_context_options(context)
         unsafe tls_context_forget_sessions(context)
         unsafe tls_context_read_ahead(context)
-        // Sessions are never resumed, so a ticket would be sent with every handshake for nothing.
+        // Sessions are never resumed, so tickets would cost time in each handshake without a use.
         unsafe SSL_CTX_set_num_tickets(context, 0)
         // Forward secrecy and authenticated encryption, which HTTP/2 requires of TLS 1.2.
         unsafe SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")
@@ -49,6 +50,7 @@ package enum TLSTrust: Sendable {
 
     deinit { unsafe SSL_CTX_free(reference) }
 
+    /// Makes the configuration of a client.
     package static func client(trust: TLSTrust = .system, protocols: [String] = ["h2"])
         throws(PEMError)
         -> TLSContext
@@ -66,10 +68,12 @@ package enum TLSTrust: Sendable {
         return context
     }
 
+    /// Makes the configuration of a server.
+    ///
     /// - Parameters:
-    /// - chain: the server's certificate, followed by its intermediate certificates.
-    ///   - takesPeersWithoutALPN: accepts a peer that offers no protocol at all.
-    ///   - time: the time at which the certificate must not be expired.
+    ///   - chain: The server's certificate, followed by the intermediate certificates.
+    ///   - acceptsPeersWithoutALPN: Whether to accept a client that offers no protocol at all.
+    ///   - time: The time at which the certificate must not have expired.
     package static func server(
         chain: PEMSource, key: PEMSource, protocols: [String] = ["h2"], acceptsPeersWithoutALPN: Bool = false,
         at time: WallTime = .now()
@@ -77,8 +81,8 @@ package enum TLSTrust: Sendable {
         let context = try TLSContext(
             isClient: false, protocols: protocols, acceptsPeersWithoutALPN: acceptsPeersWithoutALPN)
         let certificates = try PEM.certificates(from: chain)
-        let key = (try PEM.privateKey(from: key, isPrivate: false), name: key.name)
-        guard certificates[0].belongs(to: key.0) else {
+        let privateKey = try PEM.privateKey(from: key, isPrivate: false)
+        guard certificates[0].belongs(to: privateKey) else {
             throw PEMError(
                 "certificate \(chain.name) does not belong to key \(key.name): use the key that it was made with, "
                     + "and put the server's own certificate first")
@@ -87,7 +91,7 @@ package enum TLSTrust: Sendable {
             throw PEMError(
                 "certificate \(chain.name) expired on \(certificates[0].validUntil): renew it")
         }
-        try context.useCertificate(chain: certificates, key: key.0, name: chain.name)
+        try context.useCertificate(chain: certificates, key: privateKey, name: chain.name)
         if !protocols.isEmpty {
             let owner = unsafe Unmanaged.passUnretained(context).toOpaque()
             unsafe SSL_CTX_set_alpn_select_cb(context.reference, chooseProtocol, owner)
@@ -104,32 +108,34 @@ package enum TLSTrust: Sendable {
 
     private func useCertificate(chain: [Certificate], key: KeyPair, name: String) throws(PEMError) {
         OpenSSLErrors.clear()
-        var isGood = unsafe SSL_CTX_use_certificate(reference, chain[0].pointer) == 1
+        var isUsable = unsafe SSL_CTX_use_certificate(reference, chain[0].pointer) == 1
         for certificate in chain.dropFirst() {
-            isGood = unsafe isGood && tls_context_add_chain(reference, certificate.pointer) == 1
+            isUsable = unsafe isUsable && tls_context_add_chain(reference, certificate.pointer) == 1
         }
-        isGood = unsafe isGood && SSL_CTX_use_PrivateKey(reference, key.pointer) == 1
-        guard isGood else {
+        isUsable = unsafe isUsable && SSL_CTX_use_PrivateKey(reference, key.pointer) == 1
+        guard isUsable else {
             throw PEMError("certificate \(name) cannot be used: \(OpenSSLErrors.takeFirst().text)")
         }
     }
 
-    /// Returns the first of this side's protocols that the peer offers too, as a range of the offer, which
-    /// OpenSSL retains.
+    /// Returns the first of this side's protocols that the client offers too, as a range of the offer. The
+    /// offer has the wire format of ALPN.
     fileprivate func selectProtocol(from offer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
-        for wanted in protocols {
-            var index = 0
-            while index < offer.count {
-                let name = unsafe index + 1..<min(offer.count, index + 1 + Int(offer[index]))
-                if unsafe offer[name].elementsEqual(wanted.utf8) { return name }
-                index = name.upperBound
+        for supported in protocols {
+            var lengthIndex = 0
+            while lengthIndex < offer.count {
+                let nameStart = lengthIndex + 1
+                let name = unsafe nameStart..<min(offer.count, nameStart + Int(offer[lengthIndex]))
+                if unsafe offer[name].elementsEqual(supported.utf8) { return name }
+                lengthIndex = name.upperBound
             }
         }
         return nil
     }
 }
 
-/// Selects the protocol. The context is alive, because each of its sessions retains it.
+/// OpenSSL's callback that selects the protocol. The result points into the offer. The `TLSContext` is alive,
+/// because each of its sessions retains it.
 private func chooseProtocol(
     _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
     _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offer: UnsafePointer<UInt8>?, _ offerCount: UInt32,
@@ -137,8 +143,10 @@ private func chooseProtocol(
 ) -> Int32 {
     guard let context = unsafe context, let offer = unsafe offer else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     let owner = unsafe Unmanaged<TLSContext>.fromOpaque(context).takeUnretainedValue()
-    let offered = unsafe UnsafeBufferPointer(start: offer, count: Int(offerCount))
-    guard let name = unsafe owner.selectProtocol(from: offered) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    let offeredNames = unsafe UnsafeBufferPointer(start: offer, count: Int(offerCount))
+    guard let name = unsafe owner.selectProtocol(from: offeredNames) else {
+        return SSL_TLSEXT_ERR_ALERT_FATAL
+    }
     unsafe chosen?.pointee = offer + name.lowerBound
     unsafe chosenCount?.pointee = UInt8(name.count)
     return SSL_TLSEXT_ERR_OK

@@ -4,15 +4,20 @@ package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
     case wrongHost(peer: String, certificateNames: [String])
     case expired(peer: String, date: String)
     case notYetValid(peer: String, date: String)
+    /// The certificate is not signed by a trusted CA.
     case unknownAuthority(peer: String, issuer: String)
+    /// The certificate has another problem.
     case badCertificate(peer: String, reason: String)
     /// The peers have no application protocol in common.
     case noCommonProtocol(peer: String, offered: [String])
+    /// The peer's first byte is not TLS.
     case plainText(peer: String)
     case unsupportedVersion(peer: String)
+    /// The handshake failed for another reason.
     case handshake(peer: String, reason: String)
     case handshakeTimeout(peer: String, milliseconds: Int)
     case endedInHandshake(peer: String)
+    /// A record after the handshake could not be decrypted or encrypted.
     case brokenRecord(peer: String, reason: String)
 
     package var description: String {

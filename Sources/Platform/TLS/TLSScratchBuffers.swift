@@ -1,37 +1,40 @@
 internal import Glibc
 
-/// Memory that a TLS session needs only during a call. All sessions of a thread share it, so that a thousand
-/// idle connections hold no buffers. Not Sendable.
+/// The buffers that a TLS session needs only for a short time. All sessions of a thread share them, so that a
+/// thousand idle connections hold no buffers. Confined to its thread.
 ///
-/// Each of the three buffers is lent to one session at a time. A second session that uses a lent buffer would
-/// send bytes of one peer to another, so every use names its session and a wrong one stops the process.
+/// Each of the three buffers is lent to one session at a time. A second session that used a lent buffer would
+/// send bytes of one peer to another. So every use names its session, and a wrong session stops the process.
 @safe package final class TLSScratchBuffers {
     /// Size of one full TLS record.
     package static let recordBytes = 16 * 1024
     /// Bytes that a record adds to its plaintext: header, content type, tag, explicit nonce.
     private static let recordOverheadMax = 5 + 1 + 16 + 8
-    /// Limit on ciphertext before it must be sent, so that one `send` carries many records.
+    /// The ciphertext at which records must be sent. So one `send` carries many records.
     package static let ciphertextBytes = 256 * 1024
 
-    /// Plaintext to encrypt as one record. The connection lends it while its owner fills it.
+    /// The plaintext of one read from the socket (256 KiB, 16 records) and of a record that began before it.
+    private static let plaintextBytes = 17 * recordBytes
+
+    /// Plaintext to encrypt as one record, lent while the connection's owner fills it.
     private let record: UnsafeMutableRawBufferPointer
     private var recordLoan = ScratchLoan(of: "record")
-    /// Decrypted plaintext. It is delivered when the ciphertext is used up or this buffer is full. The
-    /// session lends it until `dropPlaintext`.
+    /// Decrypted plaintext, lent until the connection's owner has used it (`TLSSession.dropPlaintext`).
     private let plaintext: UnsafeMutableRawBufferPointer
     private var plaintextLoan = ScratchLoan(of: "plaintext")
-    /// Ciphertext to send. The session that appends to it holds it until `dropOutgoing`.
+    /// Ciphertext to send, lent from the first `append` until `dropOutgoing`.
     private var ciphertext: UnsafeMutableRawBufferPointer
     private var ciphertextCount = 0
     private var ciphertextLoan = ScratchLoan(of: "ciphertext")
 
     package init() {
         unsafe record = .allocate(byteCount: TLSScratchBuffers.recordBytes, alignment: 64)
-        unsafe plaintext = .allocate(byteCount: 17 * TLSScratchBuffers.recordBytes, alignment: 64)
-        let room =
+        unsafe plaintext = .allocate(byteCount: TLSScratchBuffers.plaintextBytes, alignment: 64)
+        // The last record may begin just below the limit, and an alert may follow it.
+        let capacity =
             TLSScratchBuffers.ciphertextBytes + 2
             * (TLSScratchBuffers.recordBytes + TLSScratchBuffers.recordOverheadMax)
-        unsafe ciphertext = .allocate(byteCount: room, alignment: 64)
+        unsafe ciphertext = .allocate(byteCount: capacity, alignment: 64)
     }
 
     deinit {
@@ -55,7 +58,7 @@ internal import Glibc
 
     var isFull: Bool { ciphertextCount >= TLSScratchBuffers.ciphertextBytes }
 
-    /// Appends ciphertext. The buffer grows only in handshakes with very long certificate chains.
+    /// Appends ciphertext. The buffer grows only in a handshake with a very long certificate chain.
     func append(_ bytes: UnsafeRawBufferPointer, of session: TLSSession) {
         ciphertextLoan.begin(session)
         if unsafe ciphertextCount + bytes.count > ciphertext.count {
@@ -79,7 +82,7 @@ internal import Glibc
 
     func endPlaintext(of session: TLSSession) { plaintextLoan.end(session) }
 
-    /// Calls the body with the buffer for one record, which no other session can use meanwhile.
+    /// Lends the buffer for one record during the call of `body`.
     func withRecord<Failure>(
         of session: TLSSession, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -88,8 +91,9 @@ internal import Glibc
         try unsafe body(record)
     }
 
-    // MARK: One per thread
+    // MARK: The buffers of a thread
 
+    /// The thread-specific value that retains the thread's buffers.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let code = unsafe pthread_key_create(&key) { value in
@@ -99,7 +103,7 @@ internal import Glibc
         return key
     }()
 
-    /// The scratch of this thread, created at first use and freed when the thread ends.
+    /// The buffers of the current thread, created at first use and freed when the thread ends.
     package static var forCurrentThread: TLSScratchBuffers {
         if let value = unsafe pthread_getspecific(key) {
             return unsafe Unmanaged<TLSScratchBuffers>.fromOpaque(value).takeUnretainedValue()

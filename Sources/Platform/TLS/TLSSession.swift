@@ -1,11 +1,11 @@
 internal import COpenSSL
 internal import Cryptography
 
-/// The result of processing ciphertext.
+/// An event of a TLS session, found in the peer's ciphertext.
 @safe package enum TLSEvent {
     /// All input is used up.
     case needsInput
-    /// The peer is verified and speaks this protocol, which is empty without ALPN.
+    /// The peer is verified and has agreed to this protocol, which is empty without ALPN.
     case established(protocol: String)
     /// Plaintext that is valid until `dropPlaintext`. No other session of the thread can decrypt before that.
     case plaintext(UnsafeRawBufferPointer)
@@ -14,11 +14,11 @@ internal import Cryptography
     case failed(TLSFailure)
 }
 
-/// One TLS connection without a socket: ciphertext in, plaintext out, and the reverse. Output for the peer
-/// collects in `outgoing`, which the caller sends and drops after every call.
+/// The TLS protocol of one connection, without a socket. It turns the peer's ciphertext into plaintext, and
+/// plaintext into ciphertext for the peer (`outgoing`), which the caller sends and drops after every call.
 ///
-/// It owns an `SSL` and is confined to one thread: not Sendable. It neither returns nor accepts plaintext
-/// before the peer's certificate and protocol are verified.
+/// It owns an OpenSSL `SSL` and is confined to one thread. It neither returns nor accepts plaintext before
+/// the peer's certificate and protocol are verified.
 @safe package final class TLSSession {
     private enum SessionPhase {
         case handshaking
@@ -29,19 +29,28 @@ internal import Cryptography
         case failed(TLSFailure)
     }
 
+    /// The first byte of a record, of those that can come first.
+    private enum RecordType {
+        static let alert: UInt8 = 0x15
+        static let handshake: UInt8 = 0x16
+    }
+
     let scratch: TLSScratchBuffers
     private let context: TLSContext
     private let peer: String
     private let ssl: OpaquePointer
+    /// The ciphertext from the peer that OpenSSL has not read yet.
     private var input: UnsafeRawBufferPointer
     private var phase = SessionPhase.handshaking
     private var hasSeenBytes = false
+    /// The first problem of the peer's certificate.
     private var problem: CertificateProblem?
+    /// Whether the own close alert was sent.
     private var isShutDown = false
 
     /// - Parameters:
-    /// - host: the name or address that the certificate must be for. Nil on the server's side.
-    ///   - peer: the name of the other side in messages.
+    ///   - host: The name or address that the peer's certificate must be for. Nil on the server's side.
+    ///   - peer: The name of the peer in messages.
     package init(context: TLSContext, host: String?, peer: String, scratch: TLSScratchBuffers) {
         self.context = context
         self.peer = peer
@@ -65,38 +74,41 @@ internal import Cryptography
 
     deinit { unsafe SSL_free(ssl) }
 
-    /// Sends the host name to the server and requires a certificate for it.
+    /// Requires a certificate for this host, and sends a host name to the server.
     private func verifyHost(_ host: String) {
         let parameters = unsafe SSL_get0_param(ssl)
+        // The first call fails if the host is not an address.
         if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) != 1 {
             unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
             let isSet = unsafe SSL_set1_host(ssl, host) == 1 && tls_set_server_name(ssl, host) == 1
             // If OpenSSL rejects the name, the session must fail. Otherwise any certificate would pass.
             if !isSet { phase = .failed(.handshake(peer: peer, reason: "\(host) is not a host name")) }
         }
-        unsafe tls_verify_peer(ssl, noteProblem)
+        unsafe tls_verify_peer(ssl, recordVerification)
     }
 
     // MARK: In
 
-    /// Lends ciphertext from the peer to the session, until `next` has returned `needsInput`.
+    /// Lends ciphertext from the peer to the session, until `nextEvent` has returned `needsInput`.
     package func provideInput(_ ciphertext: UnsafeRawBufferPointer) {
         precondition(unsafe input.isEmpty, "new input was lent before the last was used up")
         unsafe input = ciphertext
-        guard !hasSeenBytes, let first = unsafe ciphertext.first else { return }
+        guard !hasSeenBytes, let recordType = unsafe ciphertext.first else { return }
         hasSeenBytes = true
-        // A handshake record, or an alert in response to ours, in any version.
-        if first != 0x16 && first != 0x15 { phase = .failed(.plainText(peer: peer)) }
+        let isTLS = recordType == RecordType.handshake || recordType == RecordType.alert
+        if !isTLS { phase = .failed(.plainText(peer: peer)) }
     }
 
-    /// Ciphertext for the peer.
+    /// The ciphertext to send to the peer.
     package var outgoing: UnsafeRawBufferPointer { unsafe scratch.outgoing(of: self) }
 
+    /// Drops the ciphertext that was sent.
     package func dropOutgoing() { scratch.dropOutgoing(of: self) }
 
-    /// Ends the loan of the plaintext that `next` returned. Its caller has used the plaintext.
+    /// Drops the plaintext that `nextEvent` returned and the caller has used.
     package func dropPlaintext() { scratch.endPlaintext(of: self) }
 
+    /// Gives input to OpenSSL. Returns the number of bytes.
     func copyInput(to target: UnsafeMutableRawBufferPointer) -> Int {
         let count = unsafe min(target.count, input.count)
         guard count > 0 else { return 0 }
@@ -105,8 +117,8 @@ internal import Cryptography
         return count
     }
 
-    /// Processes input and returns the next event. A client also begins with this call, which writes its
-    /// hello.
+    /// Processes input and returns the next event. Call it until it returns `needsInput`. The first call of a
+    /// client writes the ClientHello.
     package func nextEvent() -> TLSEvent {
         switch phase {
         case .handshaking: handshake()
@@ -142,15 +154,16 @@ internal import Cryptography
         unsafe SSL_get0_alpn_selected(ssl, &bytes, &count)
         let chosen = unsafe String(
             decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
-        let isUnnamed = chosen.isEmpty && context.acceptsPeersWithoutALPN
-        guard context.protocols.isEmpty || context.protocols.contains(chosen) || isUnnamed else {
+        let isAcceptedWithoutALPN = chosen.isEmpty && context.acceptsPeersWithoutALPN
+        guard context.protocols.isEmpty || context.protocols.contains(chosen) || isAcceptedWithoutALPN else {
             return fail(with: .noCommonProtocol(peer: peer, offered: context.protocols))
         }
         phase = .open
         return .established(protocol: chosen)
     }
 
-    /// Decrypts all available records, so that the layer above is called once for many.
+    /// Decrypts the available records, as many as fit, so that the owner is called once for many. An end or a
+    /// failure that follows them is the next event.
     private func decrypt() -> TLSEvent {
         var count = 0
         let plaintext = unsafe scratch.lendPlaintext(to: self)
@@ -232,11 +245,11 @@ internal import Cryptography
     }
 }
 
-/// Records the first problem of the session that verifies. It does not change the verdict.
-private func noteProblem(_ isGood: Int32, _ store: OpaquePointer?) -> Int32 {
-    guard isGood == 0, let store = unsafe store, let owner = unsafe tls_owner_of_store(store) else {
-        return isGood
+/// OpenSSL's callback for each step of a verification. Records a problem, and does not change the result.
+private func recordVerification(_ isValid: Int32, _ store: OpaquePointer?) -> Int32 {
+    guard isValid == 0, let store = unsafe store, let owner = unsafe tls_owner_of_store(store) else {
+        return isValid
     }
     unsafe Unmanaged<TLSSession>.fromOpaque(owner).takeUnretainedValue().recordProblem(from: store)
-    return isGood
+    return isValid
 }

@@ -2,6 +2,7 @@ internal import Synchronization
 
 /// A value that goes up and down.
 package final class Gauge: Sendable {
+    /// The bit pattern of the value, because atomics hold integers.
     private let bits = Atomic<UInt64>(0)
 
     init() {}

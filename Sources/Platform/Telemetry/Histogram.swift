@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The distribution of values over fixed bounds.
+/// A histogram of Prometheus: the number of values up to each of its fixed bounds, and their sum.
 package final class Histogram: Sendable {
     /// Bounds in seconds from half a millisecond to a minute. Shorter times do not matter here.
     package static let secondsBounds: [Double] = [
@@ -8,7 +8,7 @@ package final class Histogram: Sendable {
     ]
 
     struct Snapshot {
-        /// One count per bound, and one for values above the last bound.
+        /// The number of values between two bounds: one count per bound, and one above the last bound.
         var counts: [Int]
         var sum = 0.0
     }
@@ -17,7 +17,7 @@ package final class Histogram: Sendable {
     private let state: Mutex<Snapshot>
 
     init(bounds: [Double]) {
-        precondition(!bounds.isEmpty && bounds == bounds.sorted(), "bounds ascend")
+        precondition(!bounds.isEmpty && bounds == bounds.sorted(), "the bounds of a histogram must ascend")
         self.bounds = bounds
         state = Mutex(Snapshot(counts: Array(repeating: 0, count: bounds.count + 1)))
     }

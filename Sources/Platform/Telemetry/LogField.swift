@@ -1,5 +1,5 @@
 /// One named value of a log line. The name is constant, so that lines can be searched by it. The value may
-/// come from outside. It is scrubbed and escaped when it is written.
+/// come from outside. `LogFormat` removes secrets from it and escapes it.
 package struct LogField: Sendable {
     package enum Value: Sendable, Equatable {
         case string(String)

@@ -4,7 +4,7 @@ package enum LogLevel: String, Sendable, Comparable, CaseIterable {
     case debug
     /// A handful of lines per start and stop.
     case info
-    /// Degraded, but it heals by itself. Rate-limited.
+    /// Something is degraded, but it heals by itself. Rate-limited.
     case warning
     /// A person must act, and the line says how. Rate-limited.
     case error

@@ -7,33 +7,19 @@ internal import Synchronization
 package final class LogSink: Sendable {
     /// The maximum size of the buffer in bytes.
     package static let waitingBytesMax = 1 << 20
-    /// The maximum number of equal warnings or errors per window. Further ones are counted, and the next line
-    /// reports the count.
-    package static let equalLinesPerWindow = 10
-    package static let equalLinesWindowSeconds: Int64 = 60
     /// The maximum number of different errors that are remembered.
     static let rememberedErrorsMax = 32
 
     private struct SinkState {
+        /// The lines that wait for the writer thread, and their size in bytes.
         var lines: [[UInt8]] = []
         var waitingBytes = 0
-        var dropped = 0
-        var writing = false
-        var equalLines: [LineKind: RateWindow] = [:]
+        /// The number of lines dropped since the writer last took the lines.
+        var droppedLines = 0
+        /// Whether the writer thread has taken lines and not written them all.
+        var isWriting = false
+        var equalLines = EqualLineLimiter()
         var errors: [LoggedError] = []
-    }
-
-    /// The identity of equal lines. Their fields may differ.
-    private struct LineKind: Hashable {
-        let level: LogLevel
-        /// The address of the constant message.
-        let message: UInt
-    }
-
-    private struct RateWindow {
-        var startedAt: Int64
-        var written = 0
-        var suppressed = 0
     }
 
     package let level: LogLevel
@@ -43,7 +29,8 @@ package final class LogSink: Sendable {
     private let now: @Sendable () -> WallTime
     private let state = Mutex(SinkState())
 
-    /// - Parameter descriptor: an open file that the caller keeps open. -1 discards every line.
+    /// - Parameter descriptor: an open file that the caller keeps open, by default standard error. -1
+    ///   discards every line.
     package init(
         level: LogLevel, format: LogFormat, descriptor: Int32 = 2,
         now: @escaping @Sendable () -> WallTime = WallTime.now
@@ -56,27 +43,32 @@ package final class LogSink: Sendable {
         if descriptor >= 0 { startWriter() }
     }
 
+    /// Formats the line on the caller's thread, and leaves it for the writer thread.
     func write(_ level: LogLevel, component: String, message: StaticString, fields: [LogField]) {
         guard level >= self.level, descriptor >= 0 else { return }
         if level == .error { rememberError(component: component, message: message) }
         let time = now()
         var fields = fields
         if level >= .warning {
-            guard let suppressed = admit(level: level, message: message, at: time) else { return }
+            guard
+                let suppressed = state.withLock({
+                    $0.equalLines.admit(level: level, message: message, atSeconds: time.seconds)
+                })
+            else { return }
             if suppressed > 0 { fields.append(.field("suppressed", suppressed)) }
         }
         let line = format.line(
             time: time, level: level, component: component, message: message, fields: fields)
-        let wake = state.withLock { state in
+        let isFirstLine = state.withLock { state in
             if state.waitingBytes + line.count > Self.waitingBytesMax {
-                state.dropped += 1
+                state.droppedLines += 1
                 return false
             }
             state.lines.append(line)
             state.waitingBytes += line.count
             return state.lines.count == 1
         }
-        if wake { eventfd_write(wakeupDescriptor, 1) }
+        if isFirstLine { eventfd_write(wakeupDescriptor, 1) }
     }
 
     /// The errors since the start of the process, in the order of their first lines.
@@ -95,37 +87,17 @@ package final class LogSink: Sendable {
         }
     }
 
-    /// Returns the number of equal lines that were suppressed before this line, or nil if this line is
-    /// suppressed too.
-    private func admit(level: LogLevel, message: StaticString, at time: WallTime) -> Int? {
-        let kind = unsafe LineKind(level: level, message: UInt(bitPattern: message.utf8Start))
-        return state.withLock { state in
-            var window = state.equalLines[kind] ?? RateWindow(startedAt: time.seconds)
-            defer { state.equalLines[kind] = window }
-            if time.seconds - window.startedAt >= Self.equalLinesWindowSeconds {
-                let suppressed = window.suppressed
-                window = RateWindow(startedAt: time.seconds, written: 1)
-                return suppressed
-            }
-            if window.written < Self.equalLinesPerWindow {
-                window.written += 1
-                return 0
-            }
-            window.suppressed += 1
-            return nil
-        }
-    }
-
     /// Waits, within the limit, until all lines so far are written. The last lines of a process must not be
     /// lost, and they must not keep it alive.
     package func flush(withinMilliseconds limit: Int = 1000) {
         for _ in 0..<limit {
-            let idle = state.withLock { $0.lines.isEmpty && !$0.writing }
-            if idle { return }
+            let isWritten = state.withLock { $0.lines.isEmpty && !$0.isWriting }
+            if isWritten { return }
             usleep(1000)
         }
     }
 
+    /// Starts the writer thread, which keeps this object until the process ends.
     private func startWriter() {
         var thread = pthread_t()
         let argument = unsafe Unmanaged.passRetained(self).toOpaque()
@@ -137,28 +109,31 @@ package final class LogSink: Sendable {
     fileprivate func writeForever() {
         while true {
             var count: UInt64 = 0
-            if unsafe read(wakeupDescriptor, &count, 8) < 0 && errno != EINTR { return }
-            let (lines, dropped) = state.withLock { state in
+            if unsafe read(wakeupDescriptor, &count, MemoryLayout<UInt64>.size) < 0 && errno != EINTR {
+                return
+            }
+            let (lines, droppedLines) = state.withLock { state in
                 defer {
                     state.lines = []
                     state.waitingBytes = 0
-                    state.dropped = 0
-                    state.writing = true
+                    state.droppedLines = 0
+                    state.isWriting = true
                 }
-                return (state.lines, state.dropped)
+                return (state.lines, state.droppedLines)
             }
             for line in lines { writeFully(line) }
-            if dropped > 0 {
+            if droppedLines > 0 {
                 writeFully(
                     format.line(
                         time: now(), level: .warning, component: "log",
                         message: "lines dropped: the reader of the log is too slow",
-                        fields: [.field("dropped", dropped)]))
+                        fields: [.field("dropped", droppedLines)]))
             }
-            state.withLock { $0.writing = false }
+            state.withLock { $0.isWriting = false }
         }
     }
 
+    /// Writes the line, or drops the rest of it if the file refuses it.
     private func writeFully(_ line: [UInt8]) {
         unsafe line.withUnsafeBytes { bytes in
             var offset = 0

@@ -1,4 +1,4 @@
-/// One metric name with its series, one per combination of label values.
+/// A metric family of Prometheus: one metric name with its series, one per combination of label values.
 struct MetricFamily {
     enum MetricType: String { case counter, gauge, histogram }
 
@@ -20,17 +20,28 @@ struct MetricFamily {
     }
 
     static func isName(_ name: String) -> Bool {
-        (name.hasPrefix("flotilla_") || name.hasPrefix("process_"))
-            && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
+        let hasPrefix = name.hasPrefix("flotilla_") || name.hasPrefix("process_")
+        return hasPrefix && name.utf8.allSatisfy(isNameCharacter)
     }
 
+    private static func isNameCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    /// Returns the instrument of the series with these labels, and makes it with `make` if it is missing.
+    /// Beyond the limit of series, all label values become `other`.
     mutating func instrument(labels: [(String, String)], make: () -> Instrument) -> Instrument {
-        var (key, labels) = (Self.rendered(labels), labels)
+        var labels = labels
+        var key = Self.rendered(labels)
         if series[key] == nil, series.count >= Metrics.seriesPerNameMax {
-            labels = labels.map { ($0.0, "other") }
+            labels = labels.map { name, _ in (name, "other") }
             key = Self.rendered(labels)
         }
-        if let known = series[key] { return known.instrument }
+        if let existing = series[key] { return existing.instrument }
         let instrument = make()
         series[key] = Series(
             labels: Dictionary(labels) { first, _ in first }, instrument: instrument)
@@ -39,18 +50,20 @@ struct MetricFamily {
 
     /// The present values of its gauges and counters.
     var values: [Metrics.SeriesValue] {
-        series.sorted { $0.key < $1.key }.compactMap { _, one in
-            switch one.instrument {
-            case .counter(let counter): Metrics.SeriesValue(labels: one.labels, number: Double(counter.value))
-            case .gauge(let gauge): Metrics.SeriesValue(labels: one.labels, number: gauge.value)
-            case .callback(let read): Metrics.SeriesValue(labels: one.labels, number: read())
-            case .histogram: nil
+        series.sorted { $0.key < $1.key }.compactMap { _, entry -> Metrics.SeriesValue? in
+            let number: Double
+            switch entry.instrument {
+            case .counter(let counter): number = Double(counter.value)
+            case .gauge(let gauge): number = gauge.value
+            case .callback(let read): number = read()
+            case .histogram: return nil
             }
+            return Metrics.SeriesValue(labels: entry.labels, number: number)
         }
     }
 
     private static func rendered(_ labels: [(String, String)]) -> String {
-        labels.map { "\($0.0)=\"\(escaped($0.1))\"" }.joined(separator: ",")
+        labels.map { name, value in "\(name)=\"\(escaped(value))\"" }.joined(separator: ",")
     }
 
     private static func escaped(_ value: String) -> String {
@@ -66,10 +79,11 @@ struct MetricFamily {
         return out
     }
 
+    /// Appends the family in the text format of Prometheus.
     func render(to out: inout String) {
         out += "# HELP \(name) \(help)\n# TYPE \(name) \(type.rawValue)\n"
-        for (labels, one) in series.sorted(by: { $0.key < $1.key }) {
-            switch one.instrument {
+        for (labels, entry) in series.sorted(by: { $0.key < $1.key }) {
+            switch entry.instrument {
             case .counter(let counter): out += line(name, labels: labels, value: Double(counter.value))
             case .gauge(let gauge): out += line(name, labels: labels, value: gauge.value)
             case .callback(let read): out += line(name, labels: labels, value: read())
@@ -98,31 +112,9 @@ struct MetricFamily {
     }
 
     private static func number(_ value: Double) -> String {
-        if let whole = Int(exactly: value) { return String(whole) }
+        if let integer = Int(exactly: value) { return String(integer) }
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
         return "\(value)"
-    }
-}
-
-enum Instrument {
-    case counter(Counter)
-    case gauge(Gauge)
-    case callback(@Sendable () -> Double)
-    case histogram(Histogram)
-
-    var counter: Counter {
-        guard case .counter(let counter) = self else { preconditionFailure("not a counter") }
-        return counter
-    }
-
-    var gauge: Gauge {
-        guard case .gauge(let gauge) = self else { preconditionFailure("not a gauge that is set") }
-        return gauge
-    }
-
-    var histogram: Histogram {
-        guard case .histogram(let histogram) = self else { preconditionFailure("not a histogram") }
-        return histogram
     }
 }

@@ -13,7 +13,7 @@ package final class Metrics: Sendable {
 
     package init() {}
 
-    /// Returns a count that only grows. Its name must end in `_total`.
+    /// Returns the counter of one series, a count that only grows. Its name must end in `_total`.
     package func counter(_ name: String, help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter
     {
         precondition(name.hasSuffix("_total"), "a counter's name ends in _total: \(name)")
@@ -21,7 +21,7 @@ package final class Metrics: Sendable {
             .counter
     }
 
-    /// Returns a value that goes up and down.
+    /// Returns the gauge of one series, a value that goes up and down.
     package func gauge(_ name: String, help: String, labels: KeyValuePairs<String, String> = [:]) -> Gauge {
         makeInstrument(named: name, help: help, type: .gauge, labels: labels) { .gauge(Gauge()) }.gauge
     }
@@ -34,7 +34,7 @@ package final class Metrics: Sendable {
         _ = makeInstrument(named: name, help: help, type: .gauge, labels: labels) { .callback(read) }
     }
 
-    /// Returns a distribution of values, with bounds in the unit of the name.
+    /// Returns the histogram of one series, with bounds in the unit of the name.
     package func histogram(
         _ name: String, help: String, bounds: [Double] = Histogram.secondsBounds,
         labels: KeyValuePairs<String, String> = [:]
@@ -51,7 +51,8 @@ package final class Metrics: Sendable {
         make: () -> Instrument
     ) -> Instrument {
         precondition(
-            MetricFamily.isName(name), "metric names are flotilla_ or process_ and lower case: \(name)")
+            MetricFamily.isName(name),
+            "a metric name begins with flotilla_ or process_, in lower case: \(name)")
         precondition(!help.isEmpty, "a metric without help: \(name)")
         return families.withLock { families in
             var family = families[name] ?? MetricFamily(name: name, help: help, type: type)

@@ -4,8 +4,11 @@ package enum Redaction {
     /// The minimum length of a hexadecimal secret. Device tokens have 64 or more digits, and ids that people
     /// search for are shorter.
     package static let hexDigitsMin = 64
+    /// The minimum length of a JSON web token.
+    private static let webTokenCharactersMin = 20
     /// The minimum length of an API key. Metric names have the same prefix, but are shorter.
     static let apiKeyCharactersMin = 70
+    /// The text in place of a secret.
     static let mark = "<redacted>"
 
     /// Returns the text without push tokens, API keys, bearer credentials, JSON web tokens and PEM keys.
@@ -17,7 +20,8 @@ package enum Redaction {
     /// Returns the scrubbed text, or nil if there is no secret, so that the common case copies nothing.
     private static func scrub(_ bytes: [UInt8]) -> String? {
         var out: [UInt8] = []
-        var copied = 0
+        // The bytes before this index are in `out`.
+        var copiedCount = 0
         var index = 0
         while index < bytes.count {
             let length = secretLength(in: bytes, at: index)
@@ -25,65 +29,81 @@ package enum Redaction {
                 index += 1
                 continue
             }
-            out += bytes[copied..<index]
+            out += bytes[copiedCount..<index]
             out += Array(mark.utf8)
             index += length
-            copied = index
+            copiedCount = index
         }
-        if copied == 0 { return nil }
-        out += bytes[copied...]
+        if copiedCount == 0 { return nil }
+        out += bytes[copiedCount...]
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Returns the length of the secret that begins at `index`, or 0.
+    /// Returns the length of the secret that begins at `index`, or 0. A secret begins a word.
     private static func secretLength(in bytes: [UInt8], at index: Int) -> Int {
         let startsWord = index == 0 || !isWordCharacter(bytes[index - 1])
         guard startsWord else { return 0 }
         if isHex(bytes[index]) {
-            let digits = runLength(in: bytes, from: index, while: isHex)
-            if digits >= hexDigitsMin { return digits }
+            let digitCount = runLength(in: bytes, from: index, while: isHex)
+            if digitCount >= hexDigitsMin { return digitCount }
         }
-        if isWord(in: bytes, at: index, equalTo: "eyJ") {
-            let token = runLength(in: bytes, from: index, while: isTokenCharacter)
-            if token >= 20 { return token }
+        // A JSON web token begins with `{"` in base64.
+        if hasPrefix("eyJ", in: bytes, at: index) {
+            let tokenLength = runLength(in: bytes, from: index, while: isTokenCharacter)
+            if tokenLength >= webTokenCharactersMin { return tokenLength }
         }
-        if isWord(in: bytes, at: index, equalTo: "bearer ")
-            || isWord(in: bytes, at: index, equalTo: "Bearer ")
-        {
-            let credential = runLength(in: bytes, from: index + 7, while: { $0 > 32 && $0 != 0x22 })
-            if credential > 0 { return 7 + credential }
+        if hasPrefix("bearer ", in: bytes, at: index) || hasPrefix("Bearer ", in: bytes, at: index) {
+            let schemeLength = "bearer ".utf8.count
+            let credentialLength = runLength(
+                in: bytes, from: index + schemeLength,
+                while: { $0 > UInt8(ascii: " ") && $0 != UInt8(ascii: "\"") })
+            if credentialLength > 0 { return schemeLength + credentialLength }
         }
-        if isWord(in: bytes, at: index, equalTo: "flotilla_") {
-            let key = runLength(in: bytes, from: index, while: isTokenCharacter)
-            if key >= apiKeyCharactersMin { return key }
+        if hasPrefix("flotilla_", in: bytes, at: index) {
+            let keyLength = runLength(in: bytes, from: index, while: isTokenCharacter)
+            if keyLength >= apiKeyCharactersMin { return keyLength }
         }
-        if isWord(in: bytes, at: index, equalTo: "-----BEGIN ") { return bytes.count - index }
+        // A PEM key. The rest of the text is removed with it.
+        if hasPrefix("-----BEGIN ", in: bytes, at: index) { return bytes.count - index }
         return 0
     }
 
-    private static func runLength(in bytes: [UInt8], from start: Int, while holds: (UInt8) -> Bool) -> Int {
+    /// Returns the number of bytes from `start` on for which the condition holds.
+    private static func runLength(in bytes: [UInt8], from start: Int, while condition: (UInt8) -> Bool) -> Int
+    {
         var end = start
-        while end < bytes.count, holds(bytes[end]) { end += 1 }
+        while end < bytes.count, condition(bytes[end]) { end += 1 }
         return end - start
     }
 
-    private static func isWord(in bytes: [UInt8], at index: Int, equalTo word: StaticString) -> Bool {
-        guard bytes.count - index >= word.utf8CodeUnitCount else { return false }
-        return word.withUTF8Buffer { word in
-            for offset in word.indices where unsafe bytes[index + offset] != word[offset] { return false }
+    private static func hasPrefix(_ prefix: StaticString, in bytes: [UInt8], at index: Int) -> Bool {
+        guard bytes.count - index >= prefix.utf8CodeUnitCount else { return false }
+        return prefix.withUTF8Buffer { prefix in
+            for offset in prefix.indices where unsafe bytes[index + offset] != prefix[offset] { return false }
             return true
         }
     }
 
     private static func isHex(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) || (0x41...0x46).contains(byte)
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
     }
 
     private static func isWordCharacter(_ byte: UInt8) -> Bool {
-        isHex(byte) || (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte)
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default: false
+        }
     }
 
     private static func isTokenCharacter(_ byte: UInt8) -> Bool {
-        isWordCharacter(byte) || byte == 0x2E || byte == 0x2D || byte == 0x5F
+        isWordCharacter(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: "_")
     }
 }

@@ -1,7 +1,7 @@
 internal import CLinux
 
-/// A point in time in nanoseconds since 1970, UTC, as people and other machines use it. It can jump, so waits
-/// must use the monotonic clock.
+/// A point in time as people and other machines use it: nanoseconds since 1970, UTC. The clock can jump, so
+/// waits and ages use `Instant` of `Lifecycle`.
 package struct WallTime: Sendable, Hashable, Comparable {
     package let nanoseconds: Int64
 
@@ -15,7 +15,7 @@ package struct WallTime: Sendable, Hashable, Comparable {
 
     package static func < (a: WallTime, b: WallTime) -> Bool { a.nanoseconds < b.nanoseconds }
 
-    /// The time in RFC 3339, in UTC with milliseconds, as in log lines and records.
+    /// The time in RFC 3339, in UTC with milliseconds: `2026-11-27T08:30:00.000Z`.
     package var rfc3339: String {
         var out: [UInt8] = []
         out.reserveCapacity(24)
@@ -24,39 +24,46 @@ package struct WallTime: Sendable, Hashable, Comparable {
     }
 
     package func appendRFC3339(to out: inout [UInt8]) {
-        let total = floorDivide(nanoseconds, by: 1_000_000)
-        let milliseconds = total - floorDivide(total, by: 1000) * 1000
-        let second = floorDivide(total, by: 1000)
-        let day = floorDivide(second, by: 86400)
-        let inDay = second - day * 86400
-        let (year, month, dayOfMonth) = civilDate(fromDays: day)
-        appendDigits(of: year, width: 4, to: &out)
-        out.append(0x2D)
-        appendDigits(of: month, width: 2, to: &out)
-        out.append(0x2D)
-        appendDigits(of: dayOfMonth, width: 2, to: &out)
-        out.append(0x54)
-        appendDigits(of: inDay / 3600, width: 2, to: &out)
-        out.append(0x3A)
-        appendDigits(of: inDay / 60 % 60, width: 2, to: &out)
-        out.append(0x3A)
-        appendDigits(of: inDay % 60, width: 2, to: &out)
-        out.append(0x2E)
-        appendDigits(of: milliseconds, width: 3, to: &out)
-        out.append(0x5A)
+        let milliseconds = floorDivide(nanoseconds, by: 1_000_000)
+        let seconds = floorDivide(milliseconds, by: 1000)
+        let days = floorDivide(seconds, by: secondsPerDay)
+        let secondOfDay = seconds - days * secondsPerDay
+        let date = civilDate(fromDays: days)
+        appendDigits(of: date.year, width: 4, to: &out)
+        out.append(UInt8(ascii: "-"))
+        appendDigits(of: date.month, width: 2, to: &out)
+        out.append(UInt8(ascii: "-"))
+        appendDigits(of: date.day, width: 2, to: &out)
+        out.append(UInt8(ascii: "T"))
+        appendDigits(of: secondOfDay / 3600, width: 2, to: &out)
+        out.append(UInt8(ascii: ":"))
+        appendDigits(of: secondOfDay / 60 % 60, width: 2, to: &out)
+        out.append(UInt8(ascii: ":"))
+        appendDigits(of: secondOfDay % 60, width: 2, to: &out)
+        out.append(UInt8(ascii: "."))
+        appendDigits(of: milliseconds - seconds * 1000, width: 3, to: &out)
+        out.append(UInt8(ascii: "Z"))
     }
 }
 
+private let secondsPerDay: Int64 = 86400
+
+/// Returns the quotient rounded down, also for times before 1970.
 private func floorDivide(_ a: Int64, by b: Int64) -> Int64 {
     a >= 0 ? a / b : -((-a + b - 1) / b)
 }
 
-/// Returns year, month and day of a day number since 1970 in the Gregorian calendar. Years are counted from
-/// March, so that the leap day is the last of its year and needs no special case.
-private func civilDate(fromDays days: Int64) -> (Int64, Int64, Int64) {
-    let shifted = days + 719_468
-    let era = floorDivide(shifted, by: 146_097)
-    let dayOfEra = shifted - era * 146_097
+/// Returns the date of a day number since 1970 in the Gregorian calendar (Howard Hinnant's
+/// `civil_from_days`).
+///
+/// Years are counted from March, so that the leap day is the last of its year and needs no special case. An
+/// era is the 400 years after which the calendar repeats.
+private func civilDate(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let daysPerEra: Int64 = 146_097
+    // Days since 1 March of the year 0.
+    let daysSinceYearZero = days + 719_468
+    let era = floorDivide(daysSinceYearZero, by: daysPerEra)
+    let dayOfEra = daysSinceYearZero - era * daysPerEra
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
     let marchMonth = (5 * dayOfYear + 2) / 153
@@ -66,6 +73,7 @@ private func civilDate(fromDays days: Int64) -> (Int64, Int64, Int64) {
     return (year, month, day)
 }
 
+/// Appends the last `width` decimal digits, with leading zeros.
 private func appendDigits(of value: Int64, width: Int, to out: inout [UInt8]) {
     var divisor: Int64 = 1
     for _ in 1..<width { divisor *= 10 }

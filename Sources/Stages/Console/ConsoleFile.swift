@@ -3,25 +3,27 @@ internal import Cryptography
 
 /// A file of the console, as sent to browsers.
 package struct ConsoleFile: Sendable {
+    package static let indexName = "index.html"
+    private static let entityTagDigestByteCount = 12
+
     package let name: String
     package let bytes: [UInt8]
-    /// The entity tag of the bytes. A browser with a copy asks whether the file has changed.
+    /// The entity tag of the bytes, in quotes. A browser that has a copy sends it, to ask whether the file has
+    /// changed.
     package let entityTag: String
 
     private init(name: String, bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes
-        entityTag = "\"\(Base64URL.encode(Array(SHA256.digest(of: bytes).prefix(Self.entityTagBytes))))\""
+        let digest = SHA256.digest(of: bytes).prefix(Self.entityTagDigestByteCount)
+        entityTag = "\"\(Base64URL.encode(Array(digest)))\""
     }
 
-    private static let entityTagBytes = 12
-    package static let indexName = "index.html"
-
-    /// All files by name.
+    /// All files by name, from the C module that the build makes of them.
     package static let all: [String: ConsoleFile] = {
         var files: [String: ConsoleFile] = [:]
-        for number in 0..<console_files_count {
-            let file = unsafe console_file_at(number)
+        for index in 0..<console_files_count {
+            let file = unsafe console_file_at(index)
             let name = unsafe String(cString: file.name)
             let bytes = unsafe Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
             files[name] = ConsoleFile(name: name, bytes: bytes)

@@ -1,11 +1,12 @@
 package import HTTPServer
 
-/// `/console`: files without secrets. Their data comes from calls that check the session.
+/// The routes `/console` and `/console/{file}`: the console's pages and scripts. They hold no secrets, so they
+/// need no session. They load their data with calls that check the session.
 package enum ConsolePages {
     package static let path = "/console"
 
-    /// The content policy. The browser may run and load only files of this server. It creates no markup from
-    /// text that a script has built, and no other site may frame the console.
+    /// The value of `Content-Security-Policy`. The browser may run and load only files of this server. It creates no
+    /// markup from text that a script has built, and no other site may frame the console.
     static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",

@@ -54,16 +54,18 @@ package final class FanOutService: LoopStage {
             case .planner:
                 StageThreads.Loop(name: "planner", clock: clock, onStep: onPlannerStep) { context in
                     try PlannerDecider(
-                        settings, in: environment, context, settleMilliseconds: settleMilliseconds)
+                        settings: settings, in: environment, context: context,
+                        settleMilliseconds: settleMilliseconds)
                 }
             case .expander:
                 StageThreads.Loop(name: "expander", clock: clock, onStep: onExpanderStep) { context in
                     try ExpanderDecider(
-                        settings, in: environment, context, settleMilliseconds: settleMilliseconds)
+                        settings: settings, in: environment, context: context,
+                        settleMilliseconds: settleMilliseconds)
                 }
             }
         }
-        threads = StageThreads(made) {
+        threads = StageThreads(loops: made) {
             AllocatorSettings.keepFreedMemory(keptBytes: Self.keptBytes, mappedBytes: Self.mappedBytes)
         }
     }

@@ -1,5 +1,5 @@
+internal import Identifiers
 internal import Kafka
-internal import LiveActivity
 
 /// The mapping from record keys to partitions.
 struct LanePartitioner: Sendable {

@@ -8,8 +8,8 @@ package struct GatewayLimits: Sendable {
     package static let depthMax = 32
     /// Field names in a body, over all its reports. Beyond it the answer is 400.
     package static let fieldsMax = 64 * reportsPerBodyMax
-    /// Bytes of a body with a send: ten thousand names of 200 bytes and the content. Beyond it the answer is
-    /// 413.
+    /// Bytes of a body with a send, 2.5 MiB: ten thousand names of 200 bytes and the content. Beyond it the answer
+    /// is 413.
     package static let sendBytesMax = 5 << 19
     /// Field names in a body with a send. Beyond it the answer is 400.
     package static let sendFieldsMax = 4096
@@ -17,13 +17,13 @@ package struct GatewayLimits: Sendable {
     package static let catalogBytesMax = 64 * 1024
     /// Characters of an idempotency key. Beyond it the answer is 422.
     package static let idempotencyKeyCharactersMax = 128
-    /// Waiting lookups of sends. Each lookup reads a topic. Beyond it the answer is 503.
+    /// Waiting searches for sends by id (`SendLookup`). Each reads a topic. Beyond it the answer is 503.
     package static let lookupsWaitingMax = 100
-    /// Time for one lookup. Then the answer is 503, or the answer has the part that was found.
+    /// Time for one search. Then the answer is 503, or it has the records that were read until then.
     package static let lookupMilliseconds = 3000
     /// Waiting calls about dead letters. Each call reads their topic. Beyond it the answer is 503.
     package static let deadLetterCallsWaitingMax = 10
-    /// Time for the scheduler to reply to a stored order. Then the answer says that the order is under way.
+    /// Time for the scheduler to reply to a stored command. Then the answer says that the command is under way.
     package static let replyMilliseconds = 2000
     /// Waiting queries to the insight stage. Beyond it the answer is 503.
     package static let queriesWaitingMax = 200
@@ -36,7 +36,7 @@ package struct GatewayLimits: Sendable {
     /// Problems that the answer lists for one report. Further ones are omitted.
     package static let problemsPerReportMax = 8
 
-    /// Refusals of unknown keys that are delayed at the same time. Beyond it a refusal is sent at once
+    /// Refusals of keys that are delayed at the same time. Beyond it a refusal is sent at once
     /// and closes its connection.
     package static let delayedRefusalsMax = 1000
     /// Time without any response from Kafka. Beyond it requests are refused at once.

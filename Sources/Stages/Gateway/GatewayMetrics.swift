@@ -1,16 +1,21 @@
 internal import Telemetry
 
-/// The metrics of the gateway.
+/// The metrics of the gateway. All except the counters of refused keys exist from the start, with 0.
 struct GatewayMetrics: Sendable {
+    enum PendingKind { case reports, requests }
+
+    // Reports by their outcome.
     let accepted: Counter
     let refused: Counter
     let unstored: Counter
+    /// Requests that got 503 before they were handed over: no catalog, no answer of Kafka, or too many wait.
+    let turnedAway: Counter
     let batchSeconds: Histogram
     private let oldestReports: Gauge
     private let oldestRequests: Gauge
     private let requestCounters: [RequestKind: [RequestOutcome: Counter]]
+    /// By the name of the rate limit.
     private let limitedCounters: [String: Counter]
-    let turnedAway: Counter
     private let metrics: Metrics
 
     init(_ metrics: Metrics) {
@@ -31,12 +36,12 @@ struct GatewayMetrics: Sendable {
         accepted = recordCounter(outcome: "accepted")
         refused = recordCounter(outcome: "refused")
         unstored = recordCounter(outcome: "unstored")
-        var limited: [String: Counter] = [:]
-        for limit in [
-            RateLimit.key(perSecond: 0), .peer(perSecond: 0), .installation(perMinute: 0),
-        ] { limited[limit.name] = turnedAwayCounter(reason: limit.name) }
-        self.limitedCounters = limited
-        self.turnedAway = turnedAwayCounter(reason: "unavailable")
+        var limitedCounters: [String: Counter] = [:]
+        // The counts are not part of the names.
+        let limits = [RateLimit.key(perSecond: 0), .peer(perSecond: 0), .installation(perMinute: 0)]
+        for limit in limits { limitedCounters[limit.name] = turnedAwayCounter(reason: limit.name) }
+        self.limitedCounters = limitedCounters
+        turnedAway = turnedAwayCounter(reason: "unavailable")
         batchSeconds = metrics.histogram(
             "flotilla_gateway_batch_seconds",
             help: "Seconds from a complete request to Kafka's acknowledgement.")
@@ -54,20 +59,18 @@ struct GatewayMetrics: Sendable {
                     "Requests other than reports: accepted (stored), answered (nothing to store, or by the scheduler), underWay (stored, no reply from the scheduler yet), refused (invalid), unstored (503).",
                 labels: ["kind": kind.rawValue, "outcome": outcome.rawValue])
         }
-        var all: [RequestKind: [RequestOutcome: Counter]] = [:]
+        var requestCounters: [RequestKind: [RequestOutcome: Counter]] = [:]
         for kind in RequestKind.allCases {
             for outcome in RequestOutcome.allCases {
-                all[kind, default: [:]][outcome] = requestCounter(kind: kind, outcome: outcome)
+                requestCounters[kind, default: [:]][outcome] = requestCounter(kind: kind, outcome: outcome)
             }
         }
-        requestCounters = all
+        self.requestCounters = requestCounters
         self.metrics = metrics
     }
 
-    enum PendingKind { case reports, requests }
-
-    func setOldest(of waiting: PendingKind, seconds: Double) {
-        (waiting == .reports ? oldestReports : oldestRequests).set(seconds)
+    func setOldest(of kind: PendingKind, seconds: Double) {
+        (kind == .reports ? oldestReports : oldestRequests).set(seconds)
     }
 
     func countRequest(kind: RequestKind, outcome: RequestOutcome) { requestCounters[kind]?[outcome]?.add() }

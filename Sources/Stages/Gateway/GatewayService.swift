@@ -11,8 +11,8 @@ package import Topics
 /// The stage that SDKs and backends call: it accepts HTTP and writes to Kafka. It keeps no state, so any
 /// number of gateways can run side by side.
 package final class GatewayService: Stage {
-    private struct RunningParts {
-        let server: HTTPServer
+    /// The parts behind the server. Each runs on its own thread.
+    private struct BackgroundParts {
         let writer: ReportWriter
         let worker: RequestWorker
         let lookup: SendLookup
@@ -20,6 +20,12 @@ package final class GatewayService: Stage {
         let relay: InsightRelay
         let replies: ReplyReader
         let kafkaHealth: KafkaHealth
+    }
+
+    private struct RunningParts {
+        let server: HTTPServer
+        let background: BackgroundParts
+        /// The patterns of the routes.
         let routes: [String]
     }
 
@@ -33,9 +39,8 @@ package final class GatewayService: Stage {
 
     private let settings: GatewaySettings
     private let environment: StageEnvironment
-    private let running = StartedParts<RunningParts>()
-
     private let clock: GatewayClock
+    private let running = StartedParts<RunningParts>()
 
     package convenience init(_ settings: GatewaySettings, in environment: StageEnvironment) {
         self.init(settings, in: environment, clock: GatewayClock())
@@ -50,80 +55,39 @@ package final class GatewayService: Stage {
     /// The address that the server is bound to while it serves.
     package var address: SocketAddress? { running.parts?.server.address }
 
+    /// The routes, such as `POST /v1/sends`.
+    var routes: [String] { running.parts?.routes ?? [] }
+
     package var readinessProblems: [String] {
         guard let parts = running.parts else { return ["the gateway is starting or stopping"] }
-        return Self.readinessProblems(
-            environment: environment, kafkaHealth: parts.kafkaHealth, hasStored: parts.worker.hasStored,
-            isReadingReplies: parts.replies.isReading)
+        return Self.readinessProblems(of: parts.background, environment: environment)
     }
 
     private static func readinessProblems(
-        environment: StageEnvironment, kafkaHealth reach: KafkaHealth, hasStored: Bool, isReadingReplies: Bool
+        of parts: BackgroundParts, environment: StageEnvironment
     ) -> [String] {
         var problems: [String] = []
         if environment.catalog == nil {
             problems.append("the catalog has not been read to its end yet")
         }
-        if !reach.isReachable(at: .now()) { problems.append("kafka does not answer") }
-        if !hasStored {
+        if !parts.kafkaHealth.isReachable(at: .now()) { problems.append("kafka does not answer") }
+        if !parts.worker.hasStored {
             problems.append("nothing could be stored yet; check that Kafka has enough in-sync replicas")
         }
-        if !isReadingReplies { problems.append("the scheduler's replies cannot be read yet") }
+        if !parts.replies.isReading { problems.append("the scheduler's replies cannot be read yet") }
         return problems
     }
 
-    /// The routes, such as `POST /v1/sends`.
-    var routes: [String] { running.parts?.routes ?? [] }
+    // MARK: Start and stop
 
     package func start(_ context: ServiceContext) async throws {
-        let metrics = GatewayMetrics(context.metrics)
-        let pendingLimit = PendingRequestLimit(limits: settings.limits)
-        metrics.observePending(of: pendingLimit)
         var undo: [() async -> Void] = []
         do {
-            let kafkaHealth = try KafkaHealth(
-                settings: environment.cluster.settings, topic: environment.layout.name(of: .reports),
-                metrics: context.metrics)
-            undo.append { kafkaHealth.stop() }
-            let writer = try ReportWriter(
-                environment.cluster.settings, topic: environment.layout.name(of: .reports),
-                sealingKeys: environment.sealingKeys, limits: settings.limits, pendingLimit: pendingLimit,
-                context: context, metrics: metrics, clock: clock,
-                seen: { kafkaHealth.recordAnswer(at: .now()) })
-            undo.append { await writer.stop(by: .now()) }
-            let worker = try RequestWorker(
-                environment, limits: settings.limits, pendingLimit: pendingLimit, context: context,
-                metrics: metrics, clock: clock, seen: { kafkaHealth.recordAnswer(at: .now()) })
-            undo.append { await worker.stop(by: .now()) }
-            let lookup = try SendLookup(
-                cluster: environment.cluster, layout: environment.layout, context: context)
-            undo.append { lookup.stop() }
-            let deadLetters = try DeadLetterService(in: environment, log: context.log)
-            undo.append { deadLetters.stop() }
-            let relay = try InsightRelay(in: environment, context: context)
-            undo.append { relay.stop() }
-            let replies = try ReplyReader(environment, context: context) { worker.handle($0) }
-            undo.append { replies.stop() }
-            let authorization = Authorization(
-                in: environment, kafkaHealth: kafkaHealth, clock: clock,
-                delayedRefusals: DelayedRefusals(on: writer.loop),
-                limits: settings.limits, clients: ClientAddressResolver(proxies: settings.proxies),
-                metrics: metrics, log: context.log)
-            let routes = makeRoutes(
-                authorization: authorization, reports: writer, requests: worker, lookup: lookup,
-                deadLetters: deadLetters, relay: relay,
-                metrics: context.metrics
-            ) { [environment] in
-                Self.readinessProblems(
-                    environment: environment, kafkaHealth: kafkaHealth, hasStored: worker.hasStored,
-                    isReadingReplies: replies.isReading)
-            }
+            let metrics = GatewayMetrics(context.metrics)
+            let background = try startBackground(context, metrics: metrics, undo: &undo)
+            let routes = makeRoutes(to: background, context: context, metrics: metrics)
             let server = try serve(routes, context: context)
-            running.set(
-                RunningParts(
-                    server: server, writer: writer, worker: worker, lookup: lookup,
-                    deadLetters: deadLetters, relay: relay, replies: replies, kafkaHealth: kafkaHealth,
-                    routes: routes.patterns))
+            running.set(RunningParts(server: server, background: background, routes: routes.patterns))
             context.log.info("serving", .field("address", server.address.description))
         } catch {
             for step in undo.reversed() { await step() }
@@ -131,25 +95,67 @@ package final class GatewayService: Stage {
         }
     }
 
+    /// Starts the parts behind the server. Adds a step to `undo` for each started part, because a later one may
+    /// fail.
+    private func startBackground(
+        _ context: ServiceContext, metrics: GatewayMetrics, undo: inout [() async -> Void]
+    ) throws -> BackgroundParts {
+        let pendingLimit = PendingRequestLimit(limits: settings.limits)
+        metrics.observePending(of: pendingLimit)
+        let kafkaHealth = try KafkaHealth(
+            settings: environment.cluster.settings, topic: environment.layout.name(of: .reports),
+            metrics: context.metrics)
+        undo.append { kafkaHealth.stop() }
+        let writer = try ReportWriter(
+            environment.cluster.settings, topic: environment.layout.name(of: .reports),
+            sealingKeys: environment.sealingKeys, limits: settings.limits, pendingLimit: pendingLimit,
+            context: context, metrics: metrics, clock: clock,
+            seen: { kafkaHealth.recordAnswer(at: .now()) })
+        undo.append { await writer.stop(by: .now()) }
+        let worker = try RequestWorker(
+            environment, limits: settings.limits, pendingLimit: pendingLimit, context: context,
+            metrics: metrics, clock: clock, seen: { kafkaHealth.recordAnswer(at: .now()) })
+        undo.append { await worker.stop(by: .now()) }
+        let lookup = try SendLookup(
+            cluster: environment.cluster, layout: environment.layout, context: context)
+        undo.append { lookup.stop() }
+        let deadLetters = try DeadLetterService(in: environment, log: context.log)
+        undo.append { deadLetters.stop() }
+        let relay = try InsightRelay(in: environment, context: context)
+        undo.append { relay.stop() }
+        let replies = try ReplyReader(environment, context: context) { worker.handle($0) }
+        undo.append { replies.stop() }
+        return BackgroundParts(
+            writer: writer, worker: worker, lookup: lookup, deadLetters: deadLetters, relay: relay,
+            replies: replies, kafkaHealth: kafkaHealth)
+    }
+
     private func makeRoutes(
-        authorization entrance: Authorization, reports writer: ReportWriter, requests worker: RequestWorker,
-        lookup: SendLookup, deadLetters: DeadLetterService, relay: InsightRelay, metrics: Metrics,
-        readinessProblems: @escaping @Sendable () -> [String]
+        to parts: BackgroundParts, context: ServiceContext, metrics: GatewayMetrics
     ) -> HTTPRoutes {
-        var routes = HTTPRoutes()
-        AdminEndpoints(metrics: metrics, readinessProblems: readinessProblems).addHealth(to: &routes)
+        let authorization = Authorization(
+            in: environment, kafkaHealth: parts.kafkaHealth, clock: clock,
+            delayedRefusals: DelayedRefusals(on: parts.writer.loop), limits: settings.limits,
+            clients: ClientAddressResolver(proxies: settings.proxies), metrics: metrics, log: context.log)
+        let (worker, relay) = (parts.worker, parts.relay)
         let lanes = environment.layout.lanes
-        ReportsEndpoint(authorization: entrance, writer: writer).add(to: &routes)
-        SendsEndpoint(authorization: entrance, worker: worker, lookup: lookup, relay: relay, lanes: lanes)
-            .add(to: &routes)
-        InsightEndpoint(authorization: entrance, relay: relay).add(to: &routes)
-        SchedulesEndpoint(authorization: entrance, worker: worker, lanes: lanes).add(to: &routes)
-        UsersEndpoint(authorization: entrance, worker: worker).add(to: &routes)
-        CatalogEndpoint(authorization: entrance, worker: worker).add(to: &routes)
-        NetmeraEndpoint(authorization: entrance, worker: worker, lanes: lanes).add(to: &routes)
-        DeadLettersEndpoint(authorization: entrance, service: deadLetters).add(to: &routes)
-        SessionEndpoint(authorization: entrance, worker: worker, environment: environment, clock: clock).add(
-            to: &routes)
+        var routes = HTTPRoutes()
+        AdminEndpoints(metrics: context.metrics) { [environment] in
+            Self.readinessProblems(of: parts, environment: environment)
+        }.addHealth(to: &routes)
+        ReportsEndpoint(authorization: authorization, writer: parts.writer).add(to: &routes)
+        SendsEndpoint(
+            authorization: authorization, worker: worker, lookup: parts.lookup, relay: relay, lanes: lanes
+        ).add(to: &routes)
+        InsightEndpoint(authorization: authorization, relay: relay).add(to: &routes)
+        SchedulesEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
+        UsersEndpoint(authorization: authorization, worker: worker).add(to: &routes)
+        CatalogEndpoint(authorization: authorization, worker: worker).add(to: &routes)
+        NetmeraEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
+        DeadLettersEndpoint(authorization: authorization, service: parts.deadLetters).add(to: &routes)
+        SessionEndpoint(
+            authorization: authorization, worker: worker, environment: environment, clock: clock
+        ).add(to: &routes)
         ConsolePages.add(to: &routes)
         OpenAPI.add(to: &routes)
         return routes
@@ -168,13 +174,15 @@ package final class GatewayService: Stage {
 
     package func stop(by deadline: Instant) async {
         guard let parts = running.take() else { return }
+        let background = parts.background
+        // The server first, so that no new request reaches the parts behind it.
         await parts.server.stop(by: deadline)
-        parts.replies.stop()
-        await parts.worker.stop(by: deadline)
-        await parts.writer.stop(by: deadline)
-        parts.lookup.stop()
-        parts.deadLetters.stop()
-        parts.relay.stop()
-        parts.kafkaHealth.stop()
+        background.replies.stop()
+        await background.worker.stop(by: deadline)
+        await background.writer.stop(by: deadline)
+        background.lookup.stop()
+        background.deadLetters.stop()
+        background.relay.stop()
+        background.kafkaHealth.stop()
     }
 }

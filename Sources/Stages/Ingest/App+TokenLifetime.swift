@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import CatalogRecords
 
 extension App {
     func updateTokenMilliseconds(ofType type: String?) -> Int64 {

@@ -1,4 +1,5 @@
-package import LiveActivity
+package import Identifiers
+package import InstallationRecords
 
 /// The recently erased users, as one partition of `installations` knows them.
 ///

@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
 
 extension Installation {
     /// Records the move after a login or a logout. For a day the rows under the old recipient serve sends

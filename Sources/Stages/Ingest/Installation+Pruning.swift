@@ -1,4 +1,6 @@
-internal import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+internal import InstallationRecords
 
 extension Installation {
     /// Drops entries that expired and entries beyond a limit.

@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
 
 /// An installation while a report is merged into it, with the result so far and whether it must be written.
 struct MergeContext {

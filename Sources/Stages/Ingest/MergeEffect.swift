@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import InstallationRecords
 
 /// The effect of a report on a known value.
 enum MergeEffect: Sendable {

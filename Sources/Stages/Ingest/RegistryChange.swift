@@ -1,5 +1,7 @@
+internal import Identifiers
+package import InstallationRecords
 internal import JSON
-package import LiveActivity
+package import RecordFormat
 
 /// A record for `registry`: a row, or its tombstone.
 package struct RegistryChange: Sendable, Hashable {

@@ -1,4 +1,5 @@
-package import LiveActivity
+internal import Identifiers
+package import InstallationRecords
 
 /// The registry rows of one installation record. They are a function of that record alone, so the rows cannot
 /// contradict the record. A lost row can be written again from it.

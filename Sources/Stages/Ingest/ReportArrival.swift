@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import InstallationRecords
 
 /// The time and the offset at which a report first entered `reports`. Forwarding the record keeps both.
 package struct ReportArrival: Sendable, Hashable {

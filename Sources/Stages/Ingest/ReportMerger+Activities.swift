@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
 
 extension ReportMerger {
     /// Merges a sign that an activity runs: its token, a state, or a heartbeat that names it.

@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
 
 extension ReportMerger {
     /// Merges all fields of a report. A missing field leaves the known value unchanged.

@@ -1,4 +1,7 @@
-internal import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+internal import InstallationRecords
+internal import TokenSealing
 
 extension ReportMerger {
     func mergeStartToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {

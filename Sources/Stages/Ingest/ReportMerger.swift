@@ -1,4 +1,7 @@
-package import LiveActivity
+package import CatalogRecords
+internal import Identifiers
+package import InstallationRecords
+package import TokenSealing
 
 /// The merge of reports into the installations of one app. A report and a known installation give the new
 /// installation, the changes of the registry, and the events.

@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import InstallationRecords
 
 /// The retention periods, in milliseconds. Together they ensure that no late report revives a forgotten
 /// state: while such a report can arrive, the state that rejects it is kept.

@@ -1,4 +1,6 @@
-internal import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+internal import InstallationRecords
 
 /// The changes of an installation that keeps its only recipient, which is the case for nearly every report.
 /// It builds and compares only the touched rows. `RegistryChange.between` for all rows gives the same result,

@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import CatalogRecords
 
 /// The interval at which repeated reports are written. A phone that repeats a report changes only times. The
 /// new times are written once per interval: a day, or an hour for the rows of update tokens, because these

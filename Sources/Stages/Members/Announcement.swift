@@ -1,8 +1,9 @@
-package import LiveActivity
+package import RecordFormat
 
-/// A process's own record in `members`, under a key that no other process uses.
+/// A record of the topic `members` that a process writes about itself: `Member` or `ProcessFacts`. No other
+/// process uses its key.
 package protocol Announcement: JSONRecord {
     var key: [UInt8] { get }
-    /// The time of the record, in milliseconds since 1970.
+    /// The time at which the record was written, in milliseconds since 1970.
     var at: Int64 { get set }
 }

@@ -1,20 +1,19 @@
+internal import Identifiers
 package import JSON
-internal import LiveActivity
 
-/// A process that answers queries about its lanes: a record of `members`. The process writes it again
-/// regularly, and whenever its lanes change. A process that ends in order deletes its record.
+/// A process that answers queries about the lanes that it owns, as a record of the topic `members`. The process
+/// writes the record again regularly, and whenever its lanes change. It deletes the record at a clean stop.
 package struct Member: Announcement, Hashable {
     package static let schemaVersion = 1
     /// A limit far beyond any number of lanes.
     private static let lanesMax = 100_000
 
     package var stage: String
-    /// The name of the process, by its slot. Kafka knows the process by it too.
+    /// The identity of the process in its stage. Its Kafka clients use the same name.
     package var process: String
     package var host: String
     package var port: Int
-    /// The secret that a query must carry. It lies in Kafka, so only those who may read the queried topics
-    /// there know it.
+    /// The secret that a query must carry. It is in Kafka, so only programs that may read the topics know it.
     package var secret: String
     package var lanes: [Int]
     /// Milliseconds since 1970.
@@ -39,6 +38,7 @@ package struct Member: Announcement, Hashable {
 
     package static func key(stage: String, process: String) -> [UInt8] { RecordKey.join(stage, process) }
 
+    /// The host and port, such as `10.0.0.7:9300` or `[fd00::7]:9300`.
     package var address: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     package func write(to writer: inout JSONWriter) {

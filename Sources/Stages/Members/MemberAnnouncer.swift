@@ -1,13 +1,13 @@
 internal import JSON
 package import Kafka
 package import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 package import Telemetry
 
-/// A writer that repeats this process's record in `members`. Confined to its loop.
+/// The writer of this process's record in the topic `members`. It repeats the record regularly. Confined to its loop.
 package final class MemberAnnouncer {
-    /// The interval between repetitions. They preserve the record although the topic deletes records after a
-    /// day, and they replace a lost record.
+    /// The interval between repetitions. They preserve the record although the topic deletes records after a day, and
+    /// they replace a lost record. So no delivery is checked.
     package static let repeatMilliseconds = 10_000
     private static let deletionMilliseconds = 2000
 
@@ -15,7 +15,8 @@ package final class MemberAnnouncer {
     private let topic: Topic
     private let loop: EventLoop
     private var makeRecord: (() -> any Announcement)?
-    private var key: [UInt8]?
+    /// The key of the written record, which `end` deletes.
+    private var writtenKey: [UInt8]?
     private var timer: LoopTimer?
     private var deliveries: [Delivery] = []
 
@@ -27,11 +28,11 @@ package final class MemberAnnouncer {
         self.loop = loop
     }
 
-    /// Starts to announce.
+    /// Writes the record now and at each repetition. A second call writes again at once.
     ///
-    /// - Parameter make: called for each repetition.
-    package func announce(_ make: @escaping () -> any Announcement) {
-        self.makeRecord = make
+    /// - Parameter makeRecord: Returns the current record. Its time is set here.
+    package func announce(_ makeRecord: @escaping () -> any Announcement) {
+        self.makeRecord = makeRecord
         writeRecord()
     }
 
@@ -39,25 +40,25 @@ package final class MemberAnnouncer {
         guard var record = makeRecord?() else { return }
         record.at = WallTime.now().milliseconds
         let (key, value) = (record.key, record.encoded())
-        self.key = key
+        writtenKey = key
         _ = producer.send(to: topic, key: key.span, value: value.span, tag: 0)
-        collect()
+        discardDeliveries()
         let timer = self.timer ?? LoopTimer(on: loop) { [unowned self] in writeRecord() }
         self.timer = timer
         timer.schedule(at: Instant.now().advanced(byMilliseconds: Self.repeatMilliseconds))
     }
 
-    private func collect() {
+    private func discardDeliveries() {
         _ = producer.collectDeliveries(into: &deliveries)
         deliveries.removeAll(keepingCapacity: true)
     }
 
-    /// Deletes the record, so that no process queries this one any more.
+    /// Deletes the record, so that no process queries this one any more. Blocks for at most two seconds.
     package func end() {
         timer?.cancel()
         // The closure may retain the object that answers queries, so it is released.
         makeRecord = nil
-        guard let key else { return }
+        guard let key = writtenKey else { return }
         _ = producer.send(to: topic, key: key.span, value: nil, tag: 0)
         _ = producer.flush(withinMilliseconds: Self.deletionMilliseconds, into: &deliveries)
     }

@@ -1,26 +1,30 @@
 package import HTTPClient
 package import Lifecycle
 
-/// A client for queries to members over HTTP, on reused connections. A frozen member accepts queries and does
-/// not answer. The first caller waits its full time. After that, no caller waits for the member until it has
-/// answered a query. Confined to its loop.
+/// A client that sends queries to members over HTTP, on reused connections. Confined to its loop.
+///
+/// A frozen member accepts queries and does not answer. The first caller waits until its deadline. Then the
+/// member counts as silent: callers get no answer at once, and one query at a time probes the member, until it
+/// answers.
 package final class MemberClient {
     /// The maximum number of queries in flight. A further query fails at once.
     package static let queriesMax = 500
     /// The maximum number of idle connections to one member. Further ones are closed.
     private static let idleMax = 8
-    /// The maximum number of remembered addresses, including members that are gone. Beyond it, everything
-    /// except open connections is forgotten. This costs one full wait for each frozen member.
+    /// The maximum number of addresses with a last answer, including members that are gone. Beyond it,
+    /// everything except open connections is forgotten. Then each silent member costs one caller its full time
+    /// again.
     private static let rememberedMax = 1000
 
     private let loop: EventLoop
-    private var idleConnections: [String: [MemberConnection]] = [:]
     private var queriesInFlight = 0
+    // By the address of the member.
+    private var idleConnections: [String: [MemberConnection]] = [:]
     /// The time of each member's last answer.
     private var lastAnswers: [String: Instant] = [:]
     /// Members that let a query time out.
     private var silentMembers: Set<String> = []
-    /// Silent members with one query in flight that tests whether they answer again.
+    /// Silent members with a probe in flight.
     private var probedMembers: Set<String> = []
 
     package init(on loop: EventLoop) { self.loop = loop }
@@ -28,8 +32,8 @@ package final class MemberClient {
     /// Sends a query.
     ///
     /// - Parameters:
-    ///   - isLast: whether no other member is left, so that even a silent member is waited for.
-    ///   - then: receives nil if there is no answer in time.
+    ///   - isLast: Whether the caller cannot ask another member, so that it waits even for a silent member.
+    ///   - then: Receives nil if there is no answer in time.
     package func ask(
         _ member: Member, at path: String, body: [UInt8], until deadline: Instant, isLast: Bool = false,
         then: @escaping (HTTPClientResponse?) -> Void
@@ -38,6 +42,7 @@ package final class MemberClient {
         let isSilent = !isLast && silentMembers.contains(member.address)
         if isSilent {
             then(nil)
+            // This query goes on as the probe, unless there is one already.
             guard probedMembers.insert(member.address).inserted else { return }
         }
         queriesInFlight += 1
@@ -51,8 +56,8 @@ package final class MemberClient {
         }
     }
 
-    /// Records whether the member answered. A slow query alone does not make a member silent if it answered
-    /// another one in the meantime.
+    /// Records whether the member answered. A member that answered another query since `began` is only slow,
+    /// not silent.
     private func recordOutcome(isAnswered: Bool, of member: Member, since began: Instant, deadline: Instant) {
         probedMembers.remove(member.address)
         if isAnswered {
@@ -75,61 +80,42 @@ package final class MemberClient {
         _ request: HTTPClientConnection.Request, to member: Member, until deadline: Instant, mayReuse: Bool,
         then: @escaping (HTTPClientResponse?) -> Void
     ) {
-        var known = idleConnections[member.address] ?? []
-        known.removeAll { $0.link.hasEnded }
-        let used = mayReuse ? known.popLast() : nil
-        idleConnections[member.address] = known
-        let line = used ?? MemberConnection(to: member, on: loop)
-        line.then = { [self] outcome in
+        var idle = idleConnections[member.address] ?? []
+        idle.removeAll { $0.http.hasEnded }
+        let reused = mayReuse ? idle.popLast() : nil
+        idleConnections[member.address] = idle
+        let connection = reused ?? MemberConnection(to: member, on: loop)
+        connection.onOutcome = { [self] outcome in
             switch outcome {
             case .answered(let answer):
-                keepIdle(line, of: member)
+                keepIdle(connection, of: member)
                 then(answer)
             case .failed:
-                line.link.end()
-                // The other side may have closed the idle connection at that moment.
-                if used != nil {
+                connection.http.end()
+                // The member may have closed the idle connection at that moment.
+                if reused != nil {
                     send(request, to: member, until: deadline, mayReuse: false, then: then)
                 } else {
                     then(nil)
                 }
             }
         }
-        line.link.send(request, deadline: deadline)
+        connection.http.send(request, deadline: deadline)
     }
 
-    private func keepIdle(_ line: MemberConnection, of member: Member) {
-        guard !line.link.hasEnded else { return }
+    private func keepIdle(_ connection: MemberConnection, of member: Member) {
+        guard !connection.http.hasEnded else { return }
         guard idleConnections[member.address, default: []].count < Self.idleMax else {
-            return line.link.end()
+            return connection.http.end()
         }
-        idleConnections[member.address, default: []].append(line)
+        idleConnections[member.address, default: []].append(connection)
     }
 
+    /// Closes the idle connections.
     package func end() {
-        for lines in idleConnections.values { for line in lines { line.link.end() } }
-        idleConnections = [:]
-    }
-}
-
-/// One connection and the caller that waits for its answer.
-private final class MemberConnection {
-    let link: HTTPClientConnection
-    var then: ((HTTPClientConnection.ExchangeOutcome) -> Void)? {
-        get { box.then }
-        set { box.then = newValue }
-    }
-    private let box: CompletionBox
-
-    private final class CompletionBox { var then: ((HTTPClientConnection.ExchangeOutcome) -> Void)? }
-
-    init(to member: Member, on loop: EventLoop) {
-        let box = CompletionBox()
-        self.box = box
-        link = HTTPClientConnection(host: member.host, port: member.port, on: loop) { outcome in
-            let then = box.then
-            box.then = nil
-            then?(outcome)
+        for connections in idleConnections.values {
+            for connection in connections { connection.http.end() }
         }
+        idleConnections = [:]
     }
 }

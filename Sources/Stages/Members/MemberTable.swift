@@ -1,8 +1,11 @@
+internal import Identifiers
 package import JSON
-internal import LiveActivity
+internal import RecordFormat
 
-/// The owners of lanes, from the records of `members`.
+/// The present content of the topic `members`: the members of each stage with their lanes, and the facts of
+/// each process.
 package struct MemberTable: Sendable, Hashable {
+    // By the keys of their records.
     private var members: [[UInt8]: Member] = [:]
     private var facts: [[UInt8]: ProcessFacts] = [:]
 
@@ -10,7 +13,7 @@ package struct MemberTable: Sendable, Hashable {
 
     /// Applies a record. An unreadable record comes from a newer program and is ignored.
     ///
-    /// - Parameter value: nil if the member has ended.
+    /// - Parameter value: Nil if the process has deleted its record.
     package mutating func apply(key: [UInt8], value: [UInt8]?, with reader: JSONReader) {
         if RecordKey.split(key)?.first == ProcessFacts.keyPrefix {
             facts[key] = value.flatMap { try? ProcessFacts.decode($0, with: reader) }

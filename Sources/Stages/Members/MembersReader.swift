@@ -1,10 +1,11 @@
+internal import Identifiers
 internal import JSON
 package import Kafka
 package import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 package import Telemetry
 
-/// A reader that follows `members`. Confined to its loop.
+/// The reader of the topic `members`. It keeps `table` up to date. Confined to its loop.
 package final class MembersReader: EventHandler {
     /// The interval between polls. A consumer must be polled even if no records arrive.
     private static let pollMilliseconds = 1000
@@ -14,7 +15,7 @@ package final class MembersReader: EventHandler {
     private static let pauseMilliseconds = 200
 
     package private(set) var table = MemberTable()
-    /// The table of a new consumer that has not reached the end. Until then the previous table stays valid.
+    /// The table that a consumer after a failure fills from the beginning. It replaces `table` at the topic's end.
     private var incompleteTable: MemberTable?
     private let settings: KafkaSettings
     private let partition: TopicPartition
@@ -27,7 +28,7 @@ package final class MembersReader: EventHandler {
     private var timer: LoopTimer?
     /// Whether a failure was logged since the last successful read.
     private var hasLoggedFailure = false
-    /// Gets what processes say of themselves, in the order of the topic.
+    /// Receives the facts of each process, in the order of the topic.
     package var onFacts: ((ProcessFacts) -> Void)?
 
     package init(settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics) {
@@ -47,22 +48,7 @@ package final class MembersReader: EventHandler {
     package func didBecomeReady(_ readiness: Readiness) {
         var pause = Self.pollMilliseconds
         do {
-            let consumer = try openConsumer()
-            let events = consumer.poll(into: &batch, waitMilliseconds: 0)
-            if !batch.isEmpty { hasLoggedFailure = false }
-            for index in 0..<batch.count { apply(batch[index]) }
-            batch.clear()
-            for event in events {
-                switch event {
-                case .reachedEnd:
-                    if let incompleteTable { table = incompleteTable }
-                    incompleteTable = nil
-                    hasLoggedFailure = false
-                case .failed(.rebuild(let error)): throw error
-                case .failed(let failure): logFailure("\(failure)")
-                case .offered, .revoked, .lost, .suspended, .committed, .queryCompleted: break
-                }
-            }
+            try poll()
         } catch {
             logFailure("\(error)")
             disconnect()
@@ -71,10 +57,29 @@ package final class MembersReader: EventHandler {
         timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause))
     }
 
-    private func logFailure(_ trouble: String) {
+    private func poll() throws {
+        let consumer = try openConsumer()
+        let events = consumer.poll(into: &batch, waitMilliseconds: 0)
+        if !batch.isEmpty { hasLoggedFailure = false }
+        for index in 0..<batch.count { apply(batch[index]) }
+        batch.clear()
+        for event in events {
+            switch event {
+            case .reachedEnd:
+                if let incompleteTable { table = incompleteTable }
+                incompleteTable = nil
+                hasLoggedFailure = false
+            case .failed(.rebuild(let error)): throw error
+            case .failed(let failure): logFailure("\(failure)")
+            case .offered, .revoked, .lost, .suspended, .committed, .queryCompleted: break
+            }
+        }
+    }
+
+    private func logFailure(_ message: String) {
         if hasLoggedFailure { return }
         hasLoggedFailure = true
-        log.warning("cannot read the owners of lanes from members", .field("error", trouble))
+        log.warning("cannot read the owners of lanes from members", .field("error", message))
     }
 
     private func apply(_ record: borrowing Kafka.Record) {
@@ -85,7 +90,9 @@ package final class MembersReader: EventHandler {
         {
             onFacts(facts)
         }
-        if incompleteTable?.apply(key: key, value: value, with: reader) == nil {
+        if incompleteTable != nil {
+            incompleteTable?.apply(key: key, value: value, with: reader)
+        } else {
             table.apply(key: key, value: value, with: reader)
         }
     }
@@ -100,7 +107,8 @@ package final class MembersReader: EventHandler {
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
         let newConsumer = try Consumer(
             settings: settings, options: options, name: "members", log: log, metrics: metrics)
-        if table != MemberTable() { incompleteTable = MemberTable() }
+        let isAfterFailure = table != MemberTable()
+        if isAfterFailure { incompleteTable = MemberTable() }
         try newConsumer.assign(startingAt: [PartitionStart(partition: partition, position: .beginning)])
         try loop.register(newConsumer.descriptor, for: .readable, handler: self)
         consumer = newConsumer

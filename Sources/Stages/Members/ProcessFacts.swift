@@ -1,20 +1,21 @@
+internal import Identifiers
 package import JSON
-internal import LiveActivity
 
-/// Facts that a process reports about itself to people, for any stages: a record of `members`. No decision
-/// depends on them.
+/// Facts about a process for people, as a record of the topic `members`: its version, settings and open
+/// breakers. Each process writes one. No decision of a stage depends on it.
 package struct ProcessFacts: Announcement, Hashable {
     package static let schemaVersion = 1
-    /// The first part of the key, where a member has its stage.
+    /// The first part of the record's key. A `Member` has its stage there.
     static let keyPrefix = "process"
     private static let stagesMax = 100
     private static let settingsMax = 1000
     /// The maximum number of open breakers in one record.
     package static let breakersMax = 1000
 
+    /// A setting of the process.
     package struct Setting: Sendable, Hashable {
         package var key: String
-        /// The value in its public form, without secrets.
+        /// The value as text. A secret is `<set>`.
         package var value: String
 
         package init(key: String, value: String) {
@@ -23,7 +24,8 @@ package struct ProcessFacts: Announcement, Hashable {
         }
     }
 
-    /// An app whose pushes pause in one APNs environment, because its setting is wrong.
+    /// An open breaker: the process pauses the pushes of an app to one APNs environment, because a setting of
+    /// the app is wrong.
     package struct Breaker: Sendable, Hashable {
         package var app: String
         package var environment: String
@@ -34,6 +36,7 @@ package struct ProcessFacts: Announcement, Hashable {
         }
     }
 
+    /// The identity of the process. A second process with the same identity is an error (`IdentityCheck`).
     package var process: String
     package var version: String
     package var stages: [String]
@@ -43,7 +46,7 @@ package struct ProcessFacts: Announcement, Hashable {
     package var suspectTokens: Int?
     /// The name of the machine.
     package var host: String
-    /// A random name of this run of the process; two runs of one identity differ in it.
+    /// A random name of this run of the process. It differs between two processes with one identity.
     package var instance: String
     /// Milliseconds since 1970.
     package var startedAt: Int64
@@ -89,13 +92,13 @@ package struct ProcessFacts: Announcement, Hashable {
             instance: record["instance"].optional?.string() ?? "", version: record["version"].name(),
             stages: record["stages"].strings(countMax: Self.stagesMax), settings: [],
             startedAt: record["startedAt"].timeMilliseconds())
-        var list = record["settings"].array(countMax: Self.settingsMax)
-        while let element = list.next() {
+        var elements = record["settings"].array(countMax: Self.settingsMax)
+        while let element = elements.next() {
             let object = element.object()
             settings.append(Setting(key: object["key"].name(), value: object["value"].string()))
         }
-        list = record["openBreakers"].array(countMax: Self.breakersMax)
-        while let element = list.next() {
+        elements = record["openBreakers"].array(countMax: Self.breakersMax)
+        while let element = elements.next() {
             let object = element.object()
             openBreakers.append(
                 Breaker(app: object["app"].name(), environment: object["environment"].name()))

@@ -17,8 +17,9 @@ struct SchedulerMetrics {
 
     init(_ metrics: Metrics) {
         stage = StageMetrics(
-            metrics, .init(stage: "scheduler", records: "orders", view: "timers", rows: "timers"),
-            oldest: "delay of the timer that fires next; 0 while no timer is late")
+            metrics: metrics,
+            names: .init(stage: "scheduler", records: "orders", view: "timers", rows: "timers"),
+            oldestHelp: "delay of the timer that fires next; 0 while no timer is late")
         lateness = metrics.histogram(
             "flotilla_scheduler_lateness_seconds",
             help: "time from a timer's due time to the commit that fired it",

@@ -27,8 +27,8 @@ package final class SchedulerService: LoopStage {
         onStep: @escaping @Sendable (SchedulerStep) -> Void
     ) {
         let loop = StageThreads.Loop(name: Self.name, clock: clock, onStep: onStep) { context in
-            try SchedulerDecider(settings, in: environment, context)
+            try SchedulerDecider(settings: settings, in: environment, context: context)
         }
-        threads = StageThreads([loop])
+        threads = StageThreads(loops: [loop])
     }
 }

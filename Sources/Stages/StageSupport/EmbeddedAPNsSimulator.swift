@@ -35,5 +35,5 @@ package final class EmbeddedAPNsSimulator: Sendable {
     /// The simulator's addresses and keys. Nil until it serves.
     package var accessDetails: AccessDetails? { state.withLock { $0 } }
 
-    package func publish(_ served: AccessDetails) { state.withLock { $0 = served } }
+    package func publish(_ details: AccessDetails) { state.withLock { $0 = details } }
 }

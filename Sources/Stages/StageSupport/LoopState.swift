@@ -16,7 +16,7 @@ package final class LoopState: Sendable {
     package func requestStop() { state.withLock { $0.mustStop = true } }
 
     package var readinessProblems: [String] { state.withLock { $0.readinessProblems } }
-    package func setReadinessProblems(_ obstacles: [String]) {
-        state.withLock { $0.readinessProblems = obstacles }
+    package func setReadinessProblems(_ problems: [String]) {
+        state.withLock { $0.readinessProblems = problems }
     }
 }

@@ -3,42 +3,42 @@ internal import Lifecycle
 /// The clock of this machine, watched against the steady clock. A step is not believed until it has lasted.
 struct MachineClock {
     /// The machine's time less the steady clock, in milliseconds: as it was before a step, and as it is now.
-    private var trusted: Int64
-    private(set) var last: Int64
-    private let beliefMilliseconds: Int
+    private var trustedOffset: Int64
+    private(set) var lastOffset: Int64
+    private let confirmationMilliseconds: Int
     /// The time of the newest step, until it has lasted.
     private var steppedAt: Instant?
 
-    init(time: Int64, at now: Instant, beliefMilliseconds: Int) {
-        self.beliefMilliseconds = beliefMilliseconds
-        trusted = time - now.milliseconds
-        last = trusted
+    init(time: Int64, at now: Instant, confirmationMilliseconds: Int) {
+        self.confirmationMilliseconds = confirmationMilliseconds
+        trustedOffset = time - now.milliseconds
+        lastOffset = trustedOffset
     }
 
     /// Whether the clock has stepped and the step has not lasted yet.
     var isDoubtful: Bool { steppedAt != nil }
 
     /// The lower of the times before and after a step, less the steady clock.
-    var lower: Int64 { min(trusted, last) }
+    var lowerOffset: Int64 { min(trustedOffset, lastOffset) }
 
     /// The higher of the two.
-    var upper: Int64 { max(trusted, last) }
+    var upperOffset: Int64 { max(trustedOffset, lastOffset) }
 
-    mutating func trust() { (trusted, steppedAt) = (last, nil) }
+    mutating func trust() { (trustedOffset, steppedAt) = (lastOffset, nil) }
 
     /// Returns whether the clock has stepped.
-    mutating func tick(time: Int64, at now: Instant) -> Bool {
+    mutating func observe(time: Int64, at now: Instant) -> Bool {
         let offset = time - now.milliseconds
-        let isStep = abs(offset - last) > ClusterClock.stepMilliseconds
-        last = offset
-        if abs(offset - trusted) <= ClusterClock.stepMilliseconds {
+        let isStep = abs(offset - lastOffset) > ClusterClock.stepMilliseconds
+        lastOffset = offset
+        if abs(offset - trustedOffset) <= ClusterClock.stepMilliseconds {
             steppedAt = nil
         } else if isStep || steppedAt == nil {
             steppedAt = now
-        } else if let steppedAt, now.milliseconds(since: steppedAt) >= beliefMilliseconds {
+        } else if let steppedAt, now.milliseconds(since: steppedAt) >= confirmationMilliseconds {
             self.steppedAt = nil
         }
-        if steppedAt == nil { trusted = offset }
+        if steppedAt == nil { trustedOffset = offset }
         return isStep
     }
 }

@@ -1,5 +1,5 @@
 package import Kafka
-package import LiveActivity
+package import RecordFormat
 package import Telemetry
 package import Topics
 
@@ -26,7 +26,7 @@ package final class NonTransactionalWriter {
     private var producer: Producer?
     private var topics: [String: Topic] = [:]
     private var deliveries: [Delivery] = []
-    private var unacknowledged = 0
+    private var unacknowledgedCount = 0
     private var failure: String?
 
     package init(
@@ -60,12 +60,14 @@ package final class NonTransactionalWriter {
     }
 
     /// Asks without waiting. Unlike a consumer's question, a producer's question does not wait behind fetches.
-    package func ask(_ question: OffsetQuery) throws -> OffsetQueryID {
-        try makeOrReuseProducer().submit(question)
+    package func submit(_ query: OffsetQuery) throws -> OffsetQueryID {
+        try makeOrReuseProducer().submit(query)
     }
 
     /// Returns the answers that arrived since the last call.
-    package func takeAnswers() -> [(OffsetQueryID, OffsetQueryResult)] { producer?.takeQueryResults() ?? [] }
+    package func takeQueryResults() -> [(OffsetQueryID, OffsetQueryResult)] {
+        producer?.takeQueryResults() ?? []
+    }
 
     package func send(
         to topic: String, partition: Int32, key: Span<UInt8>?, value: Span<UInt8>?,
@@ -89,7 +91,7 @@ package final class NonTransactionalWriter {
     ///
     /// - Parameter sealed: replaces the value if the value must not be stored in plain text.
     package func sendToDeadLetters(
-        _ record: borrowing Kafka.Record, sealed: [UInt8]? = nil, as letter: DeadLetter
+        _ record: borrowing Kafka.Record, sealedValue: [UInt8]? = nil, as letter: DeadLetter
     ) {
         var letter = letter
         var headers = RecordHeaders(capacity: 12)
@@ -107,9 +109,9 @@ package final class NonTransactionalWriter {
             headers.add(named: name.span, value: value.span)
         }
         let key = isCopied ? record.key : nil
-        if isCopied, let sealed {
+        if isCopied, let sealedValue {
             send(
-                to: deadLettersTopic, partition: letter.partition, key: key, value: sealed.span,
+                to: deadLettersTopic, partition: letter.partition, key: key, value: sealedValue.span,
                 headers: &headers)
         } else {
             let value = isCopied ? record.value : nil
@@ -120,7 +122,7 @@ package final class NonTransactionalWriter {
 
     private func handle(_ result: SendResult) {
         switch result {
-        case .queued: unacknowledged += 1
+        case .queued: unacknowledgedCount += 1
         case .full: break
         case .refused(let code), .rebuild(let code): failure = "\(code.remedy) (\(code.rawValue))"
         }
@@ -134,7 +136,7 @@ package final class NonTransactionalWriter {
 
     private func handleDeliveries() {
         for delivery in deliveries {
-            unacknowledged -= 1
+            unacknowledgedCount -= 1
             switch delivery.outcome {
             case .stored: break
             case .notStored(let code), .unknown(let code): failure = "\(code.remedy) (\(code.rawValue))"
@@ -147,11 +149,11 @@ package final class NonTransactionalWriter {
     /// must not commit.
     package func waitForAcknowledgements() -> String? {
         defer { failure = nil }
-        if unacknowledged > 0, let producer {
+        if unacknowledgedCount > 0, let producer {
             _ = producer.flush(withinMilliseconds: Self.acknowledgementWaitMilliseconds, into: &deliveries)
             handleDeliveries()
         }
-        if unacknowledged > 0 { return "\(unacknowledged) records were not acknowledged in time" }
+        if unacknowledgedCount > 0 { return "\(unacknowledgedCount) records were not acknowledged in time" }
         return failure
     }
 

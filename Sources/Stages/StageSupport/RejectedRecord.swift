@@ -1,4 +1,4 @@
-package import LiveActivity
+package import RecordFormat
 
 /// The reason why a record goes to the dead letters.
 package struct RejectedRecord: Error {

@@ -1,6 +1,6 @@
 package import Catalog
 package import Kafka
-package import LiveActivity
+package import TokenSealing
 package import Topics
 
 /// The values that every stage of a process receives. Its log and its metrics come with the

@@ -1,6 +1,6 @@
 internal import JSON
 package import Kafka
-package import LiveActivity
+package import RecordFormat
 
 /// The records of one transaction, ready to be sent. Keys and values lie side by side, without an
 /// allocation for each record. The memory is used again for every transaction.
@@ -42,7 +42,7 @@ package struct TransactionOutput: ~Copyable {
     }
 
     /// Encodes a value. `add` makes records of it.
-    package mutating func encode(_ record: some LiveActivity.JSONRecord) -> EncodedValue {
+    package mutating func encode(_ record: some JSONRecord) -> EncodedValue {
         let start = values.count
         record.append(to: &values)
         return EncodedValue(range: start..<values.count)

@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
 import HTTP2
-import LiveActivity
+import Identifiers
 import ProcessTesting
 import Telemetry
 import Testing

@@ -1,8 +1,8 @@
 import APNs
 import Cryptography
 import Foundation
+import Identifiers
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Synchronization
 import TLS

@@ -1,6 +1,9 @@
+import CatalogRecords
 import Foundation
+import Identifiers
+import InstallationRecords
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
 import Telemetry
 import Testing

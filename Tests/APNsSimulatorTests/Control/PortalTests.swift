@@ -1,7 +1,6 @@
 import Cryptography
 import Foundation
 import JSON
-import LiveActivity
 import ProcessTesting
 import Testing
 

@@ -2,7 +2,6 @@ import Foundation
 import HTTP2
 import JSON
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import HTTP2
+import Identifiers
 import JSON
-import LiveActivity
+import Payloads
 import Simulation
 import Testing
 

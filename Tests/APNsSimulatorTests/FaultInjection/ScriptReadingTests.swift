@@ -1,6 +1,6 @@
 import HTTP2
 import JSON
-import LiveActivity
+import Payloads
 import Simulation
 import Testing
 

@@ -1,6 +1,7 @@
 import APNs
 import HTTP2
-import LiveActivity
+import Identifiers
+import Payloads
 import Simulation
 
 @testable import APNsSimulator

@@ -1,9 +1,9 @@
 import APNs
 import Cryptography
 import HTTP2
+import Identifiers
 import JSON
 import Lifecycle
-import LiveActivity
 import Simulation
 import TLS
 import Telemetry

@@ -1,7 +1,7 @@
 import Foundation
+import Identifiers
 import JSON
 import Lifecycle
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing

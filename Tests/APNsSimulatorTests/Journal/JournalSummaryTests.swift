@@ -1,7 +1,6 @@
 import APNs
 import HTTP2
 import JSON
-import LiveActivity
 import Simulation
 import Testing
 

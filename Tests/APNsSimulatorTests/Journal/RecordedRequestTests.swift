@@ -1,6 +1,5 @@
 import APNs
 import Cryptography
-import LiveActivity
 import ProcessTesting
 import Testing
 

@@ -2,8 +2,9 @@ import APNs
 import Cryptography
 import Foundation
 import HTTP2
+import Identifiers
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
 import Telemetry
 import Testing

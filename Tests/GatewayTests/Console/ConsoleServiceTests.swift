@@ -1,6 +1,6 @@
 import Catalog
+import CatalogRecords
 import Foundation
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing

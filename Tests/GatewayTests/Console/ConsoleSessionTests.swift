@@ -1,10 +1,11 @@
 import Catalog
+import CatalogRecords
 import Foundation
 import HTTPServer
-import LiveActivity
 import ProcessTesting
 import Telemetry
 import Testing
+import TokenSealing
 
 @testable import Gateway
 

@@ -1,6 +1,6 @@
 import Foundation
 import Kafka
-import LiveActivity
+import RecordFormat
 import Telemetry
 import Testing
 import Topics

@@ -1,9 +1,10 @@
 import Foundation
 import Insight
+import InstallationRecords
 import Kafka
 import Lifecycle
-import LiveActivity
 import ProcessTesting
+import RecordFormat
 import StageSupport
 import Telemetry
 import Testing

@@ -1,8 +1,13 @@
+import CatalogRecords
 import Cryptography
 import Foundation
 import HTTPServer
+import Identifiers
 import JSON
-import LiveActivity
+import Payloads
+import RecordFormat
+import Schedules
+import Sends
 import Telemetry
 import Testing
 

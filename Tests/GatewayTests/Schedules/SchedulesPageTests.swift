@@ -1,6 +1,6 @@
 import Foundation
-import LiveActivity
 import ProcessTesting
+import Schedules
 import Testing
 
 @testable import Gateway

@@ -2,8 +2,11 @@ import Foundation
 import JSON
 import Kafka
 import Lifecycle
-import LiveActivity
+import Payloads
 import ProcessTesting
+import RecordFormat
+import Schedules
+import Sends
 import Telemetry
 import Testing
 import Topics

@@ -2,7 +2,8 @@ import Foundation
 import JSON
 import Kafka
 import Lifecycle
-import LiveActivity
+import RecordFormat
+import Schedules
 import Telemetry
 import Topics
 

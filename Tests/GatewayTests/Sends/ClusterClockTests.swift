@@ -1,8 +1,8 @@
 import Foundation
 import KafkaTesting
 import Lifecycle
-import LiveActivity
 import ProcessTesting
+import Sends
 import StageSupport
 import Telemetry
 import Testing
@@ -15,19 +15,19 @@ struct ClusterClockTests {
     @Test func `the clock follows the stamp that gives the latest time, for one to two minutes`() {
         var clock = ClusterClock(now: instant(0))
         #expect(clock.time(at: instant(5)) == nil)
-        clock.saw(10_000, at: instant(100))
+        clock.observe(stamp: 10_000, at: instant(100))
         #expect(clock.time(at: instant(100))?.milliseconds == 10_000)
-        clock.saw(10_500, at: instant(5000))
+        clock.observe(stamp: 10_500, at: instant(5000))
         #expect(clock.time(at: instant(5000))?.milliseconds == 14_900, "an acknowledgement that came late")
-        clock.saw(15_200, at: instant(5100))
+        clock.observe(stamp: 15_200, at: instant(5100))
         #expect(clock.time(at: instant(5200))?.milliseconds == 15_300)
         // The broker's clock was set back by ten seconds. The clock follows it when the window is over.
         for second in 1...180 {
-            clock.saw(5100 + Int64(second) * 1000, at: instant(5100 + Int64(second) * 1000))
+            clock.observe(stamp: 5100 + Int64(second) * 1000, at: instant(5100 + Int64(second) * 1000))
         }
         #expect(clock.time(at: instant(185_100))?.milliseconds == 185_100)
-        clock.saw(-1, at: instant(185_100))
-        clock.saw(.max, at: instant(185_100))
+        clock.observe(stamp: -1, at: instant(185_100))
+        clock.observe(stamp: .max, at: instant(185_100))
         #expect(clock.time(at: instant(185_100))?.milliseconds == 185_100)
     }
 

@@ -1,6 +1,7 @@
+import CatalogRecords
 import Foundation
 import JSON
-import LiveActivity
+import Sends
 import Simulation
 import Testing
 import Topics

@@ -1,5 +1,5 @@
 import Foundation
-import LiveActivity
+import Sends
 import Simulation
 import Testing
 

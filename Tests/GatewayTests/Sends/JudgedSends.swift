@@ -1,7 +1,12 @@
 import Catalog
+import CatalogRecords
+import ContentSchemas
+import Identifiers
 import JSON
-import LiveActivity
+import RecordFormat
+import Sends
 import Telemetry
+import TokenSealing
 
 @testable import Gateway
 @testable import HTTPServer

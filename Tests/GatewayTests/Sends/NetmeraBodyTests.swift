@@ -1,6 +1,9 @@
 import Catalog
+import CatalogRecords
 import JSON
-import LiveActivity
+import Payloads
+import RecordFormat
+import Sends
 import Telemetry
 import Testing
 

@@ -1,5 +1,8 @@
+import CatalogRecords
 import Foundation
-import LiveActivity
+import JSON
+import Payloads
+import Sends
 import Testing
 
 @testable import Gateway

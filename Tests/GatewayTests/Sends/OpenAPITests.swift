@@ -1,6 +1,6 @@
+import CatalogRecords
 import Foundation
 import JSON
-import LiveActivity
 import Testing
 
 @testable import Gateway

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPServer
 import Kafka
-import LiveActivity
 import ProcessTesting
+import Sends
 import Testing
 
 @testable import Gateway

@@ -1,6 +1,9 @@
 import Catalog
+import CatalogRecords
+import Identifiers
 import JSON
-import LiveActivity
+import Payloads
+import RecordFormat
 import Testing
 
 /// Activity types, segments and definitions in the catalog.

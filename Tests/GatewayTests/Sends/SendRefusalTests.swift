@@ -1,4 +1,7 @@
-import LiveActivity
+import Identifiers
+import JSON
+import Payloads
+import Sends
 import Testing
 
 @testable import Gateway

@@ -1,6 +1,9 @@
+import CatalogRecords
 import Foundation
 import JSON
-import LiveActivity
+import Payloads
+import RecordFormat
+import Sends
 import Telemetry
 import Testing
 

@@ -1,9 +1,12 @@
 import Catalog
+import CatalogRecords
+import ContentSchemas
 import Foundation
 import JSON
 import Kafka
 import Lifecycle
-import LiveActivity
+import RecordFormat
+import Sends
 import Telemetry
 import Testing
 import Topics

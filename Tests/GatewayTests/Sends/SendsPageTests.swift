@@ -1,6 +1,8 @@
+import CatalogRecords
 import Foundation
-import LiveActivity
+import Payloads
 import ProcessTesting
+import Sends
 import Testing
 
 @testable import Gateway

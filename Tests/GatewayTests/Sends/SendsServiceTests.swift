@@ -1,8 +1,13 @@
+import CatalogRecords
 import Foundation
+import Identifiers
+import InstallationRecords
 import JSON
 import Kafka
-import LiveActivity
+import Payloads
 import ProcessTesting
+import RecordFormat
+import Sends
 import Telemetry
 import Testing
 import Topics
@@ -135,7 +140,7 @@ struct SendsServiceTests {
 
 struct SendProgressTests {
     /// Writes the records that planner and expander would write.
-    private func write(_ parts: [LiveActivity.ProgressRecord], _ bench: GatewayBench) async throws {
+    private func write(_ parts: [ProgressRecord], _ bench: GatewayBench) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         try await onThread {
             let producer = try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
@@ -168,8 +173,8 @@ struct SendProgressTests {
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "shop/report").status == 403)
         let key = ScopeKey(app: "shop", group: "m1")
-        func part(_ part: LiveActivity.ProgressRecord.Part) -> LiveActivity.ProgressRecord {
-            LiveActivity.ProgressRecord(
+        func part(_ part: ProgressRecord.Part) -> ProgressRecord {
+            ProgressRecord(
                 send: id, key: key, isDryRun: false, acceptedAt: 5, writtenAt: 9, part: part)
         }
         try await write(
@@ -177,7 +182,7 @@ struct SendProgressTests {
                 part(.lanes([1], tally(10, 8, ["expired": 2]))),
                 part(
                     .planner(
-                        LiveActivity.ProgressRecord.PlannerPart(
+                        ProgressRecord.PlannerPart(
                             .planned, version: 3, generation: 2, laneCount: 2))
                 ),
             ], bench)
@@ -238,12 +243,12 @@ struct SendProgressTests {
     @Test
     func `a send to one user of a group keeps its recipient, and a conflict does not replace the verdict`() {
         let key = ScopeKey(app: "shop", group: "g")
-        func said(_ verdict: LiveActivity.ProgressRecord.PlannerVerdict, to user: String? = nil)
-            -> LiveActivity.ProgressRecord
+        func said(_ verdict: ProgressRecord.PlannerVerdict, to user: String? = nil)
+            -> ProgressRecord
         {
-            var part = LiveActivity.ProgressRecord.PlannerPart(verdict, version: 1, laneCount: 1)
+            var part = ProgressRecord.PlannerPart(verdict, version: 1, laneCount: 1)
             part.recipient = user.map { .user($0) }
-            return LiveActivity.ProgressRecord(
+            return ProgressRecord(
                 send: "s", key: key, isDryRun: false, acceptedAt: 1, writtenAt: 1, part: .planner(part))
         }
         var progress = SendProgress(id: "s")
@@ -277,12 +282,12 @@ struct SendProgressTests {
                 "{\"audience\":{\"users\":[\"jane\"]}," + SendsServiceTests.update().dropFirst()
             let id = try await bench.call("POST", "/v1/sends", body).member("sendId")
             if isPlanned {
-                var planned = LiveActivity.ProgressRecord.PlannerPart(.held)
+                var planned = ProgressRecord.PlannerPart(.held)
                 planned.recipient = .user("jane")
                 let key = ScopeKey(app: "shop", group: "m1")
                 try await write(
                     [
-                        LiveActivity.ProgressRecord(
+                        ProgressRecord(
                             send: id, key: key, isDryRun: false, acceptedAt: 1, writtenAt: 1,
                             part: .planner(planned))
                     ], bench)
@@ -305,14 +310,14 @@ struct SendProgressTests {
         var progress = SendProgress(id: "k")
         let key = ScopeKey(app: "shop", group: "g")
         for version in [7, 90_000] as [Int64] {
-            let parts: [LiveActivity.ProgressRecord.Part] = [
-                .planner(LiveActivity.ProgressRecord.PlannerPart(.planned, version: version, laneCount: 1)),
+            let parts: [ProgressRecord.Part] = [
+                .planner(ProgressRecord.PlannerPart(.planned, version: version, laneCount: 1)),
                 .lanes([0], LaneTally()),
             ]
             for part in parts {
                 #expect(!progress.isComplete || progress.plannerPart?.version != version)
                 progress.add(
-                    LiveActivity.ProgressRecord(
+                    ProgressRecord(
                         send: "k", key: key, isDryRun: false, acceptedAt: 1, writtenAt: 1, part: part))
             }
             #expect(progress.isComplete)
@@ -322,14 +327,14 @@ struct SendProgressTests {
     @Test func `an update of an unknown group reports the unknown group`() {
         var progress = SendProgress(id: "s")
         let key = ScopeKey(app: "shop", group: "g")
-        func add(_ part: LiveActivity.ProgressRecord.Part) {
+        func add(_ part: ProgressRecord.Part) {
             progress.add(
-                LiveActivity.ProgressRecord(
+                ProgressRecord(
                     send: "s", key: key, isDryRun: false, acceptedAt: 1, writtenAt: 1, part: part))
         }
-        add(.planner(LiveActivity.ProgressRecord.PlannerPart(.held)))
+        add(.planner(ProgressRecord.PlannerPart(.held)))
         #expect(!progress.isComplete)
-        add(.planner(LiveActivity.ProgressRecord.PlannerPart(.planned, version: 1, laneCount: 1)))
+        add(.planner(ProgressRecord.PlannerPart(.planned, version: 1, laneCount: 1)))
         #expect(!progress.isComplete)
         add(.lanes([0], LaneTally()))
         #expect(

@@ -1,6 +1,9 @@
 package import FanOut
 package import IngestTesting
-internal import LiveActivity
+internal import InstallationRecords
+internal import Jobs
+internal import Payloads
+internal import Sends
 internal import Simulation
 internal import Topics
 

@@ -1,7 +1,14 @@
+internal import CatalogRecords
+package import Identifiers
 package import IngestTesting
+package import InstallationRecords
 internal import JSON
+package import Jobs
 internal import Kafka
-package import LiveActivity
+package import Payloads
+internal import RecordFormat
+package import Sends
+package import TokenSealing
 internal import Topics
 
 /// A test bed that writes the records of a registry and a planner for an expander, and reads the expander's

@@ -1,11 +1,14 @@
+internal import CatalogRecords
 internal import FanOut
 internal import Foundation
 package import IngestTesting
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import Payloads
 internal import ProcessTesting
+internal import RecordFormat
+internal import Sends
 internal import Telemetry
 internal import Topics
 

@@ -1,7 +1,6 @@
 package import FanOut
 package import IngestTesting
 internal import Kafka
-internal import LiveActivity
 internal import Simulation
 internal import Topics
 
@@ -15,7 +14,7 @@ package final class PlannerKillTest: KillTestScenario {
         /// The number of kills at each step.
         package var killsPerStep = 1
         /// All steps except those of the sweep: no row is old enough to be forgotten during the test.
-        package var steps = PlannerStep.allCases.filter { $0 != .sweepBegun && $0 != .swept }
+        package var steps = PlannerStep.allCases.filter { $0 != .sweepStarted && $0 != .sweepCommitted }
         package var randomKills = 3
         package var freezeCount = 1
         package var frozenSteps: [PlannerStep] = [.decided, .transactionBegun, .expansionsSent, .offsetsSent]

@@ -1,8 +1,11 @@
+internal import CatalogRecords
 internal import FanOut
+internal import Identifiers
 package import IngestTesting
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import Store
 internal import Topics
 

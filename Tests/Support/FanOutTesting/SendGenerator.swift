@@ -1,4 +1,8 @@
-package import LiveActivity
+internal import Identifiers
+internal import JSON
+internal import Payloads
+internal import RecordFormat
+package import Sends
 internal import Simulation
 
 /// Random sends of all kinds to many groups. A quiet group gets so few sends that none has to wait. A busy

@@ -1,6 +1,7 @@
 package import Ingest
+internal import InstallationRecords
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 internal import Simulation
 internal import Topics
 
@@ -14,7 +15,7 @@ package final class IngestKillTest: KillTestScenario {
         /// The number of kills at each step.
         package var killsPerStep = 1
         /// All steps except those of the sweep, because nothing expires during the test.
-        package var steps = IngestStep.allCases.filter { $0 != .sweepBegun && $0 != .swept }
+        package var steps = IngestStep.allCases.filter { $0 != .sweepStarted && $0 != .sweepCommitted }
         package var randomKills = 3
         package var freezeCount = 1
         /// The records per 1,000 in a wrong partition, and the records per 1,000 that are not reports.

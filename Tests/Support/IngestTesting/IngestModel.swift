@@ -1,8 +1,11 @@
+internal import Identifiers
 internal import Ingest
+package import InstallationRecords
 internal import JSON
 internal import Kafka
-package import LiveActivity
+internal import RecordFormat
 internal import Telemetry
+package import TokenSealing
 
 /// The expected result of the stage: the merge of all reports in the order of their topic. It runs in one
 /// process that never dies, without transactions, views or batches.

@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import Identifiers
 
 /// Tokens with numbers. A lane scans hashes with an equal first half together. So the first halves are as
 /// different as those of real tokens. The second half is the number.

@@ -1,5 +1,6 @@
+package import InstallationRecords
 internal import Kafka
-package import LiveActivity
+internal import RecordFormat
 package import Topics
 
 /// A sender of reports or other records, in the way of the gateway: without transactions, with keys,

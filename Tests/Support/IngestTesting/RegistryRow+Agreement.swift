@@ -1,5 +1,5 @@
 package import Ingest
-package import LiveActivity
+package import InstallationRecords
 
 extension RegistryRow {
     /// Whether both rows are equal, apart from times within one write interval. Only the first repetition in

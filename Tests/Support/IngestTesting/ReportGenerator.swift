@@ -1,4 +1,6 @@
-package import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+package import InstallationRecords
 internal import Simulation
 
 /// Reports of the phones of one app, from a seed: new and repeated tokens, activities that start and end, and

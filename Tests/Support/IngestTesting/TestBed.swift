@@ -1,9 +1,11 @@
 internal import Catalog
+package import CatalogRecords
 internal import Glibc
+internal import Identifiers
 package import Kafka
-package import LiveActivity
 package import StageSupport
 internal import Telemetry
+package import TokenSealing
 package import Topics
 
 /// The topics of one Flotilla installation for one test, under a unique prefix. They are deleted after the

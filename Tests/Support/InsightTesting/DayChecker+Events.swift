@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import Members
 
 extension DayChecker {
     mutating func checkCounts(of app: String) async throws {

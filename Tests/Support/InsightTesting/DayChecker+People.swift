@@ -1,4 +1,6 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
+internal import Members
 
 extension DayChecker {
     /// The limit of pushes and events in an answer about a person.

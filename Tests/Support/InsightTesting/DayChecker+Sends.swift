@@ -1,4 +1,7 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Jobs
+internal import Members
+internal import Sends
 
 extension DayChecker {
     mutating func checkSend(number: Int) async throws {

@@ -1,6 +1,6 @@
 internal import Foundation
 package import Insight
-internal import LiveActivity
+internal import Members
 
 /// A judge that asks an insight process every question about a day and compares each figure with the model.
 package struct DayChecker {

@@ -1,5 +1,12 @@
+internal import CatalogRecords
+internal import Identifiers
+internal import InstallationRecords
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
+internal import Payloads
+internal import RecordFormat
+internal import Schedules
+internal import Sends
 internal import Simulation
 internal import Telemetry
 package import Topics

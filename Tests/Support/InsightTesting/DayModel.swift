@@ -1,7 +1,12 @@
+internal import CatalogRecords
+internal import Identifiers
 package import IngestTesting
+internal import InstallationRecords
 internal import JSON
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import Topics
 
 /// The content of a day's topics, counted with dictionaries of single jobs, events and rows.

@@ -1,6 +1,6 @@
 package import IngestTesting
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
 internal import Topics
 
 /// A writer of the records of a day that waits for acknowledgements. It uses one producer, so that records of

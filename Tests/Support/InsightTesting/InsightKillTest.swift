@@ -3,7 +3,6 @@ package import IngestTesting
 package import Insight
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Simulation
 internal import Telemetry
 internal import Topics

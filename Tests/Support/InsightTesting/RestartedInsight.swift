@@ -3,7 +3,7 @@ package import IngestTesting
 package import Insight
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import Members
 internal import Telemetry
 internal import Topics
 

@@ -1,9 +1,9 @@
 internal import APNsSimulator
+package import CatalogRecords
 internal import Foundation
 internal import Glibc
 package import IngestTesting
 internal import Kafka
-package import LiveActivity
 package import ProcessTesting
 package import SenderTesting
 internal import Topics

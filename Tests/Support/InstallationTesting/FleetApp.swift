@@ -1,6 +1,7 @@
 internal import Catalog
+package import CatalogRecords
+internal import Identifiers
 internal import IngestTesting
-package import LiveActivity
 internal import Telemetry
 internal import Topics
 

@@ -1,5 +1,5 @@
+internal import CatalogRecords
 internal import Foundation
-internal import LiveActivity
 
 /// A match that a backend sends to the phones of a fleet, with the waits between its steps.
 package struct FleetMatch {

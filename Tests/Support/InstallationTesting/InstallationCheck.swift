@@ -1,8 +1,8 @@
 internal import Foundation
 internal import IngestTesting
 internal import Kafka
-internal import LiveActivity
 package import SenderTesting
+internal import TokenSealing
 internal import Topics
 
 /// The verdict on a fleet's guarantees, made without knowledge of the stages.

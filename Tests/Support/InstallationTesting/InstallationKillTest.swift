@@ -1,10 +1,10 @@
 internal import Foundation
 internal import IngestTesting
-internal import LiveActivity
 internal import ProcessTesting
 internal import SenderTesting
 internal import Simulation
 internal import Telemetry
+internal import TokenSealing
 
 /// A match on a complete fleet whose processes are killed, frozen, stopped, added, and given wrong clocks,
 /// from the first report to the end. An independent verdict must find all guarantees kept. It uses only the

@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import CatalogRecords
 
 /// The outside view at the end: the screens of the phones, and the answers to another customer who asks for
 /// everything.

@@ -1,7 +1,7 @@
+internal import CatalogRecords
 internal import Foundation
 internal import IngestTesting
 internal import Kafka
-internal import LiveActivity
 internal import Telemetry
 internal import Topics
 

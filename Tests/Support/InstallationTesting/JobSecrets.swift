@@ -1,5 +1,8 @@
+internal import Identifiers
 internal import IngestTesting
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
+internal import TokenSealing
 internal import Topics
 
 /// The tokens of all jobs, and the number of jobs that were written more than once.

@@ -1,4 +1,7 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Payloads
+internal import Schedules
+internal import Sends
 
 /// A check of the ends that the planner asked for. No end fires twice or early, and the newest generation of
 /// each group ends. An older one may be replaced or may have ended before.

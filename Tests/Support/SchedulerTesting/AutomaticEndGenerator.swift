@@ -1,4 +1,5 @@
-package import LiveActivity
+internal import Identifiers
+package import Schedules
 internal import Simulation
 
 /// Ends as the planner asks for them at the end dates of groups, private and public ones. Most are of a newer

@@ -1,4 +1,8 @@
-package import LiveActivity
+internal import Identifiers
+package import JSON
+internal import Payloads
+package import Schedules
+package import Sends
 internal import Simulation
 
 /// Orders as phones and backends give them. Most schedule a send for a few seconds later, some replace or

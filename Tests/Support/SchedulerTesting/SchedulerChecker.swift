@@ -1,7 +1,9 @@
 package import IngestTesting
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Schedules
+internal import Sends
 internal import Topics
 
 /// A check of the records that a scheduler has committed, independent of crashes: each order has one answer,

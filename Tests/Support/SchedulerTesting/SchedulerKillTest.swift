@@ -1,7 +1,8 @@
 package import IngestTesting
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 package import Scheduler
+internal import Schedules
 internal import Simulation
 internal import Telemetry
 internal import Topics
@@ -16,7 +17,7 @@ package final class SchedulerKillTest: KillTestScenario {
         /// The number of kills at each step.
         package var killsPerStep = 1
         /// All steps but one. The scheduler asks for the time only if no order brings it.
-        package var steps = SchedulerStep.allCases.filter { $0 != .timeRequested }
+        package var steps = SchedulerStep.allCases.filter { $0 != .timeProbeSent }
         package var randomKills = 3
         package var freezeCount = 1
         /// Per 1,000 records: records that are not orders, and ends that a planner asks for.

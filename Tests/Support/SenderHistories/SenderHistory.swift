@@ -1,4 +1,4 @@
-package import LiveActivity
+package import Jobs
 
 /// One simulated history from a seed: a fan-out, a cluster, APNs, and sender processes that die, stop and
 /// exchange lanes.

@@ -1,6 +1,8 @@
 internal import APNs
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
 internal import Sender
+internal import Sends
 internal import Simulation
 
 // APNs, and the client in front of it.

@@ -1,5 +1,7 @@
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
 internal import Sender
+internal import Sends
 
 // The invariants after each step and at the end.
 extension SenderSimulation {

@@ -1,5 +1,5 @@
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
 internal import Sender
 internal import Simulation
 

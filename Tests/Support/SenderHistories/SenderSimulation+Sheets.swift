@@ -1,5 +1,8 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Jobs
+internal import Payloads
 internal import Sender
+internal import Sends
 internal import Simulation
 
 // The output of the fan-out.
@@ -33,7 +36,7 @@ extension SenderSimulation {
 
     private func makeJobs(lane: Int32, app: String) -> (SheetHead, (bytes: [UInt8], jobs: [SimulatedJob])) {
         let event: PushEvent = occurs(percent: 30) ? .start : occurs(percent: 15) ? .end : .update
-        let scope: SheetHead.Scope = occurs(percent: 60) ? .group : .recipient
+        let scope: ScopeKind = occurs(percent: 60) ? .group : .recipient
         version += 1
         let order = version
         var head = SheetHead(

@@ -1,8 +1,10 @@
 internal import APNs
 internal import JSON
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import Sender
+internal import Sends
 internal import Simulation
 
 /// A fan-out, a cluster, APNs and some sender processes, in which events and faults come in random order. It

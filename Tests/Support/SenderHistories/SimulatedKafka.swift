@@ -1,5 +1,5 @@
 internal import JSON
-internal import LiveActivity
+internal import Jobs
 internal import Sender
 
 /// The content of a cluster as values: the topics of some lanes, and the group's offsets.

@@ -1,6 +1,6 @@
 internal import APNs
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
 internal import Sender
 
 /// A process with a plan and the state that its worker holds. A SIGKILL loses all of it.

@@ -1,5 +1,9 @@
+internal import CatalogRecords
+internal import Identifiers
 package import IngestTesting
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
+internal import Sends
 internal import Simulation
 internal import Telemetry
 internal import Topics

@@ -1,5 +1,9 @@
+internal import CatalogRecords
+internal import Identifiers
 package import IngestTesting
-package import LiveActivity
+package import Jobs
+internal import Payloads
+internal import Sends
 internal import Telemetry
 package import Topics
 

@@ -1,6 +1,8 @@
 package import IngestTesting
+package import Jobs
 internal import Kafka
-package import LiveActivity
+internal import RecordFormat
+package import Sends
 package import Topics
 
 /// A writer of sheets that works as a fan-out does, with many records in flight.

@@ -1,7 +1,8 @@
 package import IngestTesting
 internal import JSON
+package import Jobs
 internal import Kafka
-package import LiveActivity
+internal import RecordFormat
 internal import Telemetry
 internal import Topics
 

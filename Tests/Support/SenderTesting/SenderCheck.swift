@@ -1,8 +1,13 @@
 internal import APNsSimulator
 internal import Cryptography
+internal import Identifiers
 package import IngestTesting
 internal import JSON
-package import LiveActivity
+internal import Jobs
+internal import Payloads
+internal import RecordFormat
+internal import Sends
+package import TokenSealing
 internal import Topics
 
 /// The outcome of every job, judged without knowledge of senders. It reads jobs and receipts in Kafka, and

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import IngestTesting
-internal import LiveActivity
+internal import Jobs
 internal import ProcessTesting
 internal import Simulation
 internal import Telemetry

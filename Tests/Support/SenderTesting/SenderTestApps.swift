@@ -1,7 +1,8 @@
 internal import APNsSimulator
+package import CatalogRecords
 internal import Cryptography
 internal import Glibc
-package import LiveActivity
+internal import Identifiers
 
 /// Apps of three teams, each with its key, for tests of senders.
 package enum SenderTestApps {

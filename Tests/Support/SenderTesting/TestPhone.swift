@@ -1,5 +1,7 @@
+internal import Identifiers
+package import Jobs
 internal import Lifecycle
-package import LiveActivity
+package import Payloads
 
 /// A phone by its number. Every process that tests senders derives the same phones.
 package struct TestPhone: Sendable, Hashable {

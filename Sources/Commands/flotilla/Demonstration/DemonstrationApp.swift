@@ -1,7 +1,8 @@
 internal import APNsSimulator
 internal import Catalog
+internal import CatalogRecords
+internal import Identifiers
 internal import Kafka
-internal import LiveActivity
 internal import Telemetry
 internal import Topics
 

@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import CatalogRecords
 
 /// The match that the demonstration sends, in the JSON that a backend writes.
 struct DemonstrationMatch {

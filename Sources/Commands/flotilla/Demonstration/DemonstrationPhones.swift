@@ -1,9 +1,9 @@
 internal import APNsSimulator
 internal import Catalog
+internal import CatalogRecords
 internal import Gateway
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Settings
 internal import StageSupport
 internal import Telemetry

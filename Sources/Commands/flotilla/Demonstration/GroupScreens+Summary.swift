@@ -1,5 +1,5 @@
 internal import APNsSimulator
-internal import LiveActivity
+internal import JSON
 
 extension GroupScreens {
     /// The counts by state: `940 × {"home":1,"away":0}`.

@@ -1,6 +1,5 @@
 internal import APNsSimulator
 internal import Glibc
-internal import LiveActivity
 internal import Telemetry
 
 /// Prints a line for a group each time its lock screens change.

@@ -1,7 +1,7 @@
 internal import Catalog
+internal import CatalogRecords
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Settings
 internal import Telemetry
 internal import Topics

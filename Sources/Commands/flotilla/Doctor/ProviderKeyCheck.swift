@@ -1,6 +1,6 @@
 internal import APNs
+internal import CatalogRecords
 internal import Lifecycle
-internal import LiveActivity
 internal import Sender
 internal import Settings
 internal import Telemetry

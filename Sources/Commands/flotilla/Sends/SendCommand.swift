@@ -5,7 +5,6 @@ internal import HTTPServer
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Settings
 internal import Telemetry
 internal import Topics
@@ -62,11 +61,11 @@ extension Command {
                 invocation.positionals[0], lanes: TopicLayout(settings: invocation.settings).lanes)
         else { throw CommandError(status: .usage, "name one send by its id") }
         let watch = try SendWatch(for: invocation, id: id.text, app: app)
-        guard let progress = try await watch.findProgress() else {
+        guard let found = try await watch.findSend() else {
             throw CommandError(status: .noInput, "app \(app) has no such send in the last seven days")
         }
         try mappingRefusals {
-            try operatorSends(for: invocation).cancel(id, of: app, progress: progress, now: .now())
+            try operatorSends(for: invocation).cancel(id, of: app, found: found, now: .now())
         }
         print("cancelling \(id.text)")
         if invocation.options["--watch"] != nil { try await watch.run() }

@@ -1,8 +1,8 @@
 internal import Gateway
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Replay
+internal import Sends
 internal import Settings
 internal import Telemetry
 internal import Topics
@@ -29,7 +29,7 @@ struct SendWatch {
         isJSON = invocation.options["--json"] != nil
     }
 
-    func findProgress() async throws -> SendProgress? {
+    func findSend() async throws -> FoundSend? {
         guard let id = SendID(id, lanes: layout.lanes) else { return nil }
         let found = await withCheckedContinuation { done in
             if !lookup.find(id, of: app, since: nil, then: { done.resume(returning: $0) }) {
@@ -37,7 +37,7 @@ struct SendWatch {
             }
         }
         switch found {
-        case .send(let progress): return progress
+        case .send(let send): return send
         case .notFound: return nil
         case .timedOut, .unavailable:
             throw CommandError(status: .unavailable, "cannot read the progress of the send; try again")
@@ -49,7 +49,7 @@ struct SendWatch {
         var reader: OutcomeReader?
         var lastLine = ""
         while Instant.now() < limit {
-            if let progress = try await findProgress() {
+            if let progress = try await findSend()?.progress {
                 let outcomes = reader ?? makeOutcomeReader(since: progress.acceptedAt)
                 reader = outcomes
                 if progress.expanded > 0 || !progress.isComplete { try outcomes.readNewReceipts() }

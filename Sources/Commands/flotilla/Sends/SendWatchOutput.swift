@@ -1,5 +1,6 @@
 internal import Gateway
-internal import LiveActivity
+internal import Jobs
+internal import Sends
 
 /// The output of `--watch`: how many phones a send is for, and the outcomes so far.
 struct SendWatchOutput {

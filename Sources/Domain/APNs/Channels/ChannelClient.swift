@@ -2,11 +2,12 @@ internal import HTTP2
 internal import JSON
 internal import Lifecycle
 
-/// Creates, reads, deletes and lists an app's broadcast channels on Apple's management hosts. It is meant for
-/// a few calls a minute: each call is one request.
+/// A client of Apple's hosts for the management of broadcast channels: it creates, reads, deletes and lists the
+/// channels of an app. It is meant for a few calls a minute: each call is one request.
 package struct ChannelClient: Sendable {
     /// Apple's limit on channels for each app and environment.
     package static let countPerAppMax = 10_000
+    /// Time to wait for an answer.
     private static let deadlineMilliseconds = 15_000
 
     private let client: LoopOwned<APNsClient>
@@ -52,6 +53,7 @@ package struct ChannelClient: Sendable {
         _ = try await sendRequest(for: profile, method: "DELETE", to: "channels", channelID: channelID)
     }
 
+    /// Returns the ids of all channels.
     package func listChannels(for profile: PushProfile) async throws(ChannelError) -> [String] {
         let details = try await sendRequest(for: profile, method: "GET", to: "all-channels")
         let list = try? JSONReader().read(details.body) { value in
@@ -66,44 +68,49 @@ package struct ChannelClient: Sendable {
 
     // MARK: One request
 
+    /// Sends a request from the client's loop and awaits its answer.
+    ///
+    /// - Parameter resource: the end of the path, `channels` or `all-channels`.
     private func sendRequest(
-        for profile: PushProfile, method: String, to what: String, channelID: String? = nil,
+        for profile: PushProfile, method: String, to resource: String, channelID: String? = nil,
         body: [UInt8] = []
     ) async throws(ChannelError) -> PushDetails {
         let answer = await withCheckedContinuation { continuation in
-            let isRunning = client.execute { client in
+            let isLoopRunning = client.execute { client in
                 Self.beginRequest(
-                    for: profile, method: method, to: what, channelID: channelID, body: body, by: client
+                    for: profile, method: method, to: resource, channelID: channelID, body: body, by: client
                 ) {
                     continuation.resume(returning: $0)
                 }
             }
-            if !isRunning { continuation.resume(returning: .failure(.notAccepted(.stopped))) }
+            if !isLoopRunning { continuation.resume(returning: .failure(.notAccepted(.stopped))) }
         }
         return try answer.get()
     }
 
     private static func beginRequest(
-        for profile: PushProfile, method: String, to what: String, channelID: String?, body: [UInt8],
-        by client: APNsClient, then done: @escaping @Sendable (Result<PushDetails, ChannelError>) -> Void
+        for profile: PushProfile, method: String, to resource: String, channelID: String?, body: [UInt8],
+        by client: APNsClient,
+        then completion: @escaping @Sendable (Result<PushDetails, ChannelError>) -> Void
     ) {
         let endpoint = client.provider.settings.hosts(for: profile.environment).channels
         let pool = client.pool(
-            for: ConnectionPool.Key(endpoint: endpoint, appEnvironment: profile, purpose: .channels))
-        let path = "/1/apps/\(profile.bundleID)/\(what)"
+            for: ConnectionPool.Key(endpoint: endpoint, profile: profile, purpose: .channels))
+        let path = "/1/apps/\(profile.bundleID)/\(resource)"
         let headers = channelID.map { [HeaderField(name: "apns-channel-id", value: $0)] } ?? []
-        let isPath = path.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-        guard isPath,
+        // Printable ASCII without spaces.
+        let isValidPath = path.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard isValidPath,
             let template = try? PushTemplate(
                 .fixed(path: Array(path.utf8)), method: method, headers: headers, body: body, pool: pool)
-        else { return done(.failure(.invalidIdentifier)) }
+        else { return completion(.failure(.invalidIdentifier)) }
         let deadline = client.loop.now.advanced(byMilliseconds: ChannelClient.deadlineMilliseconds)
         do {
             try client.sendRequest(template, within: PushDeadlines(deadline: deadline)) { outcome, details in
-                done(ChannelClient.result(of: outcome, details: details))
+                completion(ChannelClient.result(of: outcome, details: details))
             }
         } catch {
-            done(.failure(.notAccepted(error)))
+            completion(.failure(.notAccepted(error)))
         }
     }
 

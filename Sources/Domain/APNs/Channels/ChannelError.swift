@@ -2,7 +2,7 @@
 package enum ChannelError: Error, Sendable, CustomStringConvertible {
     /// APNs refused the request. The answer's disposition decides the next step.
     case refused(APNsResponse)
-    /// APNs did not answer. The end tells whether APNs may have processed the request.
+    /// APNs did not answer. The `PushEnd` says whether APNs may have processed the request.
     case unanswered(PushEnd)
     /// The client did not take the request.
     case notAccepted(PushRefusal)

@@ -1,45 +1,60 @@
-package import HTTP2
+internal import Identifiers
 internal import JSON
 package import Lifecycle
-internal import LiveActivity
 internal import Telemetry
 
-/// Sends pushes to APNs from one event loop. Each app and environment has a pool of connections, and a
-/// separate pool for suspect tokens. A push takes no lock, no task and no allocation.
+/// A client that sends pushes to APNs from one event loop. Each app and environment has a pool of connections,
+/// and a separate pool for suspect tokens, which failed once or were never accepted. A push takes no lock, no
+/// task and no allocation.
 ///
-/// Push as many as `room` allows in one turn of the loop: they are sent together at its end. All outcomes of
-/// a turn are delivered in one call. No queue is unbounded, and each pool has its own limit. At the limit
-/// `push` refuses, and the caller waits for outcomes of that pool.
+/// Push as many as `capacity` allows in one iteration of the loop: they are sent together at its end. All
+/// outcomes of an iteration are delivered to the `PushReceiver` in one call. No queue is unbounded, and each
+/// pool has its own limit. At the limit `push` throws, and the caller waits for outcomes of that pool.
 ///
-/// The client is confined to its loop. It retains itself until `stop`, which must be called before the loop
-/// ends.
+/// All calls come from the client's loop. The pools retain the client until `stop`, which must be called
+/// before the loop ends.
 package final class APNsClient: IterationHook {
     package let provider: APNsProvider
     package let loop: EventLoop
     let reader = JSONReader()
     private weak var receiver: (any PushReceiver)?
+
+    // Exclusivity is unchecked for some fields below. Pushes access them on one thread, and no call made
+    // during an access uses them again.
+
     private var pools = PoolDirectory()
+    private var timer: LoopTimer?
+
+    // The work at the end of the iteration.
+
+    @safe @exclusivity(unchecked) private var isIterationEndScheduled = false
     private var poolsToGrow: [ConnectionPool] = []
     private var poolsToFlush: [ConnectionPool] = []
+    /// Holds `poolsToFlush` while they are flushed, because a flush can add pools.
     private var poolsBeingFlushed: [ConnectionPool] = []
-    /// Exclusivity is unchecked here and for the counters. Pushes access them on one thread, and no call made
-    /// during an access uses them again.
     @safe @exclusivity(unchecked) private var outcomes = PushOutcomes()
+    /// Holds `outcomes` while they are delivered, because the receiver can push.
     private var outcomesInDelivery = PushOutcomes()
+
+    // Counts for the metrics.
+
     /// Number of pushes that have not ended.
     @safe @exclusivity(unchecked) package private(set) var openPushes = 0
     private var openPushesInMetrics = 0
     @safe @exclusivity(unchecked) private var latency = LatencyRun()
     @safe @exclusivity(unchecked) private var acceptedCount = 0
-    private var timer: LoopTimer?
-    @safe @exclusivity(unchecked) private var isTurnEndScheduled = false
+
+    // The stop.
+
     @safe @exclusivity(unchecked) package private(set) var isStopped = false
-    /// Timer that closes the open connections of a stopped client, and callbacks for its end.
+    /// Closes the open connections of a stopped client at the deadline.
     private var closeTimer: LoopTimer?
-    private var stopWaiters: [() -> Void] = []
+    private var stopCallbacks: [() -> Void] = []
 
     /// Longest wait of a new push before its pool is ticked.
     private static let busyTickMilliseconds = 50
+    /// Limit on the bytes of an answer to a push. Answers are short.
+    private static let answerBytesMax = 4_096
 
     /// Call on the loop.
     package init(provider: APNsProvider, on loop: EventLoop, receiver: any PushReceiver) {
@@ -63,11 +78,12 @@ package final class APNsClient: IterationHook {
         template.pool(isSuspect: false).stateMachine.isConnecting
     }
 
-    /// Takes a push, or throws a refusal, after which the push has no effect.
+    /// Takes a push. If it throws, the push has no effect.
     ///
     /// - Parameters:
     ///   - token: the bytes of the push token; empty for a broadcast.
-    /// - isSuspect: whether the token was never accepted, or failed the last time.
+    ///   - tag: a number of the caller, which the outcome contains.
+    ///   - isSuspect: whether the token was never accepted, or failed the last time.
     @discardableResult
     package func push(
         _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, deadlines: PushDeadlines,
@@ -76,7 +92,7 @@ package final class APNsClient: IterationHook {
         precondition(token.count <= PushToken.bytesMax, "the token is too long")
         precondition(template.pool.client === self, "a template of another client")
         guard !isStopped else { throw .stopped }
-        let taken = unsafe template.unmanagedPool(isSuspect: isSuspect)._withUnsafeGuaranteedRef { pool in
+        let handle = unsafe template.unmanagedPool(isSuspect: isSuspect)._withUnsafeGuaranteedRef { pool in
             do throws(PushRefusal) {
                 let ticket = try pool.push(template, token: token, id: id, tag: tag, deadlines: deadlines)
                 return Result<PushHandle, PushRefusal>.success(PushHandle(pool: pool.number, ticket: ticket))
@@ -84,11 +100,11 @@ package final class APNsClient: IterationHook {
                 return .failure(error)
             }
         }
-        if case .success = taken {
+        if case .success = handle {
             openPushes += 1
-            scheduleTurnEnd()
+            scheduleIterationEnd()
         }
-        return try taken.get()
+        return try handle.get()
     }
 
     /// Withdraws a push that was not fully sent. Its outcome is `withdrawn`. Returns false if it is too late.
@@ -99,14 +115,14 @@ package final class APNsClient: IterationHook {
     /// Withdraws every push of an app that was not fully sent. Each ends as `withdrawn`. Sent pushes
     /// continue.
     package func withdrawAll(of profile: PushProfile) {
-        for pool in pools.all where pool.key.appEnvironment == profile && pool.key.purpose != .channels {
+        for pool in pools.all where pool.key.profile == profile && pool.key.purpose != .channels {
             pool.withdrawAll()
         }
     }
 
     /// Sends one request and passes its outcome to `completion`, not to the receiver.
     func sendRequest(
-        _ template: PushTemplate, within limits: PushDeadlines,
+        _ template: PushTemplate, within deadlines: PushDeadlines,
         then completion: @escaping (PushOutcome, PushDetails?) -> Void
     ) throws(PushRefusal) {
         guard !isStopped else { throw .stopped }
@@ -114,45 +130,21 @@ package final class APNsClient: IterationHook {
         let id = PushID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
         do {
             _ = try template.pool(isSuspect: false).push(
-                template, token: Span(), id: id, tag: 0, deadlines: limits, completion: completion)
+                template, token: Span(), id: id, tag: 0, deadlines: deadlines, completion: completion)
         } catch {
             openPushes -= 1
             throw error
         }
-        scheduleTurnEnd()
+        scheduleIterationEnd()
     }
 
-    // MARK: Templates
+    // MARK: Pools
 
-    /// Returns a template for the pushes of one send to tokens.
-    package func template(
-        _ profile: PushProfile, _ headers: LiveActivityHeaders, body: [UInt8]
-    ) throws(HeaderFieldError) -> PushTemplate {
-        let endpoint = provider.settings.hosts(for: profile.environment).push
-        return try PushTemplate(
-            .device, headers: headers.fields, body: body,
-            pool: pool(
-                for: ConnectionPool.Key(endpoint: endpoint, appEnvironment: profile, purpose: .pushes)),
-            suspects: pool(
-                for: ConnectionPool.Key(endpoint: endpoint, appEnvironment: profile, purpose: .suspects)))
-    }
-
-    /// Returns a template for one broadcast to a channel.
-    package func template(
-        _ profile: PushProfile, broadcast headers: BroadcastHeaders, body: [UInt8]
-    ) throws(HeaderFieldError) -> PushTemplate {
-        let endpoint = provider.settings.hosts(for: profile.environment).broadcast
-        return try PushTemplate(
-            .fixed(path: Array("/4/broadcasts/apps/\(profile.bundleID)".utf8)), headers: headers.fields,
-            body: body,
-            pool: pool(for: ConnectionPool.Key(endpoint: endpoint, appEnvironment: profile, purpose: .pushes))
-        )
-    }
-
+    /// Returns the pool of the key, and creates it if necessary.
     func pool(for key: ConnectionPool.Key) -> ConnectionPool {
-        if let known = pools[key] {
-            known.lastTemplateAt = loop.now
-            return known
+        if let existing = pools[key] {
+            existing.lastTemplateAt = loop.now
+            return existing
         }
         let pool =
             switch key.purpose {
@@ -171,7 +163,7 @@ package final class APNsClient: IterationHook {
     }
 
     private func makePool(
-        for key: ConnectionPool.Key, settings: PoolSettings, answerBytesMax: Int = 4_096
+        for key: ConnectionPool.Key, settings: PoolSettings, answerBytesMax: Int = APNsClient.answerBytesMax
     ) -> ConnectionPool {
         ConnectionPool(
             key: key, number: pools.nextNumber(), settings: settings, answerBytesMax: answerBytesMax,
@@ -184,7 +176,7 @@ package final class APNsClient: IterationHook {
         let endpoint = provider.settings.hosts(for: profile.environment).push
         guard
             let pool = pools[
-                ConnectionPool.Key(endpoint: endpoint, appEnvironment: profile, purpose: .pushes)]
+                ConnectionPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes)]
         else { return nil }
         return PoolHealth(
             isWorking: pool.stateMachine.isAuthorized, connections: pool.stateMachine.openConnections,
@@ -194,7 +186,7 @@ package final class APNsClient: IterationHook {
     /// Number of pools that have pushes or connections, or had them recently.
     var poolCount: Int { pools.all.count }
 
-    // MARK: Ends
+    // MARK: Ends of pushes, as the pools report them
 
     func reportAccepted(in pool: ConnectionPool, slot: Int, isLate: Bool) {
         acceptedCount += 1
@@ -219,73 +211,84 @@ package final class APNsClient: IterationHook {
 
     /// Reports that no answer will follow for a push that was reported as unknown.
     func reportNoLateAnswer(in pool: ConnectionPool, slot: Int) {
-        let parcel = unsafe pool.pushes[slot].pointee.end(expectsAnswer: false)
-        if parcel.completion == nil {
-            outcomes.append(tag: parcel.tag, end: .unknown(.overdue), isLate: true)
+        let push = unsafe pool.pushes[slot].pointee.end(expectsAnswer: false)
+        if push.completion == nil {
+            outcomes.append(tag: push.tag, end: .unknown(.overdue), isLate: true)
         }
-        scheduleTurnEnd()
+        scheduleIterationEnd()
     }
 
-    /// - Parameter keeps: whether an answer may still follow.
+    /// Ends a push and passes its outcome to its completion or, at the end of the iteration, to the receiver.
+    ///
+    /// - Parameters:
+    ///   - isLate: whether the push had already ended as unknown.
+    ///   - expectsAnswer: whether an answer may still follow.
+    ///   - append: appends the outcome, with the tag that it gets.
     private func settle(
         in pool: ConnectionPool, slot: Int, isLate: Bool, expectsAnswer: Bool = false,
         append: (inout PushOutcomes, UInt64) -> Void
     ) {
-        let parcel = unsafe pool.pushes[slot].pointee.end(expectsAnswer: expectsAnswer)
+        let push = unsafe pool.pushes[slot].pointee.end(expectsAnswer: expectsAnswer)
         if isLate {
             provider.metrics.lateAnswers.add()
         } else {
             openPushes -= 1
-            latency.add(loop.now.milliseconds(since: parcel.takenAt), to: provider.metrics.pushSeconds)
+            latency.add(loop.now.milliseconds(since: push.takenAt), to: provider.metrics.pushSeconds)
         }
-        if let completion = parcel.completion {
+        if let completion = push.completion {
             complete(completion, append: append)
         } else {
-            append(&outcomes, parcel.tag)
+            append(&outcomes, push.tag)
         }
-        scheduleTurnEnd()
+        scheduleIterationEnd()
     }
 
     private func complete(
         _ completion: PushEntry.Completion, append: (inout PushOutcomes, UInt64) -> Void
     ) {
-        var own = PushOutcomes()
-        append(&own, 0)
-        completion(own.list[0], own.details(of: own.list[0]))
+        var singleOutcome = PushOutcomes()
+        append(&singleOutcome, 0)
+        let outcome = singleOutcome.list[0]
+        completion(outcome, singleOutcome.details(of: outcome))
     }
 
-    // MARK: Turns
+    // MARK: The end of an iteration
 
+    /// Requests a call of the pool's `grow` at the end of the iteration.
     func requestGrowth(of pool: ConnectionPool) {
         if !poolsToGrow.contains(where: { $0 === pool }) { poolsToGrow.append(pool) }
-        scheduleTurnEnd()
+        scheduleIterationEnd()
     }
 
+    /// Requests a flush of the pool at the end of the iteration.
     func requestFlush(of pool: ConnectionPool) {
         poolsToFlush.append(pool)
-        scheduleTurnEnd()
+        scheduleIterationEnd()
     }
 
-    private func scheduleTurnEnd() {
-        guard !isTurnEndScheduled else { return }
-        isTurnEndScheduled = true
+    private func scheduleIterationEnd() {
+        guard !isIterationEndScheduled else { return }
+        isIterationEndScheduled = true
         loop.callAtEndOfIteration(self)
     }
 
     package func iterationWillEnd() {
-        isTurnEndScheduled = false
-        if !poolsToGrow.isEmpty {
-            let pools = poolsToGrow
-            poolsToGrow.removeAll(keepingCapacity: true)
-            for pool in pools {
-                pool.grow()
-                tickSoon(pool)
-            }
-        }
+        isIterationEndScheduled = false
+        growPools()
         deliverOutcomes()
         flush()
         recordMetrics()
         releasePoolsIfStopped()
+    }
+
+    private func growPools() {
+        guard !poolsToGrow.isEmpty else { return }
+        let growingPools = poolsToGrow
+        poolsToGrow.removeAll(keepingCapacity: true)
+        for pool in growingPools {
+            pool.grow()
+            tickSoon(pool)
+        }
     }
 
     private func deliverOutcomes() {
@@ -295,7 +298,8 @@ package final class APNsClient: IterationHook {
         outcomesInDelivery.removeAll()
     }
 
-    /// Also sends the pushes that the receiver made when it got the outcomes.
+    /// Sends the pushes of this iteration. Outcomes are delivered first, so this includes the pushes that the
+    /// receiver made in answer to them.
     private func flush() {
         guard !poolsToFlush.isEmpty else { return }
         swap(&poolsToFlush, &poolsBeingFlushed)
@@ -332,8 +336,8 @@ package final class APNsClient: IterationHook {
 
     /// Makes the pool's next tick come soon, after an event.
     private func tickSoon(_ pool: ConnectionPool) {
-        let due = loop.now.advanced(byMilliseconds: APNsClient.busyTickMilliseconds)
-        if pool.tickAt > due { pool.tickAt = due }
+        let latestTickAt = loop.now.advanced(byMilliseconds: APNsClient.busyTickMilliseconds)
+        if pool.tickAt > latestTickAt { pool.tickAt = latestTickAt }
         if let timer, !timer.isScheduled || timer.dueAt > pool.tickAt { timer.schedule(at: pool.tickAt) }
     }
 
@@ -344,44 +348,36 @@ package final class APNsClient: IterationHook {
     /// outcomes are delivered. Call on the loop.
     package func stop(by deadline: Instant? = nil, whenDone done: @escaping () -> Void = {}) {
         loop.preconditionOnLoop()
-        stopWaiters.append(done)
+        stopCallbacks.append(done)
         if !isStopped {
             isStopped = true
             for pool in pools.all { pool.stop() }
             closeTimer = LoopTimer(on: loop) { [weak self] in self?.closeAll() }
         }
-        let latest = deadline ?? loop.now.advanced(byMilliseconds: provider.settings.stopMilliseconds)
-        if let closeTimer, !closeTimer.isScheduled || closeTimer.dueAt > latest {
-            closeTimer.schedule(at: latest)
+        let closeAt = deadline ?? loop.now.advanced(byMilliseconds: provider.settings.stopMilliseconds)
+        // If `stop` is called several times, the earliest deadline counts.
+        if let closeTimer, !closeTimer.isScheduled || closeTimer.dueAt > closeAt {
+            closeTimer.schedule(at: closeAt)
         }
-        scheduleTurnEnd()
+        scheduleIterationEnd()
     }
 
     private func closeAll() {
         for pool in pools.all { pool.closeAll() }
-        scheduleTurnEnd()
+        scheduleIterationEnd()
     }
 
     /// Releases the pools of a stopped client when the last connection has closed and the last outcome is
     /// delivered. Until then the pools retain the client.
     private func releasePoolsIfStopped() {
-        guard isStopped, !isTurnEndScheduled, outcomes.isEmpty,
-            !pools.all.contains(where: { $0.stateMachine.connectionCount > 0 })
-        else { return }
+        guard isStopped, !isIterationEndScheduled, outcomes.isEmpty else { return }
+        let hasConnections = pools.all.contains { $0.stateMachine.connectionCount > 0 }
+        if hasConnections { return }
         pools = PoolDirectory()
         timer?.cancel()
         closeTimer?.cancel()
-        let waiters = stopWaiters
-        stopWaiters.removeAll()
-        for waiter in waiters { waiter() }
+        let callbacks = stopCallbacks
+        stopCallbacks.removeAll()
+        for callback in callbacks { callback() }
     }
-}
-
-/// State of an app's pool.
-package struct PoolHealth: Sendable, Hashable {
-    /// Whether an open connection exists on which APNs has accepted the provider token.
-    package let isWorking: Bool
-    package let connections: Int
-    /// The reason why the last connection failed. Nil once a connection works.
-    package let lastFailure: String?
 }

@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// Metrics of all clients in a process.
+/// The metrics of all clients in a process.
 package final class APNsMetrics: Sendable {
     private let registry: Metrics
     let accepted: Counter
@@ -26,13 +26,13 @@ package final class APNsMetrics: Sendable {
             "flotilla_apns_push_seconds", help: "Time from accepting a push to its end.")
         unanswered = Dictionary(
             uniqueKeysWithValues: PushFault.allCases.map { fault in
-                let counters = ["not_processed", "unknown"].map { known in
+                func counter(known: String) -> Counter {
                     metrics.counter(
                         "flotilla_apns_unanswered_total",
                         help: "Pushes that ended without an answer, by certainty and fault.",
                         labels: ["known": known, "fault": fault.rawValue])
                 }
-                return (fault, (counters[0], counters[1]))
+                return (fault, (counter(known: "not_processed"), counter(known: "unknown")))
             })
     }
 

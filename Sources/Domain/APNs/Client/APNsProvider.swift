@@ -3,7 +3,7 @@ internal import Lifecycle
 internal import TLS
 package import Telemetry
 
-/// The state that all event loops of a process share to use APNs: settings, keys and tokens, and the connect
+/// The state that the clients of all event loops in a process share: settings, keys and tokens, and the connect
 /// budgets. To Apple, a process is one provider.
 package final class APNsProvider: Sendable {
     package let settings: APNsSettings
@@ -11,12 +11,13 @@ package final class APNsProvider: Sendable {
     package let metrics: APNsMetrics
     let log: Log
     let tls: TLSContext
+    private let budgets = TracedLock(Budgets())
+
     private struct Budgets {
         var byHost: [String: ConnectBudget] = [:]
+        /// The last number that a pool got.
         var lastRequesterID: UInt64 = 0
     }
-
-    private let budgets = TracedLock(Budgets())
 
     package init(
         settings: APNsSettings, tokens: ProviderTokens, metrics: Metrics, log: Log
@@ -29,14 +30,19 @@ package final class APNsProvider: Sendable {
     }
 
     /// Returns whether a connection to the host may be opened now. If so, takes it from the budget.
-    func mayConnect(to host: String, for asker: UInt64, request ask: ConnectRequest, at now: Instant) -> Bool
-    {
-        let fresh = ConnectBudget(
+    ///
+    /// - Parameter requesterID: the pool's number from `nextRequesterID`.
+    func mayConnect(
+        to host: String, for requesterID: UInt64, request: ConnectRequest, at now: Instant
+    ) -> Bool {
+        let newBudget = ConnectBudget(
             intervalMilliseconds: settings.connectIntervalMilliseconds, burst: settings.connectBurst)
-        return budgets.withLock { $0.byHost[host, default: fresh].take(for: asker, request: ask, at: now) }
+        return budgets.withLock {
+            $0.byHost[host, default: newBudget].take(for: requesterID, request: request, at: now)
+        }
     }
 
-    /// Returns the number of a new pool for the connect budget.
+    /// Returns a number for a new pool, by which the connect budgets know it.
     func nextRequesterID() -> UInt64 {
         budgets.withLock { budgets in
             budgets.lastRequesterID += 1

@@ -1,4 +1,4 @@
-package import LiveActivity
+package import Identifiers
 package import TLS
 
 /// Hosts, limits and timeouts for APNs. The defaults are Apple's hosts, and limits that follow Apple's rules
@@ -6,8 +6,11 @@ package import TLS
 package struct APNsSettings: Sendable {
     /// The hosts of one environment.
     package struct Hosts: Sendable {
+        /// For pushes to tokens.
         package var push: Endpoint
+        /// For broadcasts to channels.
         package var broadcast: Endpoint
+        /// For the management of channels.
         package var channels: Endpoint
 
         package init(push: Endpoint, broadcast: Endpoint, channels: Endpoint) {
@@ -29,11 +32,11 @@ package struct APNsSettings: Sendable {
     package var pool = PoolSettings()
     /// Time to establish a connection: name lookup, TCP and TLS together. After it the attempt has failed.
     package var connectMilliseconds = 10_000
-    /// Time after which unacknowledged bytes end the connection.
+    /// Time after which bytes without a TCP acknowledgement end the connection.
     package var unacknowledgedMillisecondsMax = 10_000
-    /// Interval in which one connection to a host may be opened, after a burst. All loops of the process
-    /// share it.
+    /// Interval in which one connection to a host may be opened. All loops of the process share it.
     package var connectIntervalMilliseconds = 1_000
+    /// Number of connections that may be opened at once after a pause.
     package var connectBurst = 1
     /// Time after which a pool without pushes and connections is removed. The next push creates it again.
     package var idlePoolMilliseconds = 60_000

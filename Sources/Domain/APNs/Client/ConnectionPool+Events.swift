@@ -4,7 +4,8 @@ internal import Lifecycle
 internal import TLS
 internal import Telemetry
 
-/// Events from the connections of a pool.
+/// The events of a pool's connections. Each is passed to the state machine. Then the state machine's actions
+/// are carried out, and requests that can be sent now are sent.
 extension ConnectionPool {
     private var now: Instant { client.loop.now }
 
@@ -24,7 +25,7 @@ extension ConnectionPool {
         flush()
     }
 
-    /// Handles a connection that was full and has sent enough to take more.
+    /// Handles a connection that was full and can take requests again.
     func handleDrain(of connection: PushConnection) {
         stateMachine.handleDrain(of: connection.number)
         if stateMachine.hasQueuedRequests { requestFlush() }
@@ -48,6 +49,7 @@ extension ConnectionPool {
         if let failure = events.failure {
             client.provider.log.warning(
                 "session with apns failed", .field("host", key.endpoint.host), .field("reason", failure))
+            // As after GOAWAY, no new request can be sent over the connection.
             stateMachine.handleGoaway(on: connection.number, isEnhanceYourCalm: false, at: now)
         }
     }
@@ -115,7 +117,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Handles an answer to a push that ended before it was fully sent. The answer has closed its stream.
+    /// Handles an answer to a push that had ended before it was fully sent. The answer closes the stream.
     private func handleStale(
         _ ticket: PoolTicket, outcome: RequestOutcome, on connection: PushConnection
     ) {
@@ -163,11 +165,15 @@ extension ConnectionPool {
         }
     }
 
+    // MARK: Answers
+
+    /// Returns the revision of the provider token with which the push was sent.
     private func bearerRevision(of ticket: PoolTicket) -> Int {
         unsafe pushes[Int(ticket.index)].pointee.bearerRevision
     }
 
-    /// Returns the effect of an answer on the connection and the provider token.
+    /// Returns the effect of an answer on its connection. An answer about the provider token also changes the
+    /// token.
     private func effect(of details: PushDetails, on ticket: PoolTicket) -> ResponseEffect {
         switch details.response.disposition {
         case .accepted, .tokenGone, .tokenSuspect, .tokenThrottled, .channelGone, .channelLimit:
@@ -177,17 +183,17 @@ extension ConnectionPool {
         case .providerTokenExpired:
             guard stateMachine.isCurrent(ticket) else { return .nothing }
             let isRemade = client.provider.tokens.handleExpired(
-                for: key.appEnvironment.key, revision: bearerRevision(of: ticket), at: now)
+                for: key.profile.key, revision: bearerRevision(of: ticket), at: now)
             refreshBearer()
             return .tokenExpired(isRemade: isRemade)
         case .tooManyProviderTokens:
             guard stateMachine.isCurrent(ticket) else { return .nothing }
-            let isNews = client.provider.tokens.handleTooMany(
-                for: key.appEnvironment.key, revision: bearerRevision(of: ticket), at: now)
-            if isNews {
+            let isFirstReport = client.provider.tokens.handleTooMany(
+                for: key.profile.key, revision: bearerRevision(of: ticket), at: now)
+            if isFirstReport {
                 client.provider.log.error(
                     "apns reports too many provider tokens; find the other process that uses this key",
-                    .field("key", key.appEnvironment.key.description))
+                    .field("key", key.profile.key.description))
             }
             refreshBearer()
             return .tooManyTokens
@@ -198,16 +204,18 @@ extension ConnectionPool {
 }
 
 extension PushDetails {
+    /// A longer wait is ignored, because it is probably an error.
+    private static let retryAfterSecondsMax = 86_400
+
     fileprivate init(of outcome: RequestOutcome, in batch: OutcomeBatch, with reader: JSONReader) {
         let fields = batch.fields(of: outcome)
         let text = { (value: ArraySlice<UInt8>?) in value.map { String(decoding: $0, as: UTF8.self) } }
-        let retryAfter = text(fields["retry-after"]).flatMap { Int($0) }
+        let retryAfterSeconds = text(fields["retry-after"]).flatMap { Int($0) }
+            .flatMap { (0...Self.retryAfterSecondsMax).contains($0) ? $0 : nil }
+        let completeBody = outcome.isBodyTruncated ? [] : batch.body(of: outcome)
         self.init(
-            response: APNsResponse(
-                status: Int(outcome.status), body: outcome.isBodyTruncated ? [] : batch.body(of: outcome),
-                with: reader),
-            retryAfterSeconds: retryAfter.flatMap { (0...86_400).contains($0) ? $0 : nil },
-            uniqueID: text(fields["apns-unique-id"]), channelID: text(fields["apns-channel-id"]),
-            body: Array(batch.body(of: outcome)))
+            response: APNsResponse(status: Int(outcome.status), body: completeBody, with: reader),
+            retryAfterSeconds: retryAfterSeconds, uniqueID: text(fields["apns-unique-id"]),
+            channelID: text(fields["apns-channel-id"]), body: Array(batch.body(of: outcome)))
     }
 }

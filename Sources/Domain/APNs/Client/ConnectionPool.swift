@@ -1,9 +1,10 @@
 internal import HTTP2
 internal import Lifecycle
 
-/// A `PoolStateMachine` with its connections. It carries out the pool's actions and passes events to the pool.
+/// The connections and pushes of one app in one environment. Its `PoolStateMachine` decides. The pool reports
+/// events to the state machine, carries out its actions, and sends requests over the connections.
 final class ConnectionPool {
-    /// The endpoint, app and purpose of a pool. Each purpose has its own limits.
+    /// The identity of a pool in its client. Each purpose has its own pool, with its own limits.
     struct Key: Hashable {
         enum Purpose {
             case pushes
@@ -14,7 +15,7 @@ final class ConnectionPool {
         }
 
         let endpoint: Endpoint
-        let appEnvironment: PushProfile
+        let profile: PushProfile
         let purpose: Purpose
     }
 
@@ -24,12 +25,17 @@ final class ConnectionPool {
     /// Number of the pool in the connect budget, unique in the process.
     private let requesterID: UInt64
     let client: APNsClient
+    /// Limit on the bytes of an answer's body.
     let answerBytesMax: Int
-    /// Exclusivity is unchecked, also below. Each push accesses these several times on one thread, and no
-    /// call made during an access uses them again.
+
+    // Exclusivity is unchecked for some fields below. Each push accesses them several times on one thread, and
+    // no call made during an access uses them again.
+
     @safe @exclusivity(unchecked) var stateMachine: PoolStateMachine
+    /// The pushes, by the slot of their `PoolTicket`.
     let pushes = PushTable()
     var connections: [PushConnection] = []
+    /// The current provider token. Nil without a key.
     @safe @exclusivity(unchecked) var bearer: BearerToken?
     /// The reason why no connection could be opened. Nil once a connection works.
     @safe @exclusivity(unchecked) var connectFailure: String?
@@ -67,26 +73,28 @@ final class ConnectionPool {
 
     // MARK: Pushes
 
+    /// Takes a push. It is sent at the end of the iteration, or earlier with a batch of pushes.
+    ///
     /// - Parameter token: the bytes of the token, empty if the path is fixed.
     func push(
-        _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64,
-        deadlines limits: PushDeadlines,
+        _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, deadlines: PushDeadlines,
         completion: ((PushOutcome, PushDetails?) -> Void)? = nil
     ) throws(PushRefusal) -> PoolTicket {
         if bearer == nil { refreshBearer() }
         guard bearer != nil else { throw .noProviderKey }
         let now = now
-        let ticket = try stateMachine.submit(sendBy: limits.sendBy, attempts: limits.attempts, at: now)
-        let parcel = unsafe pushes.occupy(slot: Int(ticket.index), token: token)
-        unsafe parcel.pointee.begin(
-            with: template, id: id, tag: tag, within: limits, at: now, then: completion)
+        let ticket = try stateMachine.submit(
+            sendBy: deadlines.sendBy, attempts: deadlines.attempts, at: now)
+        let entry = unsafe pushes.occupy(slot: Int(ticket.index), token: token)
+        unsafe entry.pointee.begin(
+            with: template, id: id, tag: tag, within: deadlines, at: now, then: completion)
         requestFlush()
         unflushedPushes += 1
         if unflushedPushes >= min(ConnectionPool.unflushedPushesMax, settings.waitingMax) { flush() }
         return ticket
     }
 
-    /// Withdraws a push that was not fully sent.
+    /// Withdraws a push that was not fully sent. Returns false if it is too late.
     func withdraw(_ ticket: PoolTicket) -> Bool {
         guard stateMachine.isCurrent(ticket) else { return false }
         let slot = Int(ticket.index)
@@ -115,20 +123,23 @@ final class ConnectionPool {
         }
     }
 
-    /// Requests a call of `endTurn`.
+    // MARK: Sending
+
+    /// Requests a flush at the end of the iteration.
     func requestFlush() {
         guard !isFlushRequested else { return }
         isFlushRequested = true
         client.requestFlush(of: self)
     }
 
+    /// Ends the iteration: handles the outcomes that are left and sends the waiting pushes.
     func endTurn() {
         isFlushRequested = false
         for connection in connections { handleOutcomes(of: connection) }
         flush()
     }
 
-    /// Sends the requests that have a connection.
+    /// Sends the waiting pushes for which a connection has a free stream.
     func flush() {
         unflushedPushes = 0
         guard stateMachine.hasQueuedRequests else { return }
@@ -145,10 +156,8 @@ final class ConnectionPool {
         if stateMachine.hasQueuedRequests { client.requestGrowth(of: self) }
     }
 
-    /// Sends consecutive requests over one connection. Neighbors nearly always belong to one send, so their
-    /// shared parts are looked up once.
-    ///
-    /// - Returns: the first request that uses another connection.
+    /// Sends consecutive requests over one connection. Neighbors nearly always have the same template, so its
+    /// parts are looked up once. Returns the first request that uses another connection.
     private func send(
         from first: PoolStateMachine.Send, over connection: PushConnection, by bearer: BearerToken
     ) -> PoolStateMachine.Send? {
@@ -168,20 +177,21 @@ final class ConnectionPool {
         preconditionFailure("an open push has no template")
     }
 
+    /// Passes one push to the session of a connection. Returns false if the connection is full.
     private func send(
         _ ticket: PoolTicket, of template: PushTemplate, as request: RequestTemplate, body: SharedBody?,
         over connection: PushConnection, by bearer: BearerToken
     ) -> Bool {
         let slot = Int(ticket.index)
-        let parcel = unsafe pushes[slot]
+        let entry = unsafe pushes[slot]
         let text = unsafe pathBuffer.write(
-            template.pathKind, token: pushes.token(inSlot: slot), id: parcel.pointee.id)
-        let sent = unsafe connection.submit(
+            template.pathKind, token: pushes.token(inSlot: slot), id: entry.pointee.id)
+        let requestID = unsafe connection.submit(
             request, path: text.path.span, varying: text.id.span, body: body, tag: ticket.tag,
-            sendBy: unsafe parcel.pointee.sendBy,
-            deadline: unsafe parcel.pointee.deadline)
-        guard let sent else { return false }
-        unsafe parcel.pointee.markSent(as: sent, with: bearer)
+            sendBy: unsafe entry.pointee.sendBy,
+            deadline: unsafe entry.pointee.deadline)
+        guard let requestID else { return false }
+        unsafe entry.pointee.markSent(as: requestID, with: bearer)
         return true
     }
 
@@ -194,6 +204,8 @@ final class ConnectionPool {
 
     // MARK: Time
 
+    /// Ends expired requests, opens and closes connections, and fetches a newer provider token. The client
+    /// calls it at `tickAt`.
     func tick() {
         refreshBearer()
         for connection in connections where connection.session.openRequests > 0 {
@@ -211,29 +223,31 @@ final class ConnectionPool {
         performActions()
     }
 
-    private func mayConnect(_ ask: ConnectRequest) -> Bool {
+    private func mayConnect(_ request: ConnectRequest) -> Bool {
         bearer != nil
-            && client.provider.mayConnect(to: key.endpoint.host, for: requesterID, request: ask, at: now)
+            && client.provider.mayConnect(to: key.endpoint.host, for: requesterID, request: request, at: now)
     }
 
     /// Whether no request and no connection exists, and the pool was not used for a while.
     var isExpired: Bool {
-        stateMachine.isIdle && stateMachine.connectionCount == 0
-            && now.milliseconds(since: max(lastTemplateAt, stateMachine.usedAt ?? lastTemplateAt))
-                >= client.provider.settings.idlePoolMilliseconds
+        guard stateMachine.isIdle, stateMachine.connectionCount == 0 else { return false }
+        let lastUseAt = max(lastTemplateAt, stateMachine.usedAt ?? lastTemplateAt)
+        return now.milliseconds(since: lastUseAt) >= client.provider.settings.idlePoolMilliseconds
     }
 
-    /// Fetches the current provider token. Connections that were opened with another key are retired. So are
-    /// connections that may not yet get another token.
+    /// Fetches the current provider token. If the key changed, all connections are retired. They are also
+    /// retired if the token was made early, because a connection may get another token only every 20 minutes.
     func refreshBearer() {
-        let fresh = client.provider.tokens.bearer(for: key.appEnvironment.key, at: now)
-        if let bearer,
-            fresh?.keyRevision != bearer.keyRevision || fresh?.earlyTokenCount != bearer.earlyTokenCount
-        {
-            stateMachine.retireAll(at: now)
+        let currentBearer = client.provider.tokens.bearer(for: key.profile.key, at: now)
+        if let bearer {
+            let isOtherKey = currentBearer?.keyRevision != bearer.keyRevision
+            let isMadeEarly = currentBearer?.earlyTokenCount != bearer.earlyTokenCount
+            if isOtherKey || isMadeEarly { stateMachine.retireAll(at: now) }
         }
-        bearer = fresh
+        bearer = currentBearer
     }
+
+    // MARK: Stop and actions
 
     func stop() {
         stateMachine.stop(at: now)
@@ -245,6 +259,7 @@ final class ConnectionPool {
         performActions()
     }
 
+    /// Carries out the actions of the state machine.
     func performActions() {
         for action in stateMachine.takeActions() {
             switch action {

@@ -1,4 +1,4 @@
-/// A host and its port.
+/// A host and its port, for example `api.push.apple.com:443`.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     package let host: String
     package let port: Int
@@ -8,7 +8,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// The form used in `:authority`.
+    /// The value of the HTTP/2 header `:authority`, without the default port.
     var authority: String { port == 443 ? host : description }
     package var description: String { "\(host):\(port)" }
 }

@@ -1,4 +1,4 @@
-/// Converts a 32-bit word to eight lower-case hexadecimal digits at once.
+/// The eight lower-case hexadecimal digits of a 32-bit word, computed at once.
 enum HexWord {
     /// Returns the digits as ASCII, with the first digit in the highest byte.
     @inline(__always)
@@ -10,6 +10,9 @@ enum HexWord {
         digits = (digits << 4 | digits) & 0x0F0F_0F0F_0F0F_0F0F
         // Adding six carries into the next bit if the nibble is ten or more, which needs a letter.
         let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
+        return digits &+ 0x3030_3030_3030_3030 &+ letters &* letterDistance
     }
+
+    /// The distance from the character behind "9" to "a".
+    private static let letterDistance: UInt64 = 39
 }

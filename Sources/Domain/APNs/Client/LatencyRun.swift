@@ -6,9 +6,9 @@ struct LatencyRun {
     private var milliseconds = 0
     private var count = 0
 
-    mutating func add(_ value: Int, to histogram: Histogram) {
-        if value != milliseconds { flush(to: histogram) }
-        milliseconds = value
+    mutating func add(_ newMilliseconds: Int, to histogram: Histogram) {
+        if newMilliseconds != milliseconds { flush(to: histogram) }
+        milliseconds = newMilliseconds
         count += 1
     }
 

@@ -5,16 +5,18 @@ internal import Telemetry
 
 /// One connection of a pool: an HTTP/2 session over TLS. It passes events to its pool and decides nothing.
 final class PushConnection: TLSConnectionDelegate {
+    /// The connection's number in the pool's state machine.
     let number: UInt32
     let session: ClientSession
     let pool: ConnectionPool
+    /// Nil before `connect` and after the close.
     private(set) var tls: TLSConnection?
-    private var pings: UInt64 = 0
+    private var pingCount: UInt64 = 0
     private(set) var isEstablished = false
-    /// Whether the socket or the window takes no more. Requests then stay in the pool, which has other
-    /// connections.
+    /// Whether the session has `unsentBytesMax` that the socket or the window does not take. Requests then
+    /// stay in the pool, which has other connections.
     private var isFull = false
-    /// Limit on the body bytes that a session buffers. If they cannot be sent, the next request is not taken.
+    /// Limit on the bytes that wait in a session. At the limit the next request is not taken.
     private static let unsentBytesMax = 128 * 1024
 
     init(number: UInt32, pool: ConnectionPool) {
@@ -39,8 +41,8 @@ final class PushConnection: TLSConnectionDelegate {
             deadline: deadline, options: options, delegate: self)
     }
 
-    /// Takes one request, or returns nil if the connection is full. A full buffer is sent before the turn
-    /// ends, while the data of its requests is still in the processor's caches.
+    /// Takes one request, or returns nil if the connection is full. A full buffer is sent before the
+    /// iteration ends, while the data of its requests is still in the processor's caches.
     func submit(
         _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8>, body: SharedBody?, tag: UInt64,
         sendBy: Instant, deadline: Instant
@@ -59,8 +61,8 @@ final class PushConnection: TLSConnectionDelegate {
     func scheduleSend() { tls?.requestFill() }
 
     func ping() {
-        pings += 1
-        if session.ping(payload: pings) { scheduleSend() }
+        pingCount += 1
+        if session.ping(payload: pingCount) { scheduleSend() }
     }
 
     /// Sends GOAWAY and closes when it has been sent.

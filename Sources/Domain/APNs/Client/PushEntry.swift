@@ -1,28 +1,36 @@
 internal import HTTP2
 internal import Lifecycle
 
-/// The content of one push, beside the pool's own entry. The token is stored in the table.
+/// A slot of a pool's `PushTable`: the content of one push that has not ended. The slot of the same index in
+/// the state machine (`PoolRequest`) has its phase. The table stores the token.
 @safe struct PushEntry {
-    /// The push's template, which counts the parcels that use it.
+    /// The push's template. The template counts the entries that use it.
     private var unmanagedTemplate: Unmanaged<PushTemplate>?
     private(set) var id = PushID(high: 0, low: 0)
     private(set) var tag: UInt64 = 0
     private(set) var sendBy = Instant.distantFuture
     private(set) var deadline = Instant.distantFuture
+    /// Time at which the client took the push.
     private(set) var acceptedAt = Instant.distantFuture
+    /// The request in its session. Nil before it is sent.
     private(set) var request: RequestID?
+    /// The revision of the provider token with which the push was sent.
     private(set) var bearerRevision = 0
+    /// Receives the outcome in place of the client's receiver.
     private(set) var completion: Completion?
 
+    typealias Completion = (PushOutcome, PushDetails?) -> Void
+
+    /// Fills the slot with a new push.
     mutating func begin(
-        with template: PushTemplate, id: PushID, tag: UInt64, within limits: PushDeadlines, at now: Instant,
-        then completion: Completion?
+        with template: PushTemplate, id: PushID, tag: UInt64, within deadlines: PushDeadlines,
+        at now: Instant, then completion: Completion?
     ) {
         unsafe unmanagedTemplate = template.retainForPush()
         self.id = id
         self.tag = tag
-        sendBy = limits.sendBy
-        deadline = limits.deadline
+        sendBy = deadlines.sendBy
+        deadline = deadlines.deadline
         acceptedAt = now
         self.completion = completion
     }
@@ -30,12 +38,11 @@ internal import Lifecycle
     /// The template of an open push.
     var template: PushTemplate? { unsafe unmanagedTemplate?.takeUnretainedValue() }
 
-    /// Compares the template without touching its reference count.
+    /// Whether the push has this template. The comparison does not touch the reference count.
     func uses(_ template: PushTemplate) -> Bool {
         unsafe unmanagedTemplate?.toOpaque() == Unmanaged.passUnretained(template).toOpaque()
     }
 
-    /// Releases the template.
     mutating func releaseTemplate() {
         if let template = unsafe unmanagedTemplate { unsafe PushTemplate.releaseAfterPush(template) }
         unsafe unmanagedTemplate = nil
@@ -46,18 +53,18 @@ internal import Lifecycle
         bearerRevision = bearer.revision
     }
 
-    /// - Parameter keeps: whether an answer may still follow.
+    /// Ends the push and returns the values for its report.
+    ///
+    /// - Parameter expectsAnswer: whether an answer may still follow. Then the entry stays until it comes.
     mutating func end(expectsAnswer: Bool) -> (tag: UInt64, takenAt: Instant, completion: Completion?) {
         defer {
             if !expectsAnswer {
                 releaseTemplate()
                 request = nil
             }
-            // The caller already has the outcome, so a late answer is dropped.
+            // The completion has the outcome now, so a late answer is dropped.
             if completion != nil { completion = expectsAnswer ? { _, _ in } : nil }
         }
         return (tag, acceptedAt, completion)
     }
-
-    typealias Completion = (PushOutcome, PushDetails?) -> Void
 }

@@ -8,9 +8,11 @@ package struct PushID: Hashable, Sendable, CustomStringConvertible {
         self.low = low
     }
 
+    /// The length of the text form.
     package static let textBytes = 36
 
-    /// Writes the canonical lower-case form to the start of `text`.
+    /// Writes the canonical lower-case form, such as `8f14e45f-ceea-467f-9d5a-1f2b3c4d5e6f`, to the start of
+    /// `text`.
     package func write(to text: UnsafeMutableRawBufferPointer) {
         let first = HexWord.digits(UInt32(truncatingIfNeeded: high >> 32))
         let second = HexWord.digits(UInt32(truncatingIfNeeded: high))

@@ -1,17 +1,17 @@
-/// The end of one push. Answers other than a plain 200 have details in the same batch.
+/// The end of one push. An answer other than a plain 200 has details in the same `PushOutcomes`.
 package struct PushOutcome: Sendable {
     /// The tag that was passed to `push`.
     package let tag: UInt64
     package let end: PushEnd
     /// Whether this is the final outcome after `unknown(.overdue)`. Exactly one such outcome follows: the
     /// late answer, or `unknown(.overdue)` again if no answer can arrive any more. After it the push is no
-    /// longer in flight and its token is free. If the push was sent again in the meantime, it may have been
-    /// sent twice.
+    /// longer in flight. If the push was sent again in the meantime, it may have been sent twice.
     package let isLate: Bool
-    /// Status of the answer, 0 without an answer.
+    /// HTTP status of the answer, 0 without an answer.
     package let status: UInt16
     /// The disposition of the answer. Nil without an answer.
     package let disposition: ResponseDisposition?
+    /// The index of the details in `PushOutcomes`, or -1 without details.
     let details: Int32
 }
 
@@ -27,7 +27,8 @@ package struct PushDetails: Sendable {
     package let body: [UInt8]
 }
 
-/// The outcomes of one turn of a client. Valid during one call only: copy the values that you keep.
+/// The outcomes of one iteration of a client's loop. The value is valid only during the call of the receiver:
+/// copy what you keep.
 package struct PushOutcomes {
     package private(set) var list: [PushOutcome] = []
     private var details: [PushDetails] = []
@@ -66,7 +67,7 @@ package struct PushOutcomes {
 
 /// The receiver of a client's outcomes.
 package protocol PushReceiver: AnyObject {
-    /// Receives the outcomes of this turn, on the loop. It may push at once.
+    /// Receives the outcomes of this iteration, on the loop. It may push at once.
     func receive(_ outcomes: PushOutcomes)
 }
 

@@ -1,6 +1,6 @@
-/// Writes the id and path, which differ between the pushes of a send, to a buffer. The session copies them
-/// from there, and each push overwrites the previous one. This runs for every push, so it writes eight digits
-/// at a time.
+/// A buffer for the two texts that differ between the pushes of a send: the id and the path
+/// (`/3/device/<token in hexadecimal digits>`). The session copies them from there, and each push overwrites
+/// the previous one. This runs for every push, so it writes eight digits at a time.
 @safe struct PushPathBuffer {
     private static let devicePath: StaticString = "/3/device/"
     /// Enough for the longest token.
@@ -17,25 +17,26 @@
     ) -> (path: UnsafeBufferPointer<UInt8>, id: UnsafeBufferPointer<UInt8>) {
         switch kind {
         case .device:
-            let start = Self.devicePath
+            let prefix = Self.devicePath
             return unsafe write(
-                after: UnsafeRawBufferPointer(start: start.utf8Start, count: start.utf8CodeUnitCount),
+                prefix: UnsafeRawBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount),
                 token: token,
                 id: id)
         case .fixed(let path):
-            return unsafe path.withUnsafeBytes { unsafe write(after: $0, token: token, id: id) }
+            return unsafe path.withUnsafeBytes { unsafe write(prefix: $0, token: token, id: id) }
         }
     }
 
+    /// The layout of the buffer is the id, the prefix of the path, and the digits of the token.
     private func write(
-        after start: UnsafeRawBufferPointer, token: UnsafeBufferPointer<UInt8>, id: PushID
+        prefix: UnsafeRawBufferPointer, token: UnsafeBufferPointer<UInt8>, id: PushID
     ) -> (path: UnsafeBufferPointer<UInt8>, id: UnsafeBufferPointer<UInt8>) {
-        let digits = PushID.textBytes + start.count
-        let end = digits + 2 * token.count
+        let digitsStart = PushID.textBytes + prefix.count
+        let end = digitsStart + 2 * token.count
         precondition(end <= Self.bytesMax, "the token and the path are too long for the buffer")
         unsafe id.write(to: bytes)
-        unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[PushID.textBytes...]).copyMemory(from: start)
-        unsafe Self.write(UnsafeRawBufferPointer(token), to: bytes, at: digits)
+        unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[PushID.textBytes...]).copyMemory(from: prefix)
+        unsafe Self.writeDigits(of: UnsafeRawBufferPointer(token), to: bytes, at: digitsStart)
         let written = unsafe UnsafeBufferPointer(
             start: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), count: end)
         return unsafe (
@@ -44,8 +45,8 @@
         )
     }
 
-    private static func write(
-        _ token: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer, at start: Int
+    private static func writeDigits(
+        of token: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer, at start: Int
     ) {
         var index = 0
         while index + 4 <= token.count {
@@ -55,6 +56,7 @@
             index += 4
         }
         while index < token.count {
+            // The two lowest digits of a word are those of its lowest byte.
             let pair = unsafe UInt16(truncatingIfNeeded: HexWord.digits(UInt32(token[index])))
             unsafe out.storeBytes(of: pair.bigEndian, toByteOffset: start + 2 * index, as: UInt16.self)
             index += 1

@@ -1,7 +1,7 @@
-package import LiveActivity
+package import Identifiers
 
-/// One app in one environment, with the key that signs for it. Apple binds a connection to all three, so each
-/// profile has its own pool.
+/// The sender of pushes, as APNs knows it: one app in one environment, with the key that signs for it. Apple
+/// binds a connection to all three, so each profile has its own pool.
 package struct PushProfile: Hashable, Sendable {
     package let environment: Environment
     package let bundleID: String

@@ -1,74 +1,83 @@
-/// The parcels of one pool by slot, with their tokens in a second table. It grows to the largest number of
-/// open pushes, and slots are reused. A push touches its parcel when it is taken, sent and ended. With
-/// thousands of open pushes each touch may miss the processor's caches. So parcels are contiguous, and a
-/// token is not a separate array.
+/// The pushes of one pool by slot: an array of entries, and beside it an array of tokens. It grows to the
+/// largest number of open pushes, and slots are reused. A push touches its entry when it is taken, sent and
+/// ended. With thousands of open pushes each touch may miss the processor's caches. So entries are contiguous,
+/// and a token is not a separate array.
 @safe final class PushTable {
-    private static let initialRows = 64
+    private static let initialSlots = 64
     private static let initialTokenBytes = 32
+    /// The size of a token's length, which precedes the token.
+    private static let lengthBytes = MemoryLayout<Int>.size
 
+    private var slotCount = PushTable.initialSlots
     private var entries: UnsafeMutablePointer<PushEntry>
-    /// One row for each parcel. The token's length precedes its bytes.
+    /// One token in each slot: its length, and then its bytes.
     private var tokens: UnsafeMutableRawPointer
-    private var rows = PushTable.initialRows
-    private var rowBytes = MemoryLayout<Int>.size + PushTable.initialTokenBytes
+    /// The size of a slot of `tokens`.
+    private var tokenSlotBytes = PushTable.lengthBytes + PushTable.initialTokenBytes
 
     init() {
-        unsafe entries = .allocate(capacity: rows)
-        unsafe entries.initialize(repeating: PushEntry(), count: rows)
-        unsafe tokens = .allocate(byteCount: rows * rowBytes, alignment: 16)
+        unsafe entries = .allocate(capacity: slotCount)
+        unsafe entries.initialize(repeating: PushEntry(), count: slotCount)
+        unsafe tokens = .allocate(byteCount: slotCount * tokenSlotBytes, alignment: 16)
     }
 
     deinit {
-        for row in 0..<rows { unsafe entries[row].releaseTemplate() }
-        unsafe entries.deinitialize(count: rows)
+        for slot in 0..<slotCount { unsafe entries[slot].releaseTemplate() }
+        unsafe entries.deinitialize(count: slotCount)
         unsafe entries.deallocate()
         unsafe tokens.deallocate()
     }
 
-    /// Valid until the next call of `take`.
+    /// Returns the entry of a slot. It is valid until the next call of `occupy`.
     subscript(slot: Int) -> UnsafeMutablePointer<PushEntry> {
-        precondition(slot >= 0 && slot < rows, "no such parcel")
+        precondition(slot >= 0 && slot < slotCount, "the slot does not exist")
         return unsafe entries + slot
     }
 
-    /// Stores the token for a slot and returns the slot's parcel.
+    /// Stores the token in a slot and returns the slot's entry.
     func occupy(slot: Int, token: Span<UInt8>) -> UnsafeMutablePointer<PushEntry> {
-        if slot >= rows { grow(rows: max(slot + 1, 2 * rows), rowBytes: rowBytes) }
-        let needed = MemoryLayout<Int>.size + token.count
-        if needed > rowBytes { grow(rows: rows, rowBytes: needed.roundedUp(to: 8)) }
-        let row = unsafe tokens + slot * rowBytes
-        unsafe row.storeBytes(of: token.count, as: Int.self)
+        if slot >= slotCount {
+            grow(slotCount: max(slot + 1, 2 * slotCount), tokenSlotBytes: tokenSlotBytes)
+        }
+        let neededBytes = Self.lengthBytes + token.count
+        if neededBytes > tokenSlotBytes {
+            grow(slotCount: slotCount, tokenSlotBytes: neededBytes.roundedUp(to: 8))
+        }
+        let tokenSlot = unsafe tokens + slot * tokenSlotBytes
+        unsafe tokenSlot.storeBytes(of: token.count, as: Int.self)
         unsafe token.withUnsafeBytes { bytes in
             if let base = bytes.baseAddress {
-                unsafe (row + MemoryLayout<Int>.size).copyMemory(from: base, byteCount: bytes.count)
+                unsafe (tokenSlot + Self.lengthBytes).copyMemory(from: base, byteCount: bytes.count)
             }
         }
         return unsafe self[slot]
     }
 
-    /// Returns the token. It is valid until the next call of `take`.
+    /// Returns the token of a slot. It is valid until the next call of `occupy`.
     func token(inSlot slot: Int) -> UnsafeBufferPointer<UInt8> {
-        precondition(slot >= 0 && slot < rows, "no such parcel")
-        let row = unsafe tokens + slot * rowBytes
-        let start = unsafe (row + MemoryLayout<Int>.size).assumingMemoryBound(to: UInt8.self)
-        return unsafe UnsafeBufferPointer(start: start, count: row.load(as: Int.self))
+        precondition(slot >= 0 && slot < slotCount, "the slot does not exist")
+        let tokenSlot = unsafe tokens + slot * tokenSlotBytes
+        let start = unsafe (tokenSlot + Self.lengthBytes).assumingMemoryBound(to: UInt8.self)
+        return unsafe UnsafeBufferPointer(start: start, count: tokenSlot.load(as: Int.self))
     }
 
-    private func grow(rows newRows: Int, rowBytes newRowBytes: Int) {
-        let moved = UnsafeMutablePointer<PushEntry>.allocate(capacity: newRows)
-        unsafe moved.moveInitialize(from: entries, count: rows)
-        unsafe (moved + rows).initialize(repeating: PushEntry(), count: newRows - rows)
-        let movedTokens = UnsafeMutableRawPointer.allocate(byteCount: newRows * newRowBytes, alignment: 16)
-        for row in 0..<rows {
-            unsafe (movedTokens + row * newRowBytes).copyMemory(
-                from: tokens + row * rowBytes, byteCount: rowBytes)
+    private func grow(slotCount newSlotCount: Int, tokenSlotBytes newTokenSlotBytes: Int) {
+        let newEntries = UnsafeMutablePointer<PushEntry>.allocate(capacity: newSlotCount)
+        unsafe newEntries.moveInitialize(from: entries, count: slotCount)
+        unsafe (newEntries + slotCount).initialize(
+            repeating: PushEntry(), count: newSlotCount - slotCount)
+        let newTokens = UnsafeMutableRawPointer.allocate(
+            byteCount: newSlotCount * newTokenSlotBytes, alignment: 16)
+        for slot in 0..<slotCount {
+            unsafe (newTokens + slot * newTokenSlotBytes).copyMemory(
+                from: tokens + slot * tokenSlotBytes, byteCount: tokenSlotBytes)
         }
         unsafe entries.deallocate()
         unsafe tokens.deallocate()
-        unsafe entries = moved
-        unsafe tokens = movedTokens
-        rows = newRows
-        rowBytes = newRowBytes
+        unsafe entries = newEntries
+        unsafe tokens = newTokens
+        slotCount = newSlotCount
+        tokenSlotBytes = newTokenSlotBytes
     }
 }
 

@@ -4,7 +4,12 @@ package import Lifecycle
 /// doubles with each failure ("full jitter"). A connection succeeds with its first authorized answer, not
 /// when it opens. Otherwise a pool would hammer a server that accepts connections but refuses all work.
 package struct Backoff: Sendable {
+    /// The limit doubles at most this often, so that the shift cannot overflow.
+    private static let doublingsMax = 20
+
+    /// The first and the largest limit, in milliseconds.
     private let limits: ClosedRange<Int>
+    /// The number of failed connections since the last success.
     package private(set) var failures = 0
     package private(set) var nextAttempt = Instant(nanoseconds: 0)
 
@@ -13,7 +18,7 @@ package struct Backoff: Sendable {
     package mutating func recordSuccess() { failures = 0 }
 
     package mutating func recordFailure(at now: Instant, jitter: inout Jitter) {
-        let limit = min(limits.upperBound, limits.lowerBound << min(failures, 20))
+        let limit = min(limits.upperBound, limits.lowerBound << min(failures, Self.doublingsMax))
         failures += 1
         nextAttempt = now.advanced(byMilliseconds: jitter.milliseconds(in: 0...limit))
     }

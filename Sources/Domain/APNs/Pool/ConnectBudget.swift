@@ -1,29 +1,33 @@
 package import Lifecycle
 
-/// Limits how often a process opens connections to one host, and decides which pool is next. APNs treats a
-/// peer that opens and closes many connections as an attacker.
+/// The limit on how often a process opens connections to one host, shared by all its pools. APNs treats a peer
+/// that opens and closes many connections as an attacker.
 ///
-/// The pools take turns. Two turns of four go to pools without a connection. The third goes to pools that
-/// want one more, and the fourth to pools whose connections fail. Within each kind, the pool that has waited
-/// longest goes first. So an app whose connections always fail costs the others at most a quarter of the
-/// budget.
+/// A pool that wants a connection asks again and again until `take` returns true. If several pools ask, they
+/// take turns. Two turns of four go to pools without a connection, the third to pools that want one more, and
+/// the fourth to pools whose connections fail. Among these, the pool that last connected longest ago goes
+/// first. So an app whose connections always fail costs the others at most a quarter of the budget.
 package struct ConnectBudget: Sendable {
     private enum Priority: Int {
+        /// The pool has no connection.
         case first
+        /// The pool wants one more connection.
         case more
+        /// The pool's last connections failed.
         case failing
     }
 
     private struct PendingRequest {
+        let requesterID: UInt64
         let request: ConnectRequest
-        let at: Instant
+        let askedAt: Instant
 
         var priority: Priority {
             request.failures > 0 ? .failing : request.isForFirstConnection ? .first : .more
         }
     }
 
-    /// Order of the claims in each turn.
+    /// The order of priorities in each of four turns.
     private static let priorityOrders: [[Priority]] = [
         [.first, .more, .failing], [.first, .more, .failing], [.more, .first, .failing],
         [.failing, .first, .more],
@@ -37,46 +41,51 @@ package struct ConnectBudget: Sendable {
     private let burst: Int
     /// Time at which the budget is full again.
     private var fullAt = Instant(nanoseconds: 0)
+    /// The newest request of each pool, by its number.
     private var pendingRequests: [UInt64: PendingRequest] = [:]
-    private var nextOrder = 0
+    /// The present turn, an index of `priorityOrders`.
+    private var turn = 0
 
     package init(intervalMilliseconds: Int = 1_000, burst: Int = 1) {
-        precondition(intervalMilliseconds > 0 && burst > 0, "a budget that allows nothing")
+        precondition(intervalMilliseconds > 0 && burst > 0, "a budget must allow connections")
         self.intervalMilliseconds = intervalMilliseconds
         self.burst = burst
     }
 
     /// Takes one connection from the budget. Returns false if the pool must ask again later.
     ///
-    /// - Parameter asker: the pool's number, unique in the process.
-    package mutating func take(for asker: UInt64, request ask: ConnectRequest, at now: Instant) -> Bool {
-        let mine = PendingRequest(request: ask, at: now)
-        pendingRequests[asker] = mine
-        let begins = max(fullAt, now)
-        guard begins.milliseconds(since: now) <= (burst - 1) * intervalMilliseconds else { return false }
+    /// - Parameter requesterID: the pool's number, unique in the process.
+    package mutating func take(for requesterID: UInt64, request: ConnectRequest, at now: Instant) -> Bool {
+        let pending = PendingRequest(requesterID: requesterID, request: request, askedAt: now)
+        pendingRequests[requesterID] = pending
+        // Each connection moves `fullAt` by one interval. The budget is used up a burst after now.
+        let refillStart = max(fullAt, now)
+        let refillMilliseconds = refillStart.milliseconds(since: now)
+        guard refillMilliseconds <= (burst - 1) * intervalMilliseconds else { return false }
         pendingRequests = pendingRequests.filter {
-            now.milliseconds(since: $0.value.at) <= ConnectBudget.pendingMilliseconds
+            now.milliseconds(since: $0.value.askedAt) <= ConnectBudget.pendingMilliseconds
         }
-        let isNext = pendingRequests.allSatisfy { other, its in
-            other == asker || precedes(asker, pending: mine, other: other, otherPending: its)
+        let isNext = pendingRequests.values.allSatisfy { other in
+            other.requesterID == requesterID || isServed(pending, before: other)
         }
         guard isNext else { return false }
-        pendingRequests[asker] = nil
-        nextOrder = (nextOrder + 1) % ConnectBudget.priorityOrders.count
-        fullAt = begins.advanced(byMilliseconds: intervalMilliseconds)
+        pendingRequests[requesterID] = nil
+        turn = (turn + 1) % ConnectBudget.priorityOrders.count
+        fullAt = refillStart.advanced(byMilliseconds: intervalMilliseconds)
         return true
     }
 
-    private func precedes(
-        _ one: UInt64, pending its: PendingRequest, other: UInt64, otherPending others: PendingRequest
-    ) -> Bool {
-        if its.priority != others.priority {
-            return ConnectBudget.priorityOrders[nextOrder].first {
-                $0 == its.priority || $0 == others.priority
-            } == its.priority
+    private func isServed(_ pending: PendingRequest, before other: PendingRequest) -> Bool {
+        if pending.priority != other.priority {
+            let served = ConnectBudget.priorityOrders[turn].first {
+                $0 == pending.priority || $0 == other.priority
+            }
+            return served == pending.priority
         }
         let never = Instant(nanoseconds: .min)
-        let (last, otherLast) = (its.request.lastConnectAt ?? never, others.request.lastConnectAt ?? never)
-        return last == otherLast ? one < other : last < otherLast
+        let lastConnectAt = pending.request.lastConnectAt ?? never
+        let otherLastConnectAt = other.request.lastConnectAt ?? never
+        return lastConnectAt == otherLastConnectAt
+            ? pending.requesterID < other.requesterID : lastConnectAt < otherLastConnectAt
     }
 }

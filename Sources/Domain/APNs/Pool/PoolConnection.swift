@@ -1,47 +1,70 @@
 internal import Lifecycle
 
-/// The state of one connection, as its pool sees it.
+/// The state of one connection in a `PoolStateMachine`: its phase, its streams, and how many streams it may
+/// have. All times and limits come from the state machine.
 struct PoolConnection {
     enum Phase {
         case connecting
         case open
         /// Takes no more requests. Its open requests continue to their end.
         case retiring
-        /// The caller was asked to close it. `closed` follows.
+        /// The caller was asked to close it. `PoolStateMachine.handleClose` follows.
         case closing
     }
 
     /// Number of the connection, unique within the pool and counted from 1.
     let number: UInt32
     var phase = Phase.connecting
-    /// Number of streams that the peer allows. It is 1 until the peer's SETTINGS arrive.
-    var streamsMax = 1
-    /// This side's own limit on streams. It is halved when the server has trouble, and rises in steps.
-    var windowMax: Int
-    private var narrowedAt: Instant?
-    private var widensAt: Instant?
-    /// Share of recent answers that reported trouble, in 1/65536.
-    private var serverErrorShare = 0
     /// Whether an answer has shown that APNs accepts the provider token on this connection.
     var isAuthorized = false
     /// Whether the session did not take a request. Reset by the next event of the connection.
     var isBlocked = false
-    /// Whether the connection is old or used up. It is still used until its replacement works.
-    var isStale = false
-    var replacement: UInt32 = 0
-    /// Streams with a request that has not ended, streams with an overdue request, and streams with a request
-    /// that was given up. The last kind ends when its reset is sent. Together they are the streams that the
-    /// session counts.
+
+    // Limits on the streams.
+
+    /// Number of streams that the peer allows. It is 1 until the peer's SETTINGS arrive.
+    var streamsMax = 1
+    /// This side's own limit on streams, the window. It is halved when the server has trouble, and rises in
+    /// steps.
+    var windowMax: Int
+    /// Time at which the window was last halved.
+    private var narrowedAt: Instant?
+    /// Time of the next step. Nil at full width.
+    private var widensAt: Instant?
+    /// Share of recent answers that reported trouble, in parts of `fullShare`.
+    private var serverErrorShare = 0
+    private static let fullShare = 65_536
+
+    // Streams. Together they are the streams that the session counts.
+
+    /// Streams with a request that has not ended.
     var liveStreams = 0
+    /// Streams with a request that ended without an answer. The answer may still arrive.
     var overdueStreams = 0
+    /// Streams with a request that was withdrawn, or not fully sent in time. They end when their reset is
+    /// sent.
     var abandonedStreams = 0
     /// Number of requests that ended without an answer since the peer's last answer.
     var consecutiveOverdues = 0
+
+    // Age and replacement.
+
+    /// Number of requests that the connection may still carry.
     var requestsLeft: Int
-    var readAt: Instant
-    var pingedAt: Instant?
+    /// Time at which the connection becomes stale.
     var recycleAt = Instant.distantFuture
+    /// Whether the connection is old or used up. It is still used until its replacement works.
+    var isStale = false
+    /// Number of the connection that replaces this one, or 0.
+    var replacement: UInt32 = 0
     var retiredAt = Instant.distantFuture
+
+    // Liveness.
+
+    /// Time at which bytes were last received.
+    var readAt: Instant
+    /// Time of a PING without an answer.
+    var pingedAt: Instant?
 
     init(number: UInt32, settings: PoolSettings, at now: Instant) {
         self.number = number
@@ -77,28 +100,32 @@ struct PoolConnection {
         consecutiveOverdues >= min(settings.consecutiveOverduesMax, max(1, allowedStreams))
     }
 
-    /// Counts an answer. The average covers about the last 16 answers.
+    // MARK: The window
+
+    /// Counts an answer in a moving average over about the last 16 answers.
     mutating func recordAnswer(isServerError: Bool, settings: PoolSettings, at now: Instant) {
         if serverErrorShare > 0 { serverErrorShare -= serverErrorShare / 16 }
         guard isServerError else { return }
-        serverErrorShare += 65_536 / 16
+        serverErrorShare += Self.fullShare / 16
         // The limit is one in eight, which three in a row reach. A few errors among thousands of answers must
         // not slow the connection.
-        if serverErrorShare >= 65_536 / 8 {
-            narrowWindow(settings: settings, restMilliseconds: settings.widenIntervalMilliseconds, at: now)
-        } else if let rises = widensAt {
-            widensAt = max(rises, now.advanced(byMilliseconds: settings.widenIntervalMilliseconds))
+        if serverErrorShare >= Self.fullShare / 8 {
+            narrowWindow(settings: settings, pauseMilliseconds: settings.widenIntervalMilliseconds, at: now)
+        } else if let nextStepAt = widensAt {
+            widensAt = max(nextStepAt, now.advanced(byMilliseconds: settings.widenIntervalMilliseconds))
         }
     }
 
     /// Handles ENHANCE_YOUR_CALM.
     mutating func handleEnhanceYourCalm(settings: PoolSettings, at now: Instant) {
-        narrowWindow(settings: settings, restMilliseconds: settings.enhanceYourCalmMilliseconds, at: now)
+        narrowWindow(settings: settings, pauseMilliseconds: settings.enhanceYourCalmMilliseconds, at: now)
     }
 
     /// Halves the window. Trouble that comes in a burst halves it only once.
-    private mutating func narrowWindow(settings: PoolSettings, restMilliseconds: Int, at now: Instant) {
-        widensAt = max(widensAt ?? now, now.advanced(byMilliseconds: restMilliseconds))
+    ///
+    /// - Parameter pauseMilliseconds: time before the window grows again.
+    private mutating func narrowWindow(settings: PoolSettings, pauseMilliseconds: Int, at now: Instant) {
+        widensAt = max(widensAt ?? now, now.advanced(byMilliseconds: pauseMilliseconds))
         if let narrowedAt, now.milliseconds(since: narrowedAt) < settings.narrowIntervalMilliseconds {
             return
         }
@@ -107,8 +134,9 @@ struct PoolConnection {
         windowMax = max(1, min(windowMax, streamsMax) / 2)
     }
 
+    /// Widens the window by a twentieth of its full width, if it is time.
     mutating func widenWindow(settings: PoolSettings, at now: Instant) {
-        guard let due = widensAt, now >= due else { return }
+        guard let nextStepAt = widensAt, now >= nextStepAt else { return }
         let step = max(1, settings.streamsPerConnectionMax / 20)
         windowMax = min(settings.streamsPerConnectionMax, windowMax + step)
         widensAt =

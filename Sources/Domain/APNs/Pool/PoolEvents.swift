@@ -1,5 +1,6 @@
-/// The end of a request on its connection, as reported to the pool.
+/// The end of a request on its connection, as the caller reports it to the pool.
 package enum PoolOutcome: Sendable, Hashable {
+    /// The answer's effect on the connection. The caller keeps the answer itself.
     case answered(ResponseEffect)
     /// Not sent, or above the last stream of a GOAWAY. APNs has certainly not processed it.
     case notProcessed
@@ -9,8 +10,8 @@ package enum PoolOutcome: Sendable, Hashable {
     /// have been sent.
     case reset(isCalm: Bool, hasLeft: Bool)
     case connectionLost
-    /// The deadline or the time to leave has passed. `hasLeft` means that the request may have been sent. Its
-    /// stream is still open.
+    /// `PushDeadlines.deadline` has passed, or `sendBy` before the request was sent. `hasLeft` means that the
+    /// request may have been sent. Its stream is still open.
     case overdue(hasLeft: Bool)
     /// The owner withdrew the request before it was sent. Its stream is still open.
     case withdrawn
@@ -25,7 +26,7 @@ package enum ResponseEffect: Sendable, Hashable {
     case serverTrouble
     /// UnrelatedKeyIdInToken, IdleTimeout or Shutdown. Nothing more is sent over this connection.
     case connectionUnusable
-    /// ExpiredProviderToken. The request is sent again once. If `isRemade`, it uses a new token. Otherwise
+    /// ExpiredProviderToken. The request is sent again once. With `isRemade` it uses a new token. Otherwise
     /// the token is too young to be replaced, and the request uses another connection.
     case tokenExpired(isRemade: Bool)
     /// TooManyProviderTokenUpdates. This connection is retired, and the request is sent again once over
@@ -33,13 +34,13 @@ package enum ResponseEffect: Sendable, Hashable {
     case tooManyTokens
 }
 
-/// The pool's decision about an outcome.
+/// The pool's decision about an outcome: the report that the caller makes to the owner of the request.
 package enum PoolVerdict: Sendable, Hashable {
     /// The request has ended. Report it to its owner.
     case ended(PushEnd)
-    /// An answer to a request that was reported as unknown. Report the answer to its owner.
+    /// The request was reported as unknown, and now its answer has arrived. Report the answer to its owner.
     case lateAnswer
-    /// No answer will follow for such a request. Report this to its owner.
+    /// The request was reported as unknown, and no answer will follow. Report this to its owner.
     case noLateAnswer
     /// The request is sent again. Report nothing.
     case retry

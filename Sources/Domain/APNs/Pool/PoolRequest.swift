@@ -2,7 +2,9 @@ internal import Lifecycle
 
 /// The identity of one request of one pool. It is stale once the request has ended.
 package struct PoolTicket: Hashable, Sendable {
+    /// The request's slot in the pool. A slot is reused.
     package let index: Int32
+    /// The number of requests that the slot has had.
     package let generation: UInt32
 
     init(index: Int32, generation: UInt32) {
@@ -19,13 +21,14 @@ package struct PoolTicket: Hashable, Sendable {
     }
 }
 
-/// One request, from `submit` to its end.
+/// A slot of the pool for one request, from `submit` to its end. It is then reused.
 struct PoolRequest {
     enum Phase: UInt8 {
+        /// The slot has no request.
         case free
         /// Waits for a stream.
         case waiting
-        /// Waits until `due` after a refusal.
+        /// Waits until `backOffUntil` after a refusal.
         case backingOff
         /// On a connection.
         case open
@@ -35,7 +38,9 @@ struct PoolRequest {
 
     var phase = Phase.free
     var generation: UInt32 = 0
+    /// Number of REFUSED_STREAM that the request got.
     var refusals: UInt8 = 0
+    /// Number of times that the request was sent again because an answer ended its connection.
     var connectionSwitches: UInt8 = 0
     /// Number of further attempts after an answer that permits a retry.
     var attemptsLeft = 0
@@ -44,6 +49,7 @@ struct PoolRequest {
     /// The connection that carries the request, or the one to avoid on the next attempt. 0 means no
     /// connection.
     var connection: UInt32 = 0
+    /// Time after which the request is not sent.
     var sendBy = Instant.distantFuture
     var backOffUntil = Instant.distantFuture
 

@@ -5,7 +5,8 @@ package struct PoolSettings: Sendable {
     /// Streams that this side opens on one connection, even if the peer allows more. At the limit, other
     /// connections are used.
     package var streamsPerConnectionMax = 1_000
-    /// Requests over one connection in its lifetime, below HTTP/2's 2^30. It is replaced at nine tenths.
+    /// Requests over one connection in its lifetime, below the 2^30 streams of HTTP/2. The connection is
+    /// replaced at nine tenths.
     package var requestsPerConnectionMax = 900_000_000
     /// Requests that have not ended. At the limit, a new request is refused. An app that gets no answers
     /// holds at most this many.
@@ -18,19 +19,21 @@ package struct PoolSettings: Sendable {
     package var recycleMilliseconds = 6 * 3_600_000...12 * 3_600_000
     /// Time without requests after which connections are closed. The next request opens one again.
     package var idleConnectionMilliseconds = 3_600_000
-    /// Time without received bytes after which a PING is sent: without open streams, and with open streams.
+    /// Time without received bytes after which a connection without open streams gets a PING.
     package var idlePingMilliseconds = 60_000
+    /// Time without received bytes after which a connection with open streams gets a PING.
     package var silentPingMilliseconds = 10_000
     /// Time to answer a PING. After it the connection is closed.
     package var pongMilliseconds = 5_000
     /// Time with open streams but without received bytes. After it other connections are preferred, and one
     /// more may be opened.
     package var stallMilliseconds = 1_000
-    /// Range of the pause before a request is sent again after REFUSED_STREAM, and the maximum number of
-    /// repeats.
+    /// Range of the pause before a request is sent again after REFUSED_STREAM.
     package var refusalPauseMilliseconds = 10...100
+    /// Maximum number of times that a request is sent again after REFUSED_STREAM.
     package var refusalsMax = 20
-    /// Maximum number of repeats on other connections after an answer that ends the connection.
+    /// Maximum number of times that a request is sent again over another connection, after an answer that
+    /// ends the connection.
     package var connectionSwitchesMax = 3
     /// Range of the limit on the pause after a failed connection. The limit starts at the lower bound and
     /// doubles up to the upper one.

@@ -1,8 +1,10 @@
 package import Lifecycle
 
-/// Events of connections.
+/// Events of connections, as the caller reports them by the connection's number. The end of the pool.
 extension PoolStateMachine {
+    /// Number of connections in the phase `open`.
     package var openConnections: Int { connections.count { $0.phase == .open } }
+    /// Number of connections in any phase.
     package var connectionCount: Int { connections.count }
     /// Whether an answer on an open connection has shown that APNs accepts the provider token.
     package var isAuthorized: Bool { connections.contains { $0.phase == .open && $0.isAuthorized } }
@@ -24,7 +26,7 @@ extension PoolStateMachine {
         connections[index].isBlocked = false
     }
 
-    /// Handles GOAWAY. The outcomes of the streams follow separately.
+    /// Handles GOAWAY. The caller reports the outcomes of the streams separately.
     package mutating func handleGoaway(on number: UInt32, isEnhanceYourCalm: Bool, at now: Instant) {
         guard let index = index(of: number) else { return }
         retire(connectionIndex: index, at: now)
@@ -98,8 +100,8 @@ extension PoolStateMachine {
         for index in connections.indices { retire(connectionIndex: index, at: now) }
     }
 
-    /// Stops taking requests and ends those that wait or rest. Each connection closes when its own requests
-    /// have ended. The pool opens no more connections and has stopped when `connectionCount` is 0.
+    /// Stops taking requests and ends those that wait or back off. Each connection closes when its own
+    /// requests have ended. The pool opens no more connections and has stopped when `connectionCount` is 0.
     package mutating func stop(at now: Instant) {
         isStopped = true
         for ticket in takeWaiting() { actions.append(.end(ticket, .notProcessed(.stopped))) }

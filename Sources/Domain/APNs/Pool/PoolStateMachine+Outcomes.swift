@@ -1,18 +1,21 @@
 package import Lifecycle
 
-/// Effects of an outcome on its request and its connection.
+/// The end of a request on its connection: first its effect on the connection, and then the decision about the
+/// request.
 extension PoolStateMachine {
+    /// Handles an outcome. Returns the report that the caller makes to the owner of the request.
     package mutating func end(_ ticket: PoolTicket, with outcome: PoolOutcome, at now: Instant) -> PoolVerdict
     {
         guard isCurrent(ticket) else { return .stale }
-        let connection = index(of: requests[Int(ticket.index)].connection)
-        switch requests[Int(ticket.index)].phase {
+        let connection = index(of: self[ticket].connection)
+        switch self[ticket].phase {
         case .open: break
         case .late: return endLate(ticket, with: outcome, on: connection, at: now)
         case .free, .waiting, .backingOff: return .stale
         }
         if let connection { apply(outcome, toConnection: connection, at: now) }
         let verdict = decide(ticket, outcome: outcome, on: connection, at: now)
+        // An overdue request keeps its slot until its stream closes.
         if case .ended(let end) = verdict, end != .unknown(.overdue) { release(ticket.index) }
         return verdict
     }
@@ -41,6 +44,7 @@ extension PoolStateMachine {
         }
     }
 
+    /// Decides about the request.
     private mutating func decide(
         _ ticket: PoolTicket, outcome: PoolOutcome, on connection: Int?, at now: Instant
     ) -> PoolVerdict {
@@ -57,7 +61,7 @@ extension PoolStateMachine {
         case .overdue(hasLeft: false): return .ended(.notProcessed(.overdue))
         case .overdue(hasLeft: true):
             lateCount += 1
-            requests[Int(ticket.index)].phase = .late
+            self[ticket].phase = .late
             return .ended(.unknown(.overdue))
         case .withdrawn: return .ended(.withdrawn)
         }
@@ -66,23 +70,23 @@ extension PoolStateMachine {
     private mutating func handleAnswer(
         to ticket: PoolTicket, effect: ResponseEffect, on connection: Int?, at now: Instant
     ) -> PoolVerdict {
-        let hasRetried = requests[Int(ticket.index)].hasRetriedToken
+        let hasRetried = self[ticket].hasRetriedToken
         if let connection { apply(effect, toConnection: connection, at: now) }
         switch effect {
         case .nothing, .authorizes, .serverTrouble: return .ended(.answered)
         case .connectionUnusable:
-            requests[Int(ticket.index)].connectionSwitches += 1
-            if requests[Int(ticket.index)].connectionSwitches > settings.connectionSwitchesMax {
+            self[ticket].connectionSwitches += 1
+            if self[ticket].connectionSwitches > settings.connectionSwitchesMax {
                 return .ended(.answered)
             }
         case .tokenExpired, .tooManyTokens:
             if hasRetried { return .ended(.answered) }
-            requests[Int(ticket.index)].hasRetriedToken = true
+            self[ticket].hasRetriedToken = true
         }
-        guard requests[Int(ticket.index)].attemptsLeft > 0, retry(ticket, at: now) else {
+        guard self[ticket].attemptsLeft > 0, retry(ticket, at: now) else {
             return .ended(.answered)
         }
-        requests[Int(ticket.index)].attemptsLeft -= 1
+        self[ticket].attemptsLeft -= 1
         return .retry
     }
 
@@ -99,24 +103,28 @@ extension PoolStateMachine {
         }
     }
 
+    /// Lets the request wait again. Returns false if it is too late, or the pool stops.
     private mutating func retry(_ ticket: PoolTicket, at now: Instant) -> Bool {
-        guard !isStopped, now < requests[Int(ticket.index)].sendBy else { return false }
+        guard !isStopped, now < self[ticket].sendBy else { return false }
         requeue(ticket)
         return true
     }
 
+    /// Lets the request back off, or ends it after too many refusals.
     private mutating func handleRefusal(of ticket: PoolTicket, at now: Instant) -> PoolVerdict {
-        let index = Int(ticket.index)
         guard !isStopped else { return .ended(.notProcessed(.stopped)) }
-        requests[index].refusals += 1
-        guard requests[index].refusals <= settings.refusalsMax else { return .ended(.notProcessed(.refused)) }
-        requests[index].phase = .backingOff
-        requests[index].backOffUntil = now.advanced(
-            byMilliseconds: jitter.milliseconds(in: settings.refusalPauseMilliseconds))
+        self[ticket].refusals += 1
+        guard self[ticket].refusals <= settings.refusalsMax else { return .ended(.notProcessed(.refused)) }
+        let pauseMilliseconds = jitter.milliseconds(in: settings.refusalPauseMilliseconds)
+        self[ticket].phase = .backingOff
+        self[ticket].backOffUntil = now.advanced(byMilliseconds: pauseMilliseconds)
         backingOffCount += 1
         return .retry
     }
 
+    // MARK: Overdue requests
+
+    /// Handles an outcome after the request was reported as unknown.
     private mutating func endLate(
         _ ticket: PoolTicket, with outcome: PoolOutcome, on connection: Int?, at now: Instant
     ) -> PoolVerdict {
@@ -132,12 +140,12 @@ extension PoolStateMachine {
         return .lateAnswer
     }
 
-    /// Handles a closed stream whose request was already reported as overdue or withdrawn, and that got no
-    /// answer. The stream is free again, and no answer can follow for an overdue request.
+    /// Handles the close of a stream without an answer, after its request was reported as overdue or
+    /// withdrawn. The stream is free again, and no answer can follow for an overdue request.
     package mutating func handleFreedStream(of ticket: PoolTicket, on number: UInt32) -> PoolVerdict {
         guard let connection = index(of: number) else { return .stale }
         connections[connection].isBlocked = false
-        guard isCurrent(ticket), requests[Int(ticket.index)].phase == .late else {
+        guard isCurrent(ticket), self[ticket].phase == .late else {
             connections[connection].abandonedStreams -= 1
             return .stale
         }

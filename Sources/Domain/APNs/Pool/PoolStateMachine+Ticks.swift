@@ -1,9 +1,17 @@
 internal import Containers
 package import Lifecycle
 
-/// Actions that depend on time.
+/// Decisions that depend on time.
 extension PoolStateMachine {
-    /// - Parameter mayConnect: asks the host's budget. It is called before each new connection.
+    // The pauses between two ticks.
+    private static let backingOffTickMilliseconds = 10
+    private static let busyTickMilliseconds = 50
+    private static let idleTickMilliseconds = 1_000
+
+    /// Ends requests, and pings, replaces, closes and opens connections, if it is time. The caller calls it
+    /// every `tickMilliseconds`.
+    ///
+    /// - Parameter mayConnect: asks the host's `ConnectBudget`. It is called before each new connection.
     package mutating func tick(at now: Instant, mayConnect: (ConnectRequest) -> Bool) {
         if backingOffCount > 0 { requeueBackedOff(at: now) }
         if waitingCount > 0 || hasQueuedRequests { expire(at: now) }
@@ -17,8 +25,9 @@ extension PoolStateMachine {
 
     /// Milliseconds until `tick` must be called again.
     package var tickMilliseconds: Int {
-        if backingOffCount > 0 { return 10 }
-        return isIdle && connections.allSatisfy { $0.phase == .open } ? 1_000 : 50
+        if backingOffCount > 0 { return Self.backingOffTickMilliseconds }
+        let isQuiet = isIdle && connections.allSatisfy { $0.phase == .open }
+        return isQuiet ? Self.idleTickMilliseconds : Self.busyTickMilliseconds
     }
 
     // MARK: Requests
@@ -31,17 +40,18 @@ extension PoolStateMachine {
         }
     }
 
-    /// Ends the requests whose time to leave has passed. Then sweeps the queues, so that stale tickets do not
-    /// pile up.
+    /// Ends the waiting requests whose `sendBy` has passed. Then sweeps the queues, so that stale tickets do
+    /// not pile up.
     private mutating func expire(at now: Instant) {
         for index in requests.indices where requests[index].phase == .waiting {
             guard requests[index].sendBy <= now else { continue }
             endUnsent(PoolTicket(index: Int32(index), generation: requests[index].generation))
         }
-        let known = requests
+        // A copy, because a closure cannot read `self` while a queue changes.
+        let slots = requests
         let isStale = { (ticket: PoolTicket) in
-            known[Int(ticket.index)].generation != ticket.generation
-                || known[Int(ticket.index)].phase != .waiting
+            let request = slots[Int(ticket.index)]
+            return request.generation != ticket.generation || request.phase != .waiting
         }
         again.removeAll(where: isStale)
         waiting.removeAll(where: isStale)
@@ -49,17 +59,18 @@ extension PoolStateMachine {
 
     // MARK: Connections
 
+    /// Sends a PING over a silent connection, and closes a connection that did not answer one.
     private mutating func checkLiveness(connectionIndex index: Int, at now: Instant) {
         let connection = connections[index]
         guard connection.phase == .open || connection.phase == .retiring else { return }
         connections[index].widenWindow(settings: settings, at: now)
-        if let pinged = connection.pingedAt {
-            guard now.milliseconds(since: pinged) >= settings.pongMilliseconds else { return }
+        if let pingedAt = connection.pingedAt {
+            guard now.milliseconds(since: pingedAt) >= settings.pongMilliseconds else { return }
             return close(connectionIndex: index)
         }
-        let silence =
+        let silenceMilliseconds =
             connection.streams > 0 ? settings.silentPingMilliseconds : settings.idlePingMilliseconds
-        guard now.milliseconds(since: connection.readAt) >= silence else { return }
+        guard now.milliseconds(since: connection.readAt) >= silenceMilliseconds else { return }
         connections[index].pingedAt = now
         actions.append(.ping(connection.number))
     }
@@ -69,21 +80,20 @@ extension PoolStateMachine {
         actions.append(.close(connections[index].number))
     }
 
-    /// Replaces an old connection and retires it when its replacement works. Retires a connection that is no
-    /// longer needed.
+    /// Marks an old or used up connection as stale, so that `grow` replaces it. Retires it when its
+    /// replacement works. Retires a connection that is no longer needed.
     private mutating func recycle(connectionIndex index: Int, at now: Instant) {
         guard connections[index].phase == .open else { return }
         let isUsedUp = connections[index].requestsLeft < settings.requestsPerConnectionMax / 10
         if now >= connections[index].recycleAt || isUsedUp { connections[index].isStale = true }
-        let isUnused =
-            !wasUsedRecently(at: now) && connections[index].streams == 0
-            && waitingCount + backingOffCount == 0
+        let noRequestWaits = waitingCount + backingOffCount == 0
+        let isUnused = !wasUsedRecently(at: now) && connections[index].streams == 0 && noRequestWaits
         guard connections[index].isStale || isUnused else { return }
-        let replacement = self.index(of: connections[index].replacement)
         let isReplaced =
-            replacement.map { next in
-                connections[next].phase == .open
-                    && (connections[next].isAuthorized || connections[index].streams == 0)
+            self.index(of: connections[index].replacement).map { replacement in
+                // Only an answer authorizes the replacement. If no request is open, none can come.
+                connections[replacement].phase == .open
+                    && (connections[replacement].isAuthorized || connections[index].streams == 0)
             } ?? false
         if isReplaced || isUnused { retire(connectionIndex: index, at: now) }
     }
@@ -114,22 +124,25 @@ extension PoolStateMachine {
         guard !connections.contains(where: { $0.isBecomingAvailable(settings: settings, at: now) }) else {
             return
         }
-        let usable = connections.count { $0.phase == .open && !$0.isStalled(settings: settings, at: now) }
-        let fresh = connections.count { $0.phase == .open && !$0.isStale }
-        let stale = connections.firstIndex {
-            $0.phase == .open && $0.isStale && index(of: $0.replacement) == nil
+        let usableCount = connections.count {
+            $0.phase == .open && !$0.isStalled(settings: settings, at: now)
         }
-        let hasRoom = connections.contains {
+        let hasFreeStream = connections.contains {
             $0.freeStreams > 0 && !$0.isStalled(settings: settings, at: now)
         }
-        let isNeeded = waitingCount > 0 && !hasRoom && fresh < settings.connectionsMax
-        let isKept = usable == 0 && fresh < settings.connectionsMax && wasUsedRecently(at: now)
-        let replaces = stale != nil && wasUsedRecently(at: now)
-        let ask = ConnectRequest(
-            isForFirstConnection: usable == 0, failures: backoff.failures, lastConnectAt: connectedAt)
-        guard isNeeded || isKept || replaces, mayConnect(ask) else { return }
+        let freshCount = connections.count { $0.phase == .open && !$0.isStale }
+        let unreplacedIndex = connections.firstIndex {
+            $0.phase == .open && $0.isStale && index(of: $0.replacement) == nil
+        }
+        let mayAdd = freshCount < settings.connectionsMax
+        let isNeededNow = waitingCount > 0 && !hasFreeStream && mayAdd
+        let isNeededForNextRequest = usableCount == 0 && mayAdd && wasUsedRecently(at: now)
+        let isReplacement = unreplacedIndex != nil && wasUsedRecently(at: now)
+        let request = ConnectRequest(
+            isForFirstConnection: usableCount == 0, failures: backoff.failures, lastConnectAt: connectedAt)
+        guard isNeededNow || isNeededForNextRequest || isReplacement, mayConnect(request) else { return }
         let number = addConnection(at: now)
-        if let stale { connections[stale].replacement = number }
+        if let unreplacedIndex { connections[unreplacedIndex].replacement = number }
         actions.append(.connect(number))
     }
 }

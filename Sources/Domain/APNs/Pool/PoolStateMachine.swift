@@ -3,47 +3,67 @@ package import Lifecycle
 
 /// The connections and requests of one app in one environment. The pool decides which connection each request
 /// uses, when connections are opened, pinged, replaced and closed, and how a request without an answer ends.
-/// It has no socket, no clock and no thread: it takes events with their times and returns actions.
+/// It has no socket, no clock and no thread: its caller (`ConnectionPool`) reports events with their times,
+/// and carries out the actions of `takeActions`.
 ///
-/// A request ends exactly once, with `.ended` or `.end`. After `unknown(.overdue)` exactly one `.late` or
-/// `.lateOver` follows, and then its token is free again.
+/// A request ends exactly once: `end(_:with:at:)` returns `.ended`, or the actions contain `.end`. After
+/// `unknown(.overdue)` exactly one `lateAnswer` or `noLateAnswer` follows, as a verdict or an action. The
+/// request's slot is then free again.
 package struct PoolStateMachine {
     package let settings: PoolSettings
     var jitter: Jitter
     var backoff: Backoff
 
+    // Requests.
+
+    /// The slots of all requests. The index of a ticket is the index of its slot.
     var requests: [PoolRequest] = []
     private var freeSlots: [Int32] = []
-    /// Requests that are sent again. They go before new requests. A ticket whose request has ended is stale. It stays until
-    /// it reaches the head or the pool sweeps the queue.
+    /// Waiting requests that are sent again. They go before new requests. In both queues the ticket of a
+    /// request that has ended stays until it reaches the head or `tick` sweeps the queue.
     var again = FIFOQueue<PoolTicket>()
+    /// Waiting requests that were never sent.
     var waiting = FIFOQueue<PoolTicket>()
-    /// Number of requests in each phase that the sweeps look for.
+    /// Number of requests in the phase `waiting`.
     var waitingCount = 0
+    /// Number of requests in the phase `backingOff`.
     var backingOffCount = 0
+    /// Number of requests in the phase `late`.
     var lateCount = 0
+    /// Time at which the last request came.
+    var usedAt: Instant?
+
+    // Connections.
 
     var connections: [PoolConnection] = []
     private var run = SendRun()
     private var lastNumber: UInt32 = 0
-    var usedAt: Instant?
     /// Time at which the last connection was opened.
     var connectedAt: Instant?
+
     package internal(set) var isStopped = false
+    /// The actions that the caller has not taken yet.
     var actions: [PoolAction] = []
 
-    /// Number of requests at one moment that use one connection before the pool looks for the least loaded
-    /// one again.
+    /// Number of requests in a run.
     private static let requestsPerRun = 32
+    /// The load that a stalled connection counts for, above any number of streams.
+    private static let stalledPenalty = 1_000_000
+    /// The load that the connection to avoid counts for, above a stalled one.
+    private static let avoidedPenalty = 2_000_000
 
     /// A request and the connection that it must use.
     package typealias Send = (ticket: PoolTicket, connection: UInt32)
 
+    /// A run of requests at one moment that all use the same connection, so that their frames are built and
+    /// sent together. After a run the pool looks for the least loaded connection again.
     private struct SendRun {
+        /// The connection: its index and number.
         var index = 0
         var number: UInt32 = 0
-        var left = 0
-        var at = Instant(nanoseconds: 0)
+        /// Number of requests that the run may still take.
+        var requestsLeft = 0
+        var startedAt = Instant(nanoseconds: 0)
     }
 
     package init(settings: PoolSettings, seed: UInt64) {
@@ -54,9 +74,8 @@ package struct PoolStateMachine {
 
     /// Number of requests that have not ended.
     package var openRequests: Int { requests.count - freeSlots.count - lateCount }
-    package var waitingRequests: Int { waitingCount }
     package var hasQueuedRequests: Bool { !again.isEmpty || !waiting.isEmpty }
-    /// Whether no request is open, late, resting or queued.
+    /// Whether no request is waiting, backing off, open or late.
     package var isIdle: Bool { freeSlots.count == requests.count }
 
     // MARK: Requests
@@ -64,9 +83,10 @@ package struct PoolStateMachine {
     /// Number of requests that the pool can take now.
     package var capacity: Int {
         guard !isStopped else { return 0 }
+        // A request that gets a free stream at once does not count as waiting.
         let freeStreams = connections.reduce(0) { $0 + max(0, $1.freeStreams) }
-        let waits = settings.waitingMax + freeStreams - waitingCount - backingOffCount
-        return max(0, min(settings.requestsMax - openRequests, waits))
+        let waitingCapacity = settings.waitingMax + freeStreams - waitingCount - backingOffCount
+        return max(0, min(settings.requestsMax - openRequests, waitingCapacity))
     }
 
     /// Whether no connection was open yet, and none has failed.
@@ -80,9 +100,9 @@ package struct PoolStateMachine {
     ) throws(PushRefusal) -> PoolTicket {
         guard !isStopped else { throw .stopped }
         // This cheap check, which does not look at the connections, nearly always decides.
-        let isPlenty =
+        let isBelowLimits =
             waitingCount + backingOffCount < settings.waitingMax && openRequests < settings.requestsMax
-        guard isPlenty || capacity > 0 else { throw .full }
+        guard isBelowLimits || capacity > 0 else { throw .full }
         usedAt = now
         let index = takeSlot()
         requests[Int(index)].begin(sendBy: sendBy, attempts: attempts)
@@ -92,42 +112,47 @@ package struct PoolStateMachine {
         return ticket
     }
 
-    /// Returns the next request that has a connection. The caller sends it or calls `notTaken`. Requests
-    /// whose time to leave has passed end here, so the caller must look at the actions.
+    /// Returns the next waiting request and assigns it to a connection. The caller sends it or calls
+    /// `requeueUnsent`. Requests whose `sendBy` has passed end here, so the caller must then take the
+    /// actions. Returns nil if no request waits or no connection has a free stream.
     package mutating func nextSend(at now: Instant) -> Send? {
         while let ticket = again.first ?? waiting.first {
-            let isAgain = !again.isEmpty
-            guard isCurrent(ticket), requests[Int(ticket.index)].phase == .waiting else {
-                dequeue(isRetry: isAgain)
+            let isRetry = !again.isEmpty
+            guard isCurrent(ticket), self[ticket].phase == .waiting else {
+                dequeue(isRetry: isRetry)
                 continue
             }
-            guard now < requests[Int(ticket.index)].sendBy else {
-                dequeue(isRetry: isAgain)
+            guard now < self[ticket].sendBy else {
+                dequeue(isRetry: isRetry)
                 endUnsent(ticket)
                 continue
             }
-            let avoided = requests[Int(ticket.index)].connection
+            let avoided = self[ticket].connection
             guard let chosen = chooseConnection(avoiding: avoided, at: now) else { return nil }
-            dequeue(isRetry: isAgain)
-            waitingCount -= 1
-            requests[Int(ticket.index)].phase = .open
-            requests[Int(ticket.index)].connection = connections[chosen].number
-            connections[chosen].liveStreams += 1
-            connections[chosen].requestsLeft -= 1
+            dequeue(isRetry: isRetry)
+            assign(ticket, toConnectionAt: chosen)
             return (ticket, connections[chosen].number)
         }
         return nil
     }
 
-    private mutating func dequeue(isRetry isAgain: Bool) {
-        if isAgain { again.removeFirst() } else { waiting.removeFirst() }
+    private mutating func dequeue(isRetry: Bool) {
+        if isRetry { again.removeFirst() } else { waiting.removeFirst() }
+    }
+
+    private mutating func assign(_ ticket: PoolTicket, toConnectionAt index: Int) {
+        waitingCount -= 1
+        self[ticket].phase = .open
+        self[ticket].connection = connections[index].number
+        connections[index].liveStreams += 1
+        connections[index].requestsLeft -= 1
     }
 
     /// Requeues a request that the session could not take. The connection takes no requests until its next
     /// event.
     package mutating func requeueUnsent(_ ticket: PoolTicket) {
-        guard isCurrent(ticket), requests[Int(ticket.index)].phase == .open else { return }
-        if let index = index(of: requests[Int(ticket.index)].connection) {
+        guard isCurrent(ticket), self[ticket].phase == .open else { return }
+        if let index = index(of: self[ticket].connection) {
             connections[index].liveStreams -= 1
             connections[index].requestsLeft += 1
             connections[index].isBlocked = true
@@ -135,10 +160,10 @@ package struct PoolStateMachine {
         requeue(ticket)
     }
 
-    /// Ends a waiting request whose time to leave has passed.
+    /// Ends a waiting request whose `sendBy` has passed.
     mutating func endUnsent(_ ticket: PoolTicket) {
         waitingCount -= 1
-        let fault: PushFault = requests[Int(ticket.index)].refusals > 0 ? .refused : .noConnection
+        let fault: PushFault = self[ticket].refusals > 0 ? .refused : .noConnection
         release(ticket.index)
         actions.append(.end(ticket, .notProcessed(fault)))
     }
@@ -146,7 +171,7 @@ package struct PoolStateMachine {
     /// Withdraws a request that has not been sent. Returns false if it was sent or has ended.
     package mutating func withdraw(_ ticket: PoolTicket) -> Bool {
         guard isCurrent(ticket) else { return false }
-        switch requests[Int(ticket.index)].phase {
+        switch self[ticket].phase {
         case .waiting: waitingCount -= 1
         case .backingOff: backingOffCount -= 1
         case .free, .open, .late: return false
@@ -155,63 +180,80 @@ package struct PoolStateMachine {
         return true
     }
 
-    /// Removes and returns all requests that wait or rest, for a reason outside the pool.
+    /// Removes and returns all requests that wait or back off, for a reason outside the pool.
     package mutating func takeWaiting() -> [PoolTicket] {
-        var taken: [PoolTicket] = []
+        var withdrawn: [PoolTicket] = []
         for index in requests.indices {
             let ticket = PoolTicket(index: Int32(index), generation: requests[index].generation)
-            if withdraw(ticket) { taken.append(ticket) }
+            if withdraw(ticket) { withdrawn.append(ticket) }
         }
         while let next = again.first ?? waiting.first, !isCurrent(next) { dequeue(isRetry: !again.isEmpty) }
-        return taken
+        return withdrawn
     }
 
-    /// Returns the connection that carries the request.
+    /// Returns the number of the connection that carries the request.
     package func connection(of ticket: PoolTicket) -> UInt32? {
-        isCurrent(ticket) && requests[Int(ticket.index)].phase == .open
-            ? requests[Int(ticket.index)].connection : nil
+        isCurrent(ticket) && self[ticket].phase == .open
+            ? self[ticket].connection : nil
     }
 
-    /// Uses the same connection for a run of requests, so that their frames are built and sent together.
+    // MARK: The choice of a connection
+
+    /// Returns the index of the connection for the next request: the connection of the present run, or the
+    /// least loaded one.
+    ///
+    /// - Parameter avoided: the number of a connection that is used only if there is no other, or 0.
     private mutating func chooseConnection(avoiding avoided: UInt32, at now: Instant) -> Int? {
-        if run.left > 0, run.at == now, run.number != avoided, run.index < connections.count,
-            connections[run.index].number == run.number, connections[run.index].freeStreams > 0
-        {
-            run.left -= 1
+        if continuesRun(avoiding: avoided, at: now) {
+            run.requestsLeft -= 1
             return run.index
         }
         guard let index = leastLoaded(avoiding: avoided, at: now) else { return nil }
         run = SendRun(
-            index: index, number: connections[index].number, left: PoolStateMachine.requestsPerRun - 1,
-            at: now)
+            index: index, number: connections[index].number,
+            requestsLeft: PoolStateMachine.requestsPerRun - 1, startedAt: now)
         return index
     }
 
-    /// Returns the least loaded connection with a free stream. Returns a stalled connection only if there is
-    /// no other.
+    private func continuesRun(avoiding avoided: UInt32, at now: Instant) -> Bool {
+        guard run.requestsLeft > 0, run.startedAt == now, run.number != avoided else { return false }
+        // Connections may have been removed since, so the index is checked.
+        let isStillThere = run.index < connections.count && connections[run.index].number == run.number
+        return isStillThere && connections[run.index].freeStreams > 0
+    }
+
+    /// Returns the index of the connection with the fewest streams among those with a free stream. A stalled
+    /// connection, and even more the one to avoid, comes after all others.
     private func leastLoaded(avoiding avoided: UInt32, at now: Instant) -> Int? {
-        var best: Int?
-        var bestLoad = Int.max
+        var leastLoadedIndex: Int?
+        var leastLoad = Int.max
         for index in connections.indices {
             let connection = connections[index]
             guard connection.freeStreams > 0 else { continue }
             var load = connection.streams
-            if connection.isStalled(settings: settings, at: now) { load += 1_000_000 }
-            if connection.number == avoided { load += 2_000_000 }
-            if load < bestLoad {
-                best = index
-                bestLoad = load
+            if connection.isStalled(settings: settings, at: now) { load += Self.stalledPenalty }
+            if connection.number == avoided { load += Self.avoidedPenalty }
+            if load < leastLoad {
+                leastLoadedIndex = index
+                leastLoad = load
             }
         }
-        return best
+        return leastLoadedIndex
     }
 
-    // MARK: Tables
+    // MARK: Slots and connections
 
+    /// The request of a current ticket.
+    subscript(ticket: PoolTicket) -> PoolRequest {
+        get { requests[Int(ticket.index)] }
+        _modify { yield &requests[Int(ticket.index)] }
+    }
+
+    /// Whether the ticket's request has not ended.
     func isCurrent(_ ticket: PoolTicket) -> Bool {
         requests.indices.contains(Int(ticket.index))
-            && requests[Int(ticket.index)].generation == ticket.generation
-            && requests[Int(ticket.index)].phase != .free
+            && self[ticket].generation == ticket.generation
+            && self[ticket].phase != .free
     }
 
     private mutating func takeSlot() -> Int32 {
@@ -220,19 +262,23 @@ package struct PoolStateMachine {
         return Int32(requests.count - 1)
     }
 
+    /// Frees a slot. Its ticket is stale from now on.
     mutating func release(_ index: Int32) {
         requests[Int(index)].phase = .free
         freeSlots.append(index)
     }
 
+    /// Lets a request wait again, before new requests.
     mutating func requeue(_ ticket: PoolTicket) {
-        requests[Int(ticket.index)].phase = .waiting
+        self[ticket].phase = .waiting
         waitingCount += 1
         again.append(ticket)
     }
 
+    /// Returns the index of the connection with this number.
     func index(of connection: UInt32) -> Int? { connections.firstIndex { $0.number == connection } }
 
+    /// Adds a connection and returns its number.
     mutating func addConnection(at now: Instant) -> UInt32 {
         lastNumber += 1
         connections.append(PoolConnection(number: lastNumber, settings: settings, at: now))

@@ -1,20 +1,20 @@
 package import Lifecycle
 
-/// Limits on the time and the number of attempts of a push. They are independent of `apns-expiration` in the
-/// headers, which limits how late an offline phone may receive the push.
+/// The limits on the time and the number of attempts of a push. They are independent of `apns-expiration` in
+/// the headers, which limits how late an offline phone may receive the push.
 package struct PushDeadlines: Sendable, Hashable {
-    /// Time after which the push is not sent. A push that still waits ends as `notProcessed`, and no push is
-    /// sent again.
+    /// Time after which the push is not sent, and not sent again. A push that still waits ends as
+    /// `notProcessed`.
     package var sendBy: Instant
-    /// Time at which the push ends without an answer: as `unknown` if it was sent.
+    /// Time at which a push without an answer ends: as `unknown` if it was sent.
     package var deadline: Instant
-    /// Number of times that the push may be sent because of an answer from APNs. Attempts that APNs has
-    /// certainly not processed do not count: refused streams, and streams above the last one of a GOAWAY.
+    /// Maximum number of attempts. An attempt that APNs has certainly not processed does not count: a refused
+    /// stream, or a stream above the last one of a GOAWAY.
     package var attempts: Int
 
     package static let attemptsDefault = 4
 
-    /// - Parameter leaveBy: the default, and the latest value, is the deadline.
+    /// - Parameter sendBy: the deadline if it is nil or later than the deadline.
     package init(sendBy: Instant? = nil, deadline: Instant, attempts: Int = PushDeadlines.attemptsDefault) {
         self.sendBy = min(sendBy ?? deadline, deadline)
         self.deadline = deadline

@@ -1,6 +1,7 @@
-/// The end of a push. Only this decides whether the push may be sent again.
+/// The known result of a push when it ends: answered, certainly not processed, or unknown. The sender decides
+/// by it whether the push may be sent again.
 package enum PushEnd: Sendable, Hashable {
-    /// APNs answered. The answer is given separately.
+    /// APNs answered. The answer is in the `PushOutcome`.
     case answered
     /// APNs has certainly not processed the push, so sending it again cannot duplicate it.
     case notProcessed(PushFault)
@@ -13,9 +14,9 @@ package enum PushEnd: Sendable, Hashable {
 
 /// The reason why a push has no answer.
 package enum PushFault: String, Sendable, Hashable, CaseIterable {
-    /// Its deadline or its time to leave has passed.
+    /// `PushDeadlines.deadline` or `sendBy` has passed.
     case overdue
-    /// No connection had a free stream before the time to leave.
+    /// No connection had a free stream before `sendBy`.
     case noConnection = "no_connection"
     /// REFUSED_STREAM, more often than the limit.
     case refused

@@ -1,4 +1,4 @@
-/// The reason why a push was refused. A refused push has no effect.
+/// The reason why the client did not take a push. Such a push has no effect.
 package enum PushRefusal: String, Error, Sendable, Hashable, CaseIterable {
     /// The pool holds as many pushes as its limits allow. Push again when some of them have ended.
     case full

@@ -1,5 +1,5 @@
-/// Every reason that APNs documents, in one table: its text, its status and its disposition. A reason that is
-/// not in the table is judged by its status and never costs a token.
+/// Every reason that APNs documents, in one table: its text, its status and its disposition. For a reason that is
+/// not in the table the status decides, and a token is never dropped (`APNsResponse`).
 package enum APNsReason: String, Sendable, CaseIterable {
     // 400, both kinds of push
     case badCollapseID = "BadCollapseId"
@@ -40,7 +40,7 @@ package enum APNsReason: String, Sendable, CaseIterable {
     /// The spelling in real answers.
     case badEnvironmentKey = "BadEnvironmentKeyInToken"
     case topicMismatch = "TopicMismatch"
-    // the rest
+    // Other statuses
     case badPath = "BadPath"
     case methodNotAllowed = "MethodNotAllowed"
     case expiredToken = "ExpiredToken"
@@ -88,7 +88,7 @@ package enum APNsReason: String, Sendable, CaseIterable {
         }
     }
 
-    /// Returns the reason for a text. The channel pages spell one reason with a space.
+    /// Returns the reason for a text. Apple's pages about channels spell one reason with a space.
     package init?(text: some StringProtocol) {
         self.init(rawValue: text == "Service Unavailable" ? "ServiceUnavailable" : String(text))
     }

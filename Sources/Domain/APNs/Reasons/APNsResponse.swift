@@ -1,7 +1,9 @@
 package import JSON
 
-/// The answer of APNs to one request, with its disposition.
+/// The answer of APNs to one request, with its disposition. The body of a refusal is an object such as
+/// `{"reason": "Unregistered", "timestamp": 1700000000000}`.
 package struct APNsResponse: Sendable, Hashable {
+    /// The HTTP status.
     package let status: Int
     /// The text of the reason as received, even if it is unknown. Nil if the answer has no reason.
     package let reasonText: String?
@@ -13,11 +15,11 @@ package struct APNsResponse: Sendable, Hashable {
     /// - Parameter body: the body as received. It may be truncated or not be JSON.
     package init(status: Int, body: some Collection<UInt8>, with reader: JSONReader) {
         self.status = status
-        let content =
-            (200...299).contains(status) || body.isEmpty ? nil : APNsResponse.parse(Array(body), with: reader)
-        reasonText = content?.reason
-        reason = content?.reason.flatMap { APNsReason(text: $0) }
-        timestamp = content?.timestamp
+        let hasReason = !(200...299).contains(status) && !body.isEmpty
+        let refusal = hasReason ? APNsResponse.parse(Array(body), with: reader) : nil
+        reasonText = refusal?.reason
+        reason = refusal?.reason.flatMap { APNsReason(text: $0) }
+        timestamp = refusal?.timestamp
         disposition = reason?.disposition ?? APNsResponse.disposition(ofStatus: status)
     }
 
@@ -26,6 +28,7 @@ package struct APNsResponse: Sendable, Hashable {
     /// Limit on a reason, because it appears in metrics and logs.
     private static let reasonBytesMax = 64
 
+    /// Returns nil for a body that is too long or not JSON. Fields of the wrong type count as missing.
     private static func parse(
         _ body: [UInt8], with reader: JSONReader
     ) -> (reason: String?, timestamp: Int64?)? {
@@ -33,8 +36,7 @@ package struct APNsResponse: Sendable, Hashable {
         return try? reader.read(body) { value in
             guard value.kind == .object else { return (nil, nil) }
             let object = value.object()
-            let reason = object["reason"]
-            let timestamp = object["timestamp"]
+            let (reason, timestamp) = (object["reason"], object["timestamp"])
             let text = reason.kind == .string ? reason.string() : nil
             return (
                 text.flatMap { isPlainText($0) ? $0 : nil },

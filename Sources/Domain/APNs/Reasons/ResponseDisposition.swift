@@ -1,12 +1,12 @@
-/// The meaning of an APNs answer for the job, the token and the app. Each reaction has one case, so the
-/// sender handles it in a `switch` without a default.
+/// The reaction that an answer of APNs requires, for the job, the token and the app. Each reaction has one case,
+/// so the sender handles it in a `switch` without a default.
 package enum ResponseDisposition: String, Sendable, CaseIterable {
     /// APNs accepted the push. This does not mean that the phone shows it.
     case accepted
     /// The token has been dead since the answer's timestamp, unless the phone has reported it again later.
     case tokenGone = "token_gone"
-    /// The token, the environment or the topic is wrong. A single such token is dropped. If there are many,
-    /// the breaker decides.
+    /// The token, the environment or the topic is wrong. One such token is probably dead. If an app has many,
+    /// a setting is probably wrong, so the sender decides.
     case tokenSuspect = "token_suspect"
     /// One phone gets too many pushes. The token waits, and only the newest state is kept.
     case tokenThrottled = "token_throttled"
@@ -28,15 +28,4 @@ package enum ResponseDisposition: String, Sendable, CaseIterable {
     case channelGone = "channel_gone"
     /// No more channels can be created. Delete some, or use tokens.
     case channelLimit = "channel_limit"
-
-    /// Whether sending the same request again can succeed.
-    package var isWorthRetrying: Bool {
-        switch self {
-        case .tokenThrottled, .providerTokenExpired, .tooManyProviderTokens, .connectionUnusable,
-            .serverTrouble,
-            .appMisconfigured:
-            true
-        case .accepted, .tokenGone, .tokenSuspect, .requestFaulty, .channelGone, .channelLimit: false
-        }
-    }
 }

@@ -1,4 +1,5 @@
-/// The current value of the `authorization` header. It is a secret, so it prints only its revision.
+/// The current provider token of one key, as the value of the header `authorization`. It is a secret, so it
+/// prints only its revision.
 package struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable {
     /// `bearer eyJ…`
     package let text: String
@@ -6,7 +7,8 @@ package struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable
     package let revision: Int
     /// Changes with the key. Connections that were opened with the old key must close.
     package let keyRevision: Int
-    /// Changes when a token was made early. Connections that used the previous token must close.
+    /// The number of tokens that were made less than 20 minutes after the previous one. If it changes,
+    /// connections that used the previous token must close.
     package let earlyTokenCount: Int
 
     package var description: String { "bearer \(revision)" }

@@ -1,8 +1,9 @@
 package import Telemetry
 
-/// The times of the clocks that may date provider tokens, the most trusted clock first. Another clock is
-/// tried if APNs reports that a young token has expired.
+/// The present time by each clock that may date provider tokens, such as the machine's and the Kafka cluster's.
+/// Another clock is tried if APNs reports that a young token has expired.
 package struct ProviderClocks: Sendable {
+    /// The most trusted clock comes first. The number of clocks never changes.
     let times: [WallTime]
 
     package init(trusted: WallTime, others: WallTime...) { times = [trusted] + others }

@@ -2,9 +2,9 @@ internal import Cryptography
 internal import Glibc
 internal import Lifecycle
 
-/// A key file at the time when it was read: the parsed key, and a stamp that detects a changed file.
+/// A file with a signing key (`AuthKey_….p8`), as it was read: the key, and a stamp that detects a changed file.
 struct ProviderKeyFile {
-    /// The identity of a file's content, from one system call.
+    /// The state of a file by `stat`. If the content changes, the stamp changes.
     struct FileStamp: Hashable {
         let device: UInt
         let inode: UInt
@@ -26,11 +26,11 @@ struct ProviderKeyFile {
         } catch {
             let isCertificate = error.description.contains("holds a certificate")
             throw ProviderKeyError(
-                isCertificate ? "\(error); \(ProviderKeyFile.onlyKeys)" : error.description)
+                isCertificate ? "\(error); \(ProviderKeyFile.certificateRemedy)" : error.description)
         }
     }
 
-    private static let onlyKeys =
+    private static let certificateRemedy =
         "Live Activities need a key (.p8), because APNs accepts no certificate for them; "
         + "create a key with the APNs service in the developer account and use its file"
 
@@ -38,9 +38,10 @@ struct ProviderKeyFile {
         [".p12", ".pfx", ".cer", ".crt", ".der"].contains { path.hasSuffix($0) }
     }
 
+    /// Returns the present stamp of a file. Throws if it cannot be read or is a certificate.
     static func readStamp(of path: String) throws(ProviderKeyError) -> FileStamp {
         guard !ProviderKeyFile.isCertificate(path: path) else {
-            throw ProviderKeyError("\(path) is a certificate; \(ProviderKeyFile.onlyKeys)")
+            throw ProviderKeyError("\(path) is a certificate; \(ProviderKeyFile.certificateRemedy)")
         }
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {

@@ -1,6 +1,6 @@
 internal import Glibc
+internal import Identifiers
 internal import Lifecycle
-internal import LiveActivity
 
 /// The location of the key files.
 package enum ProviderKeySource: Sendable {
@@ -10,6 +10,8 @@ package enum ProviderKeySource: Sendable {
 
     /// Limit on the files in a directory. A directory of keys never has more.
     private static let filesMax = 10_000
+    private static let filePrefix = "AuthKey_"
+    private static let fileSuffix = ".p8"
 
     /// Returns the key files, or throws if they cannot be listed.
     func list() throws(ProviderKeyError) -> [ProviderKeyName: String] {
@@ -27,12 +29,14 @@ package enum ProviderKeySource: Sendable {
         }
     }
 
+    /// Returns the key id in the name of a key file, or nil for another file.
     private static func keyID(of file: String) -> String? {
-        guard file.hasPrefix("AuthKey_"), file.hasSuffix(".p8") else { return nil }
-        let keyID = file.dropFirst(8).dropLast(3)
+        guard file.hasPrefix(filePrefix), file.hasSuffix(fileSuffix) else { return nil }
+        let keyID = file.dropFirst(filePrefix.count).dropLast(fileSuffix.count)
         return AppleIDRules.isValid(keyID) ? String(keyID) : nil
     }
 
+    /// Returns the names in a directory, without hidden files.
     private func names(in path: String) throws(ProviderKeyError) -> [String] {
         guard let directory = unsafe opendir(path) else {
             throw ProviderKeyError(

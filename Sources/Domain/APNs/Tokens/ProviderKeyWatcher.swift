@@ -2,7 +2,8 @@ package import Lifecycle
 internal import Synchronization
 internal import Telemetry
 
-/// Checks the key files every few seconds, so that an operator rotates a key by replacing its file.
+/// A service that checks the key files every few seconds, so that an operator can rotate a key by replacing its
+/// file.
 package final class ProviderKeyWatcher: Service {
     package let name = "provider-keys"
     private let tokens: ProviderTokens

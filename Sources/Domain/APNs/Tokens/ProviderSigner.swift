@@ -2,30 +2,36 @@ internal import Cryptography
 internal import Lifecycle
 internal import Telemetry
 
-/// One key with its current and its previous token. Apple expects the previous one again when tokens are made
-/// too often. It is also valid again when a clock was stepped and then corrected.
+/// One key with its current and its previous token. The previous token is used again in two cases: APNs reports
+/// that tokens are made too often, or a clock was set to a wrong time and then corrected.
 struct ProviderSigner {
     private struct SignedToken {
+        /// `bearer ` and the token.
         let text: String
-        let at: Instant
+        let madeAt: Instant
         /// The policy when the token was made, or when another token replaced it.
         var policy: ProviderTokenPolicy
     }
 
     let name: ProviderKeyName
     var file: ProviderKeyFile
-    /// Keys and tokens are numbered across the process, so that none is mistaken for another key's.
-    private(set) var keyRevision: Int
-    /// Incremented with each token that was made early. Apple's limit of 20 minutes applies to each
-    /// connection.
-    private(set) var earlyTokenCount = 0
-    private(set) var revision = 0
-    /// Index of the clock that dates `iat`.
-    private var clock = 0
     private var policy = ProviderTokenPolicy()
     private var current: SignedToken?
     private var previous: SignedToken?
+    /// Index of the clock in `ProviderClocks` that dates `iat`.
+    private var clock = 0
+    /// Time of the last TooManyProviderTokenUpdates that was not a repetition.
     private var tooManyReportedAt: Instant?
+
+    // The numbers of the current `BearerToken`. All keys of a process share one sequence of revisions, so no
+    // token or key is mistaken for another.
+
+    private(set) var keyRevision: Int
+    private(set) var revision = 0
+    /// Incremented with each token that was made early. Apple's limit of 20 minutes applies to each
+    /// connection.
+    private(set) var earlyTokenCount = 0
+    /// Number of tokens that were made.
     private(set) var signedCount = 0
 
     init(name: ProviderKeyName, file: ProviderKeyFile, keyRevision: Int) {
@@ -34,18 +40,17 @@ struct ProviderSigner {
         self.keyRevision = keyRevision
     }
 
-    /// Returns the current token and makes a new one if it is time. Signing takes a few microseconds, about
-    /// every 50 minutes.
-    mutating func bearer(at now: Instant, by clocks: ProviderClocks, nextRevision next: () -> Int)
+    /// Returns the current token, and first makes a new one if it is time. Signing takes a few microseconds,
+    /// about every 50 minutes.
+    mutating func bearer(at now: Instant, by clocks: ProviderClocks, nextRevision: () -> Int)
         -> BearerToken
     {
         let wall = clocks.times[clock]
-        if current != nil, policy.isClockStepped(at: now, wall: wall),
-            let previous, previous.policy.isReusable(at: now, wall: wall)
-        {
-            restore(previous, revision: next())
+        let isCurrentMisdated = current != nil && policy.isClockStepped(at: now, wall: wall)
+        if isCurrentMisdated, let previous, previous.policy.isReusable(at: now, wall: wall) {
+            restore(previous, revision: nextRevision())
         } else if current == nil || policy.decide(at: now, wall: wall) == .make {
-            signToken(at: now, wall: wall, revision: next())
+            signToken(at: now, wall: wall, revision: nextRevision())
         }
         return BearerToken(
             text: current?.text ?? "", revision: revision, keyRevision: keyRevision,
@@ -54,20 +59,20 @@ struct ProviderSigner {
 
     private mutating func signToken(at now: Instant, wall: WallTime, revision: Int) {
         let token = ProviderToken.make(teamID: name.teamID, keyID: name.keyID, key: file.key, at: wall)
-        if let current, now.milliseconds(since: current.at) < ProviderTokenPolicy.minimumAgeMilliseconds {
+        if let current, now.milliseconds(since: current.madeAt) < ProviderTokenPolicy.minimumAgeMilliseconds {
             earlyTokenCount += 1
         }
         keepCurrentAsPrevious()
         policy.recordToken(at: now, wall: wall)
-        current = SignedToken(text: "bearer \(token)", at: now, policy: policy)
+        current = SignedToken(text: "bearer \(token)", madeAt: now, policy: policy)
         self.revision = revision
         signedCount += 1
     }
 
-    private mutating func restore(_ former: SignedToken, revision: Int) {
+    private mutating func restore(_ formerToken: SignedToken, revision: Int) {
         keepCurrentAsPrevious()
-        current = former
-        policy.restore(from: former.policy)
+        current = formerToken
+        policy.restore(from: formerToken.policy)
         self.revision = revision
         earlyTokenCount += 1
     }
@@ -81,32 +86,33 @@ struct ProviderSigner {
     /// newer token.
     mutating func handleExpired(revision: Int, at now: Instant, by clocks: ProviderClocks) -> Bool {
         if revision < self.revision { return true }
-        let better = misdatingClock(in: clocks, at: now)
-        guard policy.handleExpired(at: now, isMisdated: better != nil) else { return false }
-        clock = better ?? clock
+        let otherClock = disagreeingClock(in: clocks, at: now)
+        guard policy.handleExpired(at: now, isMisdated: otherClock != nil) else { return false }
+        clock = otherClock ?? clock
         return true
     }
 
-    /// Returns the clock that disagrees with the token. The clock in use comes first.
-    private func misdatingClock(in clocks: ProviderClocks, at now: Instant) -> Int? {
+    /// Returns the index of a clock that disagrees with the token's `iat`. The clock in use comes first,
+    /// because it may have been set since.
+    private func disagreeingClock(in clocks: ProviderClocks, at now: Instant) -> Int? {
         ([clock] + clocks.times.indices).first { policy.isClockStepped(at: now, wall: clocks.times[$0]) }
     }
 
     /// Handles TooManyProviderTokenUpdates for the token of this revision. Returns to the previous token and
-    /// pauses. The result is true for the first of the answers that many pushes get.
-    mutating func handleTooMany(revision: Int, at now: Instant, nextRevision next: () -> Int) -> Bool {
+    /// pauses. Many pushes get this answer at once: the result is true only for the first of them.
+    mutating func handleTooMany(revision: Int, at now: Instant, nextRevision: () -> Int) -> Bool {
         guard revision == self.revision else { return false }
-        if let previous, now.milliseconds(since: previous.at) < ProviderTokenPolicy.refreshMilliseconds {
-            restore(previous, revision: next())
+        if let previous, now.milliseconds(since: previous.madeAt) < ProviderTokenPolicy.refreshMilliseconds {
+            restore(previous, revision: nextRevision())
         }
         previous = nil
         policy.handleTooMany(at: now)
-        let isNews =
+        let isFirstReport =
             tooManyReportedAt.map {
                 now.milliseconds(since: $0) >= ProviderTokenPolicy.minimumAgeMilliseconds
             } ?? true
-        if isNews { tooManyReportedAt = now }
-        return isNews
+        if isFirstReport { tooManyReportedAt = now }
+        return isFirstReport
     }
 
     /// Uses another key under the same name. Its first token is made at once.
@@ -118,5 +124,5 @@ struct ProviderSigner {
         previous = nil
     }
 
-    func ageSeconds(at now: Instant) -> Double { current.map { now.seconds(since: $0.at) } ?? 0 }
+    func ageSeconds(at now: Instant) -> Double { current.map { now.seconds(since: $0.madeAt) } ?? 0 }
 }

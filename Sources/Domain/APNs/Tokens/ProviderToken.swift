@@ -2,9 +2,10 @@ package import Cryptography
 internal import JSON
 package import Telemetry
 
-/// Makes the JSON Web Token that identifies the provider to APNs.
+/// The JSON Web Token that identifies the provider to APNs.
 package enum ProviderToken {
-    /// Returns a token. `iat` is a number, as the standard requires, and the key id is in the header.
+    /// Returns a token: `{"alg": "ES256", "kid": keyID}`, `{"iss": teamID, "iat": seconds since 1970}` and the
+    /// signature, each in base64url.
     package static func make(teamID: String, keyID: String, key: SigningKey, at time: WallTime) -> String {
         var header = JSONWriter(capacity: 64)
         header.beginObject()

@@ -1,13 +1,14 @@
 package import Lifecycle
 package import Telemetry
 
-/// Decides when to make a new provider token. Apple refuses tokens older than one hour. It also refuses
-/// providers that make tokens more often than every 20 minutes. Signing the same claims again makes another
-/// token.
+/// The rules for making a provider token, without the token itself. Apple refuses tokens older than one hour. It
+/// also refuses providers that make tokens more often than every 20 minutes. Signing the same claims again
+/// makes another token.
 ///
-/// Age is measured on the steady clock. A wall clock only supplies `iat`. If the wall clock was stepped
-/// later, the token's `iat` is wrong and APNs may refuse it. Then a new token is made, at most once in 20
-/// minutes, however often the clock is stepped. If APNs has refused the token, one more is made.
+/// Age is measured on the steady clock. A wall clock only supplies `iat`, the time in the token. If the wall
+/// clock was set to another time after the token was made, `iat` may be wrong, and APNs may refuse the token.
+/// Then a new token is made before it is 20 minutes old, at most once in 20 minutes, however often the clock is
+/// set. If APNs has refused a young token, one more is made.
 package struct ProviderTokenPolicy: Sendable {
     /// Age at which a new token is made, well before Apple's limit of one hour.
     package static let refreshMilliseconds = 50 * 60_000
@@ -24,69 +25,67 @@ package struct ProviderTokenPolicy: Sendable {
         case make
     }
 
+    /// The state of a token that APNs reported as expired.
+    private enum Refusal: Sendable {
+        /// The token is older than 20 minutes and is replaced.
+        case expired
+        /// The token is younger, but a clock disagrees with its `iat`. It is replaced at once.
+        case misdated
+    }
+
+    // The token in use.
+
     private var madeAt: Instant?
     /// Wall clock minus steady clock, in milliseconds, when the token was made.
     private var madeOffset: Int64 = 0
-    private var steppedAt: Instant?
-    /// Whether APNs reported that this token has expired.
-    private var isExpired = false
-    /// The same for a young token whose clock was wrong.
-    private var isMisdated = false
-    private var misdatedAt: Instant?
+    private var refusal: Refusal?
+
+    // Kept when the token is replaced, so that each exception is used at most once in 20 minutes.
+
+    /// Time at which a token was last made because the clock had been set.
+    private var replacedForStepAt: Instant?
+    /// Time at which a token was last made because APNs had refused a young one.
+    private var replacedForRefusalAt: Instant?
+    /// APNs reported that tokens are made too often. Until then only a token older than an hour is replaced.
     private var pausedUntil: Instant?
 
     package init() {}
 
-    /// Decides whether the next push needs a new token.
+    /// Decides whether the next push needs a new token. A token is made
+    ///
+    /// 1. if no token exists, or APNs refused a young one whose `iat` was wrong,
+    /// 2. after a step of the clock, once in 20 minutes,
+    /// 3. but not during a pause,
+    /// 4. at an age of 50 minutes,
+    /// 5. at an age of 20 minutes, if APNs refused the token.
     package func decide(at now: Instant, wall: WallTime) -> Decision {
         guard let madeAt else { return .make }
-        if isMisdated { return .make }
+        if refusal == .misdated { return .make }
         let age = now.milliseconds(since: madeAt)
-        if isClockStepped(at: now, wall: wall), mayMakeAgain(since: steppedAt, at: now) { return .make }
+        if isClockStepped(at: now, wall: wall), mayReplace(since: replacedForStepAt, at: now) { return .make }
         if let pausedUntil, now < pausedUntil, age < Self.maximumAgeMilliseconds { return .keep }
         if age >= Self.refreshMilliseconds { return .make }
-        return isExpired && age >= Self.minimumAgeMilliseconds ? .make : .keep
+        return refusal == .expired && age >= Self.minimumAgeMilliseconds ? .make : .keep
     }
 
     /// Records that a token was made.
     package mutating func recordToken(at now: Instant, wall: WallTime) {
-        if isMisdated { misdatedAt = now } else if isClockStepped(at: now, wall: wall) { steppedAt = now }
+        if refusal == .misdated {
+            replacedForRefusalAt = now
+        } else if isClockStepped(at: now, wall: wall) {
+            replacedForStepAt = now
+        }
         madeAt = now
-        madeOffset = ProviderTokenPolicy.clockOffset(at: now, wall: wall)
-        isExpired = false
-        isMisdated = false
+        madeOffset = Self.clockOffset(at: now, wall: wall)
+        refusal = nil
     }
 
-    /// Records that the previous token is in use again.
+    /// Records that a previous token is in use again. The exceptions stay used, so the return to an old token
+    /// allows no new one.
     package mutating func restore(from former: ProviderTokenPolicy) {
         madeAt = former.madeAt
         madeOffset = former.madeOffset
-        isExpired = false
-        isMisdated = false
-    }
-
-    /// Whether a previous token can be used again: its time is right, and it is young.
-    package func isReusable(at now: Instant, wall: WallTime) -> Bool {
-        guard let madeAt, !isExpired, !isMisdated else { return false }
-        return now.milliseconds(since: madeAt) < Self.refreshMilliseconds
-            && !isClockStepped(at: now, wall: wall)
-    }
-
-    /// Whether the clock disagrees with the time in the token.
-    package func isClockStepped(at now: Instant, wall: WallTime) -> Bool {
-        guard madeAt != nil else { return false }
-        let (step, isFar) = ProviderTokenPolicy.clockOffset(at: now, wall: wall).subtractingReportingOverflow(
-            madeOffset)
-        return isFar || step.magnitude >= ProviderTokenPolicy.stepMilliseconds.magnitude
-    }
-
-    private func mayMakeAgain(since last: Instant?, at now: Instant) -> Bool {
-        if let pausedUntil, now < pausedUntil { return false }
-        return last.map { now.milliseconds(since: $0) >= ProviderTokenPolicy.minimumAgeMilliseconds } ?? true
-    }
-
-    private static func clockOffset(at now: Instant, wall: WallTime) -> Int64 {
-        wall.milliseconds &- now.milliseconds
+        refusal = nil
     }
 
     /// Handles ExpiredProviderToken for the current token. Returns false if the token is too young to be
@@ -96,19 +95,45 @@ package struct ProviderTokenPolicy: Sendable {
     package mutating func handleExpired(at now: Instant, isMisdated: Bool) -> Bool {
         guard let madeAt else { return false }
         if now.milliseconds(since: madeAt) >= Self.minimumAgeMilliseconds {
-            isExpired = true
-        } else {
-            guard isMisdated, mayMakeAgain(since: misdatedAt, at: now) else { return false }
-            self.isMisdated = true
+            // A misdated token grows older until it is replaced, and stays misdated.
+            if refusal != .misdated { refusal = .expired }
+            return true
         }
+        guard isMisdated, mayReplace(since: replacedForRefusalAt, at: now) else { return false }
+        refusal = .misdated
         return true
     }
 
     /// Handles TooManyProviderTokenUpdates: this process, or another one with the same key, makes too many
     /// tokens.
     package mutating func handleTooMany(at now: Instant) {
-        isExpired = false
-        isMisdated = false
+        refusal = nil
         pausedUntil = now.advanced(byMilliseconds: Self.minimumAgeMilliseconds)
+    }
+
+    /// Whether a previous token can be used again: its time is right, and it is young.
+    package func isReusable(at now: Instant, wall: WallTime) -> Bool {
+        guard let madeAt, refusal == nil else { return false }
+        return now.milliseconds(since: madeAt) < Self.refreshMilliseconds
+            && !isClockStepped(at: now, wall: wall)
+    }
+
+    /// Whether the clock disagrees with the time in the token.
+    package func isClockStepped(at now: Instant, wall: WallTime) -> Bool {
+        guard madeAt != nil else { return false }
+        let offset = Self.clockOffset(at: now, wall: wall)
+        let (step, overflows) = offset.subtractingReportingOverflow(madeOffset)
+        return overflows || step.magnitude >= Self.stepMilliseconds.magnitude
+    }
+
+    /// Whether an exception may be used, which was last used at a time or never.
+    private func mayReplace(since lastReplacedAt: Instant?, at now: Instant) -> Bool {
+        if let pausedUntil, now < pausedUntil { return false }
+        guard let lastReplacedAt else { return true }
+        return now.milliseconds(since: lastReplacedAt) >= Self.minimumAgeMilliseconds
+    }
+
+    private static func clockOffset(at now: Instant, wall: WallTime) -> Int64 {
+        wall.milliseconds &- now.milliseconds
     }
 }

@@ -1,15 +1,15 @@
 package import Lifecycle
 package import Telemetry
 
-/// The provider keys and their tokens, for all event loops of a process. The first loop that needs a token
-/// makes it, and the others reuse it.
+/// The signing keys of a process and their provider tokens, shared by all event loops. The first loop that needs
+/// a token makes it, and the others reuse it.
 ///
 /// Loops ask a few times a second and not for each push, so the lock is rarely contended. The lock is held
-/// for at most one signature, so that two loops never make two tokens.
+/// during a signature, so that two loops never make two tokens.
 package final class ProviderTokens: Sendable {
     private struct SignerTable {
         var signers: [ProviderKeyName: ProviderSigner] = [:]
-        /// Stamps of files that could not be read. A file is tried again when it changes.
+        /// Stamps of files that could not be read, by path. A file is read again when its stamp changes.
         var unreadableStamps: [String: ProviderKeyFile.FileStamp] = [:]
         var lastRevision = 0
 
@@ -46,20 +46,20 @@ package final class ProviderTokens: Sendable {
     /// Returns the token for pushes of this team and key, or nil without a key file.
     package func bearer(for name: ProviderKeyName, at now: Instant) -> BearerToken? {
         let clocks = clocks(now)
-        let (bearer, isNew): (BearerToken?, Bool) = signerTable.withLock { state in
-            guard var signer = state.signers[name] else { return (nil, false) }
-            let before = signer.signedCount
-            let bearer = signer.bearer(at: now, by: clocks) { state.nextRevision() }
-            state.signers[name] = signer
-            return (bearer, signer.signedCount > before)
+        let (bearer, isNew): (BearerToken?, Bool) = signerTable.withLock { table in
+            guard var signer = table.signers[name] else { return (nil, false) }
+            let oldCount = signer.signedCount
+            let bearer = signer.bearer(at: now, by: clocks) { table.nextRevision() }
+            table.signers[name] = signer
+            return (bearer, signer.signedCount > oldCount)
         }
         if isNew { tokensMade.add(1) }
         return bearer
     }
 
-    /// Handles the report of APNs that this token has expired. Returns true if a newer token exists. Returns
-    /// false if the token is too young to be replaced and no clock disagrees with it. Then a new connection
-    /// is the remedy.
+    /// Handles ExpiredProviderToken for the token of this revision. Returns true if the next call of `bearer`
+    /// returns a newer token. Returns false if the token is too young to be replaced and no clock disagrees
+    /// with it. Then a new connection is the remedy.
     package func handleExpired(for name: ProviderKeyName, revision: Int, at now: Instant) -> Bool {
         let clocks = clocks(now)
         return signerTable.withLock {
@@ -67,13 +67,14 @@ package final class ProviderTokens: Sendable {
         }
     }
 
-    /// Handles the report of APNs that tokens are made too often. Returns true if it is to be logged: once per pause.
+    /// Handles TooManyProviderTokenUpdates for the token of this revision. Returns true if it must be logged:
+    /// once in 20 minutes.
     package func handleTooMany(for name: ProviderKeyName, revision: Int, at now: Instant) -> Bool {
-        signerTable.withLock { state in
-            guard var signer = state.signers[name] else { return false }
-            let isNews = signer.handleTooMany(revision: revision, at: now) { state.nextRevision() }
-            state.signers[name] = signer
-            return isNews
+        signerTable.withLock { table in
+            guard var signer = table.signers[name] else { return false }
+            let isFirstReport = signer.handleTooMany(revision: revision, at: now) { table.nextRevision() }
+            table.signers[name] = signer
+            return isFirstReport
         }
     }
 
@@ -92,15 +93,16 @@ package final class ProviderTokens: Sendable {
     package func reload() -> [ProviderKeyError] {
         let files: [ProviderKeyName: String]
         do { files = try source.list() } catch { return [error] }
-        let known = signerTable.withLock { state in
-            state.signers = state.signers.filter { files[$0.key] != nil }
-            return (state.signers.mapValues(\.file), state.unreadableStamps)
+        let (knownFiles, unreadableStamps) = signerTable.withLock { table in
+            table.signers = table.signers.filter { files[$0.key] != nil }
+            return (table.signers.mapValues(\.file), table.unreadableStamps)
         }
         var problems: [ProviderKeyError] = []
         for (name, path) in files.sorted(by: { $0.value < $1.value }) {
             do {
                 let stamp = try ProviderKeyFile.readStamp(of: path)
-                if known.0[name]?.stamp == stamp || known.1[path] == stamp { continue }
+                if knownFiles[name]?.stamp == stamp || unreadableStamps[path] == stamp { continue }
+                // Set first: `store` removes it if the file can be read.
                 signerTable.withLock { $0.unreadableStamps[path] = stamp }
                 store(for: name, file: try ProviderKeyFile(path: path))
             } catch {
@@ -111,19 +113,19 @@ package final class ProviderTokens: Sendable {
     }
 
     private func store(for name: ProviderKeyName, file: ProviderKeyFile) {
-        signerTable.withLock { state in
-            state.unreadableStamps[file.path] = nil
-            guard var signer = state.signers[name] else {
-                state.signers[name] = ProviderSigner(
-                    name: name, file: file, keyRevision: state.nextRevision())
+        signerTable.withLock { table in
+            table.unreadableStamps[file.path] = nil
+            guard var signer = table.signers[name] else {
+                table.signers[name] = ProviderSigner(
+                    name: name, file: file, keyRevision: table.nextRevision())
                 return
             }
             if signer.file.hasSameKey(as: file) {
                 signer.file = file
             } else {
-                signer.replaceKey(with: file, keyRevision: state.nextRevision())
+                signer.replaceKey(with: file, keyRevision: table.nextRevision())
             }
-            state.signers[name] = signer
+            table.signers[name] = signer
         }
     }
 }

@@ -4,40 +4,50 @@ package import Telemetry
 
 package import struct Kafka.TopicPartition
 
-/// The tokens of one lane and their recipients: one partition of `registry` as tables, with the offset up to
-/// which they are complete. The tables depend only on the newest row of each key in the topic. The order and
-/// repetition of records do not matter. So answers are equal after a restart, a rebuild or a replay.
+/// The local copy of one partition of the topic `registry`: the push tokens of a lane's recipients in tables
+/// of one file, and the offset up to which the tables are complete. The tables depend only on the newest
+/// record of each key. The order and repetition of records do not matter. So answers are equal after a
+/// restart, a rebuild or a replay.
 ///
-/// A lane must never serve a half-built table. Rows and offset change in one transaction, and an unfinished
-/// restore is emptied at the next opening. One thread owns a lane.
+/// The caller passes each record of the partition to `apply` and calls `commit` after a batch. An empty lane
+/// is filled faster by `LaneRestore`.
+///
+/// A lane must never serve a half-built table. Rows and offset change in one transaction, and the next
+/// opening empties the tables of an unfinished restore. One thread owns a lane.
 package final class Lane {
     /// The version of the layout of keys and values. If it changes, every lane is rebuilt from the topic.
-    package static let schema = 6
-    /// The limit of changes in memory. At the limit they must be committed.
+    package static let schema = 7
+    /// The limit of uncommitted changes in memory. At the limit the caller must commit.
     package static let pendingBytesMax = 16 << 20
 
-    /// The state in which the file was found. Every state except `.resumed` needs a restore.
+    /// The state in which the file was found. A lane needs a restore if `appliedOffset` is nil.
     package let openingState: OpeningState
     let file: StateFile
     let directory: String
     let partition: TopicPartition
     let tables: LaneTables
     var names: NameTable
-    private var decoder = ChangeDecoder()
-    private var pendingChanges = RowBatch()
-    /// The byte in the pending changes from which on changes are news.
-    private var pendingChangesStart: Int?
-    /// The keys of records that are read again and still count as news.
-    private var repeatedChanges = RowBatch()
     private let log: Log
     private let metrics: LaneMetrics
+    private var decoder = ChangeDecoder()
     private var identity: TopicIdentityCheck
-    /// The next offset that the tables lack. Nil before the first record. It never decreases.
+
+    /// The first offset that is not in the tables. Nil before the first commit. It never decreases.
     package internal(set) var appliedOffset: Int64?
-    /// The committed offset of the consumer group when the lane was taken over. Rows from this offset on are
-    /// news even if the tables contain them, because the process that wrote them may have died before it
-    /// acted on them. Nil if the caller needs no news.
+    /// The committed offset of the consumer group when this process took over the lane. A commit reports the
+    /// changes of records from this offset on, even if the tables already contain them: the process that
+    /// wrote them may have died before it acted on them. Nil if the caller needs no reports.
     package var changesReportedFrom: Int64?
+
+    // Uncommitted records.
+
+    /// The changes of records that are not in the tables.
+    private var pendingChanges = RowBatch()
+    /// The byte offset in `pendingChanges` of the first change to report. A row keeps its offset when the
+    /// batch is sorted. Nil if there is no such change.
+    private var firstReportedByte: Int?
+    /// The keys, without values, of records that the tables contain but that must be reported again.
+    private var repeatedChanges = RowBatch()
 
     /// - Parameters:
     ///   - directory: The lane's directory, inside the process's slot.
@@ -48,11 +58,11 @@ package final class Lane {
         limits: EnvironmentLimits = EnvironmentLimits(), now: WallTime, boot: BootID, log: Log,
         metrics: LaneMetrics
     ) throws(StoreError) {
-        let terms = ReuseConditions(
+        let conditions = ReuseConditions(
             schema: Self.schema, origin: "\(origin)/\(partition.topic)/\(partition.partition)",
             ageMaxMilliseconds: ageMaxMilliseconds)
         file = try StateFile(
-            directory: directory, conditions: terms, tables: LaneTables.names, limits: limits, now: now,
+            directory: directory, conditions: conditions, tables: LaneTables.names, limits: limits, now: now,
             boot: boot)
         self.directory = directory
         self.partition = partition
@@ -61,132 +71,135 @@ package final class Lane {
         openingState = file.openingState
         tables = LaneTables(file)
         names = NameTable(tables.names)
-        let found = try file.read { picture throws(StoreError) in
-            try picture.applied(partition.topic, partition.partition)
+        let progress = try file.read { snapshot throws(StoreError) in
+            try snapshot.applied(partition.topic, partition.partition)
         }
-        appliedOffset = found?.offset
-        identity = TopicIdentityCheck(progress: found)
+        appliedOffset = progress?.offset
+        identity = TopicIdentityCheck(progress: progress)
         if appliedOffset == nil { try emptyTables() }
         logOpening()
     }
 
-    /// The offset to read from. It is the last applied record, which identifies the topic, or the start of
-    /// the news.
+    /// The offset at which the caller must start to read: the last applied record, which identifies the
+    /// topic, or `changesReportedFrom` if that is lower. Nil for an empty lane.
     package var resumeOffset: Int64? {
         guard let start = identity.startOffset ?? appliedOffset else { return nil }
         return min(start, changesReportedFrom ?? start)
     }
 
-    /// Forgets the records that were taken and not committed, because they are read again from `start`. The
-    /// file stays open.
+    /// Drops the uncommitted records, because the caller reads again from `resumeOffset`. The file stays
+    /// open.
     package func restart(changesReportedFrom: Int64) throws(StoreError) {
-        let found = try file.read { picture throws(StoreError) in
-            try picture.applied(partition.topic, partition.partition)
+        let progress = try file.read { snapshot throws(StoreError) in
+            try snapshot.applied(partition.topic, partition.partition)
         }
-        appliedOffset = found?.offset
-        identity = TopicIdentityCheck(progress: found)
+        appliedOffset = progress?.offset
+        identity = TopicIdentityCheck(progress: progress)
         pendingChanges.removeAll()
         repeatedChanges.removeAll()
-        pendingChangesStart = nil
+        firstReportedByte = nil
         self.changesReportedFrom = changesReportedFrom
     }
 
-    /// Whether the pending changes reached their limit.
+    /// Whether the uncommitted changes reached their limit.
     package var isFull: Bool { pendingChanges.byteCount + repeatedChanges.byteCount >= Self.pendingBytesMax }
 
-    /// Takes the next record of the topic. It counts from the next commit on. A record that was applied
-    /// before may come again and changes nothing.
+    /// Takes the next record of the topic. The next commit writes it. A record that the tables already
+    /// contain may come again and changes nothing.
     package func apply(key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64) throws(StoreError) {
-        let isNews = changesReportedFrom.map { offset >= $0 } ?? false
+        let isReported = changesReportedFrom.map { offset >= $0 } ?? false
         if let appliedOffset, offset < appliedOffset {
             identity.check(key: key, value: value, offset: offset)
-            if isNews, let key {
+            if isReported, let key {
                 try decoder.append(changedKey: key, to: &repeatedChanges, names: &names, in: file)
             }
             return
         }
-        if isNews, pendingChangesStart == nil { pendingChangesStart = pendingChanges.byteCount }
+        if isReported, firstReportedByte == nil { firstReportedByte = pendingChanges.byteCount }
         try decode(key: key, value: value, offset: offset, into: &pendingChanges)
     }
 
     /// Writes the taken records and the offset behind them in one transaction. If it throws, nothing is
     /// written and nothing is lost. Call it again when the disk has space. It throws corruption if the tables
     /// were built from a different topic.
-    package func commit(_ now: AppliedProgress) throws(StoreError) {
-        try commit(now) { _, _ in }
+    package func commit(_ progress: AppliedProgress) throws(StoreError) {
+        try commit(progress) { _, _ in }
     }
 
-    /// Commits like `commit(_:)` and reports the news of the commit. If the process dies before it acts on
-    /// the news, they are reported again, because the committed offset is still lower.
-    package func commit(_ now: AppliedProgress, reportingChangesInto news: inout LaneChanges)
+    /// Commits like `commit(_:)` and writes the changed rows to `changes`. If the process dies before it acts
+    /// on them, the next owner of the lane gets them again, because the group's committed offset is still
+    /// lower.
+    package func commit(_ progress: AppliedProgress, reportingChangesInto changes: inout LaneChanges)
         throws(StoreError)
     {
         let (tables, names) = (tables, names)
-        try commit(now) { changed, picture throws(StoreError) in
-            // The transaction may run this twice.
-            news.removeAll()
-            var teller = LaneChangeDetector(tables: tables, names: names)
-            for row in changed { try teller.report(row, to: &news, snapshot: picture) }
+        try commit(progress) { changedRows, snapshot throws(StoreError) in
+            // The body of a transaction runs again if the file must grow.
+            changes.removeAll()
+            var detector = LaneChangeDetector(tables: tables, names: names)
+            for row in changedRows { try detector.report(row, to: &changes, snapshot: snapshot) }
             for index in 0..<repeatedChanges.count where repeatedChanges.isLastForKey(at: index) {
                 guard let row = ChangedRow(changeKey: repeatedChanges.key(at: index)) else { continue }
-                try teller.report(row, to: &news, snapshot: picture)
+                try detector.report(row, to: &changes, snapshot: snapshot)
             }
         }
     }
 
     private func commit(
-        _ now: AppliedProgress,
-        reporting tell: ([ChangedRow], borrowing ReadSnapshot) throws(StoreError) -> Void
+        _ progress: AppliedProgress,
+        reporting report: ([ChangedRow], borrowing ReadSnapshot) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let now = try addTopicIdentity(to: now)
+        let progress = try addTopicIdentity(to: progress)
         pendingChanges.sort()
         repeatedChanges.sort()
-        if now.offset >= appliedOffset ?? 0 {
-            try write(pendingChanges, applied: now, reporting: tell)
+        if progress.offset >= appliedOffset ?? 0 {
+            try write(pendingChanges, applied: progress, reporting: report)
             metrics.countApplied(pendingChanges.count)
             pendingChanges.removeAll()
-            pendingChangesStart = nil
-            appliedOffset = now.offset
+            firstReportedByte = nil
+            appliedOffset = progress.offset
         } else {
-            try file.read { picture throws(StoreError) in try tell([], picture) }
+            // The caller still reads records that the tables contain, so only repeated changes can exist.
+            try file.read { snapshot throws(StoreError) in try report([], snapshot) }
         }
         repeatedChanges.removeAll()
     }
 
     /// Adds the record that identifies the topic.
-    func addTopicIdentity(to now: AppliedProgress) throws(StoreError) -> AppliedProgress {
-        identity.recordRead(upTo: now.offset)
+    func addTopicIdentity(to progress: AppliedProgress) throws(StoreError) -> AppliedProgress {
+        identity.recordRead(upTo: progress.offset)
         return AppliedProgress(
-            offset: now.offset, completeUntil: now.completeUntil,
+            offset: progress.offset, completeUntil: progress.completeUntil,
             lastRecord: try identity.confirmedRecord(path: file.environment.path))
     }
 
     private func write(
-        _ changes: borrowing RowBatch, applied now: AppliedProgress,
-        reporting tell: ([ChangedRow], borrowing ReadSnapshot) throws(StoreError) -> Void
+        _ changes: borrowing RowBatch, applied progress: AppliedProgress,
+        reporting report: ([ChangedRow], borrowing ReadSnapshot) throws(StoreError) -> Void
     ) throws(StoreError) {
         let (partition, tables, topicKeys) = (partition, tables, TopicKeyBuilder(names: names))
-        let newsStart = pendingChangesStart
+        let firstReportedByte = firstReportedByte
         try file.write { transaction throws(StoreError) in
             var writer = RowWriter(tables: tables, topicKeys: topicKeys)
             for index in 0..<changes.count where changes.isLastForKey(at: index) {
-                let isNews = newsStart.map { changes.offset(at: index) >= $0 } ?? false
+                let isReported = firstReportedByte.map { changes.offset(at: index) >= $0 } ?? false
                 try writer.apply(
-                    changes.key(at: index), value: changes.value(at: index), reportsChanges: isNews,
+                    changes.key(at: index), value: changes.value(at: index), reportsChanges: isReported,
                     in: &transaction)
             }
-            try writer.resolveConflicts(reportsChanges: newsStart != nil, in: &transaction)
-            try transaction.setApplied(now, of: partition.topic, partition.partition)
-            try tell(writer.changedRows, transaction.snapshot)
+            try writer.resolveConflicts(reportsChanges: firstReportedByte != nil, in: &transaction)
+            try transaction.setApplied(progress, of: partition.topic, partition.partition)
+            try report(writer.changedRows, transaction.snapshot)
         }
     }
 
     /// Returns the number of rows in the tables, including expired rows.
     package func rowCounts() throws(StoreError) -> LaneRowCounts {
-        try file.read { picture throws(StoreError) in
+        try file.read { snapshot throws(StoreError) in
             LaneRowCounts(
-                starts: try picture.count(of: tables.starts), updates: try picture.count(of: tables.updates),
-                profiles: try picture.count(of: tables.profiles))
+                starts: try snapshot.count(of: tables.starts),
+                updates: try snapshot.count(of: tables.updates),
+                profiles: try snapshot.count(of: tables.profiles))
         }
     }
 
@@ -199,6 +212,7 @@ package final class Lane {
         try file.markUnusable(because: reason)
     }
 
+    /// Appends the change of a record. A record that cannot be read is logged and counted.
     func decode(
         key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64, into batch: inout RowBatch
     ) throws(StoreError) {

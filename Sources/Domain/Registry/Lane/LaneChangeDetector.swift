@@ -1,11 +1,12 @@
 internal import Store
 
-/// The comparison of changed rows with their previous state.
+/// A comparison of the rows that a commit changed with their previous state. It appends the changes that
+/// matter to fan-out to a `LaneChanges`.
 struct LaneChangeDetector: ~Copyable {
     private let tables: LaneTables
     private let names: NameTable
     private var filler: PageFiller
-    private var oldFiller: PageFiller
+    /// The app of the last reported row. Neighboring rows nearly always have the same app.
     private var appNumber = NameTable.noName
     private var app = ""
     private var tableKey: [UInt8] = []
@@ -14,73 +15,71 @@ struct LaneChangeDetector: ~Copyable {
         self.tables = tables
         self.names = names
         filler = PageFiller(names: names)
-        oldFiller = PageFiller(names: names)
     }
 
+    /// Appends the row if its change matters. A row that no longer exists is not reported.
     mutating func report(
-        _ changed: ChangedRow, to news: inout LaneChanges, snapshot picture: borrowing ReadSnapshot
+        _ changed: ChangedRow, to changes: inout LaneChanges, snapshot: borrowing ReadSnapshot
     ) throws(StoreError) {
+        // The code of the activity's group.
         var group: [UInt8]?
         tableKey = changed.key
         if changed.kind == .update {
-            guard let code = try picture.value(of: changed.key.span, in: tables.activities) else { return }
+            guard let code = try snapshot.value(of: changed.key.span, in: tables.activities) else { return }
             group = Array(code)
             TableKey.writeUpdateKey(ofActivity: changed.key.span, group: code, into: &tableKey)
         }
         let table = changed.kind == .start ? tables.starts : tables.updates
-        let row = tableKey
-        guard let value = try picture.value(of: row.span, in: table) else { return }
-        let kinds = Self.kinds(of: value, in: group, changed: changed)
+        let rowKey = tableKey
+        guard let value = try snapshot.value(of: rowKey.span, in: table) else { return }
+        let kinds = Self.kinds(of: changed, value: value, group: group)
         if kinds.isEmpty { return }
-        try lookUpApp(of: changed.key.span, snapshot: picture)
-        news.append(app: app, kinds: kinds, hasOldRow: changed.oldValue != nil)
-        try Self.append(changed, value: value, in: group, by: &filler, to: &news.rows, snapshot: picture)
-        if let was = changed.oldValue {
-            try Self.append(
-                changed, value: was.span, in: changed.oldGroup, by: &oldFiller, to: &news.oldRows,
-                snapshot: picture)
-        } else {
-            news.oldRows.entries.append(TokenPage.Entry())
-        }
+        try lookUpApp(of: changed.key.span, snapshot: snapshot)
+        changes.append(app: app, kinds: kinds)
+        try appendRow(changed, value: value, group: group, to: &changes.rows, snapshot: snapshot)
     }
 
     private static func kinds(
-        of value: Span<UInt8>, in group: [UInt8]?, changed: ChangedRow
+        of changed: ChangedRow, value: Span<UInt8>, group: [UInt8]?
     ) -> LaneChanges.ChangeKinds {
         var kinds: LaneChanges.ChangeKinds = []
-        if TokenValue.isServed(value), !hadSameToken(value, before: changed.oldValue) { kinds.insert(.token) }
-        if let group, group[0] != NameCode.Tag.none, group != changed.oldGroup { kinds.insert(.group) }
-        if !TokenValue.hasToken(value), changed.oldValue.map({ TokenValue.hasToken($0.span) }) ?? true {
-            kinds.insert(.dismissal)
+        if TokenValue.isServed(value), !receivedPushes(onTokenOf: value, before: changed.oldValue) {
+            kinds.insert(.token)
         }
+        if let group, group[0] != NameCode.Tag.none, group != changed.oldGroup { kinds.insert(.group) }
+        // A row without a known previous state may have had a token.
+        let hadToken = changed.oldValue.map { TokenValue.hasToken($0.span) } ?? true
+        if !TokenValue.hasToken(value), hadToken { kinds.insert(.dismissal) }
         return kinds
     }
 
-    /// Whether the row received pushes on the same token when the new record came.
-    private static func hadSameToken(_ value: Span<UInt8>, before was: [UInt8]?) -> Bool {
-        guard let was, TokenValue.isServed(was.span),
-            TokenValue.tokenHash(in: was.span).equals(TokenValue.tokenHash(in: value))
+    /// Whether the row already received pushes on the same token when the new record came.
+    private static func receivedPushes(onTokenOf value: Span<UInt8>, before oldValue: [UInt8]?) -> Bool {
+        guard let oldValue, TokenValue.isServed(oldValue.span),
+            TokenValue.tokenHash(in: oldValue.span).equals(TokenValue.tokenHash(in: value))
         else { return false }
-        return (TokenValue.expiresAt(in: was.span) ?? .max) > TokenValue.registeredAt(in: value)
+        return (TokenValue.expiresAt(in: oldValue.span) ?? .max) > TokenValue.registeredAt(in: value)
     }
 
-    private static func append(
-        _ changed: ChangedRow, value: Span<UInt8>, in group: [UInt8]?, by filler: inout PageFiller,
-        to page: inout TokenPage, snapshot picture: borrowing ReadSnapshot
+    /// Appends the present state of the row.
+    private mutating func appendRow(
+        _ changed: ChangedRow, value: Span<UInt8>, group: [UInt8]?, to page: inout TokenPage,
+        snapshot: borrowing ReadSnapshot
     ) throws(StoreError) {
-        var suffix = Array(TableKey.holder(of: changed.kind, in: changed.key.span))
+        let holder = Array(TableKey.holder(of: changed.kind, in: changed.key.span))
         filler.resetGroup()
         if changed.kind == .start {
-            return try filler.append(suffix.span, value: value, group: nil, to: &page, snapshot: picture)
+            return try filler.append(holder.span, value: value, group: nil, to: &page, snapshot: snapshot)
         }
-        var offset = 0
-        _ = OrderedNumber.read(changed.key.span, at: &offset)
-        suffix += changed.key[offset..<changed.key.count - suffix.count]
-        let code = group ?? [NameCode.Tag.none]
-        try filler.append(suffix.span, value: value, group: code.span, to: &page, snapshot: picture)
+        // From app, activity, holder in `activities` to holder, activity, as in a key of `updates`.
+        var appEnd = 0
+        _ = OrderedNumber.read(changed.key.span, at: &appEnd)
+        let suffix = holder + changed.key[appEnd..<changed.key.count - holder.count]
+        let groupCode = group ?? [NameCode.Tag.none]
+        try filler.append(suffix.span, value: value, group: groupCode.span, to: &page, snapshot: snapshot)
     }
 
-    private mutating func lookUpApp(of key: Span<UInt8>, snapshot picture: borrowing ReadSnapshot)
+    private mutating func lookUpApp(of key: Span<UInt8>, snapshot: borrowing ReadSnapshot)
         throws(StoreError)
     {
         var offset = 0
@@ -88,7 +87,7 @@ struct LaneChangeDetector: ~Copyable {
         if number == appNumber { return }
         appNumber = number
         var text: [UInt8] = []
-        try names.appendName(of: number, to: &text, snapshot: picture)
+        try names.appendName(of: number, to: &text, snapshot: snapshot)
         app = String(decoding: text, as: UTF8.self)
     }
 }

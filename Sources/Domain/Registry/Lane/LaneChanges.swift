@@ -1,12 +1,14 @@
-/// The news of a commit: rows with their new and previous state. A value is reused. `Lane.commit` fills it,
-/// and the caller reads it in place.
+/// The rows of tokens that a commit of a lane changed in a way that matters to fan-out. Fan-out reads them to
+/// serve a token that came, or a group that an activity joined, after the pages were read. One value is reused
+/// for all commits: `Lane.commit` fills it, and the caller reads it in place.
 package struct LaneChanges: ~Copyable {
+    /// The differences between the present and the previous state of a row.
     package struct ChangeKinds: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The token receives pushes and did not before: it is a different token, its row is served again, or
-        /// it had expired.
+        /// The token receives pushes now and did not before: it is a different token, its row was not served,
+        /// or it had expired.
         package static let token = ChangeKinds(rawValue: 1)
         /// The activity is in a group in which it was not before.
         package static let group = ChangeKinds(rawValue: 2)
@@ -17,13 +19,13 @@ package struct LaneChanges: ~Copyable {
     struct Item {
         let app: String
         let kinds: ChangeKinds
-        let hasOldRow: Bool
     }
 
+    // One element for each change, in the same order.
+
     private(set) var items: [Item] = []
+    /// The present state of the changed rows.
     var rows = TokenPage()
-    /// A row without a previous state has an empty entry here.
-    var oldRows = TokenPage()
 
     package init() {}
 
@@ -33,21 +35,16 @@ package struct LaneChanges: ~Copyable {
     package func app(at index: Int) -> String { items[index].app }
     package func kinds(at index: Int) -> ChangeKinds { items[index].kinds }
 
-    /// Returns the present row.
     @_lifetime(borrow self)
     package func row(at index: Int) -> TokenPageRow { rows[index] }
 
-    /// Returns the previous row. Nil if it did not exist, or if it is unknown.
-    @_lifetime(borrow self)
-    package func oldRow(at index: Int) -> TokenPageRow? { items[index].hasOldRow ? oldRows[index] : nil }
-
-    mutating func append(app: String, kinds: ChangeKinds, hasOldRow: Bool) {
-        items.append(Item(app: app, kinds: kinds, hasOldRow: hasOldRow))
+    /// Appends a change. The caller appends its row to `rows`.
+    mutating func append(app: String, kinds: ChangeKinds) {
+        items.append(Item(app: app, kinds: kinds))
     }
 
     package mutating func removeAll() {
         items.removeAll(keepingCapacity: true)
         rows.removeAll()
-        oldRows.removeAll()
     }
 }

@@ -1,6 +1,7 @@
 package import Telemetry
 
-/// The counters of all lanes of one process.
+/// The counters of all lanes in one process: records of the topic `registry` that were written to the tables
+/// (`applied`), and records that could not be read (`refused`).
 package struct LaneMetrics: Sendable {
     private let records: Counter
     private let refusals: Counter

@@ -2,17 +2,20 @@ package import Store
 
 internal import struct Kafka.TopicPartition
 
-/// The fast restore of an empty lane from the topic. It sorts all changes first, on disk if memory is too
-/// small, and then writes them once in key order. Trees that are filled in order are dense, and each page is
-/// written once instead of once per row.
+/// The restore of an empty lane from the start of the topic. The caller passes every record to `add` and then
+/// calls `finish`. The restore sorts all changes first, on disk if memory is too small, and then writes each
+/// table once in key order. B+ trees that are filled in order are dense, and each page is written once instead
+/// of once per row.
 ///
-/// The lane's tables stay empty before `finish`, and the offset is written last. If the process dies in
-/// between, the tables have no offset, and the next opening empties them. If the caller needs news, the
-/// restore ends at the committed offset. The lane itself takes the later records and reports their news.
+/// The lane's tables stay empty until `finish`, and the offset is written last. If the process dies in
+/// between, the tables have no offset, and the next opening empties them. A lane with `changesReportedFrom`
+/// is restored up to that offset at most, because a restore reports no changes. The later records go to
+/// `Lane.apply`.
 package final class LaneRestore {
     /// The memory limit of one sort. Two sorts exist at a time.
     package static let runBytesMax = 32 << 20
-    /// The rows of one transaction. The file keeps the memory of a transaction.
+    /// The maximum number of rows in one transaction. The file keeps the memory that its largest transaction
+    /// used.
     private static let transactionRowsMax = 5000
 
     private let lane: Lane
@@ -20,7 +23,7 @@ package final class LaneRestore {
     private let retryPolicy: DiskFullRetryPolicy
     private var changes: RowSorter
 
-    /// Creates a restore. The lane must be empty: `applied` is nil.
+    /// Creates a restore. The lane must be empty: its `appliedOffset` is nil.
     ///
     /// - Parameter whenFull: Called if a write finds the disk full. It waits and returns to repeat the write,
     ///   or throws to give up. Records that were read are not lost.
@@ -46,25 +49,27 @@ package final class LaneRestore {
 
     /// Writes the tables and then the offset. If it throws, the lane is unusable: close it, open it and
     /// restore again.
-    package func finish(_ now: AppliedProgress) throws(StoreError) {
-        precondition(now.offset <= lane.changesReportedFrom ?? .max, "a restore must end before the news")
-        var derived = RowSorter(in: lane.directory, runBytesMax: runBytesMax, retryPolicy: retryPolicy)
-        try writePrimaryTables(collecting: &derived)
-        let contested = try writeDerivedTables(from: &derived)
+    package func finish(_ progress: AppliedProgress) throws(StoreError) {
+        precondition(
+            progress.offset <= lane.changesReportedFrom ?? .max,
+            "a restore must end before the changes that the lane reports")
+        var derivedRows = RowSorter(in: lane.directory, runBytesMax: runBytesMax, retryPolicy: retryPolicy)
+        try writePrimaryTables(collecting: &derivedRows)
+        let sharedTokens = try writeDerivedTables(from: &derivedRows)
         while true {
             do throws(StoreError) {
-                try resolveConflicts(contested, applied: try lane.addTopicIdentity(to: now))
+                try resolveConflicts(of: sharedTokens, applied: try lane.addTopicIdentity(to: progress))
                 break
             } catch {
                 try retryPolicy.waitToRetry(after: error)
             }
         }
-        lane.appliedOffset = now.offset
+        lane.appliedOffset = progress.offset
     }
 
-    /// Starts, activities and profiles are in the order of their tables. Updates and the token index need a
-    /// second sort.
-    private func writePrimaryTables(collecting derived: inout RowSorter) throws(StoreError) {
+    /// Writes `starts`, `activities` and `profiles`, whose keys are in the order of the changes. The keys of
+    /// `updates` and `tokens` are not, so their rows are collected for a second sort.
+    private func writePrimaryTables(collecting derivedRows: inout RowSorter) throws(StoreError) {
         var output = LaneTableWriter(lane: lane, rowsMax: Self.transactionRowsMax, retryPolicy: retryPolicy)
         let tables = lane.tables
         var tableKey: [UInt8] = []
@@ -78,83 +83,85 @@ package final class LaneRestore {
                 guard TokenValue.hasToken(value) else { return }
                 TableKey.writeTokenKey(
                     of: .start, key: key, hash: TokenValue.tokenHash(in: value), into: &tableKey)
-                try derived.put(in: DerivedTable.token, key: tableKey.span, value: Span(), scratch: &scratch)
+                try derivedRows.put(
+                    in: DerivedTable.tokens, key: tableKey.span, value: Span(), scratch: &scratch)
             case .update:
-                var end = 0
-                NameCode.skip(value, at: &end)
-                let group = value.extracting(0..<end)
-                let row = value.extracting(end..<value.count)
+                var groupEnd = 0
+                NameCode.skip(value, at: &groupEnd)
+                let group = value.extracting(0..<groupEnd)
+                let row = value.extracting(groupEnd..<value.count)
                 try output.put(key, value: group, in: tables.activities)
                 TableKey.writeUpdateKey(ofActivity: key, group: group, into: &tableKey)
-                try derived.put(in: DerivedTable.update, key: tableKey.span, value: row, scratch: &scratch)
-                TableKey.writeRecipientKey(ofActivity: key, into: &tableKey)
-                try derived.put(
-                    in: DerivedTable.recipient, key: tableKey.span, value: Span(), scratch: &scratch)
+                try derivedRows.put(
+                    in: DerivedTable.updates, key: tableKey.span, value: row, scratch: &scratch)
                 guard TokenValue.hasToken(row) else { return }
                 TableKey.writeTokenKey(
                     of: .update, key: key, hash: TokenValue.tokenHash(in: row), into: &tableKey)
-                try derived.put(in: DerivedTable.token, key: tableKey.span, value: Span(), scratch: &scratch)
+                try derivedRows.put(
+                    in: DerivedTable.tokens, key: tableKey.span, value: Span(), scratch: &scratch)
             case .profile: try output.put(key, value: value, in: tables.profiles)
-            case nil: preconditionFailure("a change of no kind")
+            case nil: preconditionFailure("the change has no row kind")
             }
         }
         try output.flush()
     }
 
-    /// Returns the key prefixes of tokens that several rows have.
-    private func writeDerivedTables(from derived: inout RowSorter) throws(StoreError) -> [[UInt8]] {
+    /// Writes `updates` and `tokens`. Returns the tokens that several rows have, as prefixes of their keys in
+    /// `tokens`.
+    private func writeDerivedTables(from derivedRows: inout RowSorter) throws(StoreError) -> [[UInt8]] {
         var output = LaneTableWriter(lane: lane, rowsMax: Self.transactionRowsMax, retryPolicy: retryPolicy)
         let tables = lane.tables
-        var contested: [[UInt8]] = []
-        var last: [UInt8] = []
-        try derived.drain { change, value throws(StoreError) in
+        var sharedTokens: [[UInt8]] = []
+        var previousToken: [UInt8] = []
+        try derivedRows.drain { change, value throws(StoreError) in
             let key = change.extracting(1..<change.count)
             guard let value else { return }
-            if change[0] == DerivedTable.update.rawValue {
+            if change[0] == DerivedTable.updates.rawValue {
                 return try output.put(key, value: value, in: tables.updates)
             }
-            if change[0] == DerivedTable.recipient.rawValue {
-                return try output.put(key, value: value, in: tables.recipients)
-            }
             try output.put(key, value: value, in: tables.tokens)
-            let prefix = TableKey.tokenPrefix(of: key)
-            if prefix.equals(last.span) {
-                if contested.last != last { contested.append(last) }
+            let token = TableKey.tokenPrefix(of: key)
+            if token.equals(previousToken.span) {
+                if sharedTokens.last != previousToken { sharedTokens.append(previousToken) }
             } else {
-                last.removeAll(keepingCapacity: true)
-                last.append(prefix)
+                previousToken.removeAll(keepingCapacity: true)
+                previousToken.append(token)
             }
         }
         try output.flush()
-        return contested
+        return sharedTokens
     }
 
-    private func resolveConflicts(_ contested: [[UInt8]], applied now: AppliedProgress) throws(StoreError) {
+    /// Decides the conflicts of the tokens, and writes the progress in the last transaction.
+    private func resolveConflicts(
+        of sharedTokens: [[UInt8]], applied progress: AppliedProgress
+    ) throws(StoreError) {
         let (tables, partition) = (lane.tables, lane.partition)
         let topicKeys = TopicKeyBuilder(names: lane.names)
-        var rest = contested[...]
+        var remainingTokens = sharedTokens[...]
         repeat {
-            let part = rest.prefix(Self.transactionRowsMax)
-            rest = rest.dropFirst(part.count)
-            let isLast = rest.isEmpty
+            let tokens = remainingTokens.prefix(Self.transactionRowsMax)
+            remainingTokens = remainingTokens.dropFirst(tokens.count)
+            let isLast = remainingTokens.isEmpty
             try lane.file.write { transaction throws(StoreError) in
-                var contests = TokenConflicts(tables: tables, topicKeys: topicKeys)
-                for prefix in part { contests.markTouched(prefix: prefix) }
-                try contests.resolve(in: &transaction)
-                if isLast { try transaction.setApplied(now, of: partition.topic, partition.partition) }
+                var conflicts = TokenConflicts(tables: tables, topicKeys: topicKeys)
+                for prefix in tokens { conflicts.markTouched(prefix: prefix) }
+                try conflicts.resolve(in: &transaction)
+                if isLast { try transaction.setApplied(progress, of: partition.topic, partition.partition) }
             }
-        } while !rest.isEmpty
+        } while !remainingTokens.isEmpty
     }
 
-    /// The tables of the second sort, in the order in which they are written.
+    /// The tables of the second sort. The number is the first byte of a row's key in the sort, so the tables
+    /// are written one after the other.
     fileprivate enum DerivedTable: UInt8 {
-        case update = 1
-        case recipient = 2
-        case token = 3
+        case updates = 1
+        case tokens = 2
     }
 }
 
 extension RowSorter {
+    /// - Parameter scratch: A buffer that the calls reuse.
     fileprivate mutating func put(
         in table: LaneRestore.DerivedTable, key: Span<UInt8>, value: Span<UInt8>, scratch: inout [UInt8]
     ) throws(StoreError) {

@@ -1,27 +1,30 @@
 internal import Store
 
-/// A writer into empty tables, in key order, table by table. One transaction contains some thousands of rows.
+/// A writer of rows into empty tables. The rows come table by table, in key order. It collects rows and
+/// appends up to `rowsMax` of them in one transaction. The caller calls `flush` after the last row.
 struct LaneTableWriter: ~Copyable {
     private let lane: Lane
     private let rowsMax: Int
     private let retryPolicy: DiskFullRetryPolicy
-    private var table: Table?
+    /// The table of the collected rows.
+    private var currentTable: Table?
     private var rows = RowBatch()
 
-    init(lane: Lane, rowsMax: Int, retryPolicy patience: DiskFullRetryPolicy) {
-        self.retryPolicy = patience
+    init(lane: Lane, rowsMax: Int, retryPolicy: DiskFullRetryPolicy) {
+        self.retryPolicy = retryPolicy
         self.lane = lane
         self.rowsMax = rowsMax
     }
 
-    mutating func put(_ key: Span<UInt8>, value: Span<UInt8>, in wanted: Table) throws(StoreError) {
-        if rows.count >= rowsMax || (table != wanted && !rows.isEmpty) { try flush() }
-        table = wanted
+    mutating func put(_ key: Span<UInt8>, value: Span<UInt8>, in table: Table) throws(StoreError) {
+        let isOtherTable = currentTable != table && !rows.isEmpty
+        if rows.count >= rowsMax || isOtherTable { try flush() }
+        currentTable = table
         rows.putChecked(key, value: value)
     }
 
     mutating func flush() throws(StoreError) {
-        guard let table, !rows.isEmpty else { return }
+        guard let table = currentTable, !rows.isEmpty else { return }
         while true {
             do throws(StoreError) {
                 try lane.file.write { transaction throws(StoreError) in

@@ -1,15 +1,20 @@
 internal import Store
 
-/// The tables of a lane. `TableKey` describes their keys.
+/// The tables of a lane's file. `TableKey` describes their keys.
 struct LaneTables {
-    static let names = ["names", "starts", "updates", "profiles", "activities", "recipients", "tokens"]
+    static let names = ["names", "starts", "updates", "profiles", "activities", "tokens"]
 
+    /// The numbers of apps and activity types (`NameTable`).
     let names: Table
+    /// The push-to-start tokens (`TokenValue`), by type.
     let starts: Table
+    /// The update tokens (`TokenValue`), by group.
     let updates: Table
+    /// The profiles of users and installations (`ProfileValue`).
     let profiles: Table
+    /// An index of `updates`: the group of each activity.
     let activities: Table
-    let recipients: Table
+    /// An index of `starts` and `updates` by token (`TokenConflicts`).
     let tokens: Table
 
     init(_ file: StateFile) {
@@ -18,11 +23,10 @@ struct LaneTables {
         updates = file.table(named: "updates")
         profiles = file.table(named: "profiles")
         activities = file.table(named: "activities")
-        recipients = file.table(named: "recipients")
         tokens = file.table(named: "tokens")
     }
 
-    var all: [Table] { [names, starts, updates, profiles, activities, recipients, tokens] }
+    var all: [Table] { [names, starts, updates, profiles, activities, tokens] }
 }
 
 /// The number of rows of a lane.

@@ -1,13 +1,16 @@
 internal import Store
 
-/// A sort of any number of changes by key within bounded memory. Full batches are sorted and written to disk
-/// as runs. At the end all runs are merged. Only the last change of each key comes out.
+/// An external merge sort: it sorts any number of changes by key within bounded memory. A full batch is
+/// sorted and written to disk as a run. At the end all runs are merged. Of several changes of a key only the
+/// last one comes out.
 struct RowSorter: ~Copyable {
     private let directory: String
+    /// The size of a batch at which it becomes a run.
     private let runBytesMax: Int
     private let retryPolicy: DiskFullRetryPolicy
     /// The changes that are not yet in a run.
     var batch = RowBatch()
+    /// The oldest run comes first.
     private var runs: [Run] = []
 
     /// A box, because arrays cannot contain noncopyable values.
@@ -17,12 +20,13 @@ struct RowSorter: ~Copyable {
         func take() -> RunFile? { file.take() }
     }
 
+    /// The read buffer of each run in a merge.
     private static let readBufferBytes = 256 << 10
 
-    init(in directory: String, runBytesMax: Int, retryPolicy patience: DiskFullRetryPolicy) {
+    init(in directory: String, runBytesMax: Int, retryPolicy: DiskFullRetryPolicy) {
         self.directory = directory
         self.runBytesMax = runBytesMax
-        self.retryPolicy = patience
+        self.retryPolicy = retryPolicy
     }
 
     /// Makes space in the batch. If it throws, no change is lost.
@@ -50,7 +54,7 @@ struct RowSorter: ~Copyable {
         }
     }
 
-    /// Passes on every change in order and removes all changes.
+    /// Passes the last change of each key to `body`, in key order, and removes all changes.
     mutating func drain(
         _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>?) throws(StoreError) -> Void
     ) throws(StoreError) {

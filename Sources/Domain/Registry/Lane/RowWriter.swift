@@ -1,12 +1,14 @@
 internal import Store
 
-/// The writer of changes in one transaction. It writes each row to its table and updates the indexes. At the
-/// end it decides which rows are served among installations that share a token.
+/// A writer that applies the changes of one transaction. It writes each row to its table and updates the
+/// indexes `activities` and `tokens`. At the end `resolveConflicts` decides which rows are served among
+/// installations that share a token.
 struct RowWriter: ~Copyable {
     private let tables: LaneTables
     private var conflicts: TokenConflicts
+    /// Whether the change that is applied now is reported.
     private var reportsChanges = false
-    /// The rows that may be news, with their previous values.
+    /// The changed rows to report, with their previous state.
     private(set) var changedRows: [ChangedRow] = []
 
     init(tables: LaneTables, topicKeys: TopicKeyBuilder) {
@@ -14,7 +16,7 @@ struct RowWriter: ~Copyable {
         conflicts = TokenConflicts(tables: tables, topicKeys: topicKeys)
     }
 
-    /// Applies a change as `ChangeDecoder` makes it. A nil value removes the row.
+    /// Applies a change (`ChangeDecoder`). A nil value removes the row.
     mutating func apply(
         _ change: Span<UInt8>, value: Span<UInt8>?, reportsChanges: Bool,
         in transaction: inout WriteTransaction
@@ -23,18 +25,20 @@ struct RowWriter: ~Copyable {
         let key = change.extracting(1..<change.count)
         switch RowKind(rawValue: change[0]) {
         case .start: try applyStart(key, value: value, in: &transaction)
-        case .update: try applyUpdate(key, change: value, in: &transaction)
+        case .update: try applyUpdate(key, groupAndValue: value, in: &transaction)
         case .profile:
             if let value {
                 try transaction.put(key, value: value, in: tables.profiles)
             } else {
                 try transaction.remove(key, in: tables.profiles)
             }
-        case nil: preconditionFailure("a change of no kind")
+        case nil: preconditionFailure("the change has no row kind")
         }
     }
 
-    /// - Parameter isNews: Whether rows that are served again count as news.
+    /// Decides which rows are served. Call it once, after the last change.
+    ///
+    /// - Parameter reportsChanges: Whether rows that are served again are reported.
     mutating func resolveConflicts(reportsChanges: Bool, in transaction: inout WriteTransaction)
         throws(StoreError)
     {
@@ -45,90 +49,94 @@ struct RowWriter: ~Copyable {
     private mutating func applyStart(
         _ key: Span<UInt8>, value: Span<UInt8>?, in transaction: inout WriteTransaction
     ) throws(StoreError) {
-        let old = try copyValue(of: key, in: tables.starts, snapshot: transaction.snapshot)
+        let oldValue = try copyValue(of: key, in: tables.starts, snapshot: transaction.snapshot)
         guard let value else {
-            guard let old else { return }
+            guard let oldValue else { return }
             try transaction.remove(key, in: tables.starts)
-            return try removeToken(.start, key: key, token: old, in: &transaction)
+            return try removeToken(.start, key: key, value: oldValue, in: &transaction)
         }
-        if let old, TokenValue.isSameRecord(old.span, as: value) { return }
+        if let oldValue, TokenValue.isSameRecord(oldValue.span, as: value) { return }
         try transaction.put(key, value: value, in: tables.starts)
-        if reportsChanges { changedRows.append(ChangedRow(kind: .start, key: Array(key), oldValue: old)) }
-        try moveToken(.start, key: key, from: old, to: value, in: &transaction)
+        if reportsChanges {
+            changedRows.append(ChangedRow(kind: .start, key: Array(key), oldValue: oldValue))
+        }
+        try replaceToken(.start, key: key, oldValue: oldValue, value: value, in: &transaction)
     }
 
+    /// - Parameter groupAndValue: The code of the activity's group, and the value for `updates`.
     private mutating func applyUpdate(
-        _ key: Span<UInt8>, change: Span<UInt8>?, in transaction: inout WriteTransaction
+        _ key: Span<UInt8>, groupAndValue: Span<UInt8>?, in transaction: inout WriteTransaction
     ) throws(StoreError) {
+        // The key in `updates`.
         var tableKey: [UInt8] = []
-        var old: [UInt8]?
-        let group = try copyValue(of: key, in: tables.activities, snapshot: transaction.snapshot)
-        if let group {
-            TableKey.writeUpdateKey(ofActivity: key, group: group.span, into: &tableKey)
-            old = try copyValue(of: tableKey.span, in: tables.updates, snapshot: transaction.snapshot)
+        var oldValue: [UInt8]?
+        let oldGroup = try copyValue(of: key, in: tables.activities, snapshot: transaction.snapshot)
+        if let oldGroup {
+            TableKey.writeUpdateKey(ofActivity: key, group: oldGroup.span, into: &tableKey)
+            oldValue = try copyValue(of: tableKey.span, in: tables.updates, snapshot: transaction.snapshot)
         }
-        guard let change else {
-            guard let old else { return }
+        guard let groupAndValue else {
+            guard let oldValue else { return }
             try transaction.remove(tableKey.span, in: tables.updates)
             try transaction.remove(key, in: tables.activities)
-            TableKey.writeRecipientKey(ofActivity: key, into: &tableKey)
-            try transaction.remove(tableKey.span, in: tables.recipients)
-            return try removeToken(.update, key: key, token: old, in: &transaction)
+            return try removeToken(.update, key: key, value: oldValue, in: &transaction)
         }
-        var end = 0
-        NameCode.skip(change, at: &end)
-        let newGroup = change.extracting(0..<end)
-        let value = change.extracting(end..<change.count)
-        if let old, let group, newGroup.equals(group.span) {
-            if TokenValue.isSameRecord(old.span, as: value) { return }
+        var groupEnd = 0
+        NameCode.skip(groupAndValue, at: &groupEnd)
+        let group = groupAndValue.extracting(0..<groupEnd)
+        let value = groupAndValue.extracting(groupEnd..<groupAndValue.count)
+        if let oldValue, let oldGroup, group.equals(oldGroup.span) {
+            if TokenValue.isSameRecord(oldValue.span, as: value) { return }
         } else {
-            if old != nil {
-                try transaction.remove(tableKey.span, in: tables.updates)
-            } else {
-                TableKey.writeRecipientKey(ofActivity: key, into: &tableKey)
-                try transaction.put(tableKey.span, value: Span(), in: tables.recipients)
-            }
-            try transaction.put(key, value: newGroup, in: tables.activities)
-            TableKey.writeUpdateKey(ofActivity: key, group: newGroup, into: &tableKey)
+            // The activity is new, or another group changes its key.
+            if oldValue != nil { try transaction.remove(tableKey.span, in: tables.updates) }
+            try transaction.put(key, value: group, in: tables.activities)
+            TableKey.writeUpdateKey(ofActivity: key, group: group, into: &tableKey)
         }
         try transaction.put(tableKey.span, value: value, in: tables.updates)
         if reportsChanges {
-            changedRows.append(ChangedRow(kind: .update, key: Array(key), oldValue: old, oldGroup: group))
+            changedRows.append(
+                ChangedRow(kind: .update, key: Array(key), oldValue: oldValue, oldGroup: oldGroup))
         }
-        try moveToken(.update, key: key, from: old, to: value, in: &transaction)
+        try replaceToken(.update, key: key, oldValue: oldValue, value: value, in: &transaction)
     }
 
-    private mutating func moveToken(
-        _ kind: RowKind, key: Span<UInt8>, from old: [UInt8]?, to value: Span<UInt8>,
+    // MARK: The index of tokens
+
+    /// - Parameter key: The row's key in `starts` or `activities`.
+    private mutating func replaceToken(
+        _ kind: RowKind, key: Span<UInt8>, oldValue: [UInt8]?, value: Span<UInt8>,
         in transaction: inout WriteTransaction
     ) throws(StoreError) {
         let hasToken = TokenValue.hasToken(value)
-        if let old {
-            let isSame =
-                hasToken && TokenValue.tokenHash(in: old.span).equals(TokenValue.tokenHash(in: value))
-            if !isSame { try removeToken(kind, key: key, token: old, in: &transaction) }
+        if let oldValue {
+            let isSameToken =
+                hasToken && TokenValue.tokenHash(in: oldValue.span).equals(TokenValue.tokenHash(in: value))
+            if !isSameToken { try removeToken(kind, key: key, value: oldValue, in: &transaction) }
         }
         guard hasToken else { return }
-        var index: [UInt8] = []
-        TableKey.writeTokenKey(of: kind, key: key, hash: TokenValue.tokenHash(in: value), into: &index)
-        conflicts.markTouched(prefix: Array(TableKey.tokenPrefix(of: index.span)))
-        try transaction.put(index.span, value: Span(), in: tables.tokens)
+        var tokenKey: [UInt8] = []
+        TableKey.writeTokenKey(of: kind, key: key, hash: TokenValue.tokenHash(in: value), into: &tokenKey)
+        conflicts.markTouched(prefix: Array(TableKey.tokenPrefix(of: tokenKey.span)))
+        try transaction.put(tokenKey.span, value: Span(), in: tables.tokens)
     }
 
+    /// - Parameter value: The value of the row that had the token.
     private mutating func removeToken(
-        _ kind: RowKind, key: Span<UInt8>, token old: [UInt8], in transaction: inout WriteTransaction
+        _ kind: RowKind, key: Span<UInt8>, value: [UInt8], in transaction: inout WriteTransaction
     ) throws(StoreError) {
-        guard TokenValue.hasToken(old.span) else { return }
-        var index: [UInt8] = []
-        TableKey.writeTokenKey(of: kind, key: key, hash: TokenValue.tokenHash(in: old.span), into: &index)
-        conflicts.markTouched(prefix: Array(TableKey.tokenPrefix(of: index.span)))
-        try transaction.remove(index.span, in: tables.tokens)
+        guard TokenValue.hasToken(value.span) else { return }
+        var tokenKey: [UInt8] = []
+        TableKey.writeTokenKey(
+            of: kind, key: key, hash: TokenValue.tokenHash(in: value.span), into: &tokenKey)
+        conflicts.markTouched(prefix: Array(TableKey.tokenPrefix(of: tokenKey.span)))
+        try transaction.remove(tokenKey.span, in: tables.tokens)
     }
 
     private func copyValue(
-        of key: Span<UInt8>, in table: Table, snapshot picture: borrowing ReadSnapshot
+        of key: Span<UInt8>, in table: Table, snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8]? {
-        guard let value = try picture.value(of: key, in: table) else { return nil }
+        guard let value = try snapshot.value(of: key, in: table) else { return nil }
         return Array(value)
     }
 }

@@ -13,7 +13,7 @@ struct RunFile: ~Copyable {
 
     private let descriptor: Int32
     private let directory: String
-    private var written = 0
+    private var fileBytes = 0
 
     init(in directory: String) throws(StoreError) {
         self.directory = directory
@@ -31,9 +31,9 @@ struct RunFile: ~Copyable {
         block.reserveCapacity(Self.blockBytes + Self.blockBytes / 4)
         for index in 0..<batch.count where batch.isLastForKey(at: index) {
             let value = batch.value(at: index)
-            var mark = 0
-            if let value { mark = value.count + 1 }
-            let head = UInt64(mark) | UInt64(batch.key(at: index).count) << 32
+            var valueBytesPlusOne = 0
+            if let value { valueBytesPlusOne = value.count + 1 }
+            let head = UInt64(valueBytesPlusOne) | UInt64(batch.key(at: index).count) << 32
             unsafe withUnsafeBytes(of: head.littleEndian) { unsafe block.append(contentsOf: $0) }
             block.append(batch.key(at: index))
             if let value { block.append(value) }
@@ -43,16 +43,17 @@ struct RunFile: ~Copyable {
     }
 
     private mutating func flush(_ block: inout [UInt8]) throws(StoreError) {
-        var done = 0
-        while done < block.count {
+        var writtenBytes = 0
+        while writtenBytes < block.count {
             let count = unsafe block.withUnsafeBytes { bytes in
-                unsafe pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, written)
+                unsafe pwrite(
+                    descriptor, bytes.baseAddress! + writtenBytes, bytes.count - writtenBytes, fileBytes)
             }
             guard count > 0 else {
                 throw Self.error("write", in: directory, reason: count == 0 ? ENOSPC : errno)
             }
-            done += count
-            written += count
+            writtenBytes += count
+            fileBytes += count
         }
         block.removeAll(keepingCapacity: true)
     }

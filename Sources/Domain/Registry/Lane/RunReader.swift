@@ -1,12 +1,15 @@
 internal import Store
 
-/// A reader that walks the changes of a run through its own buffer.
+/// A reader that walks through the changes of one run. It reads the file in pieces, into its own buffer.
+/// `RunFile` describes the layout of a change.
 @safe struct RunReader: ~Copyable {
     private let file: RunFile
     private var buffer: UnsafeMutableRawBufferPointer
-    /// The number of buffer bytes that were read from the file.
+    /// The number of valid bytes at the start of the buffer.
     private var filled = 0
+    /// The offset of the next byte to read from the file.
     private var fileOffset = 0
+    /// The position of the present change in the buffer.
     private var keyStart = 0
     private var keyBytes = 0
     /// The length of the value plus one. Zero for a removal.
@@ -45,29 +48,31 @@ internal import Store
         return unsafe _overrideLifetime(Span<UInt8>(_unsafeBytes: part), copying: ())
     }
 
+    /// Moves to the next change.
     mutating func advance() throws(StoreError) {
-        let start = keyStart + keyBytes + max(0, valueBytesPlusOne - 1)
-        guard let head = try load(RunFile.headBytes, from: start) else {
+        let nextStart = keyStart + keyBytes + max(0, valueBytesPlusOne - 1)
+        guard let headStart = try load(RunFile.headBytes, from: nextStart) else {
             isAtEnd = true
             return
         }
-        let marks = unsafe UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: head, as: UInt64.self))
-        let (mark, keyCount) = (Int(marks & 0xFFFF_FFFF), Int(marks >> 32))
-        let whole = RunFile.headBytes + keyCount + max(0, mark - 1)
-        guard let offset = try load(whole, from: head) else {
+        let head = unsafe UInt64(
+            littleEndian: buffer.loadUnaligned(fromByteOffset: headStart, as: UInt64.self))
+        let (nextValueBytesPlusOne, nextKeyBytes) = (Int(head & 0xFFFF_FFFF), Int(head >> 32))
+        let changeBytes = RunFile.headBytes + nextKeyBytes + max(0, nextValueBytesPlusOne - 1)
+        guard let start = try load(changeBytes, from: headStart) else {
             throw .corrupt(path: "a run of the restore", what: "the file ends within a change")
         }
-        keyStart = offset + RunFile.headBytes
-        keyBytes = keyCount
-        valueBytesPlusOne = mark
+        keyStart = start + RunFile.headBytes
+        keyBytes = nextKeyBytes
+        valueBytesPlusOne = nextValueBytesPlusOne
         unsafe keyPrefix = bytes(from: keyStart, count: keyBytes).keyPrefix
     }
 
-    /// Ensures that `count` bytes from the offset on are in the buffer, and returns their new offset. Returns
-    /// nil at the end of the file.
+    /// Ensures that `count` bytes from an offset in the buffer on are loaded, and returns their new offset.
+    /// The bytes before them are dropped. Returns nil at the end of the file.
     private mutating func load(_ count: Int, from start: Int) throws(StoreError) -> Int? {
         if start + count <= filled { return start }
-        let kept = filled - start
+        let keptBytes = filled - start
         if unsafe buffer.count < count {
             let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * count, alignment: 8)
             unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[start..<filled]))
@@ -76,13 +81,13 @@ internal import Store
         } else {
             unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[start..<filled]))
         }
-        filled = kept
+        filled = keptBytes
         while filled < count {
-            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let read = unsafe try file.read(at: fileOffset, into: room)
-            if read == 0 { return nil }
-            filled += read
-            fileOffset += read
+            let freePart = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let readBytes = unsafe try file.read(at: fileOffset, into: freePart)
+            if readBytes == 0 { return nil }
+            filled += readBytes
+            fileOffset += readBytes
         }
         return 0
     }

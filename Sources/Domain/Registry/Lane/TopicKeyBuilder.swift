@@ -1,36 +1,41 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
 internal import Store
 
-/// The reconstruction of a row's topic key, for questions of people and for ties between two rows. It is too
-/// slow for hot paths.
+/// A builder that restores the key of a row's record in the topic `registry`. `TokenConflicts` compares such
+/// keys if two rows have the same time. It is too slow for hot paths.
 struct TopicKeyBuilder {
     private let names: NameTable
 
     init(names: NameTable) { self.names = names }
 
-    /// - Parameter key: The key as in `starts`, `activities` or `profiles`.
+    /// Returns the topic key of a token's row.
+    ///
+    /// - Parameters:
+    ///   - key: The row's key in `starts` or `activities`.
+    ///   - value: The row's value. It contains the topic key if a name is too long for the row's key.
     func bytes(
-        of kind: RowKind, key: Span<UInt8>, value: Span<UInt8>, snapshot picture: borrowing ReadSnapshot
+        of kind: RowKind, key: Span<UInt8>, value: Span<UInt8>, snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8] {
-        if kind == .profile, let long = ProfileValue.longKey(in: value) { return Array(long) }
-        if kind != .profile, let long = TokenValue.optionalField(.key, in: value) { return Array(long) }
+        if let longKey = TokenValue.optionalField(.key, in: value) { return Array(longKey) }
         var offset = 0
-        let app = try name(of: OrderedNumber.read(key, at: &offset), snapshot: picture)
-        var entry = RegistryKey.Entry.profile
+        let app = try name(of: OrderedNumber.read(key, at: &offset), snapshot: snapshot)
+        let entry: RegistryKey.Entry
         switch kind {
         case .start:
             let type = OrderedNumber.read(key, at: &offset)
-            entry = .start(type: type == NameTable.noName ? nil : try name(of: type, snapshot: picture))
+            entry = .start(type: type == NameTable.noName ? nil : try name(of: type, snapshot: snapshot))
         case .update:
             var activity: [UInt8] = []
             _ = NameCode.read(key, at: &offset, to: &activity)
             entry = .update(activity: String(decoding: activity, as: UTF8.self))
-        case .profile: break
+        case .profile: preconditionFailure("a profile has no token")
         }
         var recipient: [UInt8] = []
         _ = RecipientCode.read(key, at: &offset, to: &recipient)
         var installation: [UInt8] = []
         if key[offset] == NameCode.Tag.recipient {
+            // The recipient is the installation: its text is `i:` and the name.
             installation = Array(recipient.dropFirst(2))
         } else {
             _ = NameCode.read(key, at: &offset, to: &installation)
@@ -40,9 +45,9 @@ struct TopicKeyBuilder {
             entry.text)
     }
 
-    private func name(of number: Int, snapshot picture: borrowing ReadSnapshot) throws(StoreError) -> String {
+    private func name(of number: Int, snapshot: borrowing ReadSnapshot) throws(StoreError) -> String {
         var text: [UInt8] = []
-        try names.appendName(of: number, to: &text, snapshot: picture)
+        try names.appendName(of: number, to: &text, snapshot: snapshot)
         return String(decoding: text, as: UTF8.self)
     }
 }

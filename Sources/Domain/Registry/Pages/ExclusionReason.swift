@@ -1,4 +1,4 @@
-/// The reason that a row is left out of a page.
+/// The reason for which a page leaves out a row that belongs to its selection.
 package enum ExclusionReason: Int, Sendable, CaseIterable {
     /// Another installation got the same token later.
     case shadowed
@@ -14,13 +14,13 @@ package enum ExclusionReason: Int, Sendable, CaseIterable {
     case movedAway
     /// The tags or segments do not select the person.
     case notSelected
-    /// A start token for all types, of an installation that is reached by the token of the type itself.
+    /// A start token for every type, of an installation that is reached by the token of the type itself.
     case reachedByTypedToken
-    /// A start token for all types, of an installation that unregistered this type.
+    /// A start token for every type, of an installation that unregistered this type.
     case unregistered
 }
 
-/// The number of rows that were left out, by reason.
+/// The number of rows that pages left out, by reason.
 package struct ExclusionCounts: Sendable, Hashable {
     private var counts = Array(repeating: 0, count: ExclusionReason.allCases.count)
 

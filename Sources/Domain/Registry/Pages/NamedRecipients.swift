@@ -1,9 +1,9 @@
-package import LiveActivity
+package import Identifiers
 
-/// Named recipients in the order of a lane. They are built once per send and used for each page. Names of
-/// other lanes may be among them, and each costs one lookup.
+/// A list of recipients that a selection names, in the order of a lane's keys. It is built once per send and
+/// used for each page. Recipients of other lanes may be among them, and each costs one lookup.
 package struct NamedRecipients: Sendable, Hashable {
-    /// The codes of the names. No code is a prefix of another.
+    /// The codes of the recipients (`RecipientCode`), sorted and unique. No code is a prefix of another.
     let codes: [[UInt8]]
 
     /// - Parameter recipients: At most `Audience.namesMax`. Invalid names are ignored.
@@ -20,19 +20,23 @@ package struct NamedRecipients: Sendable, Hashable {
         }
     }
 
-    /// Returns the index of the first recipient that has a row at or after the key.
+    /// Returns the index of the first recipient that may have rows at the key or after it.
+    ///
+    /// - Parameter key: A part of a key that starts with a recipient.
     func firstIndex(from key: [UInt8]) -> Int {
-        let above = firstIndex(above: key)
-        return above > 0 && key.starts(with: codes[above - 1]) ? above - 1 : above
+        let indexAbove = firstIndex(above: key)
+        // The key may lie among the rows of the recipient before it.
+        return indexAbove > 0 && key.starts(with: codes[indexAbove - 1]) ? indexAbove - 1 : indexAbove
     }
 
-    /// Whether a part of a key starts with one of the codes.
+    /// Whether the list has the recipient at the start of `part`, which is a part of a key.
     func contains(_ part: Span<UInt8>) -> Bool {
         let code = Array(part.extracting(0..<RecipientCode.end(in: part)))
-        let above = firstIndex(above: code)
-        return above > 0 && codes[above - 1] == code
+        let indexAbove = firstIndex(above: code)
+        return indexAbove > 0 && codes[indexAbove - 1] == code
     }
 
+    /// Returns the index of the first code that sorts after the key, by binary search.
     private func firstIndex(above key: [UInt8]) -> Int {
         var (low, high) = (0, codes.count)
         while low < high {

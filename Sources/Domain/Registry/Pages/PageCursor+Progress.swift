@@ -1,5 +1,8 @@
+/// The comparison of a row with the position of a walk, for rows that change while a walk is on its way.
 extension PageCursor {
-    /// Whether a walk over a group's activities has not examined this row of the group yet.
+    private static let updatePrefix = Array("update:".utf8)
+
+    /// Whether a walk through a group's activities will still come to this row of the group.
     package func willVisit(_ row: borrowing TokenPageRow) -> Bool {
         guard let suffix = Self.suffix(of: row) else { return false }
         let isBehind = !suffix.lexicographicallyPrecedes(next)
@@ -7,18 +10,19 @@ extension PageCursor {
         return isWrapped ? isBehind && isBeforeOrigin : isBehind || isBeforeOrigin
     }
 
-    /// Returns the part of the row's key behind app and group, or nil if the row is not of an activity.
+    /// Returns the part of the row's key in `updates` behind app and group. Returns nil if the row is not of
+    /// an activity.
     private static func suffix(of row: borrowing TokenPageRow) -> [UInt8]? {
+        // `u:<user>` or `i:<installation>`, and `update:<activity>`.
         let (recipient, entry) = (row.recipient, row.entryText)
-        guard recipient.count > 2, entry.hasPrefix(update.span) else { return nil }
-        var key: [UInt8] = []
+        guard recipient.count > 2, entry.hasPrefix(updatePrefix.span) else { return nil }
+        var suffix: [UInt8] = []
         let isUser = recipient[0] == UInt8(ascii: "u")
         let name = recipient.extracting(2..<recipient.count)
-        guard TableKey.append(isUser: isUser, recipient: name, installation: row.installation, to: &key),
-            NameCode.append(entry.extracting(update.count..<entry.count), to: &key)
+        let activity = entry.extracting(updatePrefix.count..<entry.count)
+        guard TableKey.append(isUser: isUser, recipient: name, installation: row.installation, to: &suffix),
+            NameCode.append(activity, to: &suffix)
         else { return nil }
-        return key
+        return suffix
     }
-
-    private static let update = Array("update:".utf8)
 }

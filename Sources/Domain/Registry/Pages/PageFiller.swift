@@ -1,37 +1,44 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
 internal import Store
 
-/// A writer of rows into a page as texts. Neighboring rows share the text of their type and group.
+/// A writer that decodes rows of `starts` and `updates` and appends them to a page. Neighboring rows share the
+/// texts of their type and group. A filler serves one page only.
 struct PageFiller: ~Copyable {
     private let names: NameTable
+
+    // The last type and group, and the positions of their texts in the page.
+
     private var typeNumber = NameTable.noName
-    /// The position of the type's text in the page.
-    private var type = 0..<0
-    private var group = 0..<0
-    private var hasGroup = false
+    private var typeText = 0..<0
+    private var hasGroupText = false
+    private var groupText = 0..<0
+
+    private static let startPrefix = Array("start:".utf8)
+    private static let updatePrefix = Array("update:".utf8)
 
     init(names: NameTable) { self.names = names }
 
-    /// Appends a row of `starts` or `updates`.
+    /// Appends a row.
     ///
     /// - Parameters:
-    ///   - suffix: The part of its key behind app and type, or behind app and group.
+    ///   - suffix: The part of the row's key behind app and type, or behind app and group.
     ///   - group: The group's code, or nil for a start.
     mutating func append(
         _ suffix: Span<UInt8>, value: Span<UInt8>, group: Span<UInt8>?, to page: inout TokenPage,
-        snapshot picture: borrowing ReadSnapshot
+        snapshot: borrowing ReadSnapshot
     ) throws(StoreError) {
         var entry = TokenPage.Entry()
         entry.flags = value[0]
         entry.os = OSVersion.read(value, at: TokenValue.FieldOffset.os)
         entry.registeredAt = TokenValue.registeredAt(in: value)
         var offset = TokenValue.typeOffset(in: value)
-        try lookUpType(OrderedNumber.read(value, at: &offset), page: &page, snapshot: picture)
+        try lookUpType(OrderedNumber.read(value, at: &offset), page: &page, snapshot: snapshot)
         entry.hasType = typeNumber != NameTable.noName
-        entry.type = type
+        entry.type = typeText
         if let group, group[0] != NameCode.Tag.none {
             entry.hasGroup = true
-            entry.group = text(ofGroup: group, value: value, page: &page)
+            entry.group = appendGroup(group, value: value, to: &page)
         }
         entry.start = page.text.count
         if let key = TokenValue.optionalField(.key, in: value) {
@@ -40,9 +47,9 @@ struct PageFiller: ~Copyable {
             appendNames(of: suffix, isStart: group == nil, to: &page, entry: &entry)
         }
         StoredToken.read(value, at: offset, to: &page.text)
-        entry.ends.3 = page.text.count
+        entry.ends.token = page.text.count
         page.text.append(TokenValue.tokenHash(in: value))
-        entry.ends.4 = page.text.count
+        entry.ends.hash = page.text.count
         if entry.flags & TokenValue.Flag.hasOptionalFields != 0 {
             entry.movedAt = TokenValue.movedAt(in: value)
             entry.dismissedAt = TokenValue.dismissedAt(in: value)
@@ -51,75 +58,77 @@ struct PageFiller: ~Copyable {
                 page.text.append(channel)
             }
         }
-        entry.ends.5 = page.text.count
+        entry.ends.channel = page.text.count
         page.entries.append(entry)
     }
 
+    /// Prepares for rows of another group.
+    mutating func resetGroup() { hasGroupText = false }
+
+    /// Appends recipient, installation and entry from the row's key.
     private func appendNames(
         of suffix: Span<UInt8>, isStart: Bool, to page: inout TokenPage, entry: inout TokenPage.Entry
     ) {
         var offset = 0
         _ = RecipientCode.read(suffix, at: &offset, to: &page.text)
-        entry.ends.0 = page.text.count
+        entry.ends.recipient = page.text.count
         if suffix[offset] == NameCode.Tag.recipient {
             offset += 1
             entry.isOwnRecipient = true
         } else {
             _ = NameCode.read(suffix, at: &offset, to: &page.text)
         }
-        entry.ends.1 = page.text.count
+        entry.ends.installation = page.text.count
         if isStart {
             page.text.append(Self.startPrefix.span)
-            page.text.append(copyOf: type)
+            page.text.append(copyOf: typeText)
         } else {
             page.text.append(Self.updatePrefix.span)
             _ = NameCode.read(suffix, at: &offset, to: &page.text)
         }
-        entry.ends.2 = page.text.count
+        entry.ends.entry = page.text.count
     }
 
-    private static let startPrefix = Array("start:".utf8)
-    private static let updatePrefix = Array("update:".utf8)
-
-    private func appendLongNames(of key: Span<UInt8>, to page: inout TokenPage, entry: inout TokenPage.Entry)
-    {
-        let key = unsafe key.withUnsafeBytes { unsafe RegistryKey(bytes: $0) }
+    /// Appends recipient, installation and entry from the record's key in the topic, because the row's key
+    /// contains one of them only as a digest.
+    private func appendLongNames(
+        of topicKey: Span<UInt8>, to page: inout TokenPage, entry: inout TokenPage.Entry
+    ) {
+        let key = unsafe topicKey.withUnsafeBytes { unsafe RegistryKey(bytes: $0) }
         page.text.append(Array((key?.recipient.text ?? "").utf8).span)
-        entry.ends.0 = page.text.count
+        entry.ends.recipient = page.text.count
         page.text.append(Array((key?.installation ?? "").utf8).span)
-        entry.ends.1 = page.text.count
+        entry.ends.installation = page.text.count
         page.text.append(Array((key?.entry.text ?? "").utf8).span)
-        entry.ends.2 = page.text.count
+        entry.ends.entry = page.text.count
     }
 
-    /// Returns the group's text. All rows of a selection have one group, unless it names activities.
-    private mutating func text(
-        ofGroup code: Span<UInt8>, value: Span<UInt8>, page: inout TokenPage
+    /// Returns the position of the group's text, and appends the text before the first row of the group. All
+    /// rows of a selection have one group, unless the selection names activities.
+    private mutating func appendGroup(
+        _ code: Span<UInt8>, value: Span<UInt8>, to page: inout TokenPage
     ) -> Range<Int> {
-        if hasGroup { return group }
+        if hasGroupText { return groupText }
         let start = page.text.count
         var offset = 0
-        if !NameCode.read(code, at: &offset, to: &page.text),
-            let text = TokenValue.optionalField(.group, in: value)
-        {
-            page.text.append(text)
+        let isComplete = NameCode.read(code, at: &offset, to: &page.text)
+        if !isComplete, let longName = TokenValue.optionalField(.group, in: value) {
+            page.text.append(longName)
         }
-        group = start..<page.text.count
-        hasGroup = true
-        return group
+        groupText = start..<page.text.count
+        hasGroupText = true
+        return groupText
     }
 
-    /// Prepares for rows of another group.
-    mutating func resetGroup() { hasGroup = false }
-
+    /// Appends the type's text if the previous row has another type.
     private mutating func lookUpType(
-        _ number: Int, page: inout TokenPage, snapshot picture: borrowing ReadSnapshot
+        _ number: Int, page: inout TokenPage, snapshot: borrowing ReadSnapshot
     ) throws(StoreError) {
         if number == typeNumber { return }
         typeNumber = number
         var name: [UInt8] = []
-        if number != NameTable.noName { try names.appendName(of: number, to: &name, snapshot: picture) }
-        type = page.text.count..<page.text.count + name.count
+        if number != NameTable.noName { try names.appendName(of: number, to: &name, snapshot: snapshot) }
+        typeText = page.text.count..<page.text.count + name.count
         page.text.append(name.span)
     }
 }

@@ -1,7 +1,7 @@
-internal import LiveActivity
+internal import Identifiers
 internal import Store
 
-/// One page of one selection, within one read transaction.
+/// The walk that fills one page with rows of a selection, within one read transaction.
 struct PageWalk: ~Copyable {
     private let selection: TokenSelection
     private let eligibility: Eligibility
@@ -9,7 +9,8 @@ struct PageWalk: ~Copyable {
     private let names: NameTable
     private let rowsMax: Int
     private var filler: PageFiller
-    private var examinedLeft = Lane.examinedRowsMax
+    /// The number of rows that the walk may still examine. A lookup of a name counts as a row.
+    private var examinationsLeft = Lane.examinedRowsMax
 
     init(_ selection: TokenSelection, of tables: LaneTables, names: NameTable, rowsMax: Int) {
         self.selection = selection
@@ -20,66 +21,87 @@ struct PageWalk: ~Copyable {
         filler = PageFiller(names: names)
     }
 
+    /// Fills the page. Returns the cursor of the next page, or nil if the selection has no more rows.
     mutating func run(
-        from cursor: PageCursor, into page: inout TokenPage, snapshot picture: borrowing ReadSnapshot
+        from cursor: PageCursor, into page: inout TokenPage, snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
-        guard let number = try names.existingNumber(for: Array(selection.app.utf8).span, snapshot: picture)
+        guard let number = try names.existingNumber(for: Array(selection.app.utf8).span, snapshot: snapshot)
         else { return nil }
         var app: [UInt8] = []
         OrderedNumber.append(number, to: &app)
         switch selection.tokens {
         case .starts(let type):
-            var typeless = app
-            OrderedNumber.append(NameTable.noName, to: &typeless)
-            var typed: [UInt8]?
-            if let number = try names.existingNumber(for: Array(type.utf8).span, snapshot: picture) {
-                var prefix = app
-                OrderedNumber.append(number, to: &prefix)
-                typed = prefix
-            }
-            var source = RowSource(app: app, table: tables.starts, first: typed, second: typeless, group: nil)
-            source.type = Array(type.utf8)
-            return try walkAround(source, from: cursor, to: &page, snapshot: picture)
+            let source = try startSource(for: type, app: app, snapshot: snapshot)
+            return try walkAround(source, from: cursor, filling: &page, snapshot: snapshot)
         case .updates(let group):
-            var code: [UInt8] = []
-            let name = Array((group ?? "").utf8)
-            guard TableKey.append(group: group == nil ? nil : name.span, to: &code) else { return nil }
-            return try walkAround(
-                RowSource(app: app, table: tables.updates, first: app + code, second: nil, group: code),
-                from: cursor, to: &page, snapshot: picture)
+            guard let source = updateSource(for: group, app: app) else { return nil }
+            return try walkAround(source, from: cursor, filling: &page, snapshot: snapshot)
         case .activities(let activities):
-            return try walk(activities, of: app, from: cursor, filling: &page, seen: picture)
+            return try walkActivities(activities, of: app, from: cursor, filling: &page, snapshot: snapshot)
         }
     }
 
-    /// The place of a selection's rows: one key prefix, or two whose rows are merged in order.
+    private func isFull(_ page: borrowing TokenPage) -> Bool {
+        page.count >= rowsMax || examinationsLeft <= 0
+    }
+
+    // MARK: Sources of rows
+
+    /// The rows from which a selection takes its rows: all rows with one key prefix, or the rows with two
+    /// prefixes, which are merged in order.
     private struct RowSource {
         let app: [UInt8]
         let table: Table
-        /// The preferred prefix, if both have a row for an installation.
-        let first: [UInt8]?
-        let second: [UInt8]?
+        /// The prefix that is preferred if an installation has a row with each prefix. Nil if no such row can
+        /// exist.
+        let preferredPrefix: [UInt8]?
+        let otherPrefix: [UInt8]?
+        /// The code of the group, or nil for starts.
         let group: [UInt8]?
-        /// The type to start. The second source serves all types and may except this one.
-        var type: [UInt8]?
-
-        init(app: [UInt8], table: Table, first: [UInt8]?, second: [UInt8]?, group: [UInt8]?) {
-            self.app = app
-            self.table = table
-            self.first = first
-            self.second = second
-            self.group = group
-        }
+        /// The type to start. A row with the other prefix serves every type, but may except this one.
+        var startType: [UInt8]?
     }
 
-    /// Walks to the end, then from the first key to the origin.
+    /// Returns the start tokens of a type, and those that serve every type.
+    private func startSource(
+        for type: String, app: [UInt8], snapshot: borrowing ReadSnapshot
+    ) throws(StoreError) -> RowSource {
+        let typeName = Array(type.utf8)
+        var typePrefix: [UInt8]?
+        if let number = try names.existingNumber(for: typeName.span, snapshot: snapshot) {
+            var prefix = app
+            OrderedNumber.append(number, to: &prefix)
+            typePrefix = prefix
+        }
+        var everyTypePrefix = app
+        OrderedNumber.append(NameTable.noName, to: &everyTypePrefix)
+        return RowSource(
+            app: app, table: tables.starts, preferredPrefix: typePrefix, otherPrefix: everyTypePrefix,
+            group: nil, startType: typeName)
+    }
+
+    /// Returns the update tokens of a group, or of activities without a group. Nil if the name is invalid.
+    private func updateSource(for group: String?, app: [UInt8]) -> RowSource? {
+        var groupCode: [UInt8] = []
+        let name = Array((group ?? "").utf8)
+        guard TableKey.append(group: group == nil ? nil : name.span, to: &groupCode) else { return nil }
+        return RowSource(
+            app: app, table: tables.updates, preferredPrefix: app + groupCode, otherPrefix: nil,
+            group: groupCode)
+    }
+
+    // MARK: Walks through a source
+
+    /// Walks to the end of the source, and then from its first key to the origin of the cursor.
     private mutating func walkAround(
-        _ source: RowSource, from start: PageCursor, to page: inout TokenPage,
-        snapshot picture: borrowing ReadSnapshot
+        _ source: RowSource, from start: PageCursor, filling page: inout TokenPage,
+        snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
         if !cursor.isWrapped {
-            if let next = try walk(source, from: cursor.next, to: nil, filling: &page, seen: picture) {
+            if let next = try walkRange(
+                of: source, from: cursor.next, to: nil, filling: &page, snapshot: snapshot)
+            {
                 cursor.next = next
                 return cursor
             }
@@ -87,33 +109,34 @@ struct PageWalk: ~Copyable {
             cursor.isWrapped = true
             cursor.next = []
         }
-        guard let next = try walk(source, from: cursor.next, to: cursor.origin, filling: &page, seen: picture)
-        else {
-            return nil
-        }
+        guard
+            let next = try walkRange(
+                of: source, from: cursor.next, to: cursor.origin, filling: &page, snapshot: snapshot)
+        else { return nil }
         cursor.next = next
         return cursor
     }
 
-    /// Walks one range. Returns the first key that it did not examine, or nil at the end.
-    private mutating func walk(
-        _ source: RowSource, from lower: [UInt8], to upper: [UInt8]?, filling page: inout TokenPage,
-        seen picture: borrowing ReadSnapshot
+    /// Walks from one key to another, or through the named recipients between them. Keys are without the
+    /// prefix of the source. Returns the first key that it did not examine, or nil at the end.
+    private mutating func walkRange(
+        of source: RowSource, from lower: [UInt8], to upper: [UInt8]?, filling page: inout TokenPage,
+        snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8]? {
         guard let recipients = selection.recipients else {
-            return try walk(
-                source, within: KeyBounds(lower: lower, upper: upper), filling: &page, seen: picture)
+            return try mergeRows(
+                of: source, within: KeyBounds(lower: lower, upper: upper), filling: &page, snapshot: snapshot)
         }
-        for code in recipients.codes[recipients.firstIndex(from: lower)...] {
-            let first = code.lexicographicallyPrecedes(lower) ? lower : code
+        for recipient in recipients.codes[recipients.firstIndex(from: lower)...] {
+            let first = recipient.lexicographicallyPrecedes(lower) ? lower : recipient
             if let upper, !first.lexicographicallyPrecedes(upper) { return nil }
-            if page.count >= rowsMax || examinedLeft <= 0 { return first }
+            if isFull(page) { return first }
             // A recipient without rows in this lane costs a lookup too.
-            examinedLeft -= 1
-            var end = code.firstKeyAfterPrefix
+            examinationsLeft -= 1
+            var end = recipient.firstKeyAfterPrefix
             if let upper, end.map({ upper.lexicographicallyPrecedes($0) }) ?? true { end = upper }
-            if let next = try walk(
-                source, within: KeyBounds(lower: first, upper: end), filling: &page, seen: picture)
+            if let next = try mergeRows(
+                of: source, within: KeyBounds(lower: first, upper: end), filling: &page, snapshot: snapshot)
             {
                 return next
             }
@@ -121,44 +144,47 @@ struct PageWalk: ~Copyable {
         return nil
     }
 
-    private mutating func walk(
-        _ source: RowSource, within bounds: KeyBounds, filling page: inout TokenPage,
-        seen picture: borrowing ReadSnapshot
+    /// Walks through the rows with both prefixes of a source in parallel, in the order of holders. Returns
+    /// the first key that it did not examine, or nil at the end.
+    private mutating func mergeRows(
+        of source: RowSource, within bounds: KeyBounds, filling page: inout TokenPage,
+        snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8]? {
-        var a = try PrefixRows(of: picture, in: source.table, prefix: source.first, within: bounds)
-        var b = try PrefixRows(of: picture, in: source.table, prefix: source.second, within: bounds)
-        if !a.isInside, !b.isInside { return nil }
+        var preferredRows = try PrefixRows(
+            of: snapshot, in: source.table, prefix: source.preferredPrefix, within: bounds)
+        var otherRows = try PrefixRows(
+            of: snapshot, in: source.table, prefix: source.otherPrefix, within: bounds)
+        if !preferredRows.isInside, !otherRows.isInside { return nil }
         // The profile of the user can sort before the row at which the walk resumes.
         let firstProfile = source.app + bounds.lower.prefix(RecipientCode.bucketBytes)
-        var profiles = try picture.cursor(
+        var profiles = try snapshot.cursor(
             of: tables.profiles, from: firstProfile.span, isNeeded: selection.program != nil)
         var profileKeys = ProfileKeys(app: source.app)
-        var (user, installation) = (Span<UInt8>(), Span<UInt8>())
+        var (userProfile, installationProfile) = (Span<UInt8>(), Span<UInt8>())
         var dismissals = try DismissalWalk(
-            selection.dismissals, app: source.app, in: tables.updates, from: bounds.lower, snapshot: picture)
+            selection.dismissals, app: source.app, in: tables.updates, from: bounds.lower, snapshot: snapshot)
         let group = source.group?.span
-        while a.isInside || b.isInside {
-            let order = !b.isInside ? -1 : !a.isInside ? 1 : a.suffix.order(to: b.suffix)
-            if page.count >= rowsMax || examinedLeft <= 0 { return Array(order <= 0 ? a.suffix : b.suffix) }
-            examinedLeft -= 1
-            let suffix = order <= 0 ? a.suffix : b.suffix
-            let value = try order <= 0 ? a.value : b.value
-            var exclusion = eligibility.exclusion(of: value)
-            if exclusion == nil, order > 0, let type = source.type,
-                !TokenValue.canStart(type.span, with: value)
-            {
-                exclusion = .unregistered
-            }
+        while preferredRows.isInside || otherRows.isInside {
+            // Negative or zero: the next row has the preferred prefix. Zero: both rows have the same holder.
+            let order =
+                !otherRows.isInside
+                ? -1 : !preferredRows.isInside ? 1 : preferredRows.suffix.order(to: otherRows.suffix)
+            let suffix = order <= 0 ? preferredRows.suffix : otherRows.suffix
+            if isFull(page) { return Array(suffix) }
+            examinationsLeft -= 1
+            let value = try order <= 0 ? preferredRows.value : otherRows.value
+            var exclusion = exclusion(of: value, isOtherRow: order > 0, in: source)
             if exclusion == nil, let program = selection.program {
                 if profileKeys.move(to: suffix) {
-                    user = try profiles.advance(to: profileKeys.user.span) ? profiles.value : Span()
+                    let hasUserProfile = try profiles.advance(to: profileKeys.user.span)
+                    userProfile = try hasUserProfile ? profiles.value : Span()
                 }
-                let isThere = try profiles.advance(to: profileKeys.installation.span)
-                installation = try isThere ? profiles.value : Span()
-                let isChosen = program.matches(
-                    user: user, installation: installation,
+                let hasInstallationProfile = try profiles.advance(to: profileKeys.installation.span)
+                installationProfile = try hasInstallationProfile ? profiles.value : Span()
+                let isSelected = program.matches(
+                    user: userProfile, installation: installationProfile,
                     os: OSVersion.read(value, at: TokenValue.FieldOffset.os))
-                if !isChosen { exclusion = .notSelected }
+                if !isSelected { exclusion = .notSelected }
             }
             if exclusion == nil, dismissals.isNeeded, try dismissals.contains(suffix) {
                 exclusion = .dismissed
@@ -166,25 +192,42 @@ struct PageWalk: ~Copyable {
             if let exclusion {
                 page.exclusions.add(exclusion)
             } else {
-                try filler.append(suffix, value: value, group: group, to: &page, snapshot: picture)
+                try filler.append(suffix, value: value, group: group, to: &page, snapshot: snapshot)
             }
-            if order <= 0 { try a.next() }
-            // The installation's token for the type has priority over the one for all types.
-            if order == 0, exclusion == nil { page.exclusions.add(.reachedByTypedToken) }
-            if order > 0 || order == 0 && exclusion == nil { try b.next() }
+            if order <= 0 { try preferredRows.next() }
+            // A served token of the type replaces the holder's token for every type. If the token of the type
+            // is left out, the other token comes next.
+            let isReplaced = order == 0 && exclusion == nil
+            if isReplaced { page.exclusions.add(.reachedByTypedToken) }
+            if order > 0 || isReplaced { try otherRows.next() }
         }
         return nil
     }
 
-    private mutating func walk(
+    /// Returns the reason to leave out a row, as far as the row itself decides.
+    ///
+    /// - Parameter isOtherRow: Whether the row has the source's other prefix.
+    private func exclusion(
+        of value: Span<UInt8>, isOtherRow: Bool, in source: RowSource
+    ) -> ExclusionReason? {
+        if let exclusion = eligibility.exclusion(of: value) { return exclusion }
+        guard isOtherRow, let type = source.startType else { return nil }
+        return TokenValue.canStart(type.span, with: value) ? nil : .unregistered
+    }
+
+    // MARK: Named activities
+
+    /// Walks through the activities in the order of their list.
+    private mutating func walkActivities(
         _ activities: [String], of app: [UInt8], from start: PageCursor, filling page: inout TokenPage,
-        seen picture: borrowing ReadSnapshot
+        snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
         while cursor.activity < activities.count {
             let lower = cursor.isWrapped ? cursor.next : []
-            if let next = try appendActivity(
-                activities[cursor.activity], of: app, from: lower, filling: &page, snapshot: picture)
+            if let next = try appendRows(
+                ofActivity: activities[cursor.activity], app: app, from: lower, filling: &page,
+                snapshot: snapshot)
             {
                 return PageCursor(origin: [], next: next, isWrapped: true, activity: cursor.activity)
             }
@@ -195,36 +238,37 @@ struct PageWalk: ~Copyable {
         return nil
     }
 
-    /// Walks the rows of an activity. Returns the first key that it did not examine, or nil at the end.
-    private mutating func appendActivity(
-        _ activity: String, of app: [UInt8], from lower: [UInt8], filling page: inout TokenPage,
-        snapshot picture: borrowing ReadSnapshot
+    /// Walks through the rows of an activity, which has one for each installation that shows it. Returns the
+    /// first key that it did not examine, or nil at the end.
+    private mutating func appendRows(
+        ofActivity activity: String, app: [UInt8], from lower: [UInt8], filling page: inout TokenPage,
+        snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8]? {
-        if page.count >= rowsMax || examinedLeft <= 0 { return lower }
+        if isFull(page) { return lower }
         // An activity without rows in this lane costs a lookup too.
-        examinedLeft -= 1
+        examinationsLeft -= 1
         var prefix = app
         guard NameCode.append(Array(activity.utf8).span, to: &prefix) else { return nil }
-        var entries = try PrefixRows(
-            of: picture, in: tables.activities, prefix: prefix, within: KeyBounds(lower: lower, upper: nil))
-        var key: [UInt8] = []
-        while entries.isInside {
-            if page.count >= rowsMax || examinedLeft <= 0 { return Array(entries.suffix) }
-            let group = try entries.value
-            TableKey.writeUpdateKey(ofActivity: entries.key, group: group, into: &key)
-            examinedLeft -= 1
-            if selection.recipients?.contains(entries.suffix) ?? true,
-                let value = try picture.value(of: key.span, in: tables.updates)
+        var holders = try PrefixRows(
+            of: snapshot, in: tables.activities, prefix: prefix, within: KeyBounds(lower: lower, upper: nil))
+        var updateKey: [UInt8] = []
+        while holders.isInside {
+            if isFull(page) { return Array(holders.suffix) }
+            let group = try holders.value
+            TableKey.writeUpdateKey(ofActivity: holders.key, group: group, into: &updateKey)
+            examinationsLeft -= 1
+            if selection.recipients?.contains(holders.suffix) ?? true,
+                let value = try snapshot.value(of: updateKey.span, in: tables.updates)
             {
                 if let exclusion = eligibility.exclusion(of: value) {
                     page.exclusions.add(exclusion)
                 } else {
-                    let suffix = key.span.extracting(app.count + group.count..<key.count)
+                    let suffix = updateKey.span.extracting(app.count + group.count..<updateKey.count)
                     filler.resetGroup()
-                    try filler.append(suffix, value: value, group: group, to: &page, snapshot: picture)
+                    try filler.append(suffix, value: value, group: group, to: &page, snapshot: snapshot)
                 }
             }
-            try entries.next()
+            try holders.next()
         }
         return nil
     }

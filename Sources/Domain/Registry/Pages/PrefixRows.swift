@@ -1,17 +1,17 @@
 internal import Store
 
-/// A range of keys behind a common prefix: from `lower` inclusive to `upper` exclusive.
+/// A range of keys, without the prefix that they share: from `lower` inclusive to `upper` exclusive.
 struct KeyBounds {
     var lower: [UInt8]
     /// Nil means no upper bound.
     var upper: [UInt8]?
 }
 
-/// The rows of a table with a common key prefix, one after the other.
+/// An iterator over the rows of a table whose keys have a common prefix. While `isInside`, it is on a row.
 struct PrefixRows: ~Copyable, ~Escapable {
     private var cursor: RowCursor
     private let prefixBytes: Int
-    /// The first key outside the range, or nil for the end of the table.
+    /// The first key behind the range, or nil for the end of the table.
     private let end: [UInt8]?
     private(set) var isInside = false
 
@@ -20,10 +20,10 @@ struct PrefixRows: ~Copyable, ~Escapable {
     init(
         of snapshot: borrowing ReadSnapshot, in table: Table, prefix: [UInt8]?, within bounds: KeyBounds
     ) throws(StoreError) {
-        let beginning = prefix ?? []
-        prefixBytes = beginning.count
-        end = bounds.upper.map { beginning + $0 } ?? beginning.firstKeyAfterPrefix
-        let lower = beginning + bounds.lower
+        let commonPrefix = prefix ?? []
+        prefixBytes = commonPrefix.count
+        end = bounds.upper.map { commonPrefix + $0 } ?? commonPrefix.firstKeyAfterPrefix
+        let lower = commonPrefix + bounds.lower
         cursor = try snapshot.cursor(of: table, from: lower.span, isNeeded: prefix != nil)
         isInside = prefix != nil && Self.isInside(cursor, before: end)
     }

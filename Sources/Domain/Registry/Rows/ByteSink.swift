@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// A target for appended texts: an array or a page's buffer.
+/// A buffer to which decoded names and tokens are appended: an array, or the `PageText` of a page.
 protocol ByteSink: ~Copyable {
     mutating func append(_ byte: UInt8)
     mutating func append(_ bytes: Span<UInt8>)
-    /// Extends the sink by `count` bytes, which the body fills.
+    /// Appends `count` bytes. `fill` gets a pointer to the first of them and must write them all.
     mutating func extend(by count: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void)
 }
 
@@ -16,10 +16,11 @@ extension [UInt8]: ByteSink {
     }
 }
 
-/// Adjacent texts in an owned buffer. It is appended a dozen times for each of a million rows. An array would
-/// check on each append whether its storage is shared.
+/// The texts of a page (`TokenPage`), one behind the other in an owned buffer. A dozen texts are appended for
+/// each of a million rows. An array would check on each append whether its storage is shared.
 @safe struct PageText: ByteSink, ~Copyable {
     private var bytes: UnsafeMutablePointer<UInt8>
+    /// The size of the buffer in bytes. It grows and never shrinks.
     private var capacity = 64 << 10
     private(set) var count = 0
 
@@ -45,32 +46,33 @@ extension [UInt8]: ByteSink {
 
     mutating func append(_ span: Span<UInt8>) {
         if span.count > capacity - count { grow(by: span.count) }
-        unsafe span.withUnsafeBytes { from in
-            if let start = from.baseAddress { unsafe memcpy(bytes + count, start, from.count) }
+        unsafe span.withUnsafeBytes { source in
+            if let start = source.baseAddress { unsafe memcpy(bytes + count, start, source.count) }
         }
         count += span.count
     }
 
     /// Appends a copy of bytes that the buffer already contains.
-    mutating func append(copyOf part: Range<Int>) {
-        precondition(part.upperBound <= count, "the range exceeds the text")
-        if part.count > capacity - count { grow(by: part.count) }
-        unsafe memcpy(bytes + count, bytes + part.lowerBound, part.count)
-        count += part.count
+    mutating func append(copyOf range: Range<Int>) {
+        precondition(range.upperBound <= count, "the range exceeds the text")
+        if range.count > capacity - count { grow(by: range.count) }
+        unsafe memcpy(bytes + count, bytes + range.lowerBound, range.count)
+        count += range.count
     }
 
-    mutating func extend(by more: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void) {
-        if more > capacity - count { grow(by: more) }
+    mutating func extend(by byteCount: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void) {
+        if byteCount > capacity - count { grow(by: byteCount) }
         unsafe fill(bytes + count)
-        count += more
+        count += byteCount
     }
 
+    /// Makes space for `byteCount` bytes behind the present ones.
     @inline(never)
-    private mutating func grow(by more: Int) {
-        capacity = max(2 * capacity, count + more)
-        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-        unsafe larger.update(from: bytes, count: count)
+    private mutating func grow(by byteCount: Int) {
+        capacity = max(2 * capacity, count + byteCount)
+        let largerBytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        unsafe largerBytes.update(from: bytes, count: count)
         unsafe bytes.deallocate()
-        unsafe bytes = larger
+        unsafe bytes = largerBytes
     }
 }

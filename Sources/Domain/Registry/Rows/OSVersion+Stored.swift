@@ -1,10 +1,9 @@
-internal import LiveActivity
+internal import Identifiers
 
-// The form of a version in a row: three bytes, zeros if it is unknown.
+// The version of a phone's system in a row: major, minor and patch, one byte each. An unknown version is
+// three zeros.
 
 extension OSVersion {
-    static let storedBytes = 3
-
     static func append(_ version: OSVersion?, to value: inout [UInt8]) {
         value.append(version?.major ?? 0)
         value.append(version?.minor ?? 0)

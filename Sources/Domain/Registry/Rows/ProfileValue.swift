@@ -1,36 +1,37 @@
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
-internal import LiveActivity
+internal import RecordFormat
 
-/// A profile as a table stores it. The layout suits predicates that test one value: tags and attributes are
-/// adjacent, values have a kind, and no parsing is needed. A change of the layout must change `Lane.schema`.
+/// The values of the table `profiles`. A value has no JSON, so that a segment's rule finds one tag or
+/// attribute without parsing. If you change the layout, raise `Lane.schema`.
 ///
 ///     0       updated at, seven bytes of milliseconds
-///     then    os, locale, app build, time zone: a length plus one (zero if missing), and the text
-///     then    the count of tags and each tag; the count of attributes, and the name, kind and value of each
-///     then    the topic's key, if a name in the table's key is stored as a digest
+///     7       os, locale, app build, time zone: each a length plus one (zero if missing), and the text
+///     then    the number of tags, and each tag
+///     then    the number of attributes, and for each the name, the kind (one byte) and the value
+///
+/// Tags and names have a length in front. An integer or a number takes eight bytes.
 enum ProfileValue {
+    /// The kind of an attribute's value.
     enum ValueKind {
         static let no: UInt8 = 0
         static let yes: UInt8 = 1
         static let integer: UInt8 = 2
         static let number: UInt8 = 3
         static let text: UInt8 = 4
-        /// An object or a list. It exists and equals nothing.
+        /// An object or a list. It is not stored. A test of existence finds it, and every other test fails.
         static let other: UInt8 = 5
     }
 
     /// Appends a record in place. If it throws, the appended bytes are invalid. It accepts and rejects the
     /// same records as `ProfileRow`, with the same messages.
-    ///
-    /// - Parameter longKey: Empty if the table's key contains all names.
     static func append(
-        _ record: Span<UInt8>, longKey: Span<UInt8>, to value: inout [UInt8], with reader: JSONReader
+        _ record: Span<UInt8>, to value: inout [UInt8], with reader: JSONReader
     ) throws(RecordDecodingError) {
         try unsafe record.withUnsafeBytes { bytes throws(RecordDecodingError) in
             try unsafe ProfileRow.read(bytes, with: reader) { append($0, to: &value) }
         }
-        value.append(length: longKey.count)
-        value.append(longKey)
     }
 
     private static func append(_ record: JSONObject, to value: inout [UInt8]) {
@@ -56,7 +57,7 @@ enum ProfileValue {
         unsafe value.append(contentsOf: bytes)
     }
 
-    /// A null attribute counts as missing.
+    /// Appends the attributes. An attribute of null counts as missing.
     private static func append(attributes: JSONValue?, to value: inout [UInt8]) {
         guard let attributes else { return value.append(length: 0) }
         attributes.checkProfileAttributes()
@@ -72,44 +73,56 @@ enum ProfileValue {
         }
     }
 
-    private static func append(_ attribute: JSONValue, kind: JSONKind, to list: inout [UInt8]) {
+    /// Appends the kind and value of an attribute.
+    private static func append(_ attribute: JSONValue, kind: JSONKind, to value: inout [UInt8]) {
         switch kind {
-        case .boolean: list.append(attribute.bool() ? ValueKind.yes : ValueKind.no)
+        case .boolean: value.append(attribute.bool() ? ValueKind.yes : ValueKind.no)
         case .string:
-            list.append(ValueKind.text)
-            unsafe list.append(counted: attribute.utf8)
+            value.append(ValueKind.text)
+            unsafe value.append(counted: attribute.utf8)
         case .integer, .number:
             let number = attribute.double()
+            // A larger integer is stored as a floating-point number.
             if kind == .integer, abs(number) < 0x1p62 {
-                list.append(ValueKind.integer)
-                list.append(number: Int64(attribute.int()), bytes: 8)
+                value.append(ValueKind.integer)
+                value.append(number: Int64(attribute.int()), bytes: numberBytes)
             } else {
-                list.append(ValueKind.number)
-                list.append(number: Int64(bitPattern: number.bitPattern), bytes: 8)
+                value.append(ValueKind.number)
+                value.append(number: Int64(bitPattern: number.bitPattern), bytes: numberBytes)
             }
-        default: list.append(ValueKind.other)
+        default: value.append(ValueKind.other)
         }
     }
+}
 
+/// Reading of single fields, in place.
+extension ProfileValue {
+    /// The texts in front of the tags, in their order in the value.
     enum TextField: Int {
         case os, locale, appBuild, timeZone
+
+        static let count = 4
     }
 
+    /// The size of an attribute's integer or number.
+    static let numberBytes = 8
+
     @_lifetime(copy value)
-    static func text(of wanted: TextField, in value: Span<UInt8>) -> Span<UInt8>? {
+    static func text(of field: TextField, in value: Span<UInt8>) -> Span<UInt8>? {
         var offset = TokenValue.timeBytes
-        for index in 0...wanted.rawValue {
+        for index in 0...field.rawValue {
+            // Negative for a missing text.
             let count = value.length(at: &offset) - 1
-            if index == wanted.rawValue { return count < 0 ? nil : value.extracting(offset..<offset + count) }
+            if index == field.rawValue { return count < 0 ? nil : value.extracting(offset..<offset + count) }
             offset += max(0, count)
         }
         return nil
     }
 
-    /// Returns the offset of the tags.
+    /// Returns the offset of the tags, behind the texts.
     static func tagsOffset(in value: Span<UInt8>) -> Int {
         var offset = TokenValue.timeBytes
-        for _ in 0..<4 {
+        for _ in 0..<TextField.count {
             let count = value.length(at: &offset) - 1
             offset += max(0, count)
         }
@@ -127,36 +140,24 @@ enum ProfileValue {
     /// Returns the offset of an attribute's kind, which its value follows, or nil if the name is missing.
     static func attributeOffset(of name: Span<UInt8>, in value: Span<UInt8>) -> Int? {
         var offset = tagsOffset(in: value)
-        for _ in 0..<value.length(at: &offset) { _ = value.bytes(at: &offset) }
-        for _ in 0..<value.length(at: &offset) {
+        let tagCount = value.length(at: &offset)
+        for _ in 0..<tagCount { _ = value.bytes(at: &offset) }
+        let attributeCount = value.length(at: &offset)
+        for _ in 0..<attributeCount {
             if value.bytes(at: &offset).equals(name) { return offset }
             skipAttribute(in: value, at: &offset)
         }
         return nil
     }
 
+    /// Moves the offset from an attribute's kind behind its value.
     static func skipAttribute(in value: Span<UInt8>, at offset: inout Int) {
         let kind = value[offset]
         offset += 1
         switch kind {
-        case ValueKind.integer, ValueKind.number: offset += 8
+        case ValueKind.integer, ValueKind.number: offset += numberBytes
         case ValueKind.text: _ = value.bytes(at: &offset)
         default: break
         }
-    }
-}
-
-extension ProfileValue {
-    /// Returns the topic's key if a name in the table's key is stored as a digest.
-    @_lifetime(copy value)
-    static func longKey(in value: Span<UInt8>) -> Span<UInt8>? {
-        var offset = tagsOffset(in: value)
-        for _ in 0..<value.length(at: &offset) { _ = value.bytes(at: &offset) }
-        for _ in 0..<value.length(at: &offset) {
-            _ = value.bytes(at: &offset)
-            skipAttribute(in: value, at: &offset)
-        }
-        let key = value.bytes(at: &offset)
-        return key.isEmpty ? nil : key
     }
 }

@@ -1,14 +1,15 @@
-internal import LiveActivity
+internal import Identifiers
 
-/// A recipient as a part of a key: two hash bytes of its name, then the name. The hash bytes spread the
-/// recipients of a lane evenly, so a walk can start at any two bytes. A recipient that is late in one send is
-/// early in another.
+/// The code of a recipient in a key: the two bytes of its `RecipientBucket`, then the `NameCode` of its name.
+/// The bucket spreads the recipients of a lane evenly, so the walks of two sends can start at different
+/// recipients. A recipient that is late in one send is early in another.
 enum RecipientCode {
     static let bucketBytes = RecipientBucket.bytes
-    /// The tag offset that distinguishes an installation that is its own recipient from a user of the same
-    /// name.
+    /// The offset in the tag of an installation that is its own recipient. It distinguishes the installation
+    /// from a user of the same name.
     static let installationTagOffset: UInt8 = 0x10
 
+    /// Appends the code of a recipient. Returns false if the name is invalid.
     static func append(_ recipient: Recipient, to key: inout [UInt8]) -> Bool {
         switch recipient {
         case .user(let name): append(isUser: true, name: Array(name.utf8).span, to: &key)
@@ -21,8 +22,8 @@ enum RecipientCode {
         return NameCode.append(name, to: &key, tagOffset: isUser ? 0 : installationTagOffset)
     }
 
-    /// Appends `u:<user>` or `i:<installation>` and moves the offset behind the code. Returns false if the
-    /// text is stored elsewhere.
+    /// Appends `u:<user>` or `i:<installation>` and moves the offset behind the code. Returns false without
+    /// the name if the code contains only its digest.
     static func read<Sink: ByteSink & ~Copyable>(
         _ key: Span<UInt8>, at offset: inout Int, to text: inout Sink
     ) -> Bool {
@@ -34,7 +35,7 @@ enum RecipientCode {
             key, at: &offset, to: &text, tagOffset: isInstallation ? installationTagOffset : 0)
     }
 
-    /// Returns the end of the code at the start of a key's part.
+    /// Returns the end of the code at the start of `part`, which is a part of a key.
     static func end(in part: Span<UInt8>) -> Int {
         var offset = bucketBytes
         let isInstallation = part[offset] >= installationTagOffset

@@ -1,14 +1,17 @@
 internal import Cryptography
-internal import LiveActivity
 
-/// A push token as a row stores it: the text of `TokenSeal` in a compact form. It reads back as exactly the
-/// same text.
+/// A push token as a row stores it: the text that `TokenSeal` made, in about half of the bytes. It reads back
+/// as exactly the same text. The first byte is the form, then come a length and the token:
+///
+///     text    length, the text
+///     hex     length, the bytes whose lower-case hexadecimal digits are the text
+///     sealed  length, the key's number, the bytes: the text is `s<number>.` and the bytes in base64url
+///
+/// The length does not include the number of a sealed token.
 enum StoredToken {
     private enum Form: UInt8 {
         case text = 0
-        /// Lower-case hexadecimal digits.
         case hex = 1
-        /// `s<number>.` and base64url: the number, then the bytes.
         case sealed = 2
     }
 
@@ -16,9 +19,10 @@ enum StoredToken {
         if !token.isEmpty, token[0] == UInt8(ascii: "s"), let sealed = parseSealed(token) {
             value.append(Form.sealed.rawValue)
             value.append(length: sealed.bytes.count)
-            value.append(length: sealed.number)
+            value.append(length: sealed.keyNumber)
             value.append(contentsOf: sealed.bytes)
         } else {
+            // Try the digits first. If the token has other characters, start again with the text.
             let start = value.count
             value.append(Form.hex.rawValue)
             value.append(length: token.count / 2)
@@ -39,7 +43,7 @@ enum StoredToken {
         offset += count
     }
 
-    /// Appends the text that `append` received.
+    /// Appends the text of the token that starts at an offset.
     static func read<Sink: ByteSink & ~Copyable>(
         _ value: Span<UInt8>, at start: Int, to text: inout Sink
     ) {
@@ -48,24 +52,24 @@ enum StoredToken {
         switch Form(rawValue: value[start]) {
         case .hex: HexPairs.append(value.extracting(offset..<offset + count), to: &text)
         case .sealed:
-            let number = value.length(at: &offset)
+            let keyNumber = value.length(at: &offset)
             text.append(UInt8(ascii: "s"))
-            text.append(decimal: number)
+            text.append(decimal: keyNumber)
             text.append(UInt8(ascii: "."))
             Base64Pairs.append(value.extracting(offset..<offset + count), to: &text)
         case .text, nil: text.append(value.extracting(offset..<offset + count))
         }
     }
 
-    /// Returns nil for a text that would not read back unchanged.
-    private static func parseSealed(_ token: Span<UInt8>) -> (number: Int, bytes: [UInt8])? {
+    /// Parses `s<number>.<base64url>`. Returns nil for a text that would not read back unchanged.
+    private static func parseSealed(_ token: Span<UInt8>) -> (keyNumber: Int, bytes: [UInt8])? {
         let token = String(decoding: Array(token), as: UTF8.self)
         guard let dot = token.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
         let digits = token[token.index(after: token.startIndex)..<dot]
-        guard let number = Int(digits), number >= 0, String(number) == digits,
+        guard let keyNumber = Int(digits), keyNumber >= 0, String(keyNumber) == digits,
             let bytes = Base64URL.decode(String(token[token.index(after: dot)...]))
         else { return nil }
-        return (number, bytes)
+        return (keyNumber, bytes)
     }
 }
 
@@ -76,8 +80,10 @@ extension ByteSink where Self: ~Copyable {
     }
 }
 
-/// The output of `Base64URL`, two digits at a time. Each row with a sealed token has about eighty digits.
+/// Encodes base64url like `Base64URL.encode`, but two digits at a time. Each row with a sealed token has about
+/// eighty digits.
 private enum Base64Pairs {
+    /// The two digits of each number of twelve bits, the first digit in the lower byte.
     private static let pairs = [UInt16](
         (0..<4096).map { number in
             let digits = Base64URL.digits
@@ -86,20 +92,22 @@ private enum Base64Pairs {
 
     static func append<Sink: ByteSink & ~Copyable>(_ bytes: Span<UInt8>, to text: inout Sink) {
         let pairs = pairs
-        let (whole, rest) = (bytes.count / 3, bytes.count % 3)
-        unsafe text.extend(by: 4 * whole + (rest == 0 ? 0 : rest + 1)) { out in
-            let raw = UnsafeMutableRawPointer(out)
-            for index in 0..<whole {
-                let at = 3 * index
-                let bits = Int(bytes[at]) << 16 | Int(bytes[at + 1]) << 8 | Int(bytes[at + 2])
-                unsafe raw.storeBytes(of: pairs[bits >> 12], toByteOffset: 4 * index, as: UInt16.self)
-                unsafe raw.storeBytes(of: pairs[bits & 4095], toByteOffset: 4 * index + 2, as: UInt16.self)
+        // Three bytes are four digits. One byte behind them is two digits, and two bytes are three.
+        let (tripleCount, restCount) = (bytes.count / 3, bytes.count % 3)
+        let restDigits = restCount == 0 ? 0 : restCount + 1
+        unsafe text.extend(by: 4 * tripleCount + restDigits) { out in
+            let rawOut = UnsafeMutableRawPointer(out)
+            for index in 0..<tripleCount {
+                let start = 3 * index
+                let bits = Int(bytes[start]) << 16 | Int(bytes[start + 1]) << 8 | Int(bytes[start + 2])
+                unsafe rawOut.storeBytes(of: pairs[bits >> 12], toByteOffset: 4 * index, as: UInt16.self)
+                unsafe rawOut.storeBytes(of: pairs[bits & 4095], toByteOffset: 4 * index + 2, as: UInt16.self)
             }
-            guard rest > 0 else { return }
-            let last = rest == 2 ? Int(bytes[3 * whole + 1]) : 0
-            let bits = Int(bytes[3 * whole]) << 16 | last << 8
-            for digit in 0...rest {
-                unsafe out[4 * whole + digit] = Base64URL.digits[bits >> (18 - 6 * digit) & 63]
+            guard restCount > 0 else { return }
+            let secondByte = restCount == 2 ? Int(bytes[3 * tripleCount + 1]) : 0
+            let bits = Int(bytes[3 * tripleCount]) << 16 | secondByte << 8
+            for digit in 0..<restDigits {
+                unsafe out[4 * tripleCount + digit] = Base64URL.digits[bits >> (18 - 6 * digit) & 63]
             }
         }
     }

@@ -1,27 +1,29 @@
-internal import LiveActivity
-
-/// The kind of a row, which decides its table. Pending changes and the token index store it in their keys.
-/// The numbers are part of the layout.
+/// The kind of a row, which decides its table. Changes (`ChangeDecoder`) and the table `tokens` have it in
+/// their keys. If you change a number, raise `Lane.schema`.
 enum RowKind: UInt8 {
     case start = 1
     case update = 2
     case profile = 3
 }
 
-/// The keys of the tables. Rows of one scan are adjacent. Within a scan the rows are in the order of
-/// recipients, so that tokens and profiles are walked in parallel.
+/// The keys of a lane's tables. Each key begins with the part that one walk has in common, so the rows of a
+/// walk are adjacent. Then comes the recipient, so walks through tokens and profiles are in the same order and
+/// can run in parallel. Recipient and installation together are the **holder** of a token.
+///
+/// Apps and types are an `OrderedNumber` from `NameTable`. Groups, activities and installations are a
+/// `NameCode`, recipients a `RecipientCode`.
 ///
 ///     starts      app, type                → recipient, installation             the row
 ///     updates     app, group               → recipient, installation, activity   the row
 ///     profiles    app                      → recipient, installation or none     the profile
 ///     activities  app, activity, recipient, installation                         its group
-///     recipients  app, recipient, installation, activity                         nothing
+
 ///     tokens      app, hash, kind, key of the start or the activity              nothing
 enum TableKey {
-    /// The number of hash bytes in a key. The row contains the full hash.
+    /// The number of a token hash's bytes in a key. The row's value contains the full hash.
     static let hashBytes = 8
 
-    /// Appends recipient and installation. Returns false if one is not a valid name.
+    /// Appends the holder. Returns false if recipient or installation is not a valid name.
     ///
     /// - Parameter installation: Empty for a profile without an installation.
     static func append(
@@ -39,6 +41,7 @@ enum TableKey {
         return NameCode.append(installation, to: &key)
     }
 
+    /// Appends the code of a group, or the code of no group. Returns false if the name is invalid.
     static func append(group: Span<UInt8>?, to key: inout [UInt8]) -> Bool {
         guard let group else {
             key.append(NameCode.Tag.none)
@@ -47,44 +50,27 @@ enum TableKey {
         return NameCode.append(group, to: &key)
     }
 
-    /// Writes the key in `updates` of the row for an `activities` key and its group.
-    static func writeUpdateKey(ofActivity key: Span<UInt8>, group: Span<UInt8>, into out: inout [UInt8]) {
-        var offset = 0
-        _ = OrderedNumber.read(key, at: &offset)
-        let appEnd = offset
-        NameCode.skip(key, at: &offset)
-        out.removeAll(keepingCapacity: true)
-        out.append(key.extracting(0..<appEnd))
-        out.append(group)
-        out.append(key.extracting(offset..<key.count))
-        out.append(key.extracting(appEnd..<offset))
+    /// Writes the key in `updates` of an activity.
+    ///
+    /// - Parameters:
+    ///   - key: The activity's key in `activities`.
+    ///   - group: The code of the activity's group.
+    ///   - updateKey: Receives the result in place of its content.
+    static func writeUpdateKey(
+        ofActivity key: Span<UInt8>, group: Span<UInt8>, into updateKey: inout [UInt8]
+    ) {
+        var appEnd = 0
+        _ = OrderedNumber.read(key, at: &appEnd)
+        var activityEnd = appEnd
+        NameCode.skip(key, at: &activityEnd)
+        updateKey.removeAll(keepingCapacity: true)
+        updateKey.append(key.extracting(0..<appEnd))
+        updateKey.append(group)
+        updateKey.append(key.extracting(activityEnd..<key.count))
+        updateKey.append(key.extracting(appEnd..<activityEnd))
     }
 
-    /// Writes the key in `recipients` for an `activities` key.
-    static func writeRecipientKey(ofActivity key: Span<UInt8>, into out: inout [UInt8]) {
-        writeUpdateKey(ofActivity: key, group: Span(), into: &out)
-    }
-
-    /// Writes the `activities` key for a key of `recipients`.
-    static func writeActivityKey(ofRecipient key: Span<UInt8>, into out: inout [UInt8]) {
-        var offset = 0
-        _ = OrderedNumber.read(key, at: &offset)
-        let appEnd = offset
-        let holderEnd = offset + holderEnd(in: key.extracting(offset..<key.count))
-        out.removeAll(keepingCapacity: true)
-        out.append(key.extracting(0..<appEnd))
-        out.append(key.extracting(holderEnd..<key.count))
-        out.append(key.extracting(appEnd..<holderEnd))
-    }
-
-    /// Returns the end of recipient and installation at the start of a key's part.
-    static func holderEnd(in part: Span<UInt8>) -> Int {
-        var offset = RecipientCode.end(in: part)
-        NameCode.skip(part, at: &offset)
-        return offset
-    }
-
-    /// Returns recipient and installation of a key of `starts` or `activities`: the part behind app and name.
+    /// Returns the holder in a key of `starts` or `activities`: the part behind app and type or activity.
     @_lifetime(copy key)
     static func holder(of kind: RowKind, in key: Span<UInt8>) -> Span<UInt8> {
         var offset = 0
@@ -98,22 +84,28 @@ enum TableKey {
     }
 
     /// Writes the key in `tokens` of a start or an activity.
-    static func writeTokenKey(of kind: RowKind, key: Span<UInt8>, hash: Span<UInt8>, into out: inout [UInt8])
-    {
-        var offset = 0
-        _ = OrderedNumber.read(key, at: &offset)
-        out.removeAll(keepingCapacity: true)
-        out.append(key.extracting(0..<offset))
-        out.append(hash.extracting(first: hashBytes))
-        out.append(kind.rawValue)
-        out.append(key.extracting(offset..<key.count))
+    ///
+    /// - Parameters:
+    ///   - key: The row's key in `starts` or `activities`.
+    ///   - hash: The full hash of its token.
+    ///   - tokenKey: Receives the result in place of its content.
+    static func writeTokenKey(
+        of kind: RowKind, key: Span<UInt8>, hash: Span<UInt8>, into tokenKey: inout [UInt8]
+    ) {
+        var appEnd = 0
+        _ = OrderedNumber.read(key, at: &appEnd)
+        tokenKey.removeAll(keepingCapacity: true)
+        tokenKey.append(key.extracting(0..<appEnd))
+        tokenKey.append(hash.extracting(first: hashBytes))
+        tokenKey.append(kind.rawValue)
+        tokenKey.append(key.extracting(appEnd..<key.count))
     }
 
-    /// Returns the common prefix of all keys in `tokens` for one token of an app.
+    /// Returns app and hash of a key of `tokens`: the prefix that all rows with the same token share.
     @_lifetime(copy key)
     static func tokenPrefix(of key: Span<UInt8>) -> Span<UInt8> {
-        var offset = 0
-        _ = OrderedNumber.read(key, at: &offset)
-        return key.extracting(0..<offset + hashBytes)
+        var appEnd = 0
+        _ = OrderedNumber.read(key, at: &appEnd)
+        return key.extracting(0..<appEnd + hashBytes)
     }
 }

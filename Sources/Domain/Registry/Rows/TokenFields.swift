@@ -1,16 +1,18 @@
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
-internal import LiveActivity
+internal import RecordFormat
 
-/// The fields of a `TokenRow` that a table needs, read in place. The texts are adjacent in a reusable buffer.
-/// It accepts and rejects the same records as `TokenRow`, with the same messages.
+/// The fields of a token's record (`TokenRow`), read without an allocation for each text: all texts are in one
+/// buffer that the next record reuses, and a text field is its range in the buffer. It accepts and rejects the
+/// same records as `TokenRow`, with the same messages.
 struct TokenFields {
-    /// The texts. The ranges are valid until the next record is read.
     private(set) var text: [UInt8] = []
     private(set) var isSandbox = false
     private(set) var token = 0..<0
     private(set) var tokenHash = 0..<0
     private(set) var attributesType: Range<Int>?
-    /// The types that a token for all types must not start.
+    /// For a start token of every type: the types that it must not start.
     private(set) var unregisteredTypes: [Range<Int>] = []
     private(set) var group: Range<Int>?
     private(set) var registeredAt: Int64 = 0
@@ -24,11 +26,13 @@ struct TokenFields {
     private(set) var movedTo: Range<Int>?
     private(set) var arrivedAt: Int64?
 
-    subscript(part: Range<Int>) -> Span<UInt8> {
+    /// Returns the bytes of a text field.
+    subscript(range: Range<Int>) -> Span<UInt8> {
         @_lifetime(borrow self)
-        get { text.span.extracting(part) }
+        get { text.span.extracting(range) }
     }
 
+    /// Replaces all fields by the fields of a record. If it throws, they are invalid.
     mutating func read(_ record: Span<UInt8>, with reader: JSONReader) throws(RecordDecodingError) {
         text.removeAll(keepingCapacity: true)
         try unsafe record.withUnsafeBytes { bytes throws(RecordDecodingError) in

@@ -1,22 +1,29 @@
-internal import LiveActivity
+internal import Identifiers
+internal import TokenSealing
 
-/// A token's row as a table stores it. A head with fixed offsets decides whether the row is served. The data
-/// for a job follows. A change of the layout must change `Lane.schema`.
+/// The values of the tables `starts` and `updates`: a token and the facts that decide whether it is served.
+/// The facts come first, at fixed offsets, so that a walk that leaves out most rows reads little of each. If
+/// you change the layout, raise `Lane.schema`.
 ///
 ///     0       flags
 ///     1       version of the system, three bytes, zeros if unknown
-///     4       registered at, seven bytes of milliseconds
-///     11      token hash, sixteen bytes
-///     27      expires at, seven bytes, if the row expires
-///     then    the number of the activity type, the token, and rare fields
+///     4       registered at, seven bytes
+///     11      token hash, sixteen bytes, zeros if the row has no token
+///     27      expires at, seven bytes, only with the flag `expires`
+///     then    the number of the activity type (`NameTable`), the token (`StoredToken`)
+///     then    optional fields: each a tag, a length and the content
+///
+/// Times are milliseconds since 1970.
 enum TokenValue {
     enum Flag {
         static let sandbox: UInt8 = 1
+        /// The phone has reported whether the person allows frequent pushes.
         static let frequentPushesKnown: UInt8 = 2
         static let frequentPushes: UInt8 = 4
         /// The person switched Live Activities off for the app, or swiped this activity away.
         static let switchedOff: UInt8 = 8
-        /// Another row with the same token is served. The lane sets this flag. It is not part of the record.
+        /// Another row with the same token is served (`TokenConflicts`). The lane sets this flag. It is not
+        /// part of the record.
         static let shadowed: UInt8 = 16
         /// The row is in the lane of a recipient that the installation left.
         static let movedAway: UInt8 = 32
@@ -31,46 +38,46 @@ enum TokenValue {
         static let end = 27
     }
 
+    /// The size of a time.
     static let timeBytes = 7
 
-    /// The fields behind the token, each at most once.
+    /// The tags of the fields behind the token. Each field exists at most once.
     enum OptionalField: UInt8 {
         case channel = 1
         case movedAt = 2
         case movedTo = 3
-        /// The topic's key, if a name in the table's key is stored as a digest.
+        /// The key of the row's record in the topic, if the row's key contains a name as a digest.
         case key = 4
+        /// The name of the group, in an update with `key`.
         case group = 5
         /// The time of the dismissal by the person. The row has no token.
         case dismissedAt = 6
-        /// The names of types, each with a length prefix.
+        /// The names of types, each with its length in front.
         case unregisteredTypes = 7
         case arrivedAt = 8
     }
+}
 
-    /// Appends a row. Returns false if the hash is invalid.
+/// Writing of a value.
+extension TokenValue {
+    /// Appends the value of a row. Returns false if the hash is invalid.
     ///
-    /// - Parameter longKey: Empty if the table's key contains all names.
+    /// - Parameters:
+    ///   - type: The number of the activity type.
+    ///   - longKey: The record's key if the row's key contains a name as a digest. Otherwise empty.
     static func append(
         _ row: borrowing TokenFields, isStart: Bool, type: Int, longKey: Span<UInt8>, to value: inout [UInt8]
     ) -> Bool {
         let start = value.count
-        var flags: UInt8 = row.isSandbox ? Flag.sandbox : 0
-        if let frequent = row.frequentPushesEnabled {
-            flags |= Flag.frequentPushesKnown | (frequent ? Flag.frequentPushes : 0)
-        }
-        if row.activitiesEnabled == false || row.dismissedAt != nil { flags |= Flag.switchedOff }
-        if row.movedTo != nil { flags |= Flag.movedAway }
-        if row.expiresAt != nil { flags |= Flag.expires }
-        value.append(flags)
+        value.append(flags(of: row))
         OSVersion.append(row.os, to: &value)
         value.append(number: row.registeredAt, bytes: timeBytes)
         let hash = row[row.tokenHash]
         if row.dismissedAt != nil, hash.isEmpty {
             for _ in 0..<TokenSeal.hashBytes { value.append(0) }
         } else {
-            guard hash.count == 2 * TokenSeal.hashBytes, HexPairs.decode(hash, isLower: false, to: &value)
-            else { return false }
+            let isRightLength = hash.count == 2 * TokenSeal.hashBytes
+            guard isRightLength, HexPairs.decode(hash, isLower: false, to: &value) else { return false }
         }
         if let expiresAt = row.expiresAt { value.append(number: expiresAt, bytes: timeBytes) }
         OrderedNumber.append(type, to: &value)
@@ -81,6 +88,19 @@ enum TokenValue {
         return true
     }
 
+    /// Returns the flags that are known before the optional fields are appended.
+    private static func flags(of row: borrowing TokenFields) -> UInt8 {
+        var flags: UInt8 = row.isSandbox ? Flag.sandbox : 0
+        if let frequentPushesEnabled = row.frequentPushesEnabled {
+            flags |= Flag.frequentPushesKnown | (frequentPushesEnabled ? Flag.frequentPushes : 0)
+        }
+        if row.activitiesEnabled == false || row.dismissedAt != nil { flags |= Flag.switchedOff }
+        if row.movedTo != nil { flags |= Flag.movedAway }
+        if row.expiresAt != nil { flags |= Flag.expires }
+        return flags
+    }
+
+    /// Returns whether it appended a field.
     private static func appendOptionalFields(
         of row: borrowing TokenFields, isStart: Bool, longKey: Span<UInt8>, to value: inout [UInt8]
     ) -> Bool {
@@ -88,7 +108,7 @@ enum TokenValue {
         if let channel = row.channel { append(.channel, text: row[channel], to: &value) }
         if let movedAt = row.movedAt { append(.movedAt, time: movedAt, to: &value) }
         if let movedTo = row.movedTo { append(.movedTo, text: row[movedTo], to: &value) }
-        if let movedInAt = row.arrivedAt { append(.arrivedAt, time: movedInAt, to: &value) }
+        if let arrivedAt = row.arrivedAt { append(.arrivedAt, time: arrivedAt, to: &value) }
         if let dismissedAt = row.dismissedAt { append(.dismissedAt, time: dismissedAt, to: &value) }
         if !row.unregisteredTypes.isEmpty {
             var names: [UInt8] = []
@@ -105,19 +125,22 @@ enum TokenValue {
         return value.count > start
     }
 
-    private static func append(_ more: OptionalField, text: Span<UInt8>, to value: inout [UInt8]) {
-        value.append(more.rawValue)
+    private static func append(_ field: OptionalField, text: Span<UInt8>, to value: inout [UInt8]) {
+        value.append(field.rawValue)
         value.append(length: text.count)
         value.append(text)
     }
 
-    private static func append(_ more: OptionalField, time: Int64, to value: inout [UInt8]) {
-        value.append(more.rawValue)
+    private static func append(_ field: OptionalField, time: Int64, to value: inout [UInt8]) {
+        value.append(field.rawValue)
         value.append(length: timeBytes)
         value.append(number: time, bytes: timeBytes)
     }
+}
 
-    /// Whether the row has a token. Only then another row can have the same one.
+/// Reading of single fields, in place.
+extension TokenValue {
+    /// Whether the row has a token. The row of an activity that the person swiped away has none.
     static func hasToken(_ value: Span<UInt8>) -> Bool {
         value[0] & Flag.switchedOff == 0 || optionalField(.dismissedAt, in: value) == nil
     }
@@ -142,7 +165,7 @@ enum TokenValue {
 
     /// Returns a field behind the token, or nil if the row lacks it.
     @_lifetime(copy value)
-    static func optionalField(_ wanted: OptionalField, in value: Span<UInt8>) -> Span<UInt8>? {
+    static func optionalField(_ field: OptionalField, in value: Span<UInt8>) -> Span<UInt8>? {
         guard value[0] & Flag.hasOptionalFields != 0 else { return nil }
         var offset = typeOffset(in: value)
         _ = OrderedNumber.read(value, at: &offset)
@@ -150,8 +173,8 @@ enum TokenValue {
         while offset < value.count {
             let tag = value[offset]
             offset += 1
-            let found = value.bytes(at: &offset)
-            if tag == wanted.rawValue { return found }
+            let content = value.bytes(at: &offset)
+            if tag == field.rawValue { return content }
         }
         return nil
     }
@@ -166,12 +189,14 @@ enum TokenValue {
         return true
     }
 
+    /// Returns the time at which the installation came to the recipient, or left it if the row moved away.
     static func movedAt(in value: Span<UInt8>) -> Int64? { time(of: .movedAt, in: value) }
 
+    /// Returns the time at which an installation that left the recipient had come to it.
     static func arrivedAt(in value: Span<UInt8>) -> Int64? { time(of: .arrivedAt, in: value) }
 
-    private static func time(of wanted: OptionalField, in value: Span<UInt8>) -> Int64? {
-        optionalField(wanted, in: value)?.number(at: 0, bytes: timeBytes)
+    private static func time(of field: OptionalField, in value: Span<UInt8>) -> Int64? {
+        optionalField(field, in: value)?.number(at: 0, bytes: timeBytes)
     }
 
     /// Returns nil for a row with a token.
@@ -179,12 +204,12 @@ enum TokenValue {
         value[0] & Flag.switchedOff == 0 ? nil : time(of: .dismissedAt, in: value)
     }
 
-    /// Whether the row's own fields allow pushes to its token.
+    /// Whether the flags allow pushes to the row's token. Expiry and the selection are not considered.
     static func isServed(_ value: Span<UInt8>) -> Bool {
         value[0] & (Flag.switchedOff | Flag.shadowed | Flag.movedAway) == 0
     }
 
-    /// Whether two rows are equal apart from the lane's own flag.
+    /// Whether two values come from equal records. The flag `shadowed` may differ, because the lane sets it.
     static func isSameRecord(_ a: Span<UInt8>, as b: Span<UInt8>) -> Bool {
         a.count == b.count && (a[0] ^ b[0]) & ~Flag.shadowed == 0
             && a.extracting(1..<a.count).equals(b.extracting(1..<b.count))

@@ -1,33 +1,40 @@
-package import LiveActivity
+package import CatalogRecords
 
-/// A rule in a form that tests millions of people. Its predicates are in one list, outer before inner. Each
-/// contains the index behind its last inner predicate. All texts are in one buffer. A test allocates nothing.
+/// A segment's rule, compiled so that testing a profile allocates nothing: fan-out tests millions of them. The
+/// tree of the rule is a list of nodes in which each node is followed by its children. A node knows the index
+/// behind its last descendant. All texts are in one buffer.
+///
+/// For example, `{"and": [{"tag": "vip"}, {"field": "os", "atLeast": "17.2"}]}` has the nodes `and` (end 4),
+/// `tag` (end 2), `compares` (end 4) and `text` (end 4).
 package struct SegmentProgram: Sendable {
     enum Operation: Sendable {
-        case and, or, not, tag, exists, isIn
+        case and, or, not
+        /// Tests of a tag, an attribute or a field. The values that a test compares with are its children.
+        case tag, exists, isIn
         case compares(SegmentRule.Comparison)
-        /// A value of the preceding test.
+        /// Values.
         case text, integer, number, boolean
     }
 
     struct Node: Sendable {
         let operation: Operation
-        /// The index behind the last node inside this one.
+        /// The index behind the last descendant.
         var end = 0
         /// The tested field, or nil for an attribute.
         var field: SegmentRule.Field?
-        /// A name or text within the constants.
+        /// The tag, the attribute's name or the text, as a range of `constants`.
         var text = 0..<0
-        /// A value that is not a text.
+        /// A value that is not a text, or for `exists` 1 if the value must exist and 0 if it must not.
         var bits: Int64 = 0
     }
 
     private(set) var nodes: [Node] = []
+    /// The texts of all nodes.
     private(set) var constants: [UInt8] = []
 
     package init(_ rule: SegmentRule) { append(rule) }
 
-    /// Selects every person with at least one of the tags.
+    /// Returns a program that matches profiles with at least one of the tags.
     package static func anyTag(of tags: [String]) -> SegmentProgram {
         SegmentProgram(.or(tags.map(SegmentRule.tag)))
     }
@@ -54,8 +61,8 @@ package struct SegmentProgram: Sendable {
         var field: SegmentRule.Field?
         var name = 0..<0
         switch subject {
-        case .attribute(let text): name = constant(text)
-        case .field(let known): field = known
+        case .attribute(let attribute): name = constant(attribute)
+        case .field(let testedField): field = testedField
         }
         func node(_ operation: Operation, bits: Int64 = 0) -> Node {
             Node(operation: operation, field: field, text: name, bits: bits)
@@ -84,6 +91,7 @@ package struct SegmentProgram: Sendable {
         nodes.append(node)
     }
 
+    /// Appends a text to `constants` and returns its range.
     private mutating func constant(_ text: String) -> Range<Int> {
         let start = constants.count
         constants.append(contentsOf: text.utf8)

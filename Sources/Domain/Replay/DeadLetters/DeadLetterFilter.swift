@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import RecordFormat
 
 /// The filter of a call. A dead letter must match all conditions.
 package struct DeadLetterFilter: Sendable, Hashable {

@@ -1,6 +1,7 @@
 internal import JSON
+internal import Jobs
 package import Kafka
-internal import LiveActivity
+internal import RecordFormat
 
 /// The state of the dead letters of one partition, from its marks. It uses one or two bits for each offset.
 package struct DeadLetterJournal {

@@ -1,6 +1,9 @@
 internal import Cryptography
+internal import Identifiers
 package import JSON
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
+internal import RecordFormat
 
 /// The JSON form of a dead letter, without its tokens and its payload.
 extension DeadLetterRecord {

@@ -1,5 +1,7 @@
+internal import Identifiers
+package import Jobs
 package import Kafka
-package import LiveActivity
+package import RecordFormat
 
 /// A dead letter: the original record and the reason of its stage. Its bytes are secret.
 package struct DeadLetterRecord: Sendable {

@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import RecordFormat
 
 /// Counts of dead letters by reason.
 package struct DeadLetterSummary: Sendable {

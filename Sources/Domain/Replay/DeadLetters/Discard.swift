@@ -1,5 +1,3 @@
-internal import LiveActivity
-
 /// A call that marks dead letters as discarded. They stay in the topic until its retention deletes them.
 /// Other calls skip them unless the caller asks for them.
 package struct Discard {

@@ -1,5 +1,7 @@
+internal import InstallationRecords
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 internal import Topics
 
 /// The record that a dead letter becomes when it is sent again, with its destination.

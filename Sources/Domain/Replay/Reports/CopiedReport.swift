@@ -1,5 +1,5 @@
+internal import InstallationRecords
 internal import Kafka
-internal import LiveActivity
 internal import Topics
 
 /// A report that a call has appended again as a copy.

@@ -1,6 +1,6 @@
+internal import CatalogRecords
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Topics
 
 /// A call that lets ingest read reports again while it runs. It appends each report to its partition with the

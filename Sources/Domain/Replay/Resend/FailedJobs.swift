@@ -1,6 +1,6 @@
 internal import APNs
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
 
 /// The failed jobs of one send in one lane, from the lane's receipts. Only the first final outcome of a job
 /// counts.

@@ -1,7 +1,10 @@
+internal import Identifiers
 internal import JSON
+internal import Jobs
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import Telemetry
 internal import Topics
 

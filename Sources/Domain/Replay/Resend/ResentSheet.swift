@@ -1,5 +1,5 @@
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
 internal import Topics
 
 /// A sheet of the send as stored in its topic, with the lines that may be sent again.

@@ -1,5 +1,5 @@
+package import Jobs
 package import Kafka
-package import LiveActivity
 package import Topics
 
 /// A reader of the outcomes of one send's jobs. Each call reads only the receipts since the last call.

@@ -1,10 +1,10 @@
 internal import APNs
 internal import JSON
-internal import LiveActivity
 
-/// The action of a valid request on the management port. It is carried out when the request is answered, so
-/// that faults can come before or after it.
+/// The action of a valid request to the channel-management port. It is carried out when the request is
+/// answered, so that a fault can prevent it.
 enum ChannelAction {
+    // The text is the channel's id.
     case create(Channels.StoragePolicy)
     case read(String)
     case delete(String)
@@ -13,12 +13,16 @@ enum ChannelAction {
 
 /// The successful answer to an action.
 struct ChannelAnswer {
+    /// HTTP status.
     var status: Int
+    /// Id of the created channel.
     var channelID: String?
+    /// JSON, or empty.
     var body: [UInt8] = []
 }
 
 extension Channels {
+    /// Carries out an action. Channels may have changed since the request was checked, so it can fail.
     func perform(_ action: ChannelAction, for app: App) -> Result<ChannelAnswer, RequestValidator.Refusal> {
         switch action {
         case .create(let policy):
@@ -40,6 +44,7 @@ extension Channels {
         }
     }
 
+    /// Returns `{"message-storage-policy": 1, "push-type": "LiveActivity"}`.
     private static func body(of policy: StoragePolicy) -> [UInt8] {
         var writer = JSONWriter(capacity: 64)
         writer.beginObject()
@@ -51,6 +56,7 @@ extension Channels {
         return writer.bytes
     }
 
+    /// Returns `{"channels": ["…"]}`.
     private static func body(of ids: [String]) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

@@ -1,14 +1,16 @@
 internal import Cryptography
-internal import LiveActivity
+internal import Identifiers
 
 /// The broadcast channels of all apps. Like Apple's channels, they belong to one environment, have a random
 /// id and a policy that never changes. Unlike Apple's channels, they end with the process.
 final class Channels {
+    /// The policy by its number in the API (`message-storage-policy`).
     enum StoragePolicy: Int {
         case storesNothing = 0
         case storesNewest = 1
     }
 
+    /// The owner of channels.
     struct App: Hashable {
         let environment: Environment
         let bundleID: String
@@ -16,26 +18,32 @@ final class Channels {
 
     private struct Channel {
         let policy: StoragePolicy
+        /// Number in the order of creation.
         let number: Int
     }
+
+    private static let idByteCount = 16
+    /// Limit on the text of an id in a request.
+    private static let idTextBytesMax = 256
 
     /// Channels that an app may have in one environment. At the limit, the answer is
     /// CannotCreateChannelConfig.
     let perAppMax: Int
     private var channels: [App: [String: Channel]] = [:]
-    private var made = 0
+    private var createdCount = 0
 
     init(perAppMax: Int) { self.perAppMax = perAppMax }
 
     /// Creates a channel and returns its base64 id, or nil at the limit.
     func create(_ policy: StoragePolicy, of app: App) -> String? {
         guard channels[app, default: [:]].count < perAppMax else { return nil }
-        let id = Self.base64(encoding: Random.bytes(count: 16))
-        made += 1
-        channels[app, default: [:]][id] = Channel(policy: policy, number: made)
+        let id = Self.base64(encoding: Random.bytes(count: Self.idByteCount))
+        createdCount += 1
+        channels[app, default: [:]][id] = Channel(policy: policy, number: createdCount)
         return id
     }
 
+    /// Returns the policy of a channel, or nil if it does not exist.
     func policy(of id: String, app: App) -> StoragePolicy? { channels[app]?[id]?.policy }
 
     /// Deletes a channel. Returns false if it does not exist.
@@ -51,19 +59,32 @@ final class Channels {
     /// Whether the text is base64. Any length is valid, because Apple documents none.
     static func isID(_ text: String) -> Bool {
         let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
-        let padding = text.utf8.count - digits.count
-        return !digits.isEmpty && text.utf8.count <= 256 && text.utf8.count.isMultiple(of: 4) && padding <= 2
-            && text.utf8.suffix(padding).allSatisfy { $0 == UInt8(ascii: "=") }
-            && digits.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2F: true
-                default: false
-                }
-            }
+        let paddingCount = text.utf8.count - digits.count
+        let isLengthValid = text.utf8.count <= idTextBytesMax && text.utf8.count.isMultiple(of: 4)
+        guard !digits.isEmpty, isLengthValid, paddingCount <= 2 else { return false }
+        return text.utf8.suffix(paddingCount).allSatisfy { $0 == UInt8(ascii: "=") }
+            && digits.allSatisfy(isBase64Digit)
     }
 
+    private static func isBase64Digit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+            true
+        default: false
+        }
+    }
+
+    /// Encodes bytes with the standard alphabet and padding, by way of `Base64URL`, which has neither.
     private static func base64(encoding bytes: [UInt8]) -> String {
-        let digits = Base64URL.encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-        return String(digits) + String(repeating: "=", count: (4 - digits.count % 4) % 4)
+        let digits = Base64URL.encode(bytes).map { digit -> Character in
+            switch digit {
+            case "-": "+"
+            case "_": "/"
+            default: digit
+            }
+        }
+        let paddingCount = (4 - digits.count % 4) % 4
+        return String(digits) + String(repeating: "=", count: paddingCount)
     }
 }

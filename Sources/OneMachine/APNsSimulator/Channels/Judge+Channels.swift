@@ -1,10 +1,11 @@
 internal import APNs
 internal import JSON
 
-/// The channel-management port: `/1/apps/<bundle id>/channels` and `/all-channels`.
+/// The requests of the channel-management port: `/1/apps/<bundle id>/channels` and `/all-channels`.
 extension RequestValidator {
+    /// - Parameter app: the range of the bundle id in the request's bytes.
     func validateChannelRequest(
-        _ request: ReceivedRequest, app: Range<Int>, state standing: inout ConnectionState,
+        _ request: ReceivedRequest, app: Range<Int>, state: inout ConnectionState,
         facts: inout RequestFacts
     ) -> RequestVerdict {
         if request.isMethod("POST") {
@@ -16,7 +17,7 @@ extension RequestValidator {
         } else {
             return .refused(.methodNotAllowed)
         }
-        if let reason = refusal(ofManagementRequest: request, app: app, state: &standing, facts: &facts) {
+        if let reason = refusal(ofManagementRequest: request, app: app, state: &state, facts: &facts) {
             return .refused(reason)
         }
         let owner = Channels.App(environment: facts.environment, bundleID: facts.bundleID ?? "")
@@ -30,25 +31,26 @@ extension RequestValidator {
     }
 
     func validateChannelList(
-        _ request: ReceivedRequest, app: Range<Int>, state standing: inout ConnectionState,
+        _ request: ReceivedRequest, app: Range<Int>, state: inout ConnectionState,
         facts: inout RequestFacts
     ) -> RequestVerdict {
         guard request.isMethod("GET") else { return .refused(.methodNotAllowed) }
-        if let reason = refusal(ofManagementRequest: request, app: app, state: &standing, facts: &facts) {
+        if let reason = refusal(ofManagementRequest: request, app: app, state: &state, facts: &facts) {
             return .refused(reason)
         }
         let owner = Channels.App(environment: facts.environment, bundleID: facts.bundleID ?? "")
         return .channelAction(.list, of: owner)
     }
 
+    /// Checks the header fields, the provider token and the app.
     private func refusal(
-        ofManagementRequest request: ReceivedRequest, app: Range<Int>, state standing: inout ConnectionState,
+        ofManagementRequest request: ReceivedRequest, app: Range<Int>, state: inout ConnectionState,
         facts: inout RequestFacts
     ) -> APNsReason? {
         if request.headers.isRepeated { return .badRequestParameters }
         if request.hasInvalidID { return .badMessageID }
-        if let reason = refusal(ofProviderIn: request, state: &standing, facts: &facts) { return reason }
-        return refusal(ofApp: app, in: request, state: standing, facts: &facts)
+        if let reason = refusal(ofProviderIn: request, state: &state, facts: &facts) { return reason }
+        return refusal(ofApp: app, in: request, state: state, facts: &facts)
     }
 
     private func validateChannelCreation(_ request: ReceivedRequest, for owner: Channels.App)
@@ -58,14 +60,16 @@ extension RequestValidator {
             return .refused(.payloadTooLarge)
         }
         guard !request.body.isEmpty else { return .refused(.payloadEmpty) }
-        let wanted = try? reader.read(request.body) { RequestValidator.requestedPolicy(in: $0) }
-        switch wanted {
+        let requestedPolicy = try? reader.read(request.body) { RequestValidator.requestedPolicy(in: $0) }
+        switch requestedPolicy {
         case nil: return .refused(.badRequestPayload)
         case .failure(let refusal): return .refused(refusal.reason)
         case .success(let policy): return .channelAction(.create(policy), of: owner)
         }
     }
 
+    /// Returns the policy that a body such as `{"message-storage-policy": 1, "push-type": "LiveActivity"}`
+    /// requests.
     private static func requestedPolicy(in body: JSONValue) -> Result<Channels.StoragePolicy, Refusal> {
         guard body.kind == .object, case let members = body.object() else {
             return .failure(Refusal(reason: .badRequestPayload))
@@ -75,9 +79,10 @@ extension RequestValidator {
         guard type.kind == .string, type.string() == "LiveActivity" else {
             return .failure(Refusal(reason: .invalidPushType))
         }
-        let policy = members["message-storage-policy"]
-        guard policy.kind == .integer, (0.0...1.0).contains(policy.double()),
-            let policy = Channels.StoragePolicy(rawValue: policy.int())
+        let policyValue = members["message-storage-policy"]
+        // A number outside of this range is not read as an integer, because that would report a problem.
+        guard policyValue.kind == .integer, (0.0...1.0).contains(policyValue.double()),
+            let policy = Channels.StoragePolicy(rawValue: policyValue.int())
         else { return .failure(Refusal(reason: .missingChannelQueueSize)) }
         return .success(policy)
     }

@@ -3,7 +3,7 @@ internal import JSON
 
 /// `/v1/clock`: reads and advances the clock of the simulated APNs and its phones.
 struct ClockRoute {
-    /// One year, the most for one request.
+    /// Limit for one request: 365 days.
     private static let advanceSecondsMax = 31_536_000
 
     let controller: SimulatorController
@@ -18,13 +18,12 @@ struct ClockRoute {
                 object.reportUnknownFields()
                 return seconds
             }
-            try await controller.perform { desk throws(ControlRefusal) in
-                if desk.simulator.advanceClock(milliseconds: Int64(seconds) * 1_000) { return }
+            try await controller.perform { controller throws(ControlRefusal) in
+                if controller.simulator.advanceClock(milliseconds: Int64(seconds) * 1_000) { return }
                 let days = SimulatorClock.offsetMillisecondsMax / 86_400_000
                 throw ControlRefusal(
                     status: 409, code: "too_far_ahead",
-                    message:
-                        "the clock can be advanced by \(days) days in total; restart the simulator")
+                    message: "the clock can be advanced by \(days) days in total; restart the simulator")
             }
             return Self.response(for: controller.simulator.clock)
         }

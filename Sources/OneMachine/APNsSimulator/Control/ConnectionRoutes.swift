@@ -1,8 +1,9 @@
 internal import HTTPServer
 internal import JSON
 
-/// Faults that are injected once and immediately, into every connection or into one: `/v1/goaway`,
-/// `/v1/settings`, `/v1/stall`, `/v1/close`. Each answers with the number of affected connections.
+/// `POST /v1/goaway`, `/v1/settings`, `/v1/stall` and `/v1/close`: inject a fault once and immediately, into
+/// every connection or into the one that `connection` names. Each answers with the number of affected
+/// connections.
 struct ConnectionRoutes {
     let controller: SimulatorController
 
@@ -14,22 +15,24 @@ struct ConnectionRoutes {
     }
 
     private func add(
-        path pattern: String, to routes: inout HTTPRoutes,
+        path: String, to routes: inout HTTPRoutes,
         decode: @escaping @Sendable (JSONObject) -> InjectedFault.ConnectionFault
     ) {
-        routes.control(.post, path: pattern) { [controller] request in
+        routes.control(.post, path: path) { [controller] request in
             let (fault, number) = try request.readJSON { value in
                 let object = value.object()
-                let read = (decode(object), object["connection"].optional?.positiveCount())
+                let fields = (decode(object), object["connection"].optional?.positiveCount())
                 object.reportUnknownFields()
-                return read
+                return fields
             }
-            let met = try await controller.perform { $0.simulator.inject(fault, onConnection: number) }
-            if let number, met == 0 {
+            let affectedCount = try await controller.perform {
+                $0.simulator.inject(fault, onConnection: number)
+            }
+            if let number, affectedCount == 0 {
                 throw ControlRefusal(
                     status: 404, code: "no_connection", message: "connection \(number) does not exist now")
             }
-            return .object { $0.field("connections", met) }
+            return .object { $0.field("connections", affectedCount) }
         }
     }
 }

@@ -1,8 +1,9 @@
 internal import HTTPServer
 internal import JSON
 
-/// A refusal by the control API, which becomes the answer.
+/// The refusal of a request by the control API. The thrown error becomes the answer.
 struct ControlRefusal: Error {
+    /// HTTP status.
     let status: Int
     let code: String
     let message: String
@@ -22,7 +23,10 @@ struct ControlRefusal: Error {
 
     static let stopping = ControlRefusal(status: 503, code: "stopping", message: "the simulator is stopping")
 
-    /// The answer: like `HTTPResponse.error`, with the problems in addition to the message.
+    /// The answer in JSON. An empty list of problems is omitted:
+    ///
+    ///     {"error": {"code": "bad_body", "message": "…",
+    ///                "problems": [{"path": "rules[0].match", "code": "…", "message": "…"}]}}
     var response: HTTPResponse {
         if problems.isEmpty { return .error(status: status, code: code, message: message) }
         var json = JSONWriter()
@@ -41,17 +45,6 @@ struct ControlRefusal: Error {
             }
             json.endArray()
         }
-        json.endObject()
-        return .json(json.bytes, status: status)
-    }
-}
-
-extension HTTPResponse {
-    /// Returns an answer with one JSON object.
-    static func object(status: Int = 200, fields: (inout JSONWriter) -> Void) -> HTTPResponse {
-        var json = JSONWriter()
-        json.beginObject()
-        fields(&json)
         json.endObject()
         return .json(json.bytes, status: status)
     }

@@ -1,20 +1,24 @@
+internal import CatalogRecords
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
 
-/// The full tokens that currently reach a phone. A person without a report server needs them to push.
+/// The full push tokens that currently reach a phone, for a person who pushes without a server that collects
+/// the phones' reports.
 struct CurrentPhoneTokens: Sendable {
     struct StartRegistration: Sendable {
         /// The activity type, nil for a token that starts every type.
         var attributesType: String?
         var token: PushToken
-        /// Milliseconds since 1970, also below. A 410 with an earlier time does not concern this
-        /// registration.
+        /// Time of the registration with APNs, in milliseconds since 1970. A 410 with an earlier time does
+        /// not concern this registration.
         var registeredAt: Int64
     }
 
     struct UpdateRegistration: Sendable {
+        /// The activity's id.
         var activity: String
         var token: PushToken
+        /// Time of the registration with APNs, in milliseconds since 1970.
         var registeredAt: Int64
     }
 
@@ -54,8 +58,8 @@ extension Phones {
                 token: startToken(slot: slot, ofPhone: number),
                 registeredAt: startTokens[Int(phones[number].firstStartToken) + slot].registeredAt)
         }
-        let updates = activityIndices(ofPhone: number).filter { activities[$0].isTokenReported }.map {
-            index in
+        let withToken = activityIndices(ofPhone: number).filter { activities[$0].isTokenReported }
+        let updates = withToken.map { index in
             CurrentPhoneTokens.UpdateRegistration(
                 activity: activityID(index: index, slotGeneration: activities[index].slotGeneration),
                 token: updateToken(ofActivity: index),

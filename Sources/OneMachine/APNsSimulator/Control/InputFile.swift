@@ -1,7 +1,7 @@
+internal import CatalogRecords
 internal import Glibc
 internal import JSON
 package import Lifecycle
-internal import LiveActivity
 
 /// An unusable input file, with all its problems.
 package struct InputFileError: FatalError {
@@ -9,15 +9,16 @@ package struct InputFileError: FatalError {
     package var exitStatus: ExitStatus { .dataError }
 }
 
-/// The input files that an operator gives the simulator.
+/// Reads the JSON files that an operator gives the simulator.
 enum InputFile {
+    /// Limits of a file with activity types.
+    static let typesLimits = JSONLimits(bytesMax: 8 << 20, keysMax: 500_000)
+
     static func readScript(at path: String) throws -> FaultScript {
         try read("script", from: path, limits: FaultScript.limits) { bytes, reader throws(JSONError) in
             try FaultScript(bytes, with: reader)
         }
     }
-
-    static let typesLimits = JSONLimits(bytesMax: 8 << 20, keysMax: 500_000)
 
     static func readPortal(at path: String) throws -> Portal {
         try read("portal", from: path, limits: Portal.limits) { bytes, reader throws(JSONError) in
@@ -40,28 +41,32 @@ enum InputFile {
         }
     }
 
+    /// - Parameter kind: the kind of file, for messages.
     private static func read<Value>(
-        _ what: String, from path: String, limits: JSONLimits,
+        _ kind: String, from path: String, limits: JSONLimits,
         decode: ([UInt8], JSONReader) throws(JSONError) -> Value
     ) throws -> Value {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw SystemError(action: "read the \(what) \(path)", code: errno) }
-        defer { close(file) }
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError(action: "read the \(kind) \(path)", code: errno) }
+        defer { close(descriptor) }
+        // With one byte above the limit, the decoder refuses a file that is too large.
         var bytes = [UInt8](repeating: 0, count: limits.bytesMax + 1)
         var count = 0
         while count < bytes.count {
-            let more = unsafe bytes.withUnsafeMutableBytes { buffer in
-                unsafe Glibc.read(file, buffer.baseAddress! + count, buffer.count - count)
+            let readCount = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(descriptor, buffer.baseAddress! + count, buffer.count - count)
             }
-            if more < 0, errno == EINTR { continue }
-            guard more >= 0 else { throw SystemError(action: "read the \(what) \(path)", code: errno) }
-            if more == 0 { break }
-            count += more
+            if readCount < 0, errno == EINTR { continue }
+            guard readCount >= 0 else {
+                throw SystemError(action: "read the \(kind) \(path)", code: errno)
+            }
+            if readCount == 0 { break }
+            count += readCount
         }
         do {
             return try decode(Array(bytes.prefix(count)), JSONReader(limits: limits))
         } catch {
-            let problems = error.problems.map { "the \(what) \(path): \($0)" }
+            let problems = error.problems.map { "the \(kind) \(path): \($0)" }
             throw InputFileError(description: problems.joined(separator: "\n"))
         }
     }

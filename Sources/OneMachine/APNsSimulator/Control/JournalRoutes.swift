@@ -2,7 +2,7 @@ internal import APNs
 internal import HTTPServer
 internal import JSON
 
-/// `/v1/journal` and `/v1/summary`: the received requests and their ends.
+/// `GET /v1/journal` and `GET /v1/summary`: the received requests with their outcomes, and their totals.
 struct JournalRoutes {
     static let limitMax = 1_000
     private static let limitDefault = 100
@@ -10,6 +10,13 @@ struct JournalRoutes {
     let controller: SimulatorController
 
     func add(to routes: inout HTTPRoutes) {
+        addJournal(to: &routes)
+        addSummary(to: &routes)
+    }
+
+    // MARK: The journal
+
+    private func addJournal(to routes: inout HTTPRoutes) {
         routes.control(.get, path: "/v1/journal") { [controller] request in
             try request.refuseUnknownQuery(
                 known: "after", "limit", "token", "channel", "id", "connection", "status", "payload")
@@ -17,31 +24,10 @@ struct JournalRoutes {
             let limit = try request.queryNumber("limit", in: 1...Self.limitMax, default: Self.limitDefault)
             let filter = try Self.filter(from: request)
             let showsPayload = try request.queryFlag("payload")
-            return Self.response(
-                for: try await controller.perform {
-                    $0.journal.ring.page(after: after, matching: filter, limit: limit)
-                },
-                showsPayload: showsPayload)
-        }
-        routes.control(.get, path: "/v1/summary") { [controller] _ in
-            let reports = try await controller.perform { $0.reports }
-            let (summary, made, open) = try await controller.perform { desk in
-                (desk.journal.summary, desk.simulator.connectionsOpened, desk.simulator.connections.count)
+            let page = try await controller.perform {
+                $0.journal.ring.page(after: after, matching: filter, limit: limit)
             }
-            let (leftOut, unrecorded) = try await controller.perform { desk in
-                (desk.journal.file?.omittedEntries ?? 0, desk.journal.records?.omittedRecords ?? 0)
-            }
-            return .object { json in
-                summary.writeFields(to: &json)
-                json.object("connections") { json in
-                    json.field("opened", made)
-                    json.field("open", open)
-                }
-                json.field("leftOutOfJournalFile", leftOut)
-                json.field("leftOutOfRecords", unrecorded)
-                guard let reports else { return }
-                json.object("reports") { reports.writeFields(to: &$0) }
-            }
+            return Self.response(for: page, showsPayload: showsPayload)
         }
     }
 
@@ -82,6 +68,31 @@ struct JournalRoutes {
             json.field("after", page.after)
             json.field("newest", page.newest)
             json.field("missed", page.missed)
+        }
+    }
+
+    // MARK: The summary
+
+    private func addSummary(to routes: inout HTTPRoutes) {
+        routes.control(.get, path: "/v1/summary") { [controller] _ in
+            let reports = try await controller.perform { $0.reports }
+            let (summary, openedCount, openCount) = try await controller.perform {
+                ($0.journal.summary, $0.simulator.connectionsOpened, $0.simulator.connections.count)
+            }
+            let (omittedEntries, omittedRecords) = try await controller.perform {
+                ($0.journal.file?.omittedEntries ?? 0, $0.journal.records?.omittedRecords ?? 0)
+            }
+            return .object { json in
+                summary.writeFields(to: &json)
+                json.object("connections") { json in
+                    json.field("opened", openedCount)
+                    json.field("open", openCount)
+                }
+                json.field("leftOutOfJournalFile", omittedEntries)
+                json.field("leftOutOfRecords", omittedRecords)
+                guard let reports else { return }
+                json.object("reports") { reports.writeFields(to: &$0) }
+            }
         }
     }
 }

@@ -1,21 +1,23 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
 
-/// One page of the list of phones, with enough facts to choose one.
+/// One page of the list of phones, with the facts by which a person chooses a phone.
 struct PhonePage: Sendable {
     struct ListedPhone: Sendable {
         var installation: String
         var bundleID: String
         var environment: String
         var system: String
+        /// Whether the app is installed and the phone is not away.
         var canBeReached: Bool
         /// Number of activities on the screen.
         var activities: Int
     }
 
     var phones: [ListedPhone] = []
-    /// Start of the next page, nil at the end.
+    /// Number of the first phone of the next page, nil at the end.
     var next: Int?
+    /// Number of all phones.
     var count = 0
 
     func writeFields(to json: inout JSONWriter) {
@@ -38,8 +40,8 @@ struct PhonePage: Sendable {
 }
 
 extension Phones {
-    func page(from first: Int, limit: Int, at time: Int64) -> PhonePage {
-        let first = min(first, phones.count)
+    func page(from start: Int, limit: Int, at time: Int64) -> PhonePage {
+        let first = min(start, phones.count)
         let end = min(phones.count, first + limit)
         let listed = (first..<end).map { number in
             for index in activityIndices(ofPhone: number) { advance(activity: index, to: time) }

@@ -1,10 +1,10 @@
 internal import HTTPServer
 internal import JSON
-internal import LiveActivity
 
-/// `/v1/phones/{installation}` and `/v1/groups/{group}`: the content and the received pushes of a phone, its
-/// valid tokens, and the actions of its user.
+/// `/v1/phones`, `/v1/phones/{installation}` and `/v1/groups/{group}`: the screens and the received pushes of
+/// phones, their valid tokens, and the actions of their users.
 struct PhoneRoutes {
+    /// The values of the field `does`.
     private enum UserAction: String, CaseIterable {
         case away
         case back
@@ -17,6 +17,7 @@ struct PhoneRoutes {
 
     private static let receivedDefault = 20
     private static let receivedMax = 1_000
+    /// Limit on the content states of a group.
     private static let statesMax = 100
     private static let listedDefault = 100
     private static let listedMax = 10_000
@@ -24,75 +25,74 @@ struct PhoneRoutes {
     let controller: SimulatorController
 
     func add(to routes: inout HTTPRoutes) {
-        let controller = controller
-        routes.control(.get, path: "/v1/phones") { request in
+        addPhoneList(to: &routes)
+        addPhone(to: &routes)
+        addPhoneTokens(to: &routes)
+        addUserAction(to: &routes)
+        addGroup(to: &routes)
+    }
+
+    // MARK: Reading
+
+    private func addPhoneList(to routes: inout HTTPRoutes) {
+        routes.control(.get, path: "/v1/phones") { [controller] request in
             try request.refuseUnknownQuery(known: "from", "limit")
             let first = try request.queryNumber("from", in: 0...Int.max, default: 0)
             let limit = try request.queryNumber("limit", in: 1...Self.listedMax, default: Self.listedDefault)
-            let page = try await controller.perform { desk in
-                desk.phones?.page(from: first, limit: limit, at: desk.simulator.clock.now) ?? PhonePage()
+            let page = try await controller.perform { controller in
+                let time = controller.simulator.clock.now
+                return controller.phones?.page(from: first, limit: limit, at: time) ?? PhonePage()
             }
             return .object { page.writeFields(to: &$0) }
         }
-        routes.control(.get, path: "/v1/phones/{installation}") { request in
+    }
+
+    private func addPhone(to routes: inout HTTPRoutes) {
+        routes.control(.get, path: "/v1/phones/{installation}") { [controller] request in
             let name = request.parameters["installation"] ?? ""
             let limit = try request.queryNumber(
                 "received", in: 0...Self.receivedMax, default: Self.receivedDefault)
-            let view = try await controller.perform { desk throws(ControlRefusal) in
-                let (phones, number) = try Self.phone(named: name, in: desk)
-                return phones.screen(ofPhone: number, receptions: limit, at: desk.simulator.clock.now)
+            let screen = try await controller.perform { controller throws(ControlRefusal) in
+                let (phones, number) = try Self.phone(named: name, in: controller)
+                return phones.screen(
+                    ofPhone: number, receptions: limit, at: controller.simulator.clock.now)
             }
-            return .object { view.writeFields(to: &$0) }
+            return .object { screen.writeFields(to: &$0) }
         }
-        routes.control(.get, path: "/v1/phones/{installation}/tokens") { request in
+    }
+
+    private func addPhoneTokens(to routes: inout HTTPRoutes) {
+        routes.control(.get, path: "/v1/phones/{installation}/tokens") { [controller] request in
             let name = request.parameters["installation"] ?? ""
-            let tokens = try await controller.perform { desk throws(ControlRefusal) in
-                let (phones, number) = try Self.phone(named: name, in: desk)
+            let tokens = try await controller.perform { controller throws(ControlRefusal) in
+                let (phones, number) = try Self.phone(named: name, in: controller)
                 return phones.currentTokens(ofPhone: number)
             }
             return .object { tokens.writeFields(to: &$0) }
         }
-        routes.control(.post, path: "/v1/phones/{installation}") { request in
-            let name = request.parameters["installation"] ?? ""
-            let (deed, milliseconds) = try request.readJSON { value in
-                let object = value.object()
-                let read = (
-                    object["does"].choice(of: UserAction.self),
-                    object["milliseconds"].optional?.milliseconds()
-                )
-                object.reportUnknownFields()
-                return read
-            }
-            try await controller.perform { desk throws(ControlRefusal) in
-                let (phones, number) = try Self.phone(named: name, in: desk)
-                if let deed {
-                    Self.perform(
-                        deed, milliseconds: milliseconds, onPhone: number, of: phones,
-                        at: desk.simulator.clock.now
-                    )
-                }
-            }
-            return .object { $0.field("installation", name) }
-        }
-        routes.control(.get, path: "/v1/groups/{group}") { request in
+    }
+
+    private func addGroup(to routes: inout HTTPRoutes) {
+        routes.control(.get, path: "/v1/groups/{group}") { [controller] request in
             let name = request.parameters["group"] ?? ""
-            let view = try await controller.perform { desk throws(ControlRefusal) in
-                let view = desk.phones?.screens(
-                    ofGroup: name, limit: Self.statesMax, at: desk.simulator.clock.now)
-                guard let view else {
+            let screens = try await controller.perform { controller throws(ControlRefusal) in
+                let screens = controller.phones?.screens(
+                    ofGroup: name, limit: Self.statesMax, at: controller.simulator.clock.now)
+                guard let screens else {
                     throw ControlRefusal(
                         status: 404, code: "no_group", message: "no phone shows an activity of this group")
                 }
-                return view
+                return screens
             }
-            return .object { view.writeFields(to: &$0) }
+            return .object { screens.writeFields(to: &$0) }
         }
     }
 
+    /// Returns the phones and the number of the phone with this installation.
     static func phone(
-        named name: String, in desk: SimulatorController
+        named name: String, in controller: SimulatorController
     ) throws(ControlRefusal) -> (Phones, Int) {
-        guard let phones = desk.phones, let number = phones.number(ofInstallation: name) else {
+        guard let phones = controller.phones, let number = phones.number(ofInstallation: name) else {
             throw ControlRefusal(
                 status: 404, code: "no_phone",
                 message: "no such phone exists; phones are named phone-0 and so on, up to --phones")
@@ -100,10 +100,36 @@ struct PhoneRoutes {
         return (phones, number)
     }
 
+    // MARK: Actions
+
+    private func addUserAction(to routes: inout HTTPRoutes) {
+        routes.control(.post, path: "/v1/phones/{installation}") { [controller] request in
+            let name = request.parameters["installation"] ?? ""
+            let (action, milliseconds) = try request.readJSON { value in
+                let object = value.object()
+                let fields = (
+                    object["does"].choice(of: UserAction.self),
+                    object["milliseconds"].optional?.milliseconds()
+                )
+                object.reportUnknownFields()
+                return fields
+            }
+            try await controller.perform { controller throws(ControlRefusal) in
+                let (phones, number) = try Self.phone(named: name, in: controller)
+                guard let action else { return }
+                Self.perform(
+                    action, milliseconds: milliseconds, onPhone: number, of: phones,
+                    at: controller.simulator.clock.now)
+            }
+            return .object { $0.field("installation", name) }
+        }
+    }
+
+    /// - Parameter milliseconds: the time that the phone is away, for `away`.
     private static func perform(
-        _ deed: UserAction, milliseconds: Int?, onPhone number: Int, of phones: Phones, at time: Int64
+        _ action: UserAction, milliseconds: Int?, onPhone number: Int, of phones: Phones, at time: Int64
     ) {
-        switch deed {
+        switch action {
         case .away:
             phones.takeOffline(
                 phone: number, until: time + Int64(milliseconds ?? DelayDistribution.millisecondsMax))

@@ -1,6 +1,7 @@
 internal import APNs
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
 
 extension PhoneScreen {
     func writeFields(to json: inout JSONWriter) {

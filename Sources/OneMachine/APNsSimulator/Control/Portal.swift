@@ -1,9 +1,15 @@
+internal import CatalogRecords
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
 
-/// The data of a developer portal and the phones of each app. With several apps, teams and keys, every
-/// refusal that concerns one of them can be tested.
+/// The content of a portal file: apps and keys as in Apple's developer portal, and the phones of each app.
+/// With several apps, teams and keys, every refusal that concerns one of them can be tested. Example:
+///
+///     {"apps": [{"bundleId": "com.example.app", "mayBroadcast": false}],
+///      "keys": [{"keyId": "ABCDE12345", "teamId": "TEAM123456", "environments": ["sandbox"]}],
+///      "phones": [{"bundleId": "com.example.app", "count": 100, "systems": ["17.1", "26.1"]}]}
 struct Portal: Sendable {
+    /// A key for provider tokens.
     struct Key: Sendable, Hashable {
         var keyID: String
         var teamID: String
@@ -16,7 +22,10 @@ struct Portal: Sendable {
     static let appsMax = 1_000
     static let keysMax = 100
     static let populationsMax = 100
+    /// Limit on the iOS versions and on the environments of a population.
+    static let valuesInTurnMax = 100
 
+    /// Apps by bundle id.
     var apps: [String: SimulatedApp] = [:]
     var keys: [Key] = []
     var populations: [Population] = []
@@ -57,6 +66,7 @@ extension Portal.Key {
 }
 
 extension Population {
+    /// Limit on the phones of all populations together.
     static let phonesMax = 10_000_000
 
     fileprivate init(_ value: JSONValue) {
@@ -73,9 +83,10 @@ extension Population {
             of: PhoneApp(id: object["app"].optional?.string() ?? bundleID, bundleID: bundleID, types: types),
             phones: object["count"].int(in: 1...Self.phonesMax))
         systemsInTurn =
-            object["systems"].optional?.list(countMax: 100).map { $0.system() } ?? [Self.newestSystem]
+            object["systems"].optional?.list(countMax: Portal.valuesInTurnMax).map { $0.system() }
+            ?? [Self.newestSystem]
         environmentsInTurn =
-            object["environments"].optional?.list(countMax: 100).map {
+            object["environments"].optional?.list(countMax: Portal.valuesInTurnMax).map {
                 $0.choice(of: Environment.self) ?? .production
             } ?? []
         object.reportUnknownFields()
@@ -93,6 +104,7 @@ extension JSONValue {
         return text
     }
 
+    /// Reads the id of a key or of a team.
     fileprivate func appleID() -> String {
         let text = string()
         if kind == .string, !AppleIDRules.isValid(text) { report("must be ten capital letters and digits") }

@@ -4,10 +4,11 @@ internal import HTTPServer
 internal import Lifecycle
 internal import Telemetry
 
-/// `GET /v1/provider-token`: a JSON Web Token that the simulator accepts, for a person with `curl`. It is
-/// renewed only as often as Apple allows. `keyId` chooses another key. `ageSeconds` makes a new token of that
-/// age each time, which helps to provoke refusals.
+/// `GET /v1/provider-token`: a provider token that the simulator accepts, for a person with `curl`. The same
+/// token is returned until it must be renewed, because APNs allows few renewals. `keyId` chooses another key.
+/// `ageSeconds` returns a new token of that age each time, to provoke a refusal.
 struct ProviderTokenRoute {
+    /// A key with which tokens are signed.
     struct Signer: Sendable {
         let teamID: String
         let keyID: String
@@ -18,6 +19,7 @@ struct ProviderTokenRoute {
         }
     }
 
+    /// The token in use of one key.
     fileprivate struct CachedToken {
         var policy = ProviderTokenPolicy()
         var text = ""
@@ -25,10 +27,11 @@ struct ProviderTokenRoute {
 
     private static let ageSecondsMax = 86_400
 
+    /// The keys. The first one is the default.
     let signers: [Signer]
 
     func add(to routes: inout HTTPRoutes) {
-        let made = TracedLock([String: CachedToken]())
+        let cachedTokens = TracedLock([String: CachedToken]())
         routes.control(.get, path: "/v1/provider-token") { [signers] request in
             try request.refuseUnknownQuery(known: "keyId", "ageSeconds")
             let keyID = request.query(named: "keyId")
@@ -43,12 +46,16 @@ struct ProviderTokenRoute {
                 let time = WallTime(milliseconds: WallTime.now().milliseconds - Int64(age) * 1_000)
                 return .text(signer.token(at: time) + "\n")
             }
-            return .text(made.withLock { $0[signer.keyID, default: CachedToken()].token(of: signer) } + "\n")
+            let token = cachedTokens.withLock {
+                $0[signer.keyID, default: CachedToken()].token(of: signer)
+            }
+            return .text(token + "\n")
         }
     }
 }
 
 extension ProviderTokenRoute.CachedToken {
+    /// Returns the token, and renews it first if the policy demands it.
     fileprivate mutating func token(of signer: ProviderTokenRoute.Signer) -> String {
         let (now, wall) = (Instant.now(), WallTime.now())
         guard policy.decide(at: now, wall: wall) == .make else { return text }

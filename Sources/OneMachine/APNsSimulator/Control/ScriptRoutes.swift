@@ -1,7 +1,7 @@
 internal import HTTPServer
 internal import JSON
 
-/// `/v1/script`: the faults from now on.
+/// `/v1/script`: reads the fault script, replaces it, appends a rule, or removes it.
 struct ScriptRoutes {
     let controller: SimulatorController
 
@@ -15,8 +15,8 @@ struct ScriptRoutes {
         }
         routes.control(.post, path: "/v1/script", bodyBytesMax: FaultScript.limits.bytesMax) { request in
             let rule = try request.readJSON(limits: FaultScript.limits) { FaultRule($0) }
-            try await controller.perform { desk throws(ControlRefusal) in
-                if desk.faultInjector.add(rule) { return }
+            try await controller.perform { controller throws(ControlRefusal) in
+                if controller.faultInjector.add(rule) { return }
                 throw ControlRefusal(
                     status: 409, code: "script_full",
                     message:
@@ -31,8 +31,9 @@ struct ScriptRoutes {
         }
     }
 
-    private static func response(for desk: SimulatorController) async throws -> HTTPResponse {
-        let (script, hits) = try await desk.perform {
+    /// Returns the script with the counts of its rules.
+    private static func response(for controller: SimulatorController) async throws -> HTTPResponse {
+        let (script, hits) = try await controller.perform {
             ($0.faultInjector.runningScript.script, $0.faultInjector.runningScript.hits)
         }
         var json = JSONWriter()

@@ -2,13 +2,13 @@ internal import HTTP2
 internal import Lifecycle
 
 extension Simulator {
-    /// Injects a fault into one connection, or into all without a number, at the highest stream that each has
-    /// seen. Returns the number of affected connections.
+    /// Injects a fault into one connection, or into all without a number. A GOAWAY counts back from the
+    /// newest stream of each connection. Returns the number of affected connections. Call on the loop.
     @discardableResult
     func inject(_ fault: InjectedFault.ConnectionFault, onConnection number: Int? = nil) -> Int {
         loop.preconditionOnLoop()
-        let met = connections.values.filter { number == nil || $0.number == number }
-        for connection in met { connection.apply(fault, at: connection.session.lastStream) }
-        return met.count
+        let affected = connections.values.filter { number == nil || $0.number == number }
+        for connection in affected { connection.apply(fault, at: connection.session.lastStream) }
+        return affected.count
     }
 }

@@ -1,14 +1,17 @@
+package import Identifiers
 package import Lifecycle
-package import LiveActivity
 
-/// The facts about a running simulator that its operator needs.
+/// The facts with which a client connects to a running simulator: ports, keys and files.
 package struct SimulatorConnectionInfo: Sendable {
     package let host: String
     package let ports: SimulatorSettings.Ports
+    /// Address of the control API.
     package let control: SocketAddress
     package let tlsFaults: [(fault: TLSFault, port: Int)]
+    /// Directory of the credentials.
     package let directory: String
     package let keyID: String
+    /// The phones of the settings, or the first ones of the portal file.
     package let population: Population?
     /// A start token of the first phone.
     package let firstToken: PushToken?

@@ -1,19 +1,22 @@
 internal import Cryptography
 internal import HTTPServer
 package import Lifecycle
+internal import TLS
 internal import Telemetry
 
 /// The simulated APNs as a service of a process: the server, its faults, its journal and the control API.
-/// Everything runs on one event loop, except the API's listener and the journal's file.
+/// Everything runs on one event loop, except the API's listener and the journal's file, which have their own
+/// threads.
 package final class SimulatorService: Service {
     package let name = "apns-simulator"
     private let settings: SimulatorServiceSettings
     private let onServing: @Sendable (SimulatorConnectionInfo) -> Void
     private let running = TracedLock(RunningParts())
 
-    /// The started parts, in the order in which they are stopped.
+    /// The started parts. `stop` stops them, also after a start that failed halfway.
     private struct RunningParts: Sendable {
         var controller: SimulatorController?
+        /// The server of the control API.
         var control: HTTPServer?
         var faultPorts: [TLSFaultPort] = []
         var loop: EventLoop?
@@ -30,13 +33,15 @@ package final class SimulatorService: Service {
         self.onServing = onServing
     }
 
+    // MARK: Start
+
     package func start(_ context: ServiceContext) async throws {
         do {
-            let serving = try startParts(with: context)
+            let info = try startParts(with: context)
             context.log.info(
-                "serving", .field("production", serving.ports.production),
-                .field("sandbox", serving.ports.sandbox), .field("control", serving.control.description))
-            onServing(serving)
+                "serving", .field("production", info.ports.production),
+                .field("sandbox", info.ports.sandbox), .field("control", info.control.description))
+            onServing(info)
         } catch {
             await stop(by: .now())
             throw error
@@ -48,28 +53,11 @@ package final class SimulatorService: Service {
         let script = try settings.scriptFile.map { try InputFile.readScript(at: $0) } ?? .none
         var settings = settings
         let portal = try settings.portalFile.map { try InputFile.readPortal(at: $0) } ?? Portal()
-        settings.simulator.apps.merge(portal.apps) { _, given in given }
-        var signers = [ProviderTokenRoute.Signer(credentials)]
-        for key in portal.keys {
-            let signing = try SimulatorCredentials.loadKey(
-                id: key.keyID, teamID: key.teamID, directory: settings.directory)
-            signers.append(.init(teamID: key.teamID, keyID: key.keyID, key: signing))
-            settings.simulator.keys.append(
-                ProviderKey(
-                    keyID: key.keyID, teamID: key.teamID, key: signing.verifyingKey,
-                    environments: key.environments, apps: key.apps))
+        let portalSigners = try Self.register(portal, in: &settings)
+        if let path = settings.typesFile {
+            settings.phones?.app.types = try InputFile.readActivityTypes(at: path)
         }
-        if let file = settings.typesFile {
-            settings.phones?.app.types = try InputFile.readActivityTypes(at: file)
-        }
-        let file = try settings.journalFile.map {
-            try JournalFile(
-                path: $0, syncs: settings.syncsJournal, showsPayloads: settings.journalShowsPayloads,
-                limits: settings.journalLimits, log: context.log)
-        }
-        running.withLock { $0.file = file }
-        let records = try settings.recordsFile.map { try RequestRecordFile(path: $0, log: context.log) }
-        running.withLock { $0.records = records }
+        let (file, records) = try openFiles(settings, log: context.log)
         let loop = try EventLoop(name: "apns-simulator")
         try loop.start()
         running.withLock { $0.loop = loop }
@@ -79,74 +67,103 @@ package final class SimulatorService: Service {
             let journal = Journal(
                 on: loop, limits: settings.journalLimits, file: file, records: records,
                 metrics: context.metrics)
-            let desk = SimulatorController(
+            let controller = SimulatorController(
                 settings: settings.simulator, credentials: credentials, on: loop, script: script,
                 journal: journal, clock: clock
             ) {
-                let populations = [settings.phones].compactMap { $0 } + portal.populations
-                if populations.isEmpty { return nil }
-                let phones = Phones(settings: settings.phoneSettings)
-                for population in populations { phones.add(population, at: clock.now) }
-                return phones
+                SimulatorService.makePhones(settings, portal: portal, clock: clock)
             }
-            desk.phones?.sink = settings.reportSink?(loop, context)
-            return desk
+            controller.phones?.sink = settings.reportSink?(loop, context)
+            return controller
         }
         guard let controller else { preconditionFailure("a loop stopped right after its start") }
         running.withLock { $0.controller = controller }
         try controller.simulator.start()
-        for listener in settings.tlsFaults {
-            let port = try TLSFaultPort(
-                listener.fault, host: settings.simulator.host, port: listener.port,
-                authority: credentials.authority, names: settings.simulator.certificateNames, on: loop)
-            running.withLock { $0.faultPorts.append(port) }
-        }
-        var limits = HTTPLimits()
-        limits.answerMilliseconds += WaitRoute.millisecondsMax
-        let control = try HTTPServer(
-            name: "apns-simulator", host: settings.controlHost, port: settings.controlPort, limits: limits,
-            routes: ControlAPI(controller: controller, signers: signers, metrics: context.metrics).routes,
-            metrics: context.metrics)
-        running.withLock { $0.control = control }
+        try startTLSFaultPorts(settings, authority: credentials.authority, on: loop)
+        let signers = [ProviderTokenRoute.Signer(credentials)] + portalSigners
+        let control = try startControlAPI(
+            settings, controller: controller, signers: signers, metrics: context.metrics)
         return SimulatorConnectionInfo(
             host: settings.simulator.host, ports: controller.simulator.ports, control: control.address,
             tlsFaults: running.withLock { $0.faultPorts }.map { ($0.fault, $0.port) },
-            directory: settings.directory,
-            keyID: credentials.keyID, population: settings.phones ?? portal.populations.first,
+            directory: settings.directory, keyID: credentials.keyID,
+            population: settings.phones ?? portal.populations.first,
             firstToken: loop.perform {
                 controller.phones?.currentTokens(ofPhone: 0).starts.first?.token ?? nil
             } ?? nil)
     }
 
-    private var controller: SimulatorController? { running.withLock { $0.controller } }
-
-    /// Returns the current screens of a group. Blocks for one turn of the simulator's loop, so do not call it
-    /// on a loop.
-    package func screens(ofGroup: String) -> GroupScreens? {
-        guard let controller else { return nil }
-        return controller.loop.perform {
-            controller.phones?.screens(ofGroup: ofGroup, at: controller.simulator.clock.now)
-        } ?? nil
+    /// Adds the apps and keys of the portal to the settings. Returns the signers of its keys.
+    private static func register(
+        _ portal: Portal, in settings: inout SimulatorServiceSettings
+    ) throws -> [ProviderTokenRoute.Signer] {
+        settings.simulator.apps.merge(portal.apps) { _, portalApp in portalApp }
+        var signers: [ProviderTokenRoute.Signer] = []
+        for key in portal.keys {
+            let signingKey = try SimulatorCredentials.loadKey(
+                id: key.keyID, teamID: key.teamID, directory: settings.directory)
+            signers.append(.init(teamID: key.teamID, keyID: key.keyID, key: signingKey))
+            settings.simulator.keys.append(
+                ProviderKey(
+                    keyID: key.keyID, teamID: key.teamID, key: signingKey.verifyingKey,
+                    environments: key.environments, apps: key.apps))
+        }
+        return signers
     }
 
-    /// Returns the current screens of the first groups by name. Blocks for one turn of the simulator's loop,
-    /// so do not call it on a loop.
-    package func groupScreens(limit: Int) -> [GroupScreens] {
-        guard let controller else { return [] }
-        return controller.loop.perform {
-            let now = controller.simulator.clock.now
-            return controller.phones.map { phones in
-                phones.groupNames(limit: limit).compactMap { phones.screens(ofGroup: $0, at: now) }
-            }
-        }.flatMap { $0 } ?? []
+    /// Opens the journal's file and the file of request records, if the settings have them.
+    private func openFiles(
+        _ settings: SimulatorServiceSettings, log: Log
+    ) throws -> (journal: JournalFile?, records: RequestRecordFile?) {
+        let journal = try settings.journalFile.map {
+            try JournalFile(
+                path: $0, syncs: settings.syncsJournal, showsPayloads: settings.journalShowsPayloads,
+                limits: settings.journalLimits, log: log)
+        }
+        running.withLock { $0.file = journal }
+        let records = try settings.recordsFile.map { try RequestRecordFile(path: $0, log: log) }
+        running.withLock { $0.records = records }
+        return (journal, records)
     }
 
-    /// Returns the number of phones whose iOS supports a start by push. Blocks for one turn of the
-    /// simulator's loop, so do not call it on a loop.
-    package func startablePhones() -> Int {
-        guard let controller else { return 0 }
-        return controller.loop.perform { controller.phones?.startablePhones ?? 0 } ?? 0
+    /// Returns the phones of the settings and of the portal, or nil if both have none. A reset calls it again.
+    private static func makePhones(
+        _ settings: SimulatorServiceSettings, portal: Portal, clock: SimulatorClock
+    ) -> Phones? {
+        let populations = [settings.phones].compactMap { $0 } + portal.populations
+        if populations.isEmpty { return nil }
+        let phones = Phones(settings: settings.phoneSettings)
+        for population in populations { phones.add(population, at: clock.now) }
+        return phones
     }
+
+    private func startTLSFaultPorts(
+        _ settings: SimulatorServiceSettings, authority: CertificateAuthority, on loop: EventLoop
+    ) throws {
+        for listener in settings.tlsFaults {
+            let port = try TLSFaultPort(
+                listener.fault, host: settings.simulator.host, port: listener.port,
+                authority: authority, names: settings.simulator.certificateNames, on: loop)
+            running.withLock { $0.faultPorts.append(port) }
+        }
+    }
+
+    private func startControlAPI(
+        _ settings: SimulatorServiceSettings, controller: SimulatorController,
+        signers: [ProviderTokenRoute.Signer], metrics: Metrics
+    ) throws -> HTTPServer {
+        var limits = HTTPLimits()
+        // `POST /v1/wait` answers late.
+        limits.answerMilliseconds += WaitRoute.millisecondsMax
+        let control = try HTTPServer(
+            name: "apns-simulator", host: settings.controlHost, port: settings.controlPort, limits: limits,
+            routes: ControlAPI(controller: controller, signers: signers, metrics: metrics).routes,
+            metrics: metrics)
+        running.withLock { $0.control = control }
+        return control
+    }
+
+    // MARK: Stop
 
     package func stop(by deadline: Instant) async {
         let parts = running.withLock { running in
@@ -157,10 +174,42 @@ package final class SimulatorService: Service {
         await parts.control?.stop(by: deadline)
         for port in parts.faultPorts { port.stop() }
         await parts.controller?.simulator.stop(by: deadline)
-        if let desk = parts.controller { desk.loop.perform { desk.phones?.sink?.stop() } }
+        if let controller = parts.controller { controller.loop.perform { controller.phones?.sink?.stop() } }
         parts.loop?.stop()
-        // Stop the file last, because the loop's last turn may have added entries.
+        // The files are last, because the loop's last iteration may have added entries.
         parts.file?.stop()
         parts.records?.close()
+    }
+
+    // MARK: Queries
+
+    private var controller: SimulatorController? { running.withLock { $0.controller } }
+
+    /// Returns the current screens of a group. Blocks for one iteration of the simulator's loop, so do not
+    /// call it on a loop.
+    package func screens(ofGroup name: String) -> GroupScreens? {
+        guard let controller else { return nil }
+        return controller.loop.perform {
+            controller.phones?.screens(ofGroup: name, at: controller.simulator.clock.now)
+        } ?? nil
+    }
+
+    /// Returns the current screens of the first groups by name. Blocks for one iteration of the simulator's
+    /// loop, so do not call it on a loop.
+    package func groupScreens(limit: Int) -> [GroupScreens] {
+        guard let controller else { return [] }
+        return controller.loop.perform {
+            let now = controller.simulator.clock.now
+            return controller.phones.map { phones in
+                phones.groupNames(limit: limit).compactMap { phones.screens(ofGroup: $0, at: now) }
+            }
+        }.flatMap { $0 } ?? []
+    }
+
+    /// Returns the number of phones whose iOS supports a start by push. Blocks for one iteration of the
+    /// simulator's loop, so do not call it on a loop.
+    package func startablePhones() -> Int {
+        guard let controller else { return 0 }
+        return controller.loop.perform { controller.phones?.startablePhones ?? 0 } ?? 0
     }
 }

@@ -5,7 +5,8 @@ package struct SimulatorServiceSettings: Sendable {
     package var simulator = SimulatorSettings()
     /// Directory of the CA and the key for provider tokens. They are created if they are missing.
     package var directory: String
-    /// Phones of one app. If nil, every token is accepted and nothing is stored.
+    /// Phones of one app. Without these and without phones of a portal file, every token is valid and nothing
+    /// is stored.
     package var phones: Population?
     /// File with the activity types of the phones' app. It overrides the types in `phones`.
     package var typesFile: String?
@@ -18,10 +19,11 @@ package struct SimulatorServiceSettings: Sendable {
     package var controlPort = 0
     /// File with an initial script.
     package var scriptFile: String?
+    /// File with one line of JSON for each request.
     package var journalFile: String?
-    /// File with a record of 128 bytes for each request.
+    /// File with a record of 128 bytes for each request (`RequestRecord`).
     package var recordsFile: String?
-    /// Whether each batch is synced to disk before the next one is written.
+    /// Whether each batch of lines is synced to disk before the next one is written.
     package var syncsJournal = false
     /// Whether entries in the journal's file contain the payload.
     package var journalShowsPayloads = false

@@ -1,9 +1,11 @@
 internal import HTTPServer
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
 
-/// `/v1/tokens/{token}`: the status of one token for later answers.
+/// `/v1/tokens/{token}`: reads, fixes or releases the status of one token, which decides the answers to its
+/// pushes.
 struct TokenRoutes {
+    /// The values of the field `standing`.
     private enum StatusName: String, CaseIterable {
         case good
         case unknown
@@ -23,9 +25,9 @@ struct TokenRoutes {
         }
         routes.control(.post, path: "/v1/tokens/{token}") { request in
             let token = try Self.token(in: request)
-            let standing = try request.readJSON { Self.status(from: $0, now: controller.simulator.clock.now) }
-            try await Self.setStatus(standing, of: token, in: controller)
-            return Self.response(for: token, status: standing)
+            let status = try request.readJSON { Self.status(from: $0, now: controller.simulator.clock.now) }
+            try await Self.setStatus(status, of: token, in: controller)
+            return Self.response(for: token, status: status)
         }
         routes.control(.delete, path: "/v1/tokens/{token}") { request in
             let token = try Self.token(in: request)
@@ -34,11 +36,12 @@ struct TokenRoutes {
         }
     }
 
-    private static func setStatus(_ standing: TokenStatus?, of token: PushToken, in desk: SimulatorController)
-        async throws
-    {
-        try await desk.perform { desk throws(ControlRefusal) in
-            if desk.tokenStatuses.setStatus(standing, of: token) { return }
+    /// - Parameter status: nil releases the status.
+    private static func setStatus(
+        _ status: TokenStatus?, of token: PushToken, in controller: SimulatorController
+    ) async throws {
+        try await controller.perform { controller throws(ControlRefusal) in
+            if controller.tokenStatuses.setStatus(status, of: token) { return }
             throw ControlRefusal(
                 status: 409, code: "too_many_tokens",
                 message: "\(TokenStatusOverrides.tokensMax) tokens already have a fixed standing; delete some"
@@ -56,13 +59,13 @@ struct TokenRoutes {
 
     private static func status(from value: JSONValue, now: Int64) -> TokenStatus {
         let object = value.object()
-        let word = object["standing"].choice(of: StatusName.self)
+        let name = object["standing"].choice(of: StatusName.self)
         let since = object["since"].optional?.timeMilliseconds()
-        if since != nil, word != .gone, word != .expired {
+        if since != nil, name != .gone, name != .expired {
             object["since"].report("must be absent unless standing is gone or expired")
         }
         object.reportUnknownFields()
-        return switch word {
+        return switch name {
         case .good, nil: .valid
         case .unknown: .unknown
         case .ofAnotherTopic: .wrongTopic
@@ -71,10 +74,10 @@ struct TokenRoutes {
         }
     }
 
-    private static func response(for token: PushToken, status standing: TokenStatus?) -> HTTPResponse {
+    private static func response(for token: PushToken, status: TokenStatus?) -> HTTPResponse {
         .object { json in
             json.field("token", token.description)
-            switch standing {
+            switch status {
             case nil: break
             case .valid: json.field("standing", StatusName.good.rawValue)
             case .unknown: json.field("standing", StatusName.unknown.rawValue)

@@ -1,9 +1,9 @@
-internal import LiveActivity
+internal import Identifiers
 
-/// Phones whose tokens can have a fixed standing (gone, expired or good) that overrides the phones' own.
-/// Without phones, every other token is good.
+/// The phones of a simulator, with statuses of single tokens that an operator has fixed. A fixed status
+/// overrides the one that the phones give. Without phones, every other token is valid.
 final class TokenStatusOverrides: SimulatedPhones {
-    /// Limit on tokens with a fixed standing.
+    /// Limit on tokens with a fixed status.
     static let tokensMax = 1_000_000
 
     private(set) var phones: Phones?
@@ -11,27 +11,31 @@ final class TokenStatusOverrides: SimulatedPhones {
 
     init(phones: Phones?) { self.phones = phones }
 
-    /// Removes all fixed standings and replaces the phones.
+    /// Removes all fixed statuses and replaces the phones.
     func reset(to phones: Phones?) {
         overrides = [:]
         self.phones = phones
     }
 
-    var readsPayloads: Bool { phones?.readsPayloads ?? false }
-
-    /// Fixes the standing of a token. Nil removes it. Returns false at the limit.
-    func setStatus(_ standing: TokenStatus?, of token: PushToken) -> Bool {
-        if standing != nil, overrides[token] == nil, overrides.count >= Self.tokensMax { return false }
-        overrides[token] = standing
+    /// Fixes the status of a token. Nil releases it. Returns false at the limit.
+    func setStatus(_ status: TokenStatus?, of token: PushToken) -> Bool {
+        let isNew = status != nil && overrides[token] == nil
+        if isNew, overrides.count >= Self.tokensMax { return false }
+        overrides[token] = status
         return true
     }
 
+    /// Returns the fixed status of a token.
     func override(for token: PushToken) -> TokenStatus? { overrides[token] }
+
+    // MARK: SimulatedPhones
+
+    var readsPayloads: Bool { phones?.readsPayloads ?? false }
 
     func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64
     ) -> TokenStatus {
-        if !overrides.isEmpty, let standing = overrides[token] { return standing }
+        if !overrides.isEmpty, let status = overrides[token] { return status }
         return phones?.status(of: token, environment: environment, bundleID: bundleID, at: time) ?? .valid
     }
 

@@ -1,11 +1,16 @@
 internal import HTTP2
 internal import JSON
 
+// Reading of connection faults from JSON. In a script each fault is a field of a rule or of a step, for
+// example `"goaway": {"streamsBack": 2}` or `"stallMilliseconds": 500`.
+
 extension InjectedFault.ConnectionFault {
+    private static let reasonBytesMax = 256
+
     /// The field names, for messages.
     static let fieldNames = "goaway, settings, stallMilliseconds, starveWindows, resetAfterBytes and close"
 
-    /// Returns every fault that an object names. There should be exactly one.
+    /// Returns every fault that an object has a field for. The caller reports if there are several.
     static func all(in object: JSONObject) -> [Self] {
         var faults: [Self] = []
         if let goaway = object["goaway"].optional { faults.append(.init(goaway: goaway)) }
@@ -21,16 +26,17 @@ extension InjectedFault.ConnectionFault {
         return faults
     }
 
-    init(goaway value: JSONValue) {
+    private init(goaway value: JSONValue) {
         let object = value.object()
         self = .init(goawayFields: object)
         object.reportUnknownFields()
     }
 
+    /// - Parameter object: an object with the fields of a GOAWAY and perhaps others.
     init(goawayFields object: JSONObject) {
         let reason = object["reason"].optional?.string()
-        if (reason?.utf8.count ?? 0) > reasonBytesMax {
-            object["reason"].report("must have at most \(reasonBytesMax) bytes")
+        if (reason?.utf8.count ?? 0) > Self.reasonBytesMax {
+            object["reason"].report("must have at most \(Self.reasonBytesMax) bytes")
         }
         self = .goaway(
             object["code"].optional?.errorCode() ?? .noError,
@@ -38,20 +44,19 @@ extension InjectedFault.ConnectionFault {
             thenClose: object["thenClose"].optional?.bool() ?? true)
     }
 
-    init(settings value: JSONValue) {
+    private init(settings value: JSONValue) {
         let object = value.object()
         self = .init(settingsFields: object)
         object.reportUnknownFields()
     }
 
+    /// - Parameter object: an object with the fields of a SETTINGS frame and perhaps others.
     init(settingsFields object: JSONObject) {
         self = .settings(streamsMax: object["streamsMax"].int(in: 0...Int(Int32.max)))
     }
 }
 
-private let reasonBytesMax = 256
-
 extension JSONValue {
-    /// Whether a switch is on. False counts as absent.
+    /// Whether the value is true. False and a missing value are equivalent.
     fileprivate var isTrue: Bool { optional?.bool() ?? false }
 }

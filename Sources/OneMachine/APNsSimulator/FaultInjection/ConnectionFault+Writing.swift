@@ -2,6 +2,7 @@ internal import HTTP2
 internal import JSON
 
 extension InjectedFault.ConnectionFault {
+    /// Writes the fault as one field, for example `"stallMilliseconds": 500`.
     func writeField(to json: inout JSONWriter) {
         switch self {
         case .goaway(let code, let streamsBack, let reason, let thenClose):

@@ -1,25 +1,29 @@
 internal import JSON
 
 extension DelayDistribution {
+    /// Reads an object with one distribution, for example `{"fixedMilliseconds": 50}` or
+    /// `{"lognormal": {"p50Milliseconds": 20, "p99Milliseconds": 400}}`.
     init(from value: JSONValue) {
         let object = value.object()
-        var found: [DelayDistribution] = []
+        var distributions: [DelayDistribution] = []
         if let fixed = object["fixedMilliseconds"].optional {
-            found.append(.fixed(milliseconds: fixed.milliseconds()))
+            distributions.append(.fixed(milliseconds: fixed.milliseconds()))
         }
-        if let uniform = object["uniform"].optional { found.append(DelayDistribution(uniform: uniform)) }
+        if let uniform = object["uniform"].optional {
+            distributions.append(DelayDistribution(uniform: uniform))
+        }
         if let mean = object["exponentialMeanMilliseconds"].optional {
-            found.append(.exponential(meanMilliseconds: mean.milliseconds()))
+            distributions.append(.exponential(meanMilliseconds: mean.milliseconds()))
         }
         if let lognormal = object["lognormal"].optional {
-            found.append(DelayDistribution(lognormal: lognormal))
+            distributions.append(DelayDistribution(lognormal: lognormal))
         }
-        if value.kind == .object, found.count != 1 {
+        if value.kind == .object, distributions.count != 1 {
             value.report(
                 "must have exactly one of fixedMilliseconds, uniform, exponentialMeanMilliseconds and lognormal"
             )
         }
-        self = found.first ?? .fixed(milliseconds: 0)
+        self = distributions.first ?? .fixed(milliseconds: 0)
         object.reportUnknownFields()
     }
 

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Distributions of the delay of answers. Delays above `millisecondsMax` are limited to it.
+/// A distribution of the delays of answers. A delay is at most `millisecondsMax`.
 enum DelayDistribution: Sendable, Hashable {
     /// One hour. No client waits longer for an answer.
     static let millisecondsMax = 3_600_000
@@ -14,15 +14,15 @@ enum DelayDistribution: Sendable, Hashable {
     /// Standard deviations between the median and the 99th percentile of a normal distribution.
     private static let deviationsToP99 = 2.326_347_874_040_841
 
-    func drawMilliseconds(using dice: inout SeededRandom) -> Int {
+    /// Returns a random delay.
+    func drawMilliseconds(using random: inout SeededRandom) -> Int {
         switch self {
-        case .fixed(let milliseconds): milliseconds
-        case .uniform(let from, let to): Int.random(in: from...to, using: &dice)
-        case .exponential(let mean): Self.clamped(Double(mean) * dice.exponential())
+        case .fixed(let milliseconds): return milliseconds
+        case .uniform(let from, let to): return Int.random(in: from...to, using: &random)
+        case .exponential(let mean): return Self.clamped(Double(mean) * random.exponential())
         case .lognormal(let p50, let p99):
-            Self.clamped(
-                Double(p50)
-                    * exp(log(Double(p99) / Double(p50)) / Self.deviationsToP99 * dice.standardNormal()))
+            let deviation = log(Double(p99) / Double(p50)) / Self.deviationsToP99
+            return Self.clamped(Double(p50) * exp(deviation * random.standardNormal()))
         }
     }
 

@@ -1,6 +1,7 @@
 internal import HTTP2
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
 
 extension FaultRule {
     /// Writes the fields of the rule's object.

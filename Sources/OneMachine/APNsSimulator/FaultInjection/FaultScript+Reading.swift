@@ -1,8 +1,9 @@
 internal import APNs
 internal import JSON
 
-// Parsing of scripts. All problems are reported at once. Unknown fields are refused, because a typing error
-// would otherwise silently disable a fault.
+// Reading of a script from JSON. All problems are reported at once: an initializer reports the problems of
+// its object and continues with a placeholder. Unknown fields are refused, because otherwise a typing error
+// would silently disable a fault.
 
 extension FaultScript {
     static let limits = JSONLimits(bytesMax: 4 << 20, keysMax: 100_000)
@@ -17,10 +18,10 @@ extension FaultScript {
         if let list = object["rules"].optional {
             var elements = list.array(countMax: FaultScript.rulesMax)
             while let element = elements.next() { rules.append(FaultRule(element)) }
-            let tokens = rules.reduce(0) { $0 + $1.match.tokens.count }
-            if tokens > FaultScript.tokensMax {
+            let tokenCount = rules.reduce(0) { $0 + $1.match.tokens.count }
+            if tokenCount > FaultScript.tokensMax {
                 list.report(
-                    "names \(tokens) tokens, at most \(FaultScript.tokensMax) are valid", as: .outOfRange)
+                    "names \(tokenCount) tokens, at most \(FaultScript.tokensMax) are valid", as: .outOfRange)
             }
         }
         timetable = object["timetable"].optional.map { FaultTimetable($0) }
@@ -29,6 +30,8 @@ extension FaultScript {
 }
 
 extension FaultRule {
+    private static let nameBytesMax = 100
+
     init(_ bytes: [UInt8], with reader: JSONReader) throws(JSONError) {
         self = try reader.read(bytes) { FaultRule($0) }
     }
@@ -47,8 +50,6 @@ extension FaultRule {
         }
         object.reportUnknownFields()
     }
-
-    private static let nameBytesMax = 100
 }
 
 extension FaultTimetable {
@@ -61,7 +62,8 @@ extension FaultTimetable {
         var elements = list.array(countMax: FaultTimetable.stepsMax)
         while let element = elements.next() { steps.append(Step(element)) }
         if list.kind == .array, steps.isEmpty { list.report("must have a step") }
-        if zip(steps, steps.dropFirst()).contains(where: { $0.atMilliseconds > $1.atMilliseconds }) {
+        let isUnordered = zip(steps, steps.dropFirst()).contains { $0.atMilliseconds > $1.atMilliseconds }
+        if isUnordered {
             list.report("must be in the order of atMilliseconds")
         }
         if let every = everyMilliseconds, let last = steps.last, last.atMilliseconds >= every {

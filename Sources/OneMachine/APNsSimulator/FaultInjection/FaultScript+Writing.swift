@@ -1,10 +1,10 @@
 internal import JSON
 
-// The JSON form of a script. It can be read again as the same script, except for tokens, because only the
-// beginnings of their hashes are shown.
+// The JSON form of a script, with the fields that `FaultScript+Reading` reads. Tokens are secrets, so only
+// the beginnings of their hashes are written.
 
 extension FaultScript {
-    /// - Parameter hits: the counts of each rule. Without them, the script is written as it was given.
+    /// - Parameter hits: the counts of each rule, in the order of the rules. Nil to write no counts.
     func write(to json: inout JSONWriter, hits: [RunningRule.HitCounts]? = nil) {
         json.beginObject()
         json.name("seed")

@@ -1,11 +1,18 @@
-/// The faults that a simulator injects, and when. The rules are checked in order for each request. The
-/// course, the delay and the connection fault are each decided by the first matching rule that has one.
+/// The faults that a simulator injects, and when. For each request the rules are checked in order. A rule has
+/// a request fault (a false answer, a reset or silence), a delay, a connection fault, or several of them. Of
+/// each kind, the first matching rule that has one decides. Example in JSON:
+///
+///     {"seed": 7,
+///      "rules": [{"match": {"kinds": ["push"], "share": 0.1}, "answer": {"reason": "TooManyRequests"}},
+///                {"match": {"nth": 500}, "goaway": {"streamsBack": 4}}],
+///      "timetable": {"everyMilliseconds": 60000, "steps": [{"atMilliseconds": 30000, "close": true}]}}
 struct FaultScript: Sendable, Hashable {
     /// Limit on the rules of a script.
     static let rulesMax = 256
     /// Limit on the tokens of all rules together.
     static let tokensMax = 100_000
 
+    /// Seed of the random choices.
     var seed: UInt64 = 1
     var rules: [FaultRule] = []
     var timetable: FaultTimetable?
@@ -13,9 +20,9 @@ struct FaultScript: Sendable, Hashable {
     static let none = FaultScript()
 }
 
-/// One kind of fault.
+/// The faults for the requests or connections that match.
 struct FaultRule: Sendable, Hashable {
-    /// Name under which the hits are listed.
+    /// A name for the operator, to find the rule's counts.
     var name: String?
     var match = RuleMatch()
     var effect = RuleEffect()
@@ -27,13 +34,13 @@ struct FaultTimetable: Sendable, Hashable {
     static let stepsMax = 1_000
 
     struct Step: Sendable, Hashable {
-        /// Time since the script was set, or since the current round began.
+        /// Milliseconds since the current round began. The first round begins when the script is set.
         var atMilliseconds: Int
         var fault: InjectedFault.ConnectionFault
     }
 
     /// Steps in the order of their times.
     var steps: [Step]
-    /// Length of a round, after which the first step repeats. Nil for a single round.
+    /// Length of a round, after which the steps repeat. Nil for a single round.
     var everyMilliseconds: Int?
 }

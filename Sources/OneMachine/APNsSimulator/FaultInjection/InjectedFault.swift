@@ -1,27 +1,31 @@
 internal import APNs
 internal import HTTP2
 
-/// The faults for one request, in addition to or instead of the correct answer of APNs.
+/// The faults for one request: a delay and a fault of the connection, and perhaps a fault instead of the
+/// correct answer of APNs.
 struct InjectedFault: Sendable, Hashable {
-    /// The treatment of the request itself.
     enum RequestFault: Sendable, Hashable {
-        /// The request is judged like APNs would.
+        /// No fault: the request gets the correct answer.
         case none
         /// The request gets this answer. `timestamp` is in milliseconds since 1970.
         case answer(status: Int, reason: String, timestamp: Int64?, retryAfterSeconds: Int?)
         /// The request gets exactly this body.
         case answerBody(status: Int, body: [UInt8])
-        /// RST_STREAM with this code. `processed` means that the push is delivered to the phone first.
+        /// The stream is reset with this code. `processed` means that the push is delivered to the phone
+        /// first.
         case reset(HTTP2ErrorCode, processed: Bool)
         /// The request is never answered. `processed` means that the push is delivered to the phone.
         case silence(processed: Bool)
     }
 
-    /// A fault of the connection, injected after the course is decided.
+    /// A fault of the whole connection. A `goaway` comes before the answer to the request, the others after
+    /// it.
     enum ConnectionFault: Sendable, Hashable {
-        /// GOAWAY whose last stream is this request's stream minus `streamsBack` (2 for each stream). Streams
-        /// above it are not processed. `thenClose` closes the connection when the other answers are sent.
+        /// GOAWAY whose last stream is the number of this request's stream minus `streamsBack`. Consecutive
+        /// streams differ by 2. Streams above the last stream are not processed. `thenClose` closes the
+        /// connection when the other answers are sent.
         case goaway(HTTP2ErrorCode, streamsBack: Int, reason: String?, thenClose: Bool)
+        /// SETTINGS with this limit on concurrent streams.
         case settings(streamsMax: Int)
         /// Nothing is read or written for this time.
         case stall(milliseconds: Int)

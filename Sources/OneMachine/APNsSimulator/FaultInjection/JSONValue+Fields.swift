@@ -1,8 +1,8 @@
 internal import HTTP2
 internal import JSON
 
-// Readers for the kinds of fields that scripts and the control API share. Each reader reports a problem and
-// returns a placeholder.
+// Readers for fields of fault scripts and of the control API. Each reports a problem with the value and then
+// returns a placeholder: the lowest valid number, `NO_ERROR`, or an empty set.
 
 extension JSONValue {
     /// Reads a duration, limited to the longest delay of an answer.
@@ -10,7 +10,7 @@ extension JSONValue {
 
     func positiveCount() -> Int { int(in: 1...Int(Int32.max)) }
 
-    /// Reads an error code: its name in RFC 9113, or its number.
+    /// Reads an HTTP/2 error code: its name in RFC 9113, such as `REFUSED_STREAM`, or its number.
     func errorCode() -> HTTP2ErrorCode {
         if kind == .integer { return HTTP2ErrorCode(rawValue: UInt32(int(in: 0...Int(UInt32.max)))) }
         let text = string()
@@ -21,20 +21,22 @@ extension JSONValue {
         return .noError
     }
 
+    /// Reads a list of raw values of an enum.
     func choices<Choice: RawRepresentable & CaseIterable & Hashable>(
         of type: Choice.Type
     ) -> Set<Choice> where Choice.RawValue == String {
-        var set: Set<Choice> = []
+        var choices: Set<Choice> = []
         var elements = array(countMax: Choice.allCases.count)
         while let element = elements.next() {
-            if let choice = element.choice(of: type) { set.insert(choice) }
+            if let choice = element.choice(of: type) { choices.insert(choice) }
         }
-        return set
+        return choices
     }
 }
 
 extension HTTP2ErrorCode {
-    private static let known = (UInt32(0)...0xD).map(HTTP2ErrorCode.init(rawValue:))
+    /// The codes that RFC 9113 names, `NO_ERROR` to `HTTP_1_1_REQUIRED`.
+    private static let namedCodes = (UInt32(0)...0xD).map(HTTP2ErrorCode.init(rawValue:))
 
-    static func named(_ text: String) -> HTTP2ErrorCode? { known.first { $0.description == text } }
+    static func named(_ text: String) -> HTTP2ErrorCode? { namedCodes.first { $0.description == text } }
 }

@@ -1,6 +1,6 @@
 internal import JSON
 
-// Writers for values in scripts and the control API that are not plain fields.
+// Writers for fields of fault scripts and of the control API whose values are lists or objects.
 
 extension JSONWriter {
     /// Writes a list of strings. An empty list is omitted.

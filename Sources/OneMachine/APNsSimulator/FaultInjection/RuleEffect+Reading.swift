@@ -2,21 +2,27 @@ internal import APNs
 internal import HTTP2
 internal import JSON
 
+// Reading of the effect of a rule. Its fields are members of the rule's object, for example
+// `"answer": {"reason": "Unregistered"}, "delay": {"fixedMilliseconds": 50}`. Each initializer reports the
+// problems of its object and continues with a placeholder.
+
 extension RuleEffect {
-    /// - Parameter object: the rule's object, which contains the fields of the effect.
+    /// - Parameters:
+    ///   - object: the members of the rule.
+    ///   - rule: the rule, which gets the reports of problems.
     init(from object: JSONObject, rule: JSONValue) {
-        var courses: [RequestFault] = []
-        if let answer = object["answer"].optional { courses.append(.answer(ScriptedAnswer(answer))) }
-        if let reset = object["reset"].optional { courses.append(RequestFault(reset: reset)) }
-        if let silence = object["silence"].optional { courses.append(RequestFault(silence: silence)) }
-        if courses.count > 1 { rule.report("must have only one of answer, reset and silence") }
-        let faults = InjectedFault.ConnectionFault.all(in: object)
-        if faults.count > 1 {
+        var requestFaults: [RequestFault] = []
+        if let answer = object["answer"].optional { requestFaults.append(.answer(ScriptedAnswer(answer))) }
+        if let reset = object["reset"].optional { requestFaults.append(RequestFault(reset: reset)) }
+        if let silence = object["silence"].optional { requestFaults.append(RequestFault(silence: silence)) }
+        if requestFaults.count > 1 { rule.report("must have only one of answer, reset and silence") }
+        let connectionFaults = InjectedFault.ConnectionFault.all(in: object)
+        if connectionFaults.count > 1 {
             rule.report("must have only one of \(InjectedFault.ConnectionFault.fieldNames)")
         }
-        requestFault = courses.first
+        requestFault = requestFaults.first
         delay = object["delay"].optional.map { DelayDistribution(from: $0) }
-        connectionFault = faults.first
+        connectionFault = connectionFaults.first
         if isEmpty {
             rule.report(
                 "must do something: answer, reset, silence, delay, \(InjectedFault.ConnectionFault.fieldNames)"
@@ -41,17 +47,22 @@ extension RuleEffect.RequestFault {
 }
 
 extension ScriptedAnswer {
+    private static let statuses = 200...599
+    private static let retryAfterSecondsMax = 86_400
+    private static let bodyBytesMax = 16_384
+
+    /// Reads an object with a reason or a body, for example `{"status": 503, "body": ""}`.
     fileprivate init(_ value: JSONValue) {
         let object = value.object()
         let reason = object["reason"].optional?.string()
         let body = object["body"].optional?.string()
         timestamp = object["timestamp"].optional.map { ScriptedTimestamp($0) }
-        retryAfterSeconds = object["retryAfterSeconds"].optional?.int(in: 0...86_400)
-        let known = reason.flatMap { APNsReason(text: $0) }
-        if known == nil {
-            status = object["status"].int(in: Self.statuses)
+        retryAfterSeconds = object["retryAfterSeconds"].optional?.int(in: 0...Self.retryAfterSecondsMax)
+        // A reason of APNs has its own status, so the script may leave the status out.
+        if let knownReason = reason.flatMap({ APNsReason(text: $0) }) {
+            status = object["status"].optional?.int(in: Self.statuses) ?? knownReason.status
         } else {
-            status = object["status"].optional?.int(in: Self.statuses) ?? known?.status ?? 0
+            status = object["status"].int(in: Self.statuses)
         }
         content = reason.map { .reason($0) } ?? .body(Array((body ?? "").utf8))
         if (reason ?? body ?? "").utf8.count > Self.bodyBytesMax {
@@ -64,12 +75,13 @@ extension ScriptedAnswer {
         }
         object.reportUnknownFields()
     }
-
-    private static let statuses = 200...599
-    private static let bodyBytesMax = 16_384
 }
 
 extension ScriptedTimestamp {
+    /// One year.
+    private static let millisecondsMax = 366 * 86_400_000
+
+    /// Reads a number, which is a time, or an object such as `{"fromNowMilliseconds": -5000}`.
     fileprivate init(_ value: JSONValue) {
         if value.kind == .integer {
             self = .at(value.timeMilliseconds())
@@ -84,7 +96,4 @@ extension ScriptedTimestamp {
         self = .fromNow(milliseconds: fromNow ?? 0)
         object.reportUnknownFields()
     }
-
-    /// One year.
-    private static let millisecondsMax = 366 * 86_400_000
 }

@@ -1,8 +1,10 @@
 internal import APNs
 internal import HTTP2
 
-/// The effect of a rule on the matching requests: a course, a delay, a connection fault, or several of them.
+/// The effect of a rule on a matching request: a request fault, a delay, a connection fault, or several of
+/// them.
 struct RuleEffect: Sendable, Hashable {
+    /// The scripted form of `InjectedFault.RequestFault`.
     enum RequestFault: Sendable, Hashable {
         case answer(ScriptedAnswer)
         case reset(HTTP2ErrorCode, processed: Bool)
@@ -31,7 +33,7 @@ struct ScriptedAnswer: Sendable, Hashable {
     var retryAfterSeconds: Int?
 }
 
-/// The time of the token's death in an answer.
+/// The timestamp in an answer: the time since when the token is dead.
 enum ScriptedTimestamp: Sendable, Hashable {
     /// Milliseconds since 1970.
     case at(Int64)
@@ -40,27 +42,35 @@ enum ScriptedTimestamp: Sendable, Hashable {
 }
 
 extension RuleEffect.RequestFault {
-    /// Returns the course of a request. Every 410 of APNs has a timestamp, so the time of the request is used
-    /// if the script gives none.
+    /// Returns the fault for one request.
     /// - Parameter time: the time of the request in milliseconds since 1970.
     func resolved(time: Int64) -> InjectedFault.RequestFault {
         switch self {
-        case .reset(let code, let processed): return .reset(code, processed: processed)
-        case .silence(let processed): return .silence(processed: processed)
-        case .answer(let answer):
-            guard case .reason(let reason) = answer.content else {
-                guard case .body(let body) = answer.content else { return .none }
-                return .answerBody(status: answer.status, body: body)
-            }
-            let timestamp: Int64? =
-                switch answer.timestamp {
-                case nil: answer.status == 410 ? time : nil
-                case .at(let time): time
-                case .fromNow(let milliseconds): time + Int64(milliseconds)
-                }
-            return .answer(
-                status: answer.status, reason: reason, timestamp: timestamp,
-                retryAfterSeconds: answer.retryAfterSeconds)
+        case .reset(let code, let processed): .reset(code, processed: processed)
+        case .silence(let processed): .silence(processed: processed)
+        case .answer(let answer): answer.resolved(time: time)
+        }
+    }
+}
+
+extension ScriptedAnswer {
+    fileprivate func resolved(time: Int64) -> InjectedFault.RequestFault {
+        switch content {
+        case .reason(let reason):
+            .answer(
+                status: status, reason: reason, timestamp: resolvedTimestamp(time: time),
+                retryAfterSeconds: retryAfterSeconds)
+        case .body(let body): .answerBody(status: status, body: body)
+        }
+    }
+
+    /// Returns the timestamp in milliseconds since 1970. Every 410 of APNs has one, so without a scripted
+    /// timestamp it is the time of the request.
+    private func resolvedTimestamp(time: Int64) -> Int64? {
+        switch timestamp {
+        case nil: status == 410 ? time : nil
+        case .at(let time): time
+        case .fromNow(let milliseconds): time + Int64(milliseconds)
         }
     }
 }

@@ -1,7 +1,12 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
 
 extension RuleMatch {
+    /// One year.
+    private static let windowMillisecondsMax = 366 * 86_400_000
+
+    /// Reads an object with the conditions, for example `{"kinds": ["push"], "connection": 1, "every": 10}`.
     init(_ value: JSONValue) {
         let object = value.object()
         isAtConnect = object["atConnect"].optional?.bool() ?? false
@@ -24,17 +29,14 @@ extension RuleMatch {
         share = object["share"].optional?.probability()
         times = object["times"].optional?.positiveCount()
         if isAtConnect, hasRequestConditions {
-            value.report(
-                "must not have conditions on requests if it has atConnect")
+            value.report("must not have conditions on requests if it has atConnect")
         }
         object.reportUnknownFields()
     }
-
-    /// One year.
-    private static let windowMillisecondsMax = 366 * 86_400_000
 }
 
 extension TokenSet {
+    /// Reads a list of tokens and hashes, which must not be empty.
     init(_ value: JSONValue) {
         var elements = value.array(countMax: FaultScript.tokensMax)
         while let element = elements.next() {
@@ -49,8 +51,8 @@ extension TokenSet {
 
 extension JSONValue {
     fileprivate func probability() -> Double {
-        let share = double()
-        if !(0...1).contains(share) { report("must be from 0 to 1", as: .outOfRange) }
-        return share
+        let probability = double()
+        if !(0...1).contains(probability) { report("must be from 0 to 1", as: .outOfRange) }
+        return probability
     }
 }

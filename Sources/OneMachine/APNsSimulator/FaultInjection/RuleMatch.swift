@@ -1,32 +1,38 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Payloads
 
-/// The requests or connections that a rule applies to. A nil or empty field matches all. The conditions are
-/// checked in this order: those on the request itself, then its number among the matching requests (`nth`,
-/// `every`), then the share, then the limit on repeats.
+/// The conditions of a rule: the requests or new connections that it applies to. A nil or empty field matches
+/// all. `matches` checks the conditions on the request or connection itself. For those that match,
+/// `RunningRule` checks the others in this order: `nth`, `every`, `share`, `times`.
 struct RuleMatch: Sendable, Hashable {
     /// Whether the rule applies to new connections when they are accepted, and to no request.
     var isAtConnect = false
+
+    // Conditions. With `isAtConnect` only those on the connection and on the time are allowed.
     var kinds: Set<RequestFacts.RequestKind> = []
     var bundleID: String?
     var environment: Environment?
     var events: Set<PushEvent> = []
     var tokens = TokenSet()
+    /// Id of the channel.
     var channel: String?
     /// Number of the connection, counted from 1 since the simulator started.
     var connection: Int?
     /// Number of the request on its connection, counted from 1.
     var requestOfConnection: Int?
-    /// Start and end in milliseconds since the script was set. The end is exclusive.
+    /// Start and end of the time in which the rule applies, in milliseconds since the script was set. The end
+    /// is exclusive.
     var fromMilliseconds: Int?
     var untilMilliseconds: Int?
 
-    /// Applies only to this one of the matching requests, counted from 1.
+    // Selection among the matching requests or connections.
+    /// Applies only to this one, counted from 1.
     var nth: Int?
-    /// Applies only to every n-th matching request.
+    /// Applies only to every n-th.
     var every: Int?
-    /// Applies only to this share, chosen at random.
+    /// Applies only to this share, from 0 to 1, chosen at random.
     var share: Double?
-    /// Applies at most this often.
+    /// Applies at most this many times.
     var times: Int?
 
     /// Whether it has a condition that only a request can meet.
@@ -35,6 +41,7 @@ struct RuleMatch: Sendable, Hashable {
             || channel != nil || requestOfConnection != nil
     }
 
+    /// - Parameter milliseconds: time since the script was set.
     func matches(_ facts: RequestFacts, milliseconds: Int) -> Bool {
         guard !isAtConnect, matchesConnection(number: facts.connection, milliseconds: milliseconds) else {
             return false
@@ -43,7 +50,8 @@ struct RuleMatch: Sendable, Hashable {
         if let bundleID, bundleID != facts.bundleID { return false }
         if let environment, environment != facts.environment { return false }
         if let requestOfConnection, requestOfConnection != facts.requestOfConnection { return false }
-        if !events.isEmpty, facts.event.map({ !events.contains($0) }) ?? true { return false }
+        let matchesEvent = events.isEmpty || facts.event.map { events.contains($0) } ?? false
+        if !matchesEvent { return false }
         if let channel, facts.target != .channel(channel) { return false }
         if tokens.isEmpty { return true }
         guard case .token(let token) = facts.target else { return false }

@@ -1,9 +1,9 @@
-/// A rule with its progress.
+/// A rule of the running script, with its counts and its random numbers.
 struct RunningRule: Sendable {
     struct HitCounts: Sendable, Hashable {
-        /// Requests or connections that met the rule's own conditions.
+        /// Number of requests or connections that matched.
         var met = 0
-        /// Requests or connections among them that the rule acted on.
+        /// Number of those for which the rule injected a fault.
         var acted = 0
     }
 
@@ -11,18 +11,21 @@ struct RunningRule: Sendable {
     private(set) var hits = HitCounts()
     private var random: SeededRandom
 
+    /// - Parameter index: position of the rule in the script. It selects the rule's stream of random numbers.
     init(_ rule: FaultRule, at index: Int, seed: UInt64) {
         self.rule = rule
         random = SeededRandom(seed: seed, stream: index)
     }
 
-    /// Counts one more match. Returns whether the rule acts on it.
+    /// Counts one more match. Returns whether the rule may act on it. Then the caller calls `recordAction`,
+    /// unless other rules have already decided everything that this rule has.
     mutating func shouldActOnNextMatch() -> Bool {
         hits.met += 1
         if let nth = rule.match.nth, hits.met != nth { return false }
         if let every = rule.match.every, !hits.met.isMultiple(of: every) { return false }
         if let share = rule.match.share, !random.happens(withProbability: share) { return false }
-        return rule.match.times.map { hits.acted < $0 } ?? true
+        if let times = rule.match.times, hits.acted >= times { return false }
+        return true
     }
 
     mutating func recordAction() { hits.acted += 1 }

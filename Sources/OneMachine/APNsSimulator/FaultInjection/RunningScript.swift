@@ -1,22 +1,24 @@
-/// A script with its progress. The same script with the same requests at the same times gives the same
-/// rulings.
+/// A script with the counts of its rules and its position in the timetable. The same script with the same
+/// requests at the same times gives the same faults.
 struct RunningScript: Sendable {
     private(set) var script: FaultScript
     private var rules: [RunningRule] = []
-    private var nextStep = 0
+    // The position in the timetable.
     private var round = 0
+    private var nextStepIndex = 0
 
     init(_ script: FaultScript) {
         self.script = script
         rules = script.rules.enumerated().map { RunningRule($1, at: $0, seed: script.seed) }
     }
 
+    /// The counts of each rule, in the order of the rules.
     var hits: [RunningRule.HitCounts] { rules.map(\.hits) }
 
-    /// Appends a rule. The other rules keep their progress. Returns false at the limit.
+    /// Appends a rule. The other rules keep their counts. Returns false at a limit of `FaultScript`.
     mutating func add(_ rule: FaultRule) -> Bool {
-        let tokens = script.rules.reduce(rule.match.tokens.count) { $0 + $1.match.tokens.count }
-        guard rules.count < FaultScript.rulesMax, tokens <= FaultScript.tokensMax else { return false }
+        let tokenCount = script.rules.reduce(rule.match.tokens.count) { $0 + $1.match.tokens.count }
+        guard rules.count < FaultScript.rulesMax, tokenCount <= FaultScript.tokensMax else { return false }
         rules.append(RunningRule(rule, at: rules.count, seed: script.seed))
         script.rules.append(rule)
         return true
@@ -24,6 +26,7 @@ struct RunningScript: Sendable {
 
     // MARK: Requests and connections
 
+    /// Returns the faults for a request. Of each kind, the first rule that has one decides.
     /// - Parameter milliseconds: time since the script was set.
     mutating func fault(for facts: RequestFacts, milliseconds: Int) -> InjectedFault {
         if rules.isEmpty { return .none }
@@ -33,8 +36,8 @@ struct RunningScript: Sendable {
             guard rules[index].shouldActOnNextMatch() else { continue }
             let effect = rules[index].rule.effect
             var acts = false
-            if let course = effect.requestFault, injected.requestFault == .none {
-                injected.requestFault = course.resolved(time: facts.receivedAt)
+            if let requestFault = effect.requestFault, injected.requestFault == .none {
+                injected.requestFault = requestFault.resolved(time: facts.receivedAt)
                 acts = true
             }
             if let delay = effect.delay, !isDelayed {
@@ -42,8 +45,8 @@ struct RunningScript: Sendable {
                 isDelayed = true
                 acts = true
             }
-            if let fault = effect.connectionFault, injected.connectionFault == nil {
-                injected.connectionFault = fault
+            if let connectionFault = effect.connectionFault, injected.connectionFault == nil {
+                injected.connectionFault = connectionFault
                 acts = true
             }
             if acts { rules[index].recordAction() }
@@ -51,6 +54,7 @@ struct RunningScript: Sendable {
         return injected
     }
 
+    /// Returns the faults for a new connection, from all rules that match it.
     mutating func faults(forOpenedConnection number: Int, milliseconds: Int) -> [InjectedFault
         .ConnectionFault]
     {
@@ -70,27 +74,28 @@ struct RunningScript: Sendable {
 
     /// Time of the next step in milliseconds since the script was set, or nil without a next step.
     var nextStepMilliseconds: Int? {
-        guard let timetable = script.timetable, nextStep < timetable.steps.count else { return nil }
-        return round * (timetable.everyMilliseconds ?? 0) + timetable.steps[nextStep].atMilliseconds
+        guard let timetable = script.timetable, nextStepIndex < timetable.steps.count else { return nil }
+        return round * (timetable.everyMilliseconds ?? 0) + timetable.steps[nextStepIndex].atMilliseconds
     }
 
-    /// Returns the steps that are due. If whole rounds were missed, their steps are skipped, because only the
-    /// last round has a visible effect.
+    /// Returns the faults of the steps that are due, and moves to the next step. If whole rounds were missed,
+    /// only the last complete round and the current one are caught up.
+    /// - Parameter milliseconds: time since the script was set.
     mutating func takeDueFaults(milliseconds: Int) -> [InjectedFault.ConnectionFault] {
         guard let timetable = script.timetable else { return [] }
         if let every = timetable.everyMilliseconds, milliseconds / every > round + 1 {
             round = milliseconds / every - 1
-            nextStep = 0
+            nextStepIndex = 0
         }
-        var due: [InjectedFault.ConnectionFault] = []
-        while let next = nextStepMilliseconds, next <= milliseconds {
-            due.append(timetable.steps[nextStep].fault)
-            nextStep += 1
-            if nextStep == timetable.steps.count, timetable.everyMilliseconds != nil {
-                nextStep = 0
+        var dueFaults: [InjectedFault.ConnectionFault] = []
+        while let nextMilliseconds = nextStepMilliseconds, nextMilliseconds <= milliseconds {
+            dueFaults.append(timetable.steps[nextStepIndex].fault)
+            nextStepIndex += 1
+            if nextStepIndex == timetable.steps.count, timetable.everyMilliseconds != nil {
+                nextStepIndex = 0
                 round += 1
             }
         }
-        return due
+        return dueFaults
     }
 }

@@ -1,8 +1,9 @@
 internal import Lifecycle
 
-/// The running script of a simulator, with its clock and its timetable. Confined to the simulator's loop.
+/// Injects the faults of a script: it runs the script by the loop's clock, and its timetable by a timer.
+/// Confined to the simulator's loop.
 final class ScriptedFaultInjector: FaultInjector {
-    /// Injects a fault into all connections.
+    /// Injects a fault of the timetable into all connections. Set by the owner.
     var inject: (InjectedFault.ConnectionFault) -> Void = { _ in }
 
     private let loop: EventLoop
@@ -18,7 +19,7 @@ final class ScriptedFaultInjector: FaultInjector {
         scheduleTimer()
     }
 
-    private var milliseconds: Int { loop.now.milliseconds(since: scriptSetAt) }
+    private var millisecondsSinceScriptSet: Int { loop.now.milliseconds(since: scriptSetAt) }
 
     /// Replaces the script and starts the new one from its beginning.
     func replace(with script: FaultScript) {
@@ -27,27 +28,27 @@ final class ScriptedFaultInjector: FaultInjector {
         scheduleTimer()
     }
 
-    /// Appends a rule. Returns false at the limit.
+    /// Appends a rule. Returns false at a limit of `FaultScript`.
     func add(_ rule: FaultRule) -> Bool { runningScript.add(rule) }
 
     func fault(for request: RequestFacts) -> InjectedFault {
-        runningScript.fault(for: request, milliseconds: milliseconds)
+        runningScript.fault(for: request, milliseconds: millisecondsSinceScriptSet)
     }
 
     func faults(forOpenedConnection number: Int) -> [InjectedFault.ConnectionFault] {
-        runningScript.faults(forOpenedConnection: number, milliseconds: milliseconds)
+        runningScript.faults(forOpenedConnection: number, milliseconds: millisecondsSinceScriptSet)
     }
 
     private func injectDueFaults() {
-        for fault in runningScript.takeDueFaults(milliseconds: milliseconds) { inject(fault) }
+        for fault in runningScript.takeDueFaults(milliseconds: millisecondsSinceScriptSet) { inject(fault) }
         scheduleTimer()
     }
 
     private func scheduleTimer() {
-        guard let next = runningScript.nextStepMilliseconds else {
+        guard let nextMilliseconds = runningScript.nextStepMilliseconds else {
             timer?.cancel()
             return
         }
-        timer?.schedule(at: scriptSetAt.advanced(byMilliseconds: next))
+        timer?.schedule(at: scriptSetAt.advanced(byMilliseconds: nextMilliseconds))
     }
 }

@@ -7,14 +7,15 @@ struct SeededRandom: RandomNumberGenerator, Sendable {
     private var generator: SplitMix64
 
     init(seed: UInt64, stream: Int = 0) {
-        // Starts each stream at a distant state of the generator.
-        let apart = UInt64(bitPattern: Int64(stream)) &* 0xD6E8_FEB8_6659_FD93
-        generator = SplitMix64(state: SplitMix64.number(forState: SplitMix64.number(forState: seed) &+ apart))
+        // The odd factor and the second mixing start each stream at a distant state of the generator.
+        let streamOffset = UInt64(bitPattern: Int64(stream)) &* 0xD6E8_FEB8_6659_FD93
+        let mixedSeed = SplitMix64.number(forState: seed)
+        generator = SplitMix64(state: SplitMix64.number(forState: mixedSeed &+ streamOffset))
     }
 
     mutating func next() -> UInt64 { generator.next() }
 
-    /// Returns a number from 0 to below 1.
+    /// Returns a number from 0 to below 1, with the 53 bits that a `Double` has.
     mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
     /// Returns true for this share of the calls.

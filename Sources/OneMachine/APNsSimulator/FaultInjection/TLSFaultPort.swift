@@ -22,8 +22,8 @@ final class TLSFaultPort: Sendable {
         listener = try TCPListener(
             host: host, port: port, on: [loop], connectionsMax: Self.connectionsMax
         ) { tcp in
-            guard let context else { return OldTLSPeer(tcp) }
-            return TLSConnection.accept(tcp, context: context) { FaultyPeer($0) }
+            guard let context else { return OldTLSServer(tcp) }
+            return TLSConnection.accept(tcp, context: context) { ClosingServer($0) }
         }
     }
 
@@ -31,8 +31,8 @@ final class TLSFaultPort: Sendable {
     func stop() { listener.stop() }
 }
 
-/// A client that accepted the fault.
-private final class FaultyPeer: TLSConnectionDelegate {
+/// The server for a client that completed the handshake in spite of the fault: it closes at the first byte.
+private final class ClosingServer: TLSConnectionDelegate {
     private let connection: TLSConnection
 
     init(_ connection: TLSConnection) { self.connection = connection }
@@ -43,27 +43,38 @@ private final class FaultyPeer: TLSConnectionDelegate {
     func didClose(reason: TLSCloseReason) {}
 }
 
-/// Answers a client hello with a server hello in TLS 1.1, which current clients reject.
-private final class OldTLSPeer: TCPConnectionDelegate {
+/// A server that answers any bytes, normally a client hello, with a server hello in TLS 1.1. Current clients
+/// reject it.
+private final class OldTLSServer: TCPConnectionDelegate {
+    /// TLS 1.1 on the wire.
     private static let version: [UInt8] = [3, 2]
-    private static let randomBytes = 32
+    private static let randomByteCount = 32
 
     private let connection: TCPConnection
 
     init(_ connection: TCPConnection) { self.connection = connection }
 
     func didReceive(_ bytes: UnsafeRawBufferPointer) {
-        connection.send(Self.hello)
+        connection.send(Self.serverHello)
         connection.finish()
     }
 
     func didBecomeWritable() {}
     func didClose(reason: TCPCloseReason) {}
 
-    private static var hello: [UInt8] {
-        // The hello has no session, ECDHE-RSA with AES-128-CBC, no compression, and secure renegotiation.
-        let body = version + Random.bytes(count: randomBytes) + [0, 0xC0, 0x13, 0, 0, 5, 0xFF, 1, 0, 1, 0]
-        let handshake = [2, 0, 0, UInt8(body.count)] + body
+    /// A TLS record with one handshake message, a server hello (RFC 4346).
+    private static var serverHello: [UInt8] {
+        let noSessionID: [UInt8] = [0]
+        let ecdheRSAWithAES128: [UInt8] = [0xC0, 0x13]
+        let noCompression: [UInt8] = [0]
+        // The list of extensions has 5 bytes: renegotiation_info with an empty value.
+        let extensions: [UInt8] = [0, 5, 0xFF, 1, 0, 1, 0]
+        let body =
+            version + Random.bytes(count: randomByteCount) + noSessionID + ecdheRSAWithAES128 + noCompression
+            + extensions
+        // Message type server_hello and a length of three bytes.
+        let handshake: [UInt8] = [2, 0, 0, UInt8(body.count)] + body
+        // Content type handshake, version, and a length of two bytes.
         return [0x16] + version + [0, UInt8(handshake.count)] + handshake
     }
 }

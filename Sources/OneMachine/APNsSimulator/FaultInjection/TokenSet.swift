@@ -1,9 +1,13 @@
-internal import LiveActivity
+internal import Identifiers
 
-/// A set of tokens. Each is given in full or, as in logs and the journal, by the beginning of its hash.
+/// A set of tokens for a filter. Each is given in full, or by the beginning of its hash as the journal and
+/// the logs show it, such as `tok:1f2e3d4c` (`PushToken.description`).
 struct TokenSet: Sendable, Hashable {
+    private static let hashPrefix = "tok:"
+    private static let hashDigitCount = 8
+
     private var tokens: Set<PushToken> = []
-    /// Hashes in the form `tok:` and 8 digits.
+    /// Hashes with their prefix, in lower case.
     private var hashes: Set<String> = []
 
     var isEmpty: Bool { tokens.isEmpty && hashes.isEmpty }
@@ -15,9 +19,10 @@ struct TokenSet: Sendable, Hashable {
 
     /// Inserts a token or a hash. Returns false if the text is neither.
     mutating func insert(_ text: String) -> Bool {
-        if text.hasPrefix("tok:") {
-            let digits = text.utf8.dropFirst(4)
-            guard digits.count == 8, digits.allSatisfy({ Hex.value(of: $0) != nil }) else { return false }
+        if text.hasPrefix(Self.hashPrefix) {
+            let digits = text.utf8.dropFirst(Self.hashPrefix.utf8.count)
+            guard digits.count == Self.hashDigitCount, digits.allSatisfy({ Hex.value(of: $0) != nil })
+            else { return false }
             hashes.insert(text.lowercased())
             return true
         }
@@ -26,6 +31,6 @@ struct TokenSet: Sendable, Hashable {
         return true
     }
 
-    /// The safe form of the tokens, sorted.
+    /// All hashes, also of the tokens that were given in full, sorted. Tokens are secrets and are not shown.
     var redactedTexts: [String] { (tokens.map(\.description) + hashes).sorted() }
 }

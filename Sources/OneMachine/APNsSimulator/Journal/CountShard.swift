@@ -1,6 +1,6 @@
 internal import CLinux
 
-/// A part of a `CountTable`: open addressing, with at least a quarter of the slots empty.
+/// One part of a `CountTable`: a hash table with open addressing, of which at least a quarter is empty.
 struct CountShard: Sendable {
     private static let initialSlots = 16
 
@@ -14,8 +14,9 @@ struct CountShard: Sendable {
         static let empty = Slot(key: .none, count: 0)
     }
 
+    /// The slots. Their number is a power of two.
     private var slots = [Slot](repeating: .empty, count: Self.initialSlots)
-    private var used = 0
+    private var usedSlots = 0
 
     /// Prefetches the slot of the key without waiting for it.
     func prefetch(_ key: Key128) {
@@ -26,18 +27,19 @@ struct CountShard: Sendable {
 
     func count(of key: Key128) -> Int { Int(slots[slot(of: key)].count) }
 
-    /// Counts the key once more. Returns its new count, or nil if the key is new and `takesNew` is false.
+    /// Counts the key once more. Returns its new count, or nil if the key is new and `addsNew` is false.
     mutating func increment(_ key: Key128, addsNew: Bool) -> Int? {
         let slot = slot(of: key)
-        let before = slots[slot].count
-        if before == 0 {
+        let oldCount = slots[slot].count
+        if oldCount == 0 {
             guard addsNew else { return nil }
-            used += 1
+            usedSlots += 1
         }
-        // The count saturates at its maximum of 4 billion.
-        slots[slot] = Slot(key: key, count: before < .max ? before + 1 : before)
-        if used * 4 > slots.count * 3 { grow() }
-        return Int(before) + 1
+        // The stored count saturates at 4 billion.
+        slots[slot] = Slot(key: key, count: oldCount < .max ? oldCount + 1 : oldCount)
+        let isThreeQuartersFull = usedSlots * 4 > slots.count * 3
+        if isThreeQuartersFull { grow() }
+        return Int(oldCount) + 1
     }
 
     /// Returns the slot of the key, or the empty slot where it belongs.
@@ -48,8 +50,8 @@ struct CountShard: Sendable {
     }
 
     private mutating func grow() {
-        let old = slots
-        slots = [Slot](repeating: .empty, count: 2 * old.count)
-        for kept in old where kept.count > 0 { slots[slot(of: kept.key)] = kept }
+        let oldSlots = slots
+        slots = [Slot](repeating: .empty, count: 2 * oldSlots.count)
+        for entry in oldSlots where entry.count > 0 { slots[slot(of: entry.key)] = entry }
     }
 }

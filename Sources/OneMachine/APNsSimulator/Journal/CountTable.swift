@@ -1,9 +1,10 @@
-/// Counts of many keys. The table grows in small shards, one at a time, so that growing never delays a
-/// connection noticeably. At `keysMax` no new key is added.
+/// Counts of up to millions of keys. The keys are distributed over shards that grow one at a time, so that
+/// growing never delays a connection noticeably. At `keysMax` no new key is added.
 struct CountTable: Sendable {
     private static let shardCount = 256
 
     let keysMax: Int
+    /// Number of keys.
     private(set) var count = 0
     private var shards = [CountShard](repeating: CountShard(), count: Self.shardCount)
 
@@ -11,14 +12,16 @@ struct CountTable: Sendable {
 
     /// Counts the key once more. Returns its new count, or nil if the table is full and the key is new.
     mutating func increment(_ key: Key128) -> Int? {
-        let times = shards[Int(key.high >> 56)].increment(key, addsNew: count < keysMax)
-        if times == 1 { count += 1 }
-        return times
+        let newCount = shards[shardIndex(of: key)].increment(key, addsNew: count < keysMax)
+        if newCount == 1 { count += 1 }
+        return newCount
     }
 
-    func prefetch(_ key: Key128) { shards[Int(key.high >> 56)].prefetch(key) }
+    /// Prefetches the key's entry without waiting for it.
+    func prefetch(_ key: Key128) { shards[shardIndex(of: key)].prefetch(key) }
 
-    func count(of key: Key128) -> Int {
-        shards[Int(key.high >> 56)].count(of: key)
-    }
+    func count(of key: Key128) -> Int { shards[shardIndex(of: key)].count(of: key) }
+
+    /// The first byte of the key selects one of the 256 shards.
+    private func shardIndex(of key: Key128) -> Int { Int(key.high >> 56) }
 }

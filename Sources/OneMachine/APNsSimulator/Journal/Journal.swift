@@ -1,9 +1,9 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// The record of every request and its end: the newest entries in memory, all entries in an optional file,
-/// and the totals. It is confined to the simulator's loop. Slow work runs at the end of a turn for all of its
-/// entries, on the file's thread, or when a reader asks.
+/// The record of every request and its outcome: the newest entries in memory (`ring`), all entries in two
+/// optional files, and the totals. It is confined to the simulator's loop. Slow work is done once for all
+/// requests of the loop's iteration, on the file's thread, or when a reader asks.
 final class Journal: JournalSink, IterationHook {
     private let loop: EventLoop
     private let limits: JournalLimits
@@ -11,12 +11,14 @@ final class Journal: JournalSink, IterationHook {
     // uses them again.
     @safe @exclusivity(unchecked) private(set) var ring: JournalRing
     @safe @exclusivity(unchecked) private var totals: JournalTotals
+    /// The file of JSON lines.
     let file: JournalFile?
+    /// The file of fixed-size records.
     let records: RequestRecordFile?
     @safe @exclusivity(unchecked) private var metrics: JournalMetrics
-    /// Entries of this turn for the file.
+    /// Entries of this iteration for the file.
     private var newEntries: [JournalRing.NumberedEntry] = []
-    private var hasScheduledTurnEnd = false
+    private var hasScheduledIterationEnd = false
 
     init(
         on loop: EventLoop, limits: JournalLimits, file: JournalFile?, records: RequestRecordFile? = nil,
@@ -39,14 +41,16 @@ final class Journal: JournalSink, IterationHook {
 
     var summary: JournalSummary { totals.summary }
 
+    // MARK: Calls from connections
+
     func willAnswer(_ entry: inout JournalEntry) {
         entry.record = records?.append(RequestRecord(entry))
     }
 
     func didEnd(_ entry: consuming JournalEntry) {
         if let records { writeRecord(of: entry, in: records) }
-        if !hasScheduledTurnEnd {
-            hasScheduledTurnEnd = true
+        if !hasScheduledIterationEnd {
+            hasScheduledIterationEnd = true
             loop.callAtEndOfIteration(self)
         }
         totals.add(entry)
@@ -59,22 +63,26 @@ final class Journal: JournalSink, IterationHook {
         newEntries.append(JournalRing.NumberedEntry(number: number, entry: entry))
     }
 
+    /// Writes the outcome into the record that `willAnswer` appended, or appends the record of an unanswered
+    /// request.
     private func writeRecord(of entry: JournalEntry, in records: RequestRecordFile) {
         var record = RequestRecord()
         if let index = entry.record {
             record.setOutcome(from: entry)
-            // The answer was recorded but never reached the client.
+            // The answer was recorded, but its stream ended before it was sent.
             if record.outcome == .answered { record.outcome = .lost }
             records.writeOutcome(at: index, from: record)
         } else if case .answered = entry.outcome {
-            // The limit on records was reached, so this request has none.
+            // `willAnswer` could not append a record, because the file could not grow.
         } else {
             _ = records.append(RequestRecord(entry))
         }
     }
 
+    // MARK: Calls from the loop
+
     func iterationWillEnd() {
-        hasScheduledTurnEnd = false
+        hasScheduledIterationEnd = false
         metrics.update(duplicatePushes: totals.duplicatePushes)
         guard let file else { return }
         file.append(newEntries)

@@ -1,7 +1,8 @@
 internal import APNs
 internal import HTTP2
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
 internal import Telemetry
 
 // The JSON form of an entry, for the file and the control API. Tokens are secrets, so only the beginning of
@@ -50,10 +51,10 @@ extension JournalEntry {
         json.field("bodyBytes", request.bodyBytes)
         json.field("bodyHash", String(decoding: Hex.encode(request.bodyHash), as: UTF8.self))
         switch outcome {
-        case .answered(let status, let reason, let left):
+        case .answered(let status, let reason, let isSent):
             json.field("status", status)
             json.field("reason", reason)
-            json.field("answerLeft", left)
+            json.field("answerLeft", isSent)
         case .reset(let code):
             json.name("reset")
             code.write(to: &json)
@@ -66,10 +67,10 @@ extension JournalEntry {
 
     /// The path without the token. Even an invalid token in the path may be most of a real one.
     private var redactedPath: String {
-        let stem = "/3/device/"
+        let prefix = "/3/device/"
         let path = request.path
-        guard path.hasPrefix(stem) else { return Redaction.scrub(path) }
-        if case .token(let token) = facts.target { return stem + token.description }
-        return stem + "…"
+        guard path.hasPrefix(prefix) else { return Redaction.scrub(path) }
+        if case .token(let token) = facts.target { return prefix + token.description }
+        return prefix + "…"
     }
 }

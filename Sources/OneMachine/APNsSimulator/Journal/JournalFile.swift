@@ -4,13 +4,15 @@ internal import Lifecycle
 internal import Telemetry
 
 /// The journal on disk, with one JSON object per line. A separate thread writes it, so that no push waits for
-/// a disk. Entries above `waitingMax`, or that cannot be written, are omitted and counted. Gaps in the entry
-/// numbers show them.
+/// a disk. Entries above `JournalLimits.waitingMax`, and entries that cannot be written, are omitted and
+/// counted. Gaps in the entry numbers show them.
 ///
 /// `@unchecked Sendable`: the descriptor and the size belong to the writing thread, and the rest is locked.
 final class JournalFile: @unchecked Sendable {
+    /// The entries that wait for the thread.
     private struct QueueState {
         var waiting: [JournalRing.NumberedEntry] = []
+        /// Approximate bytes of the waiting entries.
         var waitingBytes = 0
         var omittedEntries = 0
         var isStopping = false
@@ -25,10 +27,11 @@ final class JournalFile: @unchecked Sendable {
     private let wakeSignal = ThreadSignal()
     private var thread: WorkerThread?
     private var descriptor: Int32
-    private var bytes: Int
+    /// Size of the file.
+    private var fileBytes: Int
 
     /// - Parameters:
-    /// - syncs: whether each batch is synced to disk before the next one is written.
+    ///   - syncs: whether each batch is synced to disk before the next one is written.
     ///   - showsPayloads: whether entries contain the request's payload.
     init(
         path: String, syncs: Bool, showsPayloads: Bool = false, limits: JournalLimits, log: Log
@@ -39,7 +42,7 @@ final class JournalFile: @unchecked Sendable {
         self.limits = limits
         self.log = log
         descriptor = try Self.open(path: path)
-        bytes = max(0, Int(lseek(descriptor, 0, SEEK_END)))
+        fileBytes = max(0, Int(lseek(descriptor, 0, SEEK_END)))
         thread = try WorkerThread(name: "journal") { [self] in run() }
     }
 
@@ -54,20 +57,21 @@ final class JournalFile: @unchecked Sendable {
     /// Number of entries that are missing from the file.
     var omittedEntries: Int { state.withLock { $0.omittedEntries } }
 
+    /// Passes entries to the thread, or omits them all if they exceed a limit.
     func append(_ entries: [JournalRing.NumberedEntry]) {
-        let bytes = entries.reduce(0) { $0 + $1.entry.memoryBytes }
-        let isFirst = state.withLock { state in
+        let entryBytes = entries.reduce(0) { $0 + $1.entry.memoryBytes }
+        let wasEmpty = state.withLock { state in
             guard state.waiting.count + entries.count <= limits.waitingMax,
-                state.waitingBytes + bytes <= limits.waitingBytesMax
+                state.waitingBytes + entryBytes <= limits.waitingBytesMax
             else {
                 state.omittedEntries += entries.count
                 return false
             }
-            state.waitingBytes += bytes
+            state.waitingBytes += entryBytes
             defer { state.waiting += entries }
             return state.waiting.isEmpty
         }
-        if isFirst { wakeSignal.raise() }
+        if wasEmpty { wakeSignal.raise() }
     }
 
     /// Writes the waiting entries and then returns.
@@ -83,7 +87,7 @@ final class JournalFile: @unchecked Sendable {
     private func run() {
         var json = JSONWriter(capacity: 64 * 1024)
         while true {
-            let (batch, isLast) = state.withLock { state in
+            let (batch, isStopping) = state.withLock { state in
                 defer {
                     state.waiting = []
                     state.waitingBytes = 0
@@ -91,7 +95,7 @@ final class JournalFile: @unchecked Sendable {
                 return (state.waiting, state.isStopping)
             }
             if batch.isEmpty {
-                if isLast { return }
+                if isStopping { return }
                 wakeSignal.wait()
                 continue
             }
@@ -104,10 +108,11 @@ final class JournalFile: @unchecked Sendable {
         for numbered in batch {
             json.removeAll()
             numbered.write(to: &json, showsPayload: showsPayloads)
-            let isOver = bytes + lines.bytes.count + json.count >= limits.fileBytesMax
-            if isOver || lines.bytes.count >= Self.batchBytesMax {
+            let isFileFull = fileBytes + lines.bytes.count + json.count >= limits.fileBytesMax
+            if isFileFull || lines.bytes.count >= Self.batchBytesMax {
                 writeLines(&lines)
-                if isOver, bytes > 0 { rotate() }
+                // One line may be longer than the limit. Then it is written to an empty file.
+                if isFileFull, fileBytes > 0 { rotate() }
             }
             unsafe json.withBytes { unsafe lines.bytes.append(contentsOf: $0) }
             lines.bytes.append(UInt8(ascii: "\n"))
@@ -122,6 +127,7 @@ final class JournalFile: @unchecked Sendable {
         var count = 0
     }
 
+    /// Size at which lines are written to the file.
     private static let batchBytesMax = 1 << 20
 
     /// Writes the lines and empties the batch. Lines that cannot be written are counted.
@@ -133,8 +139,8 @@ final class JournalFile: @unchecked Sendable {
             log.warning(
                 "journal cannot be written; free disk space or choose another file", .field("error", error),
                 .field("entries", lines.count))
-            let count = lines.count
-            state.withLock { $0.omittedEntries += count }
+            let lostCount = lines.count
+            state.withLock { $0.omittedEntries += lostCount }
         }
         lines = Lines()
     }
@@ -142,34 +148,34 @@ final class JournalFile: @unchecked Sendable {
     private func writeBytes(_ lines: [UInt8]) throws(SystemError) {
         var offset = 0
         while offset < lines.count {
-            let count = unsafe lines.withUnsafeBytes { bytes in
+            let writtenCount = unsafe lines.withUnsafeBytes { bytes in
                 unsafe Glibc.write(descriptor, bytes.baseAddress! + offset, bytes.count - offset)
             }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
+            if writtenCount < 0, errno == EINTR { continue }
+            guard writtenCount > 0 else {
                 let code = errno
-                // Remove a partial line, which would corrupt the next one.
-                ftruncate(descriptor, off_t(bytes))
+                // Remove the written part, because an incomplete line would corrupt the next one.
+                ftruncate(descriptor, off_t(fileBytes))
                 throw SystemError(action: "write the journal \(path)", code: code)
             }
-            offset += count
+            offset += writtenCount
         }
-        bytes += lines.count
+        fileBytes += lines.count
         if syncs, fdatasync(descriptor) != 0 {
             throw SystemError(action: "sync the journal \(path)", code: errno)
         }
     }
 
-    /// Rotates the file. If this fails, the file continues to grow.
+    /// Renames the file to `.1` and begins a new one. If this fails, the file continues to grow.
     private func rotate() {
         do {
             guard unsafe rename(path, path + ".1") == 0 else {
                 throw SystemError(action: "rename the journal \(path)", code: errno)
             }
-            let fresh = try Self.open(path: path)
+            let newDescriptor = try Self.open(path: path)
             close(descriptor)
-            descriptor = fresh
-            bytes = 0
+            descriptor = newDescriptor
+            fileBytes = 0
         } catch {
             log.warning("journal file cannot be rotated; it continues to grow", .field("error", error))
         }

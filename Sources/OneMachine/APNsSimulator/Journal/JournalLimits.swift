@@ -4,13 +4,14 @@ package struct JournalLimits: Sendable {
     package var entriesMax = 100_000
     /// Approximate bytes of the entries in memory. Above it the oldest entries are dropped.
     package var bytesMax = 256 << 20
-    /// apns-ids whose accepted pushes are counted, with at most 51 bytes of memory each. Further ids are
-    /// counted as not followed, and the summary then marks its duplicates as incomplete.
+    /// Distinct apns-ids whose accepted pushes are counted, with at most 51 bytes of memory each. Pushes with
+    /// further ids are only counted (`JournalSummary.idsNotTracked`), and the summary marks its duplicates as
+    /// incomplete.
     package var idsMax = 4_000_000
-    /// Tokens and channels whose pushes are counted, with the same behavior.
+    /// Distinct tokens and channels whose pushes are counted, with the same behavior.
     package var targetsMax = 4_000_000
     /// Entries that wait to be written to the file. Above it new entries are omitted from the file and
-    /// counted, because no push waits for a disk.
+    /// counted.
     package var waitingMax = 200_000
     /// Approximate bytes of the waiting entries, with the same behavior.
     package var waitingBytesMax = 256 << 20

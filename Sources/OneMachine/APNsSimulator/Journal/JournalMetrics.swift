@@ -1,10 +1,12 @@
 internal import Telemetry
 
-/// Metrics of the simulator's journal, updated once per turn.
+/// Metrics of the simulator's journal. Requests are counted here and added to the metrics once per iteration
+/// of the loop.
 struct JournalMetrics {
-    private static let classes = 2...5
+    /// First digits of the status codes that are distinguished.
+    private static let statusClasses = 2...5
 
-    /// Counters by the first digit of the status.
+    /// Counters of answers by the first digit of the status.
     private var answered: [PendingCounter]
     private var reset: PendingCounter
     private var notProcessed: PendingCounter
@@ -33,7 +35,7 @@ struct JournalMetrics {
                     help: "Requests to the simulated APNs, by outcome.",
                     labels: ["outcome": outcome]))
         }
-        answered = Self.classes.map { requests(outcome: "\($0)xx") }
+        answered = Self.statusClasses.map { requests(outcome: "\($0)xx") }
         reset = requests(outcome: "reset")
         notProcessed = requests(outcome: "not_processed")
         silent = requests(outcome: "silence")
@@ -49,8 +51,9 @@ struct JournalMetrics {
     mutating func count(_ entry: JournalEntry) {
         switch entry.outcome {
         case .answered(let status, _, _):
-            let hundreds = min(max(status / 100, Self.classes.lowerBound), Self.classes.upperBound)
-            answered[hundreds - Self.classes.lowerBound].count += 1
+            let classes = Self.statusClasses
+            let statusClass = min(max(status / 100, classes.lowerBound), classes.upperBound)
+            answered[statusClass - classes.lowerBound].count += 1
         case .reset: reset.count += 1
         case .notProcessed: notProcessed.count += 1
         case .silence: silent.count += 1
@@ -58,6 +61,7 @@ struct JournalMetrics {
         if entry.isDelivered { delivered.count += 1 }
     }
 
+    /// Adds the counts to the metrics.
     mutating func update(duplicatePushes: Int) {
         for index in answered.indices { answered[index].flush() }
         reset.flush()

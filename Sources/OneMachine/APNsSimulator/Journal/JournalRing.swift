@@ -1,7 +1,7 @@
 internal import APNs
-internal import LiveActivity
 
-/// The newest entries, numbered from 1 in the order in which their ends were known.
+/// A ring buffer of the newest entries. They are numbered from 1, in the order in which their outcomes were
+/// known.
 struct JournalRing: Sendable {
     struct NumberedEntry: Sendable {
         let number: Int
@@ -17,6 +17,7 @@ struct JournalRing: Sendable {
         var status: Int?
     }
 
+    /// The entries that one request of a reader gets.
     struct Page: Sendable {
         var entries: [NumberedEntry] = []
         /// Number up to which the reader has seen all matching entries: its next `after`.
@@ -33,11 +34,13 @@ struct JournalRing: Sendable {
 
     private let entriesMax: Int
     private let bytesMax: Int
-    /// The entries. An entry's position is the remainder of its number.
+    /// The entries. The entry with the number n is at (n - 1) modulo `entriesMax`.
     private var slots: [JournalEntry] = []
-    private var bytes = 0
+    /// Approximate size of the entries in memory.
+    private var memoryBytes = 0
     /// Number of the oldest entry in memory.
     private(set) var oldest = 1
+    /// Number of the newest entry, 0 before the first.
     private(set) var newest = 0
 
     init(entriesMax: Int, bytesMax: Int) {
@@ -45,33 +48,41 @@ struct JournalRing: Sendable {
         self.bytesMax = bytesMax
     }
 
+    /// Number of entries in memory.
     var count: Int { newest - oldest + 1 }
 
     /// Appends an entry and returns its number.
     mutating func append(_ entry: consuming JournalEntry) -> Int {
         newest += 1
         if count > entriesMax { dropOldest() }
-        let slot = (newest - 1) % entriesMax
-        bytes += entry.memoryBytes
+        let slot = slotIndex(ofEntry: newest)
+        memoryBytes += entry.memoryBytes
         if slot == slots.count { slots.append(entry) } else { slots[slot] = entry }
-        while bytes > bytesMax, count > 1 { dropOldest() }
+        while memoryBytes > bytesMax, count > 1 { dropOldest() }
         return newest
     }
 
+    /// Drops all entries. Numbering continues.
     mutating func removeAll() { while count > 0 { dropOldest() } }
 
+    /// Drops the oldest entry. Its slot keeps it until a new entry replaces it.
     private mutating func dropOldest() {
-        bytes -= slots[(oldest - 1) % entriesMax].memoryBytes
+        memoryBytes -= slots[slotIndex(ofEntry: oldest)].memoryBytes
         oldest += 1
     }
 
+    private func slotIndex(ofEntry number: Int) -> Int { (number - 1) % entriesMax }
+
+    /// Returns the matching entries after the number `after`, at most `limit`.
     func page(after: Int, matching filter: Filter, limit: Int) -> Page {
         let after = min(max(0, after), newest)
         let first = max(after + 1, oldest)
         var page = Page(after: first - 1, newest: newest, missed: first - after - 1)
-        while page.after < newest, page.entries.count < limit, page.after - first + 1 < Self.scannedMax {
+        while page.after < newest, page.entries.count < limit {
+            let scannedCount = page.after - first + 1
+            guard scannedCount < Self.scannedMax else { break }
             page.after += 1
-            let entry = slots[(page.after - 1) % entriesMax]
+            let entry = slots[slotIndex(ofEntry: page.after)]
             if filter.matches(entry) { page.entries.append(NumberedEntry(number: page.after, entry: entry)) }
         }
         return page

@@ -1,7 +1,7 @@
 internal import APNs
 internal import HTTP2
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
 
 extension JournalSummary {
     func writeFields(to json: inout JSONWriter) {
@@ -38,10 +38,10 @@ extension JournalSummary {
             json.field("idsNotFollowed", idsNotTracked)
             json.name("first")
             json.beginArray()
-            for doubled in duplicatesListed {
+            for duplicate in duplicatesListed {
                 json.beginObject()
-                json.field("id", doubled.id.description)
-                json.field("times", doubled.times)
+                json.field("id", duplicate.id.description)
+                json.field("times", duplicate.times)
                 json.endObject()
             }
             json.endArray()

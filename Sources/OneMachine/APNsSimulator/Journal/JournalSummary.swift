@@ -1,10 +1,10 @@
 internal import APNs
 internal import HTTP2
-internal import LiveActivity
 
-/// Totals of all requests since the start, including those that the journal no longer holds. It is small,
-/// because it is passed to other threads.
+/// Totals of all requests since the start or the last reset, including those that the journal no longer
+/// holds. It has no table that grows with the requests, so that it can be copied to other threads.
 struct JournalSummary: Sendable {
+    /// Status and reason of an answer. Answers of one kind are counted together.
     struct AnswerKind: Hashable, Sendable {
         var status: Int
         var reason: String?
@@ -13,6 +13,7 @@ struct JournalSummary: Sendable {
     /// An apns-id that was answered 200 more than once.
     struct DuplicateID: Sendable, Hashable {
         var id: PushID
+        /// Number of pushes with this id that were answered 200.
         var times: Int
     }
 
@@ -27,6 +28,7 @@ struct JournalSummary: Sendable {
     var resets: [HTTP2ErrorCode: Int] = [:]
     /// Requests above the last stream of a GOAWAY.
     var notProcessed = 0
+    /// Requests that were never answered.
     var silent = 0
     /// Answers and resets of kinds beyond `kindsMax`.
     var otherOutcomes = 0
@@ -36,16 +38,20 @@ struct JournalSummary: Sendable {
     /// Pushes delivered to the phones.
     var delivered = 0
 
-    /// Ids that were answered 200 more than once, and the number of pushes beyond the first of each.
+    /// Number of apns-ids that were answered 200 more than once.
     var duplicateIDs = 0
+    /// Number of pushes with these ids beyond the first of each.
     var duplicatePushes = 0
+    /// The first duplicate ids.
     var duplicatesListed: [DuplicateID] = []
+    /// Number of accepted pushes whose id was new when `JournalLimits.idsMax` was reached.
     var idsNotTracked = 0
 
-    /// Tokens and channels that received pushes.
+    /// Number of tokens and channels that received pushes.
     var targetsSeen = 0
     /// Accepted pushes of the busiest token or channel.
     var pushesPerTargetMax = 0
     var busiestTarget: AcceptedPush.Target?
+    /// Number of accepted pushes whose target was new when `JournalLimits.targetsMax` was reached.
     var targetsNotTracked = 0
 }

@@ -1,20 +1,23 @@
 internal import APNs
 internal import HTTP2
-internal import LiveActivity
+internal import Identifiers
 
-/// Computes the totals of all requests. The tables stay on the simulator's loop, because copying them would
-/// block the loop.
+/// Computes the `JournalSummary`. For the duplicates it has tables with all ids and targets, as large as the
+/// fleet. It is not copyable, because a copy of the tables would block the simulator's loop.
+///
+/// Counting is delayed where that makes it faster: runs of equal answers are added when they end, and ids and
+/// targets are counted in batches. `summary` counts the rest first.
 struct JournalTotals: ~Copyable {
     private var totals = JournalSummary()
-    /// The current run of answers of one kind. Equal answers come in long runs, and a run is added when it
-    /// ends. Looking up a kind costs as much as all other counting here.
+    /// The current run of answers of one kind. Equal answers come in long runs. Looking up a kind for each
+    /// answer would cost as much as all other counting here.
     private var run = (kind: JournalSummary.AnswerKind(status: 200), count: 0)
     /// Accepted pushes whose ids and targets are not counted yet.
     private var accepted: [AcceptedKeys] = []
     private var ids: CountTable
     private var targets: CountTable
 
-    /// A push to look up in two tables, each as large as the fleet.
+    /// An accepted push, with its keys in the two tables.
     private struct AcceptedKeys {
         let id: PushID
         let idKey: Key128
@@ -65,16 +68,18 @@ struct JournalTotals: ~Copyable {
         case .notProcessed: totals.notProcessed += 1
         case .silence: totals.silent += 1
         case .reset(let code): totals.countReset(code)
-        case .answered(let status, let reason, let left):
-            if !left { totals.answersLost += 1 }
+        case .answered(let status, let reason, let isSent):
+            if !isSent { totals.answersLost += 1 }
             countAnswer(JournalSummary.AnswerKind(status: status, reason: reason))
-            if status == 200, entry.facts.kind == .push || entry.facts.kind == .broadcast {
+            let isPush = entry.facts.kind == .push || entry.facts.kind == .broadcast
+            if isPush, status == 200 {
                 enqueue(AcceptedKeys(id: entry.id, target: entry.facts.target))
             }
         }
     }
 
-    /// Queues a push and prefetches the table entries that will count it.
+    /// Queues a push and prefetches its entries in the tables. When the batch is counted, they are in the
+    /// processor's caches.
     private mutating func enqueue(_ push: AcceptedKeys) {
         ids.prefetch(push.idKey)
         targets.prefetch(push.targetKey)

@@ -1,15 +1,16 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
 internal import Telemetry
 
-/// The payload of a request for readers. Everything that looks like a token or another secret is removed. The
-/// length is limited to the size of the largest valid push.
+/// The payload of a request as readers of the journal see it: without anything that looks like a token or
+/// another secret, and not longer than the largest valid push.
 struct RedactedPayload {
     /// Maximum number of bytes shown. A longer payload is truncated and shown as text.
     static let bytesMax = RequestValidator.broadcastBytesMax
 
     /// The payload as JSON. Nil if it is not JSON, or was truncated.
     let json: RawJSON?
+    /// The payload as text, perhaps truncated.
     let text: String
     let isTruncated: Bool
 

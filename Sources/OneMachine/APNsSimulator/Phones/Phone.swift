@@ -1,6 +1,7 @@
-internal import LiveActivity
+internal import Identifiers
 
-/// One installation in few bytes. Everything that follows from its number is not stored.
+/// One installation of an app on one phone. Millions are in memory, so each has few bytes. Facts that follow
+/// from the phone's number and the seed, such as its name and its tokens, are not stored.
 struct Phone {
     struct Traits: OptionSet {
         let rawValue: UInt8
@@ -12,49 +13,38 @@ struct Phone {
         static let away = Traits(rawValue: 8)
         /// The user has quit the app. Pushes arrive, but the app sends no reports.
         static let quit = Traits(rawValue: 16)
-        /// The app is not installed.
+        /// The app is not installed any more.
         static let removed = Traits(rawValue: 32)
-        /// A report was lost while the phone was away. It sends a reconcile report when it is back.
+        /// A report was lost while the app could not report. It sends a reconcile report later.
         static let needsReconcile = Traits(rawValue: 64)
-        /// The app has not been launched yet, so no server knows the phone.
+        /// The app was launched while it could not report. It sends the report of its first launch later.
         static let needsLaunchReport = Traits(rawValue: 128)
     }
 
+    /// Index of its app in `Phones.apps`.
     var app: UInt16
     var system: OSVersion
     var traits: Traits
+    /// Index of its locale in the population's locales.
     var locale: UInt8
-    /// Number of activities started so far. It seeds the random choices.
+    /// Number of activities started so far. It makes the random choices of each start independent.
     var startCount: UInt16 = 0
-    /// Index of its first start token. The others follow it.
+    /// Index of its first start token in `Phones.startTokens`. The others follow it.
     var firstStartToken: UInt32
-    /// Index of its first activity, -1 for none.
+    /// Index of its newest activity in `Phones.activities`, -1 for none. `PhoneActivity.nextIndex` links the
+    /// others.
     var firstActivity: Int32 = -1
-    /// Number in a derived user name, -1 for none.
+    /// Number in a derived user name (`PhoneNames`), -1 for none.
     var user: Int32 = -1
     /// Number of its newest reception plus one, 0 for none.
     var newestReceived: UInt32 = 0
+    // Times until which the budgets of starts and updates are used up (`PhoneSettings.PushBudget`).
     var startsSpentUntil: Int64 = 0
     var updatesSpentUntil: Int64 = 0
-    /// Time of its return, or of the removal of the app, in milliseconds since 1970.
+    /// While the phone is away: time of its return. While the app is removed: time of the removal.
+    /// Milliseconds since 1970.
     var changesAt: Int64 = 0
 
     /// Whether the app can send a report now.
     var canReport: Bool { traits.isDisjoint(with: [.away, .quit, .removed]) }
-}
-
-struct StartToken {
-    var generation: UInt16 = 0
-    /// Time at which the phone registered this generation with APNs.
-    var registeredAt: Int64
-    /// Time at which the previous generation died: at its replacement, or earlier with the app.
-    var replacedDiedAt: Int64 = 0
-
-    init(registeredAt: Int64) { self.registeredAt = registeredAt }
-
-    mutating func replace(at time: Int64, diedAt: Int64) {
-        generation &+= 1
-        registeredAt = time
-        replacedDiedAt = diedAt
-    }
 }

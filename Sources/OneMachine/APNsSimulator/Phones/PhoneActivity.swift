@@ -1,6 +1,8 @@
-/// One Live Activity on one phone. Slots are reused, and `life` counts the uses.
+/// One Live Activity on one phone: an element (slot) of `Phones.activities`. When the activity leaves the
+/// screen, its slot is free and later used again.
 struct PhoneActivity {
     enum ActivityState: UInt8 {
+        /// The slot holds no activity.
         case free
         case active
         case stale
@@ -12,18 +14,22 @@ struct PhoneActivity {
     var hasUnreportedToken = false
     /// Whether the app has reported a token to its server.
     var isTokenReported = false
+    /// Number of the use of the slot. It distinguishes the activity from earlier ones of the slot.
     var slotGeneration: UInt16 = 0
-    /// Generation of its token.
+    /// Generation of its update token.
     var tokenGeneration: UInt16 = 0
+    /// Index of its type in the app's types.
     var type: UInt16 = 0
+    /// Number of its phone.
     var phone: Int32 = -1
-    /// The phone's next activity or the next free slot, -1 for none.
+    /// Index of the phone's next older activity, or of the next free slot. -1 for none.
     var nextIndex: Int32 = -1
-    /// Number of the group, -1 if the attributes name none.
+    // Numbers of its group and content in `SharedValues`, and of its channel in `PhoneChannels`. -1 for none.
     var group: Int32 = -1
     var content: Int32 = -1
     var channel: Int32 = -1
-    /// Timestamp in seconds since 1970. Older updates are not shown. All later fields are in milliseconds.
+    /// Timestamp of the shown push, in seconds since 1970. Older updates are not shown. All later fields are
+    /// in milliseconds since 1970.
     var timestamp: Int64 = 0
     var startedAt: Int64 = 0
     /// Time at which its content changed, or at which the slot became free.
@@ -31,13 +37,13 @@ struct PhoneActivity {
     var staleAt = Int64.max
     /// Time at which an ended activity leaves the Lock Screen.
     var dismissesAt = Int64.max
-    /// Time at which the app gets its token. `.max` if never, or if already done.
+    /// Time at which the app gets its update token. `.max` if never, or if it has the token.
     var tokenIssuedAt = Int64.max
-    /// Time at which a throttled update is shown.
+    /// Time at which an update above the budget is shown. `.max` without such an update.
     var throttledUntil = Int64.max
     /// Time at which the phone registered the current token with APNs and the previous token died.
     var tokenRegisteredAt: Int64 = 0
-    /// Time of its earliest entry in the heap.
+    /// Time of its earliest entry in `Phones.activityWakes`. `.max` without an entry.
     var wakesAt = Int64.max
 
     var isRunning: Bool { state == .active || state == .stale }

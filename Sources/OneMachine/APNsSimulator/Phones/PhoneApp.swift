@@ -1,7 +1,6 @@
-package import LiveActivity
+package import CatalogRecords
 
-/// An app as built into phones: its activity types and how it decodes them. A phone learns about a group only
-/// from a start.
+/// An app that is installed on phones, with its activity types. Their schemas tell what the app can decode.
 package struct PhoneApp: Sendable {
     /// The app's id in reports.
     package var id: String

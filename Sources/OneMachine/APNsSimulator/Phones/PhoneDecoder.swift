@@ -1,8 +1,9 @@
+internal import CatalogRecords
+internal import ContentSchemas
 internal import JSON
-internal import LiveActivity
 
-/// Decodes the values in a push with the schemas of the app's types. A send has the same bytes for every
-/// phone, so results are cached.
+/// Decodes the content states and attributes of pushes with the schemas of the app's types. A send has the
+/// same bytes for every phone, so results are cached.
 struct PhoneDecoder {
     /// The first problem that makes decoding fail.
     struct DecodingProblem: Hashable {
@@ -11,12 +12,16 @@ struct PhoneDecoder {
         let message: String
     }
 
+    /// The result of decoding attributes.
     private struct Attributes {
+        /// Number of the problem, or nil if the attributes decode.
         let problem: Int32?
         let group: String?
     }
 
+    /// A value and the type with which it is decoded.
     private struct Key: Hashable {
+        /// Number of the type, unique across all apps.
         let type: Int
         let bytes: RawJSON
     }
@@ -26,18 +31,24 @@ struct PhoneDecoder {
     /// Limit on distinct problems. Further problems are kept without their text.
     private static let problemsMax = 10_000
 
-    /// Number of the problem, or nil if the value decodes.
+    /// Decoded content states, each with the number of its problem, or nil if it decodes.
     private var contents: [Key: Int32?] = [:]
     private var attributes: [Key: Attributes] = [:]
+    // The newest results, because the next push usually has the same bytes.
     private var lastContent: (key: Key, problem: Int32?)?
     private var lastAttributes: (key: Key, attributes: Attributes)?
+    /// Distinct problems by number.
     private var problems: [DecodingProblem] = []
     private var problemNumbers: [DecodingProblem: Int32] = [:]
-    /// Number of the problem of the last value that did not decode, -1 for none.
+    /// Number of the problem of the last value that did not decode. -1 for none, or if its text was not kept.
     private(set) var newestProblem: Int32 = -1
 
+    /// Returns a problem, or nil for -1.
     func problem(numbered number: Int32) -> DecodingProblem? { number < 0 ? nil : problems[Int(number)] }
 
+    // MARK: Decoding
+
+    /// Whether the app can decode the content state. If not, `newestProblem` is the problem.
     /// - Parameter number: number of the type, unique across all apps.
     mutating func decodes(_ content: RawJSON, as type: ActivityType, typeNumber number: Int) -> Bool {
         let key = Key(type: number, bytes: content)
@@ -49,10 +60,12 @@ struct PhoneDecoder {
         return recordResult(problem: problem)
     }
 
+    /// Whether the app can decode the attributes. If not, `newestProblem` is the problem.
     mutating func decodesAttributes(_ value: RawJSON, of type: ActivityType, typeNumber number: Int) -> Bool {
         recordResult(problem: readAttributes(value, of: type, typeNumber: number).problem)
     }
 
+    /// Returns the group that the attributes name, or nil if they name none.
     mutating func group(in value: RawJSON, of type: ActivityType, typeNumber number: Int) -> String? {
         readAttributes(value, of: type, typeNumber: number).group
     }
@@ -62,15 +75,15 @@ struct PhoneDecoder {
     {
         let key = Key(type: number, bytes: value)
         if let lastAttributes, lastAttributes.key == key { return lastAttributes.attributes }
-        let found =
+        let decoded =
             attributes[key]
             ?? Attributes(
                 problem: problem(in: value, schema: type.attributesSchema),
                 group: Self.group(in: value, of: type))
         if attributes.count >= Self.cachedMax { attributes.removeAll(keepingCapacity: true) }
-        attributes[key] = found
-        lastAttributes = (key, found)
-        return found
+        attributes[key] = decoded
+        lastAttributes = (key, decoded)
+        return decoded
     }
 
     private static func group(in value: RawJSON, of type: ActivityType) -> String? {

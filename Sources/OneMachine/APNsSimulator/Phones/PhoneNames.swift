@@ -1,8 +1,10 @@
-/// Names of installations and users. Most are derived from a number, and only the others are stored.
+/// Names of installations and users. Most are derived from a number, such as `phone-7` and `user-3`, and only
+/// given names are stored.
 struct PhoneNames {
     static let installationPrefix = "phone-"
     static let userPrefix = "user-"
 
+    /// Given names of installations by phone, and the reverse.
     private var installations: [Int: String] = [:]
     private var numbers: [String: Int] = [:]
     /// Given user names by phone.
@@ -17,7 +19,7 @@ struct PhoneNames {
         installations[number] ?? "\(Self.installationPrefix)\(number)"
     }
 
-    /// Returns the number of the phone with this name, below `count`.
+    /// Returns the number of the phone with this name, or nil if no such phone exists.
     func number(ofInstallation installation: String, phoneCount: Int) -> Int? {
         if let number = numbers[installation] { return number }
         guard installation.hasPrefix(Self.installationPrefix),

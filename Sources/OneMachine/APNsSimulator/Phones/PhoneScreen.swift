@@ -1,8 +1,11 @@
 package import APNs
-package import LiveActivity
+package import Identifiers
+package import JSON
+package import Payloads
 
-/// The state of one phone: its screen, and facts that its user cannot see.
+/// A snapshot of one phone: its screen, the received pushes, and facts that its user cannot see.
 package struct PhoneScreen: Sendable, Hashable {
+    /// An activity on the screen.
     package struct Activity: Sendable, Hashable {
         package enum ActivityState: String, Sendable, CaseIterable {
             case active
@@ -17,7 +20,7 @@ package struct PhoneScreen: Sendable, Hashable {
         /// Timestamp of the shown push, in seconds since 1970.
         package var timestamp: Int64
         package var state: ActivityState
-        /// Time of the last change of content, in milliseconds since 1970 like all times here.
+        /// Time of the last change of content, in milliseconds since 1970 like the other times.
         package var contentChangedAt: Int64
         package var startedAt: Int64
         package var channel: String?
@@ -35,6 +38,7 @@ package struct PhoneScreen: Sendable, Hashable {
         package var timestamp: Int64
         package var priority: Int
         package var effect: PushEffect
+        /// The problem, if the effect is a decoding failure.
         package var problem: DecodingProblem?
 
         /// The place and the reason of a decoding failure.
@@ -51,29 +55,15 @@ package struct PhoneScreen: Sendable, Hashable {
     package var environment: Environment
     package var system: OSVersion
     package var isAway: Bool
+    /// Whether the user has quit the app.
     package var isQuit: Bool
+    /// Whether the app is not installed any more.
     package var isRemoved: Bool
+    /// Whether the user has switched Live Activities off.
     package var isSwitchedOff: Bool
     package var allowsFrequentUpdates: Bool
     /// Activities, newest first.
     package var activities: [Activity]
+    /// Newest received pushes, newest first.
     package var received: [ReceivedPush]
-}
-
-/// The states of one group on all phones.
-package struct GroupScreens: Sendable, Hashable {
-    package struct ShownState: Sendable, Hashable {
-        package var contentState: RawJSON?
-        package var activities: Int
-    }
-
-    package var group: String
-    /// Number of activities on screens, including ended ones.
-    package var activities: Int
-    /// Number of phones with more than one of them, which a duplicate start causes.
-    package var phonesWithSeveral: Int
-    /// One page of the shown states, the most frequent first.
-    package var shown: [ShownState]
-    /// Number of different content states.
-    package var states: Int
 }

@@ -1,7 +1,7 @@
 /// The behavior of phones. Behavior that Apple has published is the default. Behavior that only users have
 /// measured is off, with their numbers in the comments.
 package struct PhoneSettings: Sendable {
-    /// A limit on pushes: this many at once, and this many again in each `milliseconds`.
+    /// A limit on pushes: this many at once, and the same number again in each period of `milliseconds`.
     package struct PushBudget: Sendable, Hashable {
         package let pushes: Int
         package let milliseconds: Int64
@@ -12,12 +12,15 @@ package struct PhoneSettings: Sendable {
             self.milliseconds = milliseconds
         }
 
-        /// Takes one push from the budget. The state is only the time until which the budget is used up.
+        /// Takes one push from the budget. Returns false if the budget is used up.
+        ///
+        /// Each push reserves an equal part of the period. `spentUntil` is the end of the reserved parts, in
+        /// milliseconds since 1970, and may be one period ahead of `time`.
         func takePush(spentUntil: inout Int64, at time: Int64) -> Bool {
-            let share = milliseconds / Int64(pushes)
-            let base = max(spentUntil, time)
-            guard base - time <= milliseconds - share else { return false }
-            spentUntil = base + share
+            let millisecondsPerPush = milliseconds / Int64(pushes)
+            let reservedUntil = max(spentUntil, time)
+            guard reservedUntil - time <= milliseconds - millisecondsPerPush else { return false }
+            spentUntil = reservedUntil + millisecondsPerPush
             return true
         }
     }
@@ -29,6 +32,7 @@ package struct PhoneSettings: Sendable {
         case delay(milliseconds: Int64)
     }
 
+    /// Seed of the phones' tokens and random choices.
     package var seed: UInt64 = 1
     /// Bytes of a token. Apple promises no length, and 80 bytes have been observed.
     package var tokenBytes = 80
@@ -47,6 +51,7 @@ package struct PhoneSettings: Sendable {
 
     /// Share of starts that produce an update token.
     package var updateTokenShare = 1.0
+    /// Time from the start until the app gets the update token.
     package var updateTokenMilliseconds: ClosedRange<Int64> = 200...2_000
     /// Share of starts after which the system issues a new start token.
     package var startTokenRotationShare = 0.0
@@ -63,6 +68,8 @@ package struct PhoneSettings: Sendable {
     package var frequentUpdateBudget: PushBudget?
     package var throttling = Throttling.drop
 
+    // Limits of the simulator.
+
     /// Pushes stored for all phones that are away. Above it pushes are lost.
     package var storedMax = 200_000
     /// Newest receptions that are remembered, for all phones together.
@@ -73,11 +80,12 @@ package struct PhoneSettings: Sendable {
     package var channelsMax = 100_000
     /// Broadcasts in progress. Above it the oldest is completed at once, and the sender waits.
     package var broadcastsMax = 1_000
-    /// Reports that are sent in one turn, and activities that wake in one turn. The rest follow in the next
-    /// turn.
+    // The work of one tick. The rest follows in the next ticks.
+    /// Reports that are passed to the sink.
     package var reportsPerTurn = 20_000
+    /// Activities whose due changes are made.
     package var wakesPerTurn = 100_000
-    /// Phones that receive a broadcast in one turn. The rest follow in the next turns.
+    /// Phones that receive a broadcast.
     package var broadcastPhonesPerTurn = 50_000
 
     package init() {}

@@ -1,9 +1,16 @@
-internal import LiveActivity
+internal import Identifiers
 
-/// Push tokens that encode their identity. A token is computed from its identity and can be decoded again, so
-/// a million phones need no table of tokens. Creating a token, or recognizing two tokens of one phone, needs
-/// the seed.
+/// Converts between push tokens and the phones that they belong to. A token encodes its identity, so a
+/// million phones need no table of tokens. A token consists of words of 8 bytes, big-endian:
+///
+///     0    phone and index, masked
+///     1    process number, kind, slot generation and token generation, masked
+///     2…   check words, computed from the unmasked words 0 and 1
+///
+/// Word 2 is also the key of the masks. Check words and masks depend on the seed. Without it, tokens look
+/// random and cannot be forged.
 struct PhoneTokens: Sendable {
+    /// The token of a phone that a push token encodes.
     struct Identity: Sendable, Hashable {
         enum TokenKind: UInt16 {
             case start = 1
@@ -16,65 +23,78 @@ struct PhoneTokens: Sendable {
         var index: Int
         /// For an activity: number of the use of its slot.
         var slotGeneration: UInt16 = 0
+        /// Generation of the token.
         var generation: UInt16
-        /// For an activity: number of the process with this seed that has or had it.
+        /// For an activity: `Phones.processNumber` of the process that has or had it.
         var processNumber: UInt16 = 0
     }
 
+    /// Limit that leaves room for two check words.
     static let bytesMin = 32
+    private static let wordBytes = 8
 
     private let stableRandom: StableRandom
-    private let bytes: Int
+    private let byteCount: Int
 
-    init(seed: UInt64, bytes: Int) {
-        precondition((Self.bytesMin...PushToken.bytesMax).contains(bytes) && bytes.isMultiple(of: 8))
+    /// - Parameter byteCount: the length of each token, a multiple of 8.
+    init(seed: UInt64, bytes byteCount: Int) {
+        precondition((Self.bytesMin...PushToken.bytesMax).contains(byteCount))
+        precondition(byteCount.isMultiple(of: Self.wordBytes))
+        // The constant is "tokens!!" in ASCII. It makes tokens independent of other random numbers of the
+        // seed.
         stableRandom = StableRandom(seed: seed ^ 0x746F_6B65_6E73_2121)
-        self.bytes = bytes
+        self.byteCount = byteCount
     }
 
     func token(of identity: Identity) -> PushToken {
         let (first, second) = Self.words(of: identity)
-        var out: [UInt8] = []
-        out.reserveCapacity(bytes)
-        let mask = stableRandom.number(for: first, and: second, with: 0)
-        append(first ^ stableRandom.number(for: mask, and: 1), to: &out)
-        append(second ^ stableRandom.number(for: mask, and: 2), to: &out)
-        for index in 0..<UInt64(bytes / 8 - 2) {
-            append(stableRandom.number(for: first, and: second, with: index), to: &out)
+        var tokenBytes: [UInt8] = []
+        tokenBytes.reserveCapacity(byteCount)
+        let maskKey = checkWord(0, first: first, second: second)
+        append(first ^ stableRandom.number(for: maskKey, and: 1), to: &tokenBytes)
+        append(second ^ stableRandom.number(for: maskKey, and: 2), to: &tokenBytes)
+        for index in 0..<byteCount / Self.wordBytes - 2 {
+            append(checkWord(index, first: first, second: second), to: &tokenBytes)
         }
-        guard let token = PushToken(bytes: out) else { preconditionFailure("the length was checked") }
+        guard let token = PushToken(bytes: tokenBytes) else { preconditionFailure("the length was checked") }
         return token
     }
 
-    /// Returns the identity, or nil for a token that was not created here.
+    /// Returns the identity, or nil for a token that was not created with this seed and length.
     func identity(of token: PushToken) -> Identity? {
-        guard token.bytes.count == bytes else { return nil }
-        return unsafe token.bytes.withUnsafeBytes { raw in
+        guard token.bytes.count == byteCount else { return nil }
+        return unsafe token.bytes.withUnsafeBytes { tokenBytes in
             func word(at index: Int) -> UInt64 {
-                unsafe UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
+                unsafe UInt64(
+                    bigEndian: tokenBytes.loadUnaligned(
+                        fromByteOffset: index * Self.wordBytes, as: UInt64.self))
             }
-            let mask = word(at: 2)
-            let first = word(at: 0) ^ stableRandom.number(for: mask, and: 1)
-            let second = word(at: 1) ^ stableRandom.number(for: mask, and: 2)
-            for index in 2..<bytes / 8
-            where word(at: index) != stableRandom.number(for: first, and: second, with: UInt64(index - 2)) {
+            let maskKey = word(at: 2)
+            let first = word(at: 0) ^ stableRandom.number(for: maskKey, and: 1)
+            let second = word(at: 1) ^ stableRandom.number(for: maskKey, and: 2)
+            for index in 2..<byteCount / Self.wordBytes
+            where word(at: index) != checkWord(index - 2, first: first, second: second) {
                 return nil
             }
             return Self.identity(firstWord: first, secondWord: second)
         }
     }
 
-    private func append(_ word: UInt64, to out: inout [UInt8]) {
-        unsafe withUnsafeBytes(of: word.bigEndian) { unsafe out.append(contentsOf: $0) }
+    /// Returns a check word of the unmasked words.
+    private func checkWord(_ index: Int, first: UInt64, second: UInt64) -> UInt64 {
+        stableRandom.number(for: first, and: second, with: UInt64(index))
     }
 
-    private static func words(of identity: Identity) -> (UInt64, UInt64) {
-        (
-            UInt64(identity.phone) << 32 | UInt64(identity.index),
-            UInt64(identity.processNumber) << 48 | UInt64(identity.kind.rawValue) << 32 | UInt64(
-                identity.slotGeneration) << 16
-                | UInt64(identity.generation)
-        )
+    private func append(_ word: UInt64, to tokenBytes: inout [UInt8]) {
+        unsafe withUnsafeBytes(of: word.bigEndian) { unsafe tokenBytes.append(contentsOf: $0) }
+    }
+
+    private static func words(of identity: Identity) -> (first: UInt64, second: UInt64) {
+        let first = UInt64(identity.phone) << 32 | UInt64(identity.index)
+        let process = UInt64(identity.processNumber) << 48
+        let kind = UInt64(identity.kind.rawValue) << 32
+        let slotGeneration = UInt64(identity.slotGeneration) << 16
+        return (first, process | kind | slotGeneration | UInt64(identity.generation))
     }
 
     private static func identity(firstWord first: UInt64, secondWord second: UInt64) -> Identity? {

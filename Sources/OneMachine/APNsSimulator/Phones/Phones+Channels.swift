@@ -1,11 +1,10 @@
-internal import LiveActivity
-
-// Broadcasts.
+// Broadcasts to the activities that listen to a channel.
 
 extension Phones {
     /// Longest time for which Apple stores a channel's newest message.
     private static let storedMilliseconds: Int64 = 8 * 3_600_000
 
+    /// Begins a broadcast. Listeners above the limit of one tick receive it in the next ticks.
     func broadcast(_ push: AcceptedPush, on id: String) {
         for (number, app) in apps.enumerated() where app.bundleID == push.bundleID {
             let key = PhoneChannels.ChannelKey(id: id, environment: push.environment, app: UInt16(number))
@@ -25,21 +24,21 @@ extension Phones {
         return activity.slotGeneration == listener.slotGeneration && activity.state != .free
     }
 
-    /// Continues broadcasts along their listeners, in order, up to the limit of one turn.
+    /// Continues the broadcasts, oldest first, up to the limit of one tick.
     func continueBroadcasts(at time: Int64) {
-        var left = settings.broadcastPhonesPerTurn
+        var phonesLeft = settings.broadcastPhonesPerTurn
         while !channels.broadcasts.isEmpty {
-            if channels.broadcasts.count > settings.broadcastsMax { left = .max }
-            guard left > 0 else { return }
-            let walk = channels.broadcasts[0]
-            let listeners = channels.channels[Int(walk.channel)].listeners
-            let end = walk.next + min(left, walk.end - walk.next)
-            for index in walk.next..<end where isListening(listeners[index]) {
-                receiveBroadcast(walk.push, activity: Int(listeners[index].activity), at: time)
+            if channels.broadcasts.count > settings.broadcastsMax { phonesLeft = .max }
+            guard phonesLeft > 0 else { return }
+            let broadcast = channels.broadcasts[0]
+            let listeners = channels.channels[Int(broadcast.channel)].listeners
+            let end = broadcast.next + min(phonesLeft, broadcast.end - broadcast.next)
+            for index in broadcast.next..<end where isListening(listeners[index]) {
+                receiveBroadcast(broadcast.push, activity: Int(listeners[index].activity), at: time)
             }
-            left -= end - walk.next
-            if end == walk.end {
-                channels.channels[Int(walk.channel)].broadcastsInProgress -= 1
+            phonesLeft -= end - broadcast.next
+            if end == broadcast.end {
+                channels.channels[Int(broadcast.channel)].broadcastsInProgress -= 1
                 channels.broadcasts.removeFirst()
             } else {
                 channels.broadcasts[0].next = end
@@ -62,15 +61,16 @@ extension Phones {
         }
     }
 
-    /// Delivers the stored message of the channel to a listener that joined late or was away.
+    /// Delivers the stored message of the channel to an activity that joined after the broadcast, or whose
+    /// phone was away.
     func deliverStoredMessage(toActivity index: Int, at time: Int64) {
         let activity = activities[index]
         guard activity.channel >= 0, let push = channels.channels[Int(activity.channel)].stored,
             let timestamp = push.payload.timestamp, timestamp > activity.timestamp
         else { return }
-        let latest = push.receivedAt + Self.storedMilliseconds
-        let expires = min(push.expiration.map(milliseconds) ?? latest, latest)
-        guard expires > time else { return }
+        let storedUntil = push.receivedAt + Self.storedMilliseconds
+        let expiresAt = min(push.expiration.map(milliseconds) ?? storedUntil, storedUntil)
+        guard expiresAt > time else { return }
         recordReception(
             of: push, onPhone: Int(activity.phone), effect: applyUpdate(push, toActivity: index, at: time),
             at: time)

@@ -1,8 +1,8 @@
-// Counts of phones that meet a condition. The newest activity of a phone decides, and within a group the
-// newest one of that group.
+// Counts of phones that meet a condition of `POST /v1/wait`. The newest activity of a phone decides. For a
+// group it is the phone's newest activity of that group.
 
 extension Phones {
-    /// Returns the count for one phone. `of` is 1 if the phone shows an activity, otherwise 0.
+    /// Returns the count for one phone. `total` is 1 if the phone shows an activity, otherwise 0.
     func count(meeting condition: ScreenCondition, onPhone number: Int, group: String?, at time: Int64)
         -> ScreenCount
     {
@@ -17,12 +17,14 @@ extension Phones {
         return ScreenCount(showing: isMet ? 1 : 0, total: 1)
     }
 
-    /// Returns the count for a group. Looks at every activity, which takes a few milliseconds for a million.
+    /// Returns the count for all phones that show the group. It looks at every activity, which takes a few
+    /// milliseconds for a million.
     func count(meeting condition: ScreenCondition, inGroup name: String, at time: Int64) -> ScreenCount {
         var count = ScreenCount(showing: 0, total: 0)
         guard let group = groups.number(of: name) else { return count }
-        // A send gives all phones the same content state, so each state is checked once.
-        var verdicts = [Bool?](repeating: nil, count: contents.numberBound + 1)
+        // A send gives all phones the same content state, so each state is checked once. The results are
+        // stored by the number of the content plus one, because -1 stands for no content.
+        var results = [Bool?](repeating: nil, count: contents.numberBound + 1)
         for index in activities.indices where activities[index].group == group {
             advance(activity: index, to: time)
             guard activities[index].state != .free, isNewest(activity: index, inGroup: group) else {
@@ -31,8 +33,8 @@ extension Phones {
             count.total += 1
             guard meetsState(of: condition, activity: index) else { continue }
             let content = activities[index].content
-            let isMet = verdicts[Int(content) + 1] ?? condition.isMet(by: contents[content])
-            verdicts[Int(content) + 1] = isMet
+            let isMet = results[Int(content) + 1] ?? condition.isMet(by: contents[content])
+            results[Int(content) + 1] = isMet
             if isMet { count.showing += 1 }
         }
         return count
@@ -44,6 +46,7 @@ extension Phones {
 
     /// Whether no later activity of its phone belongs to the group.
     private func isNewest(activity index: Int, inGroup group: Int32) -> Bool {
+        // A phone's activities are linked from the newest to the oldest.
         var next = phones[Int(activities[index].phone)].firstActivity
         while next >= 0, Int(next) != index {
             if activities[Int(next)].group == group { return false }

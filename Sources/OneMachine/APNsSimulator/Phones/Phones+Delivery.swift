@@ -1,6 +1,6 @@
-internal import LiveActivity
+internal import Payloads
 
-// Delivery of a push to a phone.
+// Delivery of an accepted push: to a phone, or into the store for a phone that is away.
 
 extension Phones {
     func deliver(_ push: AcceptedPush) {
@@ -46,18 +46,13 @@ extension Phones {
         }
     }
 
+    /// Records the effect of a push for readers of the phone.
     func recordReception(of push: AcceptedPush, onPhone number: Int, effect: PushEffect, at time: Int64) {
-        let event: UInt8 =
-            switch push.payload.event {
-            case .start: 0
-            case .update: 1
-            case .end: 2
-            case nil: .max
-            }
         receptions.add(
             .init(
-                phone: Int32(number), effect: effect, event: event, priority: UInt8(clamping: push.priority),
-                previous: 0, problem: effect.undecodedPart == nil ? -1 : decoder.newestProblem,
+                phone: Int32(number), effect: effect, event: push.payload.event,
+                priority: UInt8(clamping: push.priority), previous: 0,
+                problem: effect.undecodedPart == nil ? -1 : decoder.newestProblem,
                 timestamp: push.payload.timestamp ?? 0, receivedAt: time, id: push.id), to: &phones[number])
     }
 
@@ -77,28 +72,14 @@ extension Phones {
         return .stored
     }
 
-    /// Makes the phone reachable again. The stored push arrives, and the app sends the reports that it owes.
-    func reconnect(phone number: Int, at time: Int64) {
-        guard phones[number].traits.contains(.away) else { return }
-        phones[number].traits.remove(.away)
-        if let push = stored.removeValue(forKey: Int32(number)), case .token(let token) = push.target,
+    /// Delivers the push that APNs stored while the phone was away, unless it has expired.
+    func deliverStoredPush(toPhone number: Int, at time: Int64) {
+        guard let push = stored.removeValue(forKey: Int32(number)), case .token(let token) = push.target,
             let identity = tokens.identity(of: token)
-        {
-            let isExpired = push.expiration.map { milliseconds(fromSeconds: $0) <= time } ?? false
-            recordReception(
-                of: push, onPhone: number,
-                effect: isExpired ? .expiredInStore : applyPush(push, identity: identity, at: time), at: time)
-        }
-        for index in activityIndices(ofPhone: number) {
-            advance(activity: index, to: time)
-            if activities[index].state != .free { deliverStoredMessage(toActivity: index, at: time) }
-        }
-        sendWithheldReports(ofPhone: number, at: time)
-    }
-
-    /// Converts seconds to milliseconds. Extreme values saturate.
-    func milliseconds(fromSeconds seconds: Int64) -> Int64 {
-        let (value, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
-        return overflow ? (seconds < 0 ? .min : .max) : value
+        else { return }
+        let isExpired = push.expiration.map { milliseconds(fromSeconds: $0) <= time } ?? false
+        recordReception(
+            of: push, onPhone: number,
+            effect: isExpired ? .expiredInStore : applyPush(push, identity: identity, at: time), at: time)
     }
 }

@@ -1,9 +1,14 @@
-package import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+package import JSON
+internal import Payloads
 
-// Queries for the content of phones and its reasons.
+// Queries: the screens of one phone and of a group, and counts.
 
 extension Phones {
-    /// - Parameter receptions: the maximum number of newest receptions.
+    // MARK: One phone
+
+    /// - Parameter limit: the maximum number of newest received pushes.
     package func screen(ofPhone number: Int, receptions limit: Int = 20, at time: Int64) -> PhoneScreen {
         for index in activityIndices(ofPhone: number) { advance(activity: index, to: time) }
         let phone = phones[number]
@@ -17,8 +22,7 @@ extension Phones {
             activities: activityIndices(ofPhone: number).map(screenActivity),
             received: receptions.newest(limit: limit, ofPhone: number, phone: phone).map { entry in
                 .init(
-                    receivedAt: entry.receivedAt, id: entry.id,
-                    event: entry.event == .max ? nil : PushEvent.allCases[Int(entry.event)],
+                    receivedAt: entry.receivedAt, id: entry.id, event: entry.event,
                     timestamp: entry.timestamp, priority: Int(entry.priority), effect: entry.effect,
                     problem: decodingProblem(of: entry))
             })
@@ -29,19 +33,19 @@ extension Phones {
         else {
             return nil
         }
-        let isRoot = problem.path.isEmpty || problem.path.hasPrefix("[")
-        return .init(path: part + (isRoot ? "" : ".") + problem.path, message: problem.message)
+        // The path of an array's element begins with its index in brackets, without a dot.
+        let needsNoDot = problem.path.isEmpty || problem.path.hasPrefix("[")
+        return .init(path: part + (needsNoDot ? "" : ".") + problem.path, message: problem.message)
     }
 
     private func screenActivity(at index: Int) -> PhoneScreen.Activity {
         let activity = activities[index]
         return .init(
             id: activityID(index: index, slotGeneration: activity.slotGeneration),
-            attributesType: type(of: activity).name,
-            group: groups[activity.group], contentState: contents[activity.content],
-            timestamp: activity.timestamp,
-            state: state(ofActivity: index),
-            contentChangedAt: activity.changedAt, startedAt: activity.startedAt,
+            attributesType: type(of: activity).name, group: groups[activity.group],
+            contentState: contents[activity.content], timestamp: activity.timestamp,
+            state: state(ofActivity: index), contentChangedAt: activity.changedAt,
+            startedAt: activity.startedAt,
             channel: activity.channel < 0 ? nil : channels.channels[Int(activity.channel)].key.id,
             isTokenReported: activity.isTokenReported)
     }
@@ -54,73 +58,82 @@ extension Phones {
         }
     }
 
-    /// Number of phones whose iOS supports a start by push.
-    package var startablePhones: Int { phones.count { $0.system >= .pushToStart } }
+    // MARK: A group
 
-    /// Returns the names of groups with an activity on some screen, sorted, in pages.
+    /// Returns the names of the groups with an activity on some screen that come after `name`, sorted.
     package func groupNames(after name: String? = nil, limit: Int) -> [String] {
-        var found: [String] = []
+        var groupNames: [String] = []
         for number in 0..<Int32(groups.numberBound) {
-            if let group = groups[number], name.map({ group > $0 }) ?? true { found.append(group) }
+            if let group = groups[number], name.map({ group > $0 }) ?? true { groupNames.append(group) }
         }
-        return Array(found.sorted().prefix(max(0, limit)))
+        return Array(groupNames.sorted().prefix(max(0, limit)))
     }
 
-    /// Returns the screens of a group, or nil if the group is unknown or all its activities have left.
+    /// Returns the content states of a group, or nil if no phone shows an activity of the group.
     ///
-    /// Looks at every activity, which takes a few milliseconds for a million.
-    package func screens(ofGroup: String, from first: Int = 0, limit: Int = 100, at time: Int64)
+    /// It looks at every activity, which takes a few milliseconds for a million.
+    /// - Parameter first: number of the most frequent states to skip.
+    package func screens(ofGroup name: String, from first: Int = 0, limit: Int = 100, at time: Int64)
         -> GroupScreens?
     {
-        guard let number = groups.number(of: ofGroup) else { return nil }
+        guard let group = groups.number(of: name) else { return nil }
+        // Activities by the number of their content plus one, because -1 stands for no content.
         var counts = [Int](repeating: 0, count: contents.numberBound + 1)
-        var total = 0
-        var several = 0
-        for index in activities.indices where activities[index].group == number {
+        var activityCount = 0
+        var phonesWithSeveral = 0
+        for index in activities.indices where activities[index].group == group {
             advance(activity: index, to: time)
             guard activities[index].state != .free else { continue }
-            total += 1
+            activityCount += 1
             counts[Int(activities[index].content) + 1] += 1
-            // The second to last activity of a phone in the group counts the phone once.
-            if laterActivities(inGroup: number, after: index) == 1 { several += 1 }
+            // Exactly one activity of such a phone has exactly one older one, so the phone counts once.
+            if olderActivities(inGroup: group, than: index) == 1 { phonesWithSeveral += 1 }
         }
-        guard total > 0 else { return nil }
-        let present = counts.indices.filter { counts[$0] > 0 }
+        guard activityCount > 0 else { return nil }
+        // The most frequent first, and equally frequent ones by number.
+        let shownContents = counts.indices.filter { counts[$0] > 0 }
             .sorted { (counts[$1], $0) < (counts[$0], $1) }
-        let page = present.dropFirst(max(0, first)).prefix(max(0, limit)).map { index in
+        let page = shownContents.dropFirst(max(0, first)).prefix(max(0, limit)).map { index in
             GroupScreens.ShownState(contentState: contents[Int32(index - 1)], activities: counts[index])
         }
         return GroupScreens(
-            group: ofGroup, activities: total, phonesWithSeveral: several, shown: page,
-            states: present.count)
+            group: name, activities: activityCount, phonesWithSeveral: phonesWithSeveral, shown: page,
+            states: shownContents.count)
     }
 
-    /// Returns the number of the phone's later activities in the group, counted up to two.
-    private func laterActivities(inGroup group: Int32, after index: Int) -> Int {
-        var found = 0
+    /// Returns the number of the phone's older activities in the group, counted up to two.
+    private func olderActivities(inGroup group: Int32, than index: Int) -> Int {
+        var count = 0
         var next = activities[index].nextIndex
-        while next >= 0, found < 2 {
-            if activities[Int(next)].group == group { found += 1 }
+        while next >= 0, count < 2 {
+            if activities[Int(next)].group == group { count += 1 }
             next = activities[Int(next)].nextIndex
         }
-        return found
+        return count
     }
 
-    /// Returns the installations that show this state of the group, in pages. `next` is the start of the next
-    /// page.
+    /// Returns the installations that show this content state of the group, in pages.
+    /// - Parameter first: 0 for the first page, then the previous page's `next`, which is nil at the end.
     package func installations(
         showing contentState: RawJSON?, ofGroup group: String, from first: Int = 0, limit: Int
     ) -> (installations: [String], next: Int?) {
         guard let number = groups.number(of: group) else { return ([], nil) }
-        let content = contentState.map { contents.number(of: $0) ?? -2 } ?? -1
-        var found: [String] = []
+        let noContent: Int32 = -1
+        let unknownContent: Int32 = -2
+        let content = contentState.map { contents.number(of: $0) ?? unknownContent } ?? noContent
+        var installations: [String] = []
         for index in activities.indices.dropFirst(max(0, first))
         where activities[index].group == number && activities[index].content == content {
-            if found.count == limit { return (found, index) }
-            found.append(names.installation(ofPhone: Int(activities[index].phone)))
+            if installations.count == limit { return (installations, index) }
+            installations.append(names.installation(ofPhone: Int(activities[index].phone)))
         }
-        return (found, nil)
+        return (installations, nil)
     }
+
+    // MARK: All phones
+
+    /// Number of phones whose iOS supports a start by push.
+    package var startablePhones: Int { phones.count { $0.system >= .pushToStart } }
 
     /// Returns the count of each effect, for all pushes and phones.
     package func effectCounts() -> [(effect: PushEffect, count: Int)] {

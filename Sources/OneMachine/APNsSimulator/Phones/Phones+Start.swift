@@ -1,9 +1,12 @@
-internal import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+internal import Payloads
 
-// Handling of a push to a start token. Each refusal is silent: the phone shows nothing although APNs answered
-// 200.
+// A push to a start token starts an activity. Each refusal is silent: the phone shows nothing, although APNs
+// answered 200.
 
 extension Phones {
+    /// Starts an activity, or returns the reason why the phone shows nothing.
     func applyStart(_ push: AcceptedPush, identity: PhoneTokens.Identity, at time: Int64) -> PushEffect {
         let number = identity.phone
         let phone = phones[number]
@@ -19,10 +22,10 @@ extension Phones {
         }
         if phone.system < .pushToStart { return .systemTooOld }
         if phone.traits.contains(.switchedOff) { return .switchedOff }
-        if let fault = refusal(
+        if let refusal = refusal(
             of: payload, app: app, typeNumber: typeNumber(app: phone.app, type: type), type: type)
         {
-            return fault
+            return refusal
         }
         if payload.channel != nil, phone.system < .broadcastChannels { return .systemHasNoChannels }
         if !makeRoom(onPhone: number, at: time) { return .tooManyActivities }
@@ -36,12 +39,14 @@ extension Phones {
         return .started
     }
 
+    /// Returns the index of the type, or nil if the start token in this slot does not start it.
     private func type(named name: String?, app: PhoneApp, slot: Int) -> UInt16? {
         guard let name else { return nil }
         if !app.hasOneStartToken { return app.types[slot].name == name ? UInt16(slot) : nil }
         return app.types.firstIndex { $0.name == name }.map { UInt16($0) }
     }
 
+    /// Returns a refusal if a part of the payload is missing or cannot be decoded.
     private func refusal(
         of payload: PushPayload, app: PhoneApp, typeNumber: Int, type: UInt16
     ) -> PushEffect? {
@@ -56,27 +61,26 @@ extension Phones {
         return decoder.decodes(content, as: type, typeNumber: typeNumber) ? nil : .contentStateNotDecoded
     }
 
-    /// Whether one more activity may run. If too many ended activities are on the screen, the oldest is
-    /// removed.
+    /// Whether one more activity may run. Ended activities above the limit, the oldest ones, leave the screen.
     private func makeRoom(onPhone number: Int, at time: Int64) -> Bool {
-        var running = 0
-        var ended = 0
+        var runningCount = 0
+        var endedCount = 0
         for index in activityIndices(ofPhone: number) {
             advance(activity: index, to: time)
-            if activities[index].isRunning { running += 1 }
+            if activities[index].isRunning { runningCount += 1 }
             guard activities[index].state == .ended else { continue }
-            ended += 1
-            if ended >= settings.endedMax { remove(activity: index, at: time) }
+            endedCount += 1
+            if endedCount >= settings.endedMax { remove(activity: index, at: time) }
         }
-        return running < settings.activitiesMax
+        return runningCount < settings.activitiesMax
     }
 
     /// Creates an activity, started by a push or by the app itself.
     func createActivity(from payload: PushPayload, type: UInt16, onPhone number: Int, at time: Int64) {
-        let index = takeFreeActivity()
+        let index = takeFreeSlot()
         let occurrence = UInt64(phones[number].startCount)
         phones[number].startCount &+= 1
-        let app = apps[Int(phones[number].app)]
+        let app = phones[number].app
         var activity = PhoneActivity()
         activity.state = .active
         activity.slotGeneration = activities[index].slotGeneration &+ 1
@@ -86,8 +90,9 @@ extension Phones {
         phones[number].firstActivity = Int32(index)
         if let content = payload.contentState { activity.content = contents.retain(content) }
         if let attributes = payload.attributes {
-            let number = typeNumber(app: phones[number].app, type: type)
-            let group = decoder.group(in: attributes, of: app.types[Int(type)], typeNumber: number)
+            let typeNumber = typeNumber(app: app, type: type)
+            let activityType = apps[Int(app)].types[Int(type)]
+            let group = decoder.group(in: attributes, of: activityType, typeNumber: typeNumber)
             if let group { activity.group = groups.retain(group) }
         }
         activity.timestamp = payload.timestamp ?? time / 1_000
@@ -97,23 +102,30 @@ extension Phones {
         if let channel = payload.channel {
             activity.channel = channels.addListener(
                 activity: index, slotGeneration: activity.slotGeneration,
-                to: .init(id: channel, environment: environment(of: phones[number]), app: phones[number].app),
+                to: .init(id: channel, environment: environment(of: phones[number]), app: app),
                 channelsMax: settings.channelsMax)
-        } else if stableRandom.happens(
-            withProbability: settings.updateTokenShare, for: .updateToken, ofPhone: number,
-            occurrence: occurrence)
-        {
-            let range = settings.updateTokenMilliseconds
-            let share = stableRandom.fraction(for: .updateTokenDelay, ofPhone: number, occurrence: occurrence)
-            activity.tokenIssuedAt =
-                time + range.lowerBound + Int64(share * Double(range.upperBound - range.lowerBound))
+        } else {
+            activity.tokenIssuedAt = updateTokenTime(ofPhone: number, occurrence: occurrence, startedAt: time)
         }
         activities[index] = activity
         schedule(activity: index)
         deliverStoredMessage(toActivity: index, at: time)
     }
 
-    private func takeFreeActivity() -> Int {
+    /// Returns the time at which the app gets the update token of a new activity. `.max` for the share of
+    /// starts that produce no token.
+    private func updateTokenTime(ofPhone number: Int, occurrence: UInt64, startedAt time: Int64) -> Int64 {
+        let hasToken = stableRandom.happens(
+            withProbability: settings.updateTokenShare, for: .updateToken, ofPhone: number,
+            occurrence: occurrence)
+        guard hasToken else { return .max }
+        let range = settings.updateTokenMilliseconds
+        let share = stableRandom.fraction(for: .updateTokenDelay, ofPhone: number, occurrence: occurrence)
+        return time + range.lowerBound + Int64(share * Double(range.upperBound - range.lowerBound))
+    }
+
+    /// Returns the index of a free slot. Appends a slot if all are in use.
+    private func takeFreeSlot() -> Int {
         if freeActivity >= 0 {
             let index = Int(freeActivity)
             freeActivity = activities[index].nextIndex
@@ -123,15 +135,11 @@ extension Phones {
         return activities.count - 1
     }
 
-    /// Replaces the start token after its use, as users have observed.
+    /// Replaces the start token after some of its uses, as users have observed.
     private func rotateStartTokenAfterUse(_ identity: PhoneTokens.Identity, at time: Int64) {
-        let occurrence = UInt64(phones[identity.phone].startCount)
-        if stableRandom.happens(
+        let rotates = stableRandom.happens(
             withProbability: settings.startTokenRotationShare, for: .startTokenRotation,
-            ofPhone: identity.phone,
-            occurrence: occurrence)
-        {
-            rotateStartToken(slot: identity.index, ofPhone: identity.phone, at: time)
-        }
+            ofPhone: identity.phone, occurrence: UInt64(phones[identity.phone].startCount))
+        if rotates { rotateStartToken(slot: identity.index, ofPhone: identity.phone, at: time) }
     }
 }

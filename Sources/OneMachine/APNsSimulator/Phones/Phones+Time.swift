@@ -1,36 +1,44 @@
 internal import Containers
-internal import LiveActivity
+internal import InstallationRecords
 
-// Changes that happen with time.
+// Changes that become due as time passes: phones return, activities become stale, end and leave the screen.
 
 extension Phones {
     func tick(at time: Int64) {
         if let eventRates { simulateEvents(at: eventRates, time: time) }
+        bringDuePhonesOnline(at: time)
+        wakeDueActivities(at: time)
+        continueBroadcasts(at: time)
+        sendReports(at: time)
+    }
+
+    private func bringDuePhonesOnline(at time: Int64) {
         while let entry = phoneWakes.pop(where: { $0.time <= time }) {
             let number = Int(entry.index)
             if phones[number].traits.contains(.away), phones[number].changesAt == entry.time {
-                reconnect(phone: number, at: time)
+                bringOnline(phone: number, at: time)
             }
         }
-        var left = settings.wakesPerTurn
-        while left > 0, let entry = activityWakes.pop(where: { $0.time <= time }) {
-            left -= 1
+    }
+
+    private func wakeDueActivities(at time: Int64) {
+        var wakesLeft = settings.wakesPerTurn
+        while wakesLeft > 0, let entry = activityWakes.pop(where: { $0.time <= time }) {
+            wakesLeft -= 1
             let index = Int(entry.index)
             guard activities[index].wakesAt == entry.time else { continue }
             activities[index].wakesAt = .max
             wake(activity: index, at: time)
         }
-        continueBroadcasts(at: time)
-        sendReports(at: time)
     }
 
-    /// Simulates a period at once, turn by turn, so that all events happen in order and are reported with
-    /// their own times.
+    /// Simulates a period at once, tick by tick, so that all events happen in order and are reported with
+    /// their own times. Ticks without a due change are skipped.
     func simulate(from start: Int64, to end: Int64) {
         var time = start
         while time < end {
-            let due = min(activityWakes.first?.time ?? end, phoneWakes.first?.time ?? end)
-            time = min(end, max(due, time + Int64(Simulator.tickMilliseconds)))
+            let nextDue = min(activityWakes.first?.time ?? end, phoneWakes.first?.time ?? end)
+            time = min(end, max(nextDue, time + Int64(Simulator.tickMilliseconds)))
             tick(at: time)
         }
     }
@@ -48,25 +56,27 @@ extension Phones {
         schedule(activity: index)
     }
 
-    /// Brings an activity to its state at this time. Safe to call before each read of the activity.
+    /// Brings an activity to its state at this time. It is called before each read of an activity, because
+    /// its wake-up may come later. A free slot stays free.
     func advance(activity index: Int, to time: Int64) {
-        let wall = activities[index].startedAt + settings.activeMilliseconds
-        if activities[index].state == .active, activities[index].staleAt <= min(time, wall) {
+        // The system ends an activity after some hours.
+        let systemEndsAt = activities[index].startedAt + settings.activeMilliseconds
+        if activities[index].state == .active, activities[index].staleAt <= min(time, systemEndsAt) {
             activities[index].state = .stale
             reportState(.stale, ofActivity: index, at: time)
         }
-        if activities[index].isRunning, wall <= time {
-            end(activity: index, leavingAt: wall + settings.shownMilliseconds, at: time)
+        if activities[index].isRunning, systemEndsAt <= time {
+            end(activity: index, leavingAt: systemEndsAt + settings.shownMilliseconds, at: time)
         }
         if activities[index].state == .ended, activities[index].dismissesAt <= time {
             remove(activity: index, at: time)
         }
     }
 
-    /// Ends the activity. It stays on the Lock Screen for a while.
-    func end(activity index: Int, leavingAt leaves: Int64, at time: Int64) {
+    /// Ends the activity. It stays on the Lock Screen until `dismissesAt`.
+    func end(activity index: Int, leavingAt dismissesAt: Int64, at time: Int64) {
         activities[index].state = .ended
-        activities[index].dismissesAt = leaves
+        activities[index].dismissesAt = dismissesAt
         activities[index].tokenIssuedAt = .max
         activities[index].hasUnreportedToken = false
         reportState(.ended, ofActivity: index, at: time)
@@ -81,28 +91,30 @@ extension Phones {
         groups.release(number: activity.group)
         if activity.channel >= 0 { channels.removeListener(fromChannel: activity.channel) }
         if activity.throttledUntil != .max { throttled[Int32(index)] = nil }
-        var free = PhoneActivity()
-        free.slotGeneration = activity.slotGeneration
-        free.startedAt = activity.startedAt
-        free.changedAt = time
-        free.nextIndex = freeActivity
-        activities[index] = free
+        var freeSlot = PhoneActivity()
+        freeSlot.slotGeneration = activity.slotGeneration
+        freeSlot.startedAt = activity.startedAt
+        freeSlot.changedAt = time
+        freeSlot.nextIndex = freeActivity
+        activities[index] = freeSlot
         freeActivity = Int32(index)
     }
 
+    /// Removes the activity from the list of its phone's activities.
     private func unlink(activity index: Int, fromPhone number: Int) {
         let next = activities[index].nextIndex
         guard phones[number].firstActivity != Int32(index) else {
             phones[number].firstActivity = next
             return
         }
-        for other in activityIndices(ofPhone: number) where activities[other].nextIndex == Int32(index) {
-            activities[other].nextIndex = next
+        for previous in activityIndices(ofPhone: number)
+        where activities[previous].nextIndex == Int32(index) {
+            activities[previous].nextIndex = next
             return
         }
     }
 
-    /// Schedules a wake-up of the activity at its next event.
+    /// Schedules a wake-up of the activity at its next change, unless it wakes earlier.
     func schedule(activity index: Int) {
         let activity = activities[index]
         guard activity.state != .free else { return }

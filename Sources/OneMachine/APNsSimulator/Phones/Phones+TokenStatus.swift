@@ -1,6 +1,6 @@
-internal import LiveActivity
+internal import Identifiers
 
-// Standing of a token at APNs. Each push asks twice, so this must be fast.
+// Status of a token at APNs. Each push to a token asks for it, so this must be fast.
 
 extension Phones: SimulatedPhones {
     func status(
@@ -31,12 +31,14 @@ extension Phones: SimulatedPhones {
         let token = startTokens[Int(phone.firstStartToken) + identity.index]
         if identity.generation == token.generation { return .valid }
         if isStillAccepted(diedAt: token.replacedDiedAt, at: time) { return .valid }
-        // A token that died before its replacement was registered died with the app.
+        // APNs answers Unregistered if the app was removed, and ExpiredToken if a new token replaced the old
+        // one at once. In the first case the old token died before the new one was registered.
         return token.replacedDiedAt < token.registeredAt
             ? .unregistered(since: token.replacedDiedAt) : .expired(since: token.replacedDiedAt)
     }
 
     private func updateTokenStatus(of identity: PhoneTokens.Identity, at time: Int64) -> TokenStatus {
+        // The activity of an earlier process is gone.
         if identity.processNumber != processNumber, let beganAt {
             return isStillAccepted(diedAt: beganAt, at: time) ? .valid : .unregistered(since: beganAt)
         }
@@ -53,8 +55,8 @@ extension Phones: SimulatedPhones {
         return isStillAccepted(diedAt: since, at: time) ? .valid : .expired(since: since)
     }
 
-    /// Whether APNs still accepts a token that died at this time.
-    private func isStillAccepted(diedAt since: Int64, at time: Int64) -> Bool {
-        time - since < settings.deadTokenMilliseconds
+    /// Whether APNs still accepts a dead token.
+    private func isStillAccepted(diedAt deathTime: Int64, at time: Int64) -> Bool {
+        time - deathTime < settings.deadTokenMilliseconds
     }
 }

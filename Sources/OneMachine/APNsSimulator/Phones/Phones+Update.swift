@@ -1,9 +1,11 @@
-internal import LiveActivity
+internal import Payloads
 
-// Handling of a push to an update token, or to a channel of the activity.
+// A push to an update token, or to the channel of an activity, updates or ends the activity. Each refusal is
+// silent: the screen does not change, although APNs answered 200.
 
 extension Phones {
-    /// Applies an update or END. The activity must not be free.
+    /// Applies an update or END and returns the effect.
+    /// - Parameter isThrottled: whether the push has waited for the update budget and needs no budget now.
     func applyUpdate(_ push: AcceptedPush, toActivity index: Int, at time: Int64, isThrottled: Bool = false)
         -> PushEffect
     {
@@ -14,19 +16,20 @@ extension Phones {
         guard event != .start else { return .wrongEventForToken }
         guard activities[index].isRunning else { return .alreadyEnded }
         guard let timestamp = payload.timestamp else { return .timestampMissing }
-        let shown = activities[index].timestamp
-        if timestamp < shown { return .olderTimestamp }
-        if timestamp == shown, !settings.acceptsEqualTimestamps { return .sameTimestamp }
-        if let fault = refusal(of: payload, event: event, activity: index) { return fault }
-        if !isThrottled, push.priority == 10,
-            !takeUpdateBudget(ofPhone: Int(activities[index].phone), at: time)
-        {
+        let shownTimestamp = activities[index].timestamp
+        if timestamp < shownTimestamp { return .olderTimestamp }
+        if timestamp == shownTimestamp, !settings.acceptsEqualTimestamps { return .sameTimestamp }
+        if let refusal = refusal(of: payload, event: event, activity: index) { return refusal }
+        // Only a push with priority 10 uses the budget.
+        let needsBudget = !isThrottled && push.priority == 10
+        if needsBudget, !takeUpdateBudget(ofPhone: Int(activities[index].phone), at: time) {
             return throttle(push, forActivity: index, at: time)
         }
         show(payload, as: event, timestamp: timestamp, onActivity: index, at: time)
         return event == .end ? .ended : .shown
     }
 
+    /// Returns a refusal if the content state is missing or cannot be decoded.
     private func refusal(of payload: PushPayload, event: PushEvent, activity index: Int) -> PushEffect? {
         guard let content = payload.contentState else {
             // An END without a state leaves the last state on the screen.
@@ -52,8 +55,9 @@ extension Phones {
         activities[index].staleAt = payload.staleDate.map(milliseconds) ?? .max
         if event == .end {
             let latest = time + settings.shownMilliseconds
-            let wanted = payload.dismissalDate.map(milliseconds) ?? latest
-            end(activity: index, leavingAt: min(max(wanted, time), latest), at: time)
+            let requested = payload.dismissalDate.map(milliseconds) ?? latest
+            end(activity: index, leavingAt: min(max(requested, time), latest), at: time)
+            // A dismissal date in the past removes the activity now.
             advance(activity: index, to: time)
         }
         schedule(activity: index)
@@ -69,10 +73,13 @@ extension Phones {
         return budget.takePush(spentUntil: &phones[number].updatesSpentUntil, at: time)
     }
 
+    /// Keeps the update for later or drops it, as the settings demand.
     private func throttle(_ push: AcceptedPush, forActivity index: Int, at time: Int64) -> PushEffect {
         guard case .delay(let milliseconds) = settings.throttling else { return .updateBudgetSpent }
-        let waiting = throttled[Int32(index)]?.payload.timestamp ?? .min
-        if let timestamp = push.payload.timestamp, timestamp >= waiting { throttled[Int32(index)] = push }
+        let waitingTimestamp = throttled[Int32(index)]?.payload.timestamp ?? .min
+        if let timestamp = push.payload.timestamp, timestamp >= waitingTimestamp {
+            throttled[Int32(index)] = push
+        }
         if activities[index].throttledUntil == .max {
             activities[index].throttledUntil = time + milliseconds
             schedule(activity: index)

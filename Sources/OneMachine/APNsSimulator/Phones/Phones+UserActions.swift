@@ -1,9 +1,12 @@
+internal import CatalogRecords
 internal import Containers
-package import LiveActivity
+internal import InstallationRecords
+package import JSON
 
-// Actions of a phone's user. Functions with a Boolean result return whether the action applied.
+// Actions of a phone's user. Functions with a Boolean result return whether the action was possible.
 
 extension Phones {
+    /// Returns the number of the phone with this installation, or nil if no such phone exists.
     package func number(ofInstallation installation: String) -> Int? {
         names.number(ofInstallation: installation, phoneCount: phones.count)
     }
@@ -29,7 +32,18 @@ extension Phones {
         phoneWakes.push(.init(time: time, index: Int32(number)))
     }
 
-    package func bringOnline(phone number: Int, at time: Int64) { reconnect(phone: number, at: time) }
+    /// Brings the phone online again. The push that APNs stored for it arrives, and the app sends its withheld
+    /// reports.
+    package func bringOnline(phone number: Int, at time: Int64) {
+        guard phones[number].traits.contains(.away) else { return }
+        phones[number].traits.remove(.away)
+        deliverStoredPush(toPhone: number, at: time)
+        for index in activityIndices(ofPhone: number) {
+            advance(activity: index, to: time)
+            if activities[index].state != .free { deliverStoredMessage(toActivity: index, at: time) }
+        }
+        sendWithheldReports(ofPhone: number, at: time)
+    }
 
     // MARK: The app
 
@@ -79,7 +93,7 @@ extension Phones {
         reportFirstLaunch(ofPhone: number, at: time)
     }
 
-    /// Reports that the app wants no more activities of the type. APNs does not learn of this.
+    /// Reports that the app wants no more activities of the type. APNs does not know this.
     @discardableResult
     package func unregister(activityType type: String, onPhone number: Int, at time: Int64) -> Bool {
         let app = apps[Int(phones[number].app)]
@@ -138,6 +152,8 @@ extension Phones {
             activityID(index: $0, slotGeneration: activities[$0].slotGeneration) == activity
         }
     }
+
+    // MARK: Tokens
 
     func rotateUpdateToken(ofActivity index: Int, at time: Int64) {
         guard activities[index].isTokenReported || activities[index].hasUnreportedToken else { return }

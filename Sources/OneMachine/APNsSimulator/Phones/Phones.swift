@@ -1,11 +1,17 @@
+internal import CatalogRecords
 internal import Containers
-internal import LiveActivity
+internal import Identifiers
+internal import JSON
 
 /// The phones behind the simulated APNs: the content of each screen, and the reasons why a push had no
-/// effect.
+/// effect. It holds the state, and its extensions hold the rules: `+Delivery`, `+Start` and `+Update` for
+/// pushes, `+Time` for due changes, `+UserActions`, `+Reports`, and `+Queries` for readers.
 ///
-/// It is deterministic: time and randomness are parameters, it changes only when called, and `tick` applies
-/// the due events. Confined to the simulator's event loop.
+/// It is deterministic: the time is a parameter, the random numbers depend on a seed, and phones change only
+/// when it is called. `tick` makes the changes that are due. Confined to the simulator's event loop.
+///
+/// In the extensions, `number` is the number of a phone, its index in `phones`. `index` is the index of an
+/// activity in `activities`.
 package final class Phones {
     let settings: PhoneSettings
     let stableRandom: StableRandom
@@ -14,18 +20,22 @@ package final class Phones {
     // Exclusivity is unchecked here and for all other state that a push accesses often. One thread accesses
     // it, and no call made during an access uses it again.
     @safe @exclusivity(unchecked) var apps: [PhoneApp] = []
+    /// The phones by number.
     @safe @exclusivity(unchecked) var phones: [Phone] = []
     @safe @exclusivity(unchecked) var startTokens: [StartToken] = []
+    /// The activities of all phones, and free slots.
     @safe @exclusivity(unchecked) var activities: [PhoneActivity] = []
-    /// Time of the first phones in this process, in milliseconds since 1970. An earlier process with the same
-    /// seed had the same phones. Its activities have been gone since this time.
+    /// Index of the first free slot in `activities`, -1 for none.
+    var freeActivity: Int32 = -1
+    /// Time at which the first phones were added, in milliseconds since 1970. An earlier process with the
+    /// same seed had the same phones, and its activities have been gone since this time.
     var beganAt: Int64?
     /// Number that distinguishes this process's activities from those of earlier processes.
     var processNumber: UInt16 = 0
-    /// Index of the first free activity slot, -1 for none.
-    var freeActivity: Int32 = -1
 
+    /// The content states of the activities.
     @safe @exclusivity(unchecked) var contents = SharedValues<RawJSON>()
+    /// The names of the activities' groups.
     var groups = SharedValues<String>()
     var channels = PhoneChannels()
     @safe @exclusivity(unchecked) var decoder = PhoneDecoder()
@@ -34,19 +44,23 @@ package final class Phones {
     var populations: [Population] = []
     @safe @exclusivity(unchecked) var receptions: Receptions
 
-    /// Pushes that APNs stores for phones that are away: one for each phone, because APNs stores one for each
-    /// device and app.
+    /// Pushes that APNs stores for phones that are away, by the phone's number: one for each phone, because
+    /// APNs stores one for each device and app.
     var stored: [Int32: AcceptedPush] = [:]
     /// The newest update above the budget, by the activity's index.
     var throttled: [Int32: AcceptedPush] = [:]
+    /// Due changes of activities, and the returns of phones that are away.
     @safe @exclusivity(unchecked) var activityWakes = MinHeap<PhoneWake>()
     var phoneWakes = MinHeap<PhoneWake>()
 
+    /// Reports that wait for the sink.
     var outgoing = OutgoingReports()
     /// Receiver of the phones' reports. Without it, phones send no reports.
     package var sink: (any ReportSink)?
+    /// Rates of the users' random actions. Without them, users do nothing by themselves.
     package var eventRates: PhoneEventRates?
     var eventRandom: SeededRandom
+    /// Time of the last call of `simulateEvents`, in milliseconds since 1970.
     var eventsSimulatedUntil: Int64 = .min
 
     package init(settings: PhoneSettings = PhoneSettings()) {
@@ -77,19 +91,41 @@ package final class Phones {
 
     /// Returns the indices of a phone's activities, newest first.
     func activityIndices(ofPhone number: Int) -> [Int] {
-        var found: [Int] = []
+        var indices: [Int] = []
         var index = phones[number].firstActivity
         while index >= 0 {
-            found.append(Int(index))
+            indices.append(Int(index))
             index = activities[Int(index)].nextIndex
         }
-        return found
+        return indices
     }
 
+    // MARK: Identities
+
+    /// Returns the activity's id, an upper-case UUID like the system's `activity.id`. No other activity has
+    /// the same id, also in other processes with this seed.
+    func activityID(index: Int, slotGeneration: UInt16) -> String {
+        let occurrence = UInt64(processNumber) << 48 | UInt64(index) << 16 | UInt64(slotGeneration)
+        let high = stableRandom.number(
+            for: StableRandom.RandomPurpose.activityID.rawValue, and: occurrence, with: 0)
+        let low = stableRandom.number(
+            for: StableRandom.RandomPurpose.activityID.rawValue, and: occurrence, with: 1)
+        let bytes = [high, low].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) }
+        }
+        let digits = String(decoding: Hex.encode(bytes), as: UTF8.self).uppercased()
+        var id = ""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { id.append("-") }
+            id.append(digit)
+        }
+        return id
+    }
+
+    /// - Parameter slot: index of the start token among those of the phone.
     func startToken(slot: Int, ofPhone number: Int) -> PushToken {
         let generation = startTokens[Int(phones[number].firstStartToken) + slot].generation
-        return tokens.token(
-            of: .init(kind: .start, phone: number, index: slot, generation: generation))
+        return tokens.token(of: .init(kind: .start, phone: number, index: slot, generation: generation))
     }
 
     func updateToken(ofActivity index: Int) -> PushToken {
@@ -97,7 +133,13 @@ package final class Phones {
         return tokens.token(
             of: .init(
                 kind: .update, phone: Int(activity.phone), index: index,
-                slotGeneration: activity.slotGeneration,
-                generation: activity.tokenGeneration, processNumber: processNumber))
+                slotGeneration: activity.slotGeneration, generation: activity.tokenGeneration,
+                processNumber: processNumber))
+    }
+
+    /// Converts seconds to milliseconds. Extreme values saturate.
+    func milliseconds(fromSeconds seconds: Int64) -> Int64 {
+        let (value, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
+        return overflow ? (seconds < 0 ? .min : .max) : value
     }
 }

@@ -5,10 +5,10 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
     case ended
     /// Stored by APNs until the phone is back.
     case stored
-    /// Above the budget. The newest such update is shown later.
+    /// Above the budget. The newest update above the budget is shown later.
     case throttled
 
-    // Effects at APNs.
+    // The push did not reach the app.
     case lostWhileAway
     case replacedInStore
     case expiredInStore
@@ -16,7 +16,7 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
     case deadToken
     case appRemoved
 
-    // Reasons why the phone shows nothing.
+    // The push reached the phone, but the screen did not change.
     case unknownEvent
     case wrongEventForToken
     case timestampMissing
@@ -36,9 +36,6 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
     case sameTimestamp
     case alreadyEnded
     case noLongerShown
-
-    /// Whether the screen changed.
-    package var isVisible: Bool { rawValue <= PushEffect.ended.rawValue }
 
     /// The part of the push that the app could not decode, which is the root of the problem's path. Nil if
     /// decoding did not fail.

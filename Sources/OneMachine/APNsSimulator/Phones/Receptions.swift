@@ -1,14 +1,15 @@
 internal import APNs
-internal import LiveActivity
+internal import Payloads
 
-/// The pushes that phones received, newest last. All phones share one ring, and each entry links to the
-/// previous entry of the same phone. Busy phones displace the entries of quiet phones.
+/// The newest received pushes of all phones. They share one ring buffer, in which each entry links to the
+/// previous entry of the same phone. So phones that receive many pushes displace the entries of the others.
 struct Receptions {
+    /// A push that a phone received or should have received, with its effect.
     struct Entry {
         var phone: Int32
         var effect: PushEffect
-        /// Index of the event among all events, `.max` for an unknown one.
-        var event: UInt8
+        /// The event. Nil if ActivityKit does not know it.
+        var event: PushEvent?
         var priority: UInt8
         /// Number of the phone's previous reception plus one, 0 for none.
         var previous: UInt32
@@ -24,8 +25,9 @@ struct Receptions {
 
     private var ring: [Entry] = []
     private let countMax: Int
-    /// Number of receptions since the start.
+    /// Number of the next entry. Entries are numbered from 0.
     private(set) var total: UInt32 = 0
+    /// Counts by the raw value of the effect, also of entries that were displaced.
     private(set) var counts = [Int](repeating: 0, count: PushEffect.allCases.count)
 
     init(countMax: Int) {
@@ -46,7 +48,7 @@ struct Receptions {
             if ring.isEmpty { ring.reserveCapacity(countMax) }
             ring.append(entry)
         }
-        // Numbers restart after four billion receptions, and earlier entries are forgotten.
+        // Numbers restart after four billion receptions. Then readers no longer find the earlier entries.
         total = total == .max - 1 ? 0 : total + 1
         phone.newestReceived = total
     }
@@ -56,15 +58,19 @@ struct Receptions {
 
     /// Returns a phone's newest receptions, newest first.
     func newest(limit: Int, ofPhone number: Int, phone: Phone) -> [Entry] {
-        var found: [Entry] = []
+        var entries: [Entry] = []
+        // The number of the entry plus one, 0 for none.
         var next = phone.newestReceived
-        while next > 0, next <= total, total - next < UInt32(clamping: ring.count), found.count < limit {
+        while next > 0, entries.count < limit {
+            let isInRing = next <= total && total - next < UInt32(clamping: ring.count)
+            guard isInRing else { break }
             let entry = ring[Int(next - 1) % countMax]
+            // A number from before the restart can name the entry of another phone, or a newer one.
             guard entry.phone == Int32(number) else { break }
-            found.append(entry)
+            entries.append(entry)
             guard entry.previous < next else { break }
             next = entry.previous
         }
-        return found
+        return entries
     }
 }

@@ -1,22 +1,24 @@
-/// Values that many activities share, identified by small numbers. Each value is stored once, as long as it
-/// is used.
+/// Values that many activities share, with a count of their uses. Each value is stored once and has a small
+/// number, which the activities store. A value without a use is removed, and its number is used again.
 struct SharedValues<Value: Hashable> {
     private struct StoredValue {
         var value: Value?
         var uses = 0
     }
 
+    /// Values by number.
     private var storage: [StoredValue] = []
     private var numbers: [Value: Int32] = [:]
-    private var free: [Int32] = []
+    private var freeNumbers: [Int32] = []
     /// Number of the last value. A send brings the same value a million times in a row.
     private var last: Int32 = -1
 
-    /// Upper bound of all numbers.
+    /// Exclusive upper bound of all numbers.
     var numberBound: Int { storage.count }
     /// Number of values.
     var count: Int { numbers.count }
 
+    /// The value with this number. Nil for -1 or an unused number.
     subscript(_ number: Int32) -> Value? { number < 0 ? nil : storage[Int(number)].value }
 
     func uses(of number: Int32) -> Int { storage[Int(number)].uses }
@@ -36,7 +38,7 @@ struct SharedValues<Value: Hashable> {
     }
 
     private mutating func add(_ value: Value) -> Int32 {
-        let number = free.popLast() ?? Int32(storage.count)
+        let number = freeNumbers.popLast() ?? Int32(storage.count)
         if Int(number) == storage.count { storage.append(StoredValue()) }
         storage[Int(number)].value = value
         numbers[value] = number
@@ -50,7 +52,7 @@ struct SharedValues<Value: Hashable> {
         guard storage[Int(number)].uses == 0, let value = storage[Int(number)].value else { return }
         storage[Int(number)].value = nil
         numbers[value] = nil
-        free.append(number)
+        freeNumbers.append(number)
         if last == number { last = -1 }
     }
 }

@@ -1,7 +1,8 @@
 internal import Lifecycle
 
-/// Pseudo-random numbers that depend only on their arguments. A phone's action then depends on the seed, the
-/// phone and the number of earlier actions, and not on the order in which pushes arrive.
+/// Pseudo-random numbers that depend only on the seed and the arguments. So a phone's behavior depends on its
+/// number and on the count of its earlier actions, but not on the order in which pushes arrive at different
+/// phones.
 struct StableRandom: Sendable {
     let seed: UInt64
 
@@ -11,7 +12,7 @@ struct StableRandom: Sendable {
             forState: SplitMix64.number(forState: SplitMix64.number(forState: seed &+ a) &+ b) &+ c)
     }
 
-    /// The subject of a choice, so that a phone's choices are independent.
+    /// The choice that a number is for. It makes a phone's choices independent of each other.
     enum RandomPurpose: UInt64 {
         case system = 1
         case environment

@@ -1,12 +1,12 @@
-/// The standing of a token at APNs. Each direct push asks for it before it is answered.
+/// The status of a push token at APNs, on which the answer to a push depends.
 enum TokenStatus: Sendable, Hashable {
     case valid
     /// The token does not exist or belongs to the other environment: BadDeviceToken.
     case unknown
     /// The token belongs to another app: DeviceTokenNotForTopic.
     case wrongTopic
-    /// Unregistered since this time, milliseconds since 1970.
+    /// The app was removed or the activity ended at this time, in milliseconds since 1970: Unregistered.
     case unregistered(since: Int64)
-    /// ExpiredToken since this time, milliseconds since 1970.
+    /// A new token replaced the token at this time, in milliseconds since 1970: ExpiredToken.
     case expired(since: Int64)
 }

@@ -6,17 +6,20 @@ internal import Telemetry
 /// system call, and survives a kill of the process. A power failure may lose the newest records.
 ///
 /// `@unchecked Sendable` so that the reference can be passed on. While the simulator's loop runs, only the
-/// loop writes. The owner of the loop opens before it starts and closes after it stops.
+/// loop writes. The owner of the loop opens the file before the loop starts and closes it after the loop
+/// stops.
 @safe final class RequestRecordFile: @unchecked Sendable {
-    /// Bytes by which the file grows at once. The space is reserved, because writing to a mapped file on a
-    /// full disk would kill the process.
+    /// Size of a window, a part of the file that is mapped at once. Its disk space is reserved, because
+    /// writing to a mapped file on a full disk would kill the process.
     static let windowBytes = 64 << 20
     private static let recordsPerWindow = windowBytes / RequestRecord.bytes
 
     private let path: String
     private let log: Log
     private var descriptor: Int32
+    /// The mapped windows, in the order of the file.
     @safe @exclusivity(unchecked) private var windows = unsafe [UnsafeMutableRawPointer]()
+    /// Number of records.
     @safe @exclusivity(unchecked) private(set) var count = 0
     /// Number of requests that have no record because the file could not grow.
     private(set) var omittedRecords = 0
@@ -31,8 +34,8 @@ internal import Telemetry
         guard bytes.isMultiple(of: RequestRecord.bytes), hasValidStart(fileBytes: bytes) else {
             throw InputFileError(description: "\(path) is not a file of request records; choose another file")
         }
-        let wanted = max(1, (bytes + Self.windowBytes - 1) / Self.windowBytes)
-        while unsafe windows.count < wanted { try addWindow() }
+        let windowCount = max(1, (bytes + Self.windowBytes - 1) / Self.windowBytes)
+        while unsafe windows.count < windowCount { try addWindow() }
         count = writtenCount(within: bytes / RequestRecord.bytes)
     }
 
@@ -57,11 +60,12 @@ internal import Telemetry
         return count - 1
     }
 
+    /// Writes the outcome into an appended record.
     func writeOutcome(at index: Int, from record: RequestRecord) {
         unsafe record.writeOutcome(to: memory(of: index))
     }
 
-    /// Writes a record that separates two processes.
+    /// Appends a record that separates the requests of two processes.
     func appendStart(at time: Int64) {
         var record = RequestRecord()
         record.kind = .simulatorStarted
@@ -78,7 +82,7 @@ internal import Telemetry
         descriptor = -1
     }
 
-    // MARK: The file
+    // MARK: Windows
 
     private func addWindow() throws(SystemError) {
         let start = unsafe windows.count * Self.windowBytes
@@ -102,9 +106,12 @@ internal import Telemetry
             + index % Self.recordsPerWindow * RequestRecord.bytes
     }
 
+    // MARK: Existing records
+
     private func number(at index: Int) -> UInt64 { unsafe memory(of: index).load(as: UInt64.self) }
 
-    /// Returns the number of written records. Everything after the last record is 0.
+    /// Returns the number of written records, by a binary search. Everything after the last record is 0.
+    /// - Parameter capacity: the number of records that the file has space for.
     private func writtenCount(within capacity: Int) -> Int {
         var (low, high) = (0, capacity)
         while low < high {
@@ -117,7 +124,7 @@ internal import Telemetry
     /// Whether the file is empty, has no record yet, or begins with record 1.
     private func hasValidStart(fileBytes bytes: Int) -> Bool {
         var number: UInt64 = 0
-        let read = unsafe pread(descriptor, &number, MemoryLayout<UInt64>.size, 0)
-        return bytes == 0 || (read == MemoryLayout<UInt64>.size && number <= 1)
+        let readCount = unsafe pread(descriptor, &number, MemoryLayout<UInt64>.size, 0)
+        return bytes == 0 || (readCount == MemoryLayout<UInt64>.size && number <= 1)
     }
 }

@@ -1,29 +1,40 @@
-internal import LiveActivity
+internal import InstallationRecords
 
-/// Reports that wait in phones, with a few bytes each. A report is encoded only when it is sent.
+/// The queue of the phones' reports. A waiting report has few bytes, and it is encoded when it is sent.
 struct OutgoingReports {
+    /// The facts from which a report is encoded.
     struct PendingReport {
         var kind: Report.Kind
         var state: Report.ActivityState = .active
+        /// Number of the phone.
         var phone: Int32
-        /// Number of the start token, or index of the activity.
+        /// Slot of the start token, or index of the activity.
         var index: Int32 = 0
+        /// For an activity: number of the use of its slot.
         var slotGeneration: UInt16 = 0
         /// Milliseconds since 1970.
         var eventTime: Int64
     }
 
+    /// Sent reports below which the queue is not moved to its front.
+    private static let sentReportsMin = 1_024
+
     private var queue: [PendingReport] = []
+    /// Index of the first report that is not sent.
     private var head = 0
-    /// Phones that have not opened the app for the first time yet.
+    /// Numbers of the phones that have not opened the app for the first time yet.
     private var launches: [Range<Int>] = []
+    /// Number of reports that were dropped because too many waited.
     private(set) var lost = 0
+    /// Number of sent reports.
     private(set) var sent = 0
 
+    /// Number of waiting reports without first launches.
     var count: Int { queue.count - head }
     var pendingLaunches: Int { launches.reduce(0) { $0 + $1.count } }
     var isEmpty: Bool { count == 0 && launches.isEmpty }
 
+    /// Appends a report, or drops it if `countMax` reports wait.
     mutating func append(_ pending: PendingReport, countMax: Int) {
         if count < countMax { queue.append(pending) } else { lost += 1 }
     }
@@ -35,9 +46,10 @@ struct OutgoingReports {
     mutating func next() -> PendingReport? {
         guard head < queue.count else { return nil }
         head += 1
-        // Move the queue to its front once half of it has been sent. The cost per report is constant.
+        // Move the waiting reports to the front of the array when half of it has been sent. So the cost for
+        // each report is constant.
         defer {
-            if head >= 1_024, 2 * head >= queue.count {
+            if head >= Self.sentReportsMin, 2 * head >= queue.count {
                 queue.removeFirst(head)
                 head = 0
             }
@@ -45,11 +57,12 @@ struct OutgoingReports {
         return queue[head - 1]
     }
 
+    /// Returns the number of the next phone that opens the app for the first time.
     mutating func nextLaunchedPhone() -> Int? {
         guard let range = launches.first else { return nil }
         if range.count == 1 { launches.removeFirst() } else { launches[0] = range.dropFirst() }
         return range.lowerBound
     }
 
-    mutating func recordSent(count reports: Int) { sent += reports }
+    mutating func recordSent(count: Int) { sent += count }
 }

@@ -1,12 +1,12 @@
 internal import HTTPClient
+package import InstallationRecords
 internal import JSON
 package import Lifecycle
-package import LiveActivity
 package import Telemetry
 
 /// Posts reports to a server's `POST /v1/reports`, like the SDK on a phone but up to a thousand at a time. It
 /// uses one connection and sends one request after another. Reports that the server did not accept are posted
-/// again. So a report can arrive twice, and is not lost while the process runs. There are two exceptions:
+/// again. So a report can arrive twice, but it is not lost while the process runs. There are two exceptions:
 /// reports that the server refuses permanently, and all reports after too many refusals of the key.
 ///
 /// It is confined to its loop.
@@ -26,13 +26,18 @@ package final class ReportPoster: ReportSink {
         }
     }
 
-    /// Limits on the reports and bytes of one request.
+    /// Limit on the reports of one request.
     static let batchMax = 1_000
+    /// Size of a body at which no more report is added.
     static let bodyBytesMax = 900_000
     /// Limit on the reports that wait here.
     static let waitingMax = 10_000
+    /// Longest time until an answer arrives.
     static let answerMilliseconds = 15_000
+    /// First and longest pause after a failure.
     package static let pauseMilliseconds = 200...10_000
+    /// Limit on the doublings of the pause, so that the shift cannot overflow.
+    private static let doublingsMax = 10
     /// Limit on consecutive refusals of the key, after which the poster gives up. It takes some minutes,
     /// because the key may not be created yet.
     static let keyRefusalsMax = 20
@@ -41,21 +46,25 @@ package final class ReportPoster: ReportSink {
     private let loop: EventLoop
     private let log: Log
     private let pauses: ClosedRange<Int>
-    private var waiting: [Report] = []
-    /// Number of waiting reports that the current request contains.
+    /// Reports that are not accepted yet, in order.
+    private var waitingReports: [Report] = []
+    /// Number of waiting reports, from the first, that the current request contains. 0 without a request.
     private var postedCount = 0
-    private var link: HTTPClientConnection?
-    private var failures = 0
+    private var connection: HTTPClientConnection?
+    /// Number of consecutive requests that failed. It determines the pause before the next request.
+    private var consecutiveFailures = 0
     /// Number of consecutive refusals of the key.
     private var keyRefusals = 0
     private var hasGivenUp = false
+    /// Ends the pause after a failure.
     private var timer: LoopTimer?
     private var isEnded = false
     package private(set) var counts = ReportCounts()
     /// The last problem, for an operator.
     package private(set) var lastProblem: String?
 
-    /// - Parameter pauses: milliseconds between two attempts, doubling from the first.
+    /// - Parameter pauses: first and longest pause after a failure, in milliseconds. Each further failure
+    ///   doubles the pause.
     package init(
         to target: Target, on loop: EventLoop, log: Log, pauses: ClosedRange<Int> = pauseMilliseconds
     ) {
@@ -65,14 +74,14 @@ package final class ReportPoster: ReportSink {
         self.pauses = pauses
     }
 
-    package var freeCapacity: Int { max(0, Self.waitingMax - waiting.count) }
+    package var freeCapacity: Int { max(0, Self.waitingMax - waitingReports.count) }
 
     package func accept(_ reports: [Report]) {
         if hasGivenUp {
             counts.refused += reports.count
             return
         }
-        waiting += reports
+        waitingReports += reports
         post()
     }
 
@@ -80,31 +89,36 @@ package final class ReportPoster: ReportSink {
     package func stop() {
         isEnded = true
         timer?.cancel()
-        link?.end()
-        link = nil
+        connection?.end()
+        connection = nil
     }
 
+    // MARK: Requests
+
+    /// Posts the first waiting reports, unless a request is in progress or a pause has not ended.
     private func post() {
-        guard !isEnded, postedCount == 0, !waiting.isEmpty, timer?.isScheduled != true else { return }
-        let body = self.requestBody()
-        let link = openLink()
+        let isBusy = postedCount > 0 || timer?.isScheduled == true
+        guard !isEnded, !isBusy, !waitingReports.isEmpty else { return }
+        let body = takeRequestBody()
+        let connection = openConnection()
         let deadline = loop.now.advanced(byMilliseconds: Self.answerMilliseconds)
-        link.send(
+        connection.send(
             .init(method: "POST", path: target.path, apiKey: target.key, body: body), deadline: deadline)
     }
 
-    private func openLink() -> HTTPClientConnection {
-        if let link, !link.hasEnded { return link }
-        let link = HTTPClientConnection(host: target.host, port: target.port, on: loop) { [weak self] in
+    private func openConnection() -> HTTPClientConnection {
+        if let connection, !connection.hasEnded { return connection }
+        let connection = HTTPClientConnection(host: target.host, port: target.port, on: loop) { [weak self] in
             self?.handle(outcome: $0)
         }
-        self.link = link
-        return link
+        self.connection = connection
+        return connection
     }
 
-    private func requestBody() -> [UInt8] {
+    /// Returns a JSON array of the first waiting reports, and counts them in `postedCount`.
+    private func takeRequestBody() -> [UInt8] {
         var body: [UInt8] = [UInt8(ascii: "[")]
-        for report in waiting.prefix(Self.batchMax) where body.count < Self.bodyBytesMax {
+        for report in waitingReports.prefix(Self.batchMax) where body.count < Self.bodyBytesMax {
             if postedCount > 0 { body.append(UInt8(ascii: ",")) }
             body += report.encodedWithoutApp()
             postedCount += 1
@@ -112,6 +126,8 @@ package final class ReportPoster: ReportSink {
         body.append(UInt8(ascii: "]"))
         return body
     }
+
+    // MARK: Answers
 
     private func handle(outcome: HTTPClientConnection.ExchangeOutcome) {
         switch outcome {
@@ -137,17 +153,18 @@ package final class ReportPoster: ReportSink {
         }
     }
 
+    /// Removes the posted reports, which the server has accepted or refused, and posts the next ones.
     private func removePosted() {
-        failures = 0
+        consecutiveFailures = 0
         keyRefusals = 0
-        waiting.removeFirst(postedCount)
+        waitingReports.removeFirst(postedCount)
         postedCount = 0
         post()
     }
 
     private func giveUp(status: Int) {
         hasGivenUp = true
-        counts.refused += waiting.count
+        counts.refused += waitingReports.count
         lastProblem = "the server has refused the key \(keyRefusals) times; no more reports are sent"
         log.error(
             """
@@ -156,7 +173,7 @@ package final class ReportPoster: ReportSink {
             """,
             .field("status", status), .field("tries", keyRefusals), .field("host", target.host),
             .field("port", target.port))
-        waiting = []
+        waitingReports = []
         postedCount = 0
         stop()
     }
@@ -171,16 +188,18 @@ package final class ReportPoster: ReportSink {
         lastProblem = reason
     }
 
+    /// Posts the same reports again after a pause, on a new connection.
     private func retry(reason: String) {
         logProblem(reason)
         counts.retries += 1
         postedCount = 0
-        link?.end()
-        link = nil
-        let pause = min(pauses.upperBound, pauses.lowerBound << min(failures, 10))
-        failures += 1
+        connection?.end()
+        connection = nil
+        let doublings = min(consecutiveFailures, Self.doublingsMax)
+        let pauseMilliseconds = min(pauses.upperBound, pauses.lowerBound << doublings)
+        consecutiveFailures += 1
         let timer = self.timer ?? LoopTimer(on: loop) { [weak self] in self?.post() }
         self.timer = timer
-        timer.schedule(at: loop.now.advanced(byMilliseconds: pause))
+        timer.schedule(at: loop.now.advanced(byMilliseconds: pauseMilliseconds))
     }
 }

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Counts of the phones' reports.
+/// Counts of the phones' reports, for the summary of the control API.
 struct ReportTotals: Sendable {
     /// Reports that wait in the phones.
     var waiting: Int

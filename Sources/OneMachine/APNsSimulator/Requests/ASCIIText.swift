@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// Parsing of short texts in place. Nothing here allocates or traps on a client's bytes.
+/// Functions on ASCII texts in the bytes of a request: compare, parse and copy. Only `string(from:)` and
+/// `array(from:)` allocate. No function traps on a client's bytes.
 enum ASCIIText {
     static func isEqual(_ bytes: Span<UInt8>, to text: StaticString) -> Bool {
         guard bytes.count == text.utf8CodeUnitCount else { return false }
@@ -10,6 +11,7 @@ enum ASCIIText {
         }
     }
 
+    /// Whether the texts are equal except for upper and lower case. The second text must be lower-case.
     static func isEqual(_ bytes: Span<UInt8>, ignoringCase lowercase: StaticString) -> Bool {
         guard bytes.count == lowercase.utf8CodeUnitCount else { return false }
         for index in 0..<bytes.count where unsafe lowercased(bytes[index]) != lowercase.utf8Start[index] {
@@ -20,11 +22,11 @@ enum ASCIIText {
 
     static func isEqual(_ bytes: Span<UInt8>, to other: [UInt8]) -> Bool {
         guard bytes.count == other.count else { return false }
-        return unsafe bytes.withUnsafeBytes { a in
-            unsafe other.withUnsafeBytes { b in
+        return unsafe bytes.withUnsafeBytes { bytes in
+            unsafe other.withUnsafeBytes { other in
                 // A missing address means that both are empty.
-                guard let a = a.baseAddress, let b = b.baseAddress else { return true }
-                return unsafe memcmp(a, b, other.count) == 0
+                guard let start = bytes.baseAddress, let otherStart = other.baseAddress else { return true }
+                return unsafe memcmp(start, otherStart, other.count) == 0
             }
         }
     }
@@ -44,8 +46,8 @@ enum ASCIIText {
         guard (1...18).contains(bytes.count) else { return nil }
         var value: Int64 = 0
         for index in 0..<bytes.count {
-            guard (0x30...0x39).contains(bytes[index]) else { return nil }
-            value = value * 10 + Int64(bytes[index] - 0x30)
+            guard digits.contains(bytes[index]) else { return nil }
+            value = value * 10 + Int64(bytes[index] - digits.lowerBound)
         }
         return value
     }
@@ -57,12 +59,12 @@ enum ASCIIText {
         }
     }
 
-    /// Whether the text has only letters, digits, dots and dashes, like a bundle id.
+    /// Whether the text has the form of a bundle id: only letters, digits, dots and dashes.
     static func isBundleID(_ bytes: Span<UInt8>) -> Bool {
         guard (1...255).contains(bytes.count) else { return false }
         for index in 0..<bytes.count {
             switch lowercased(bytes[index]) {
-            case 0x30...0x39, 0x61...0x7A, 0x2D, 0x2E: continue
+            case digits, UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."): continue
             default: return false
             }
         }
@@ -77,7 +79,9 @@ enum ASCIIText {
         unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     }
 
+    private static var digits: ClosedRange<UInt8> { UInt8(ascii: "0")...UInt8(ascii: "9") }
+
     private static func lowercased(_ byte: UInt8) -> UInt8 {
-        (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 }

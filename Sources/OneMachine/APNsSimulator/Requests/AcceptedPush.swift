@@ -1,7 +1,9 @@
 internal import APNs
-internal import LiveActivity
+internal import Identifiers
+internal import JSON
+internal import Payloads
 
-/// A push that passed every check of APNs and goes to the phones.
+/// A push that passed every check of APNs and is delivered to the phones.
 struct AcceptedPush: Sendable {
     enum Target: Sendable, Hashable {
         case token(PushToken)
@@ -9,7 +11,7 @@ struct AcceptedPush: Sendable {
         case channel(String)
     }
 
-    /// Id of the request.
+    /// The request's apns-id or apns-request-id.
     var id: PushID
     var target: Target
     var environment: Environment
@@ -23,23 +25,4 @@ struct AcceptedPush: Sendable {
     var payload: PushPayload
     /// Milliseconds since 1970.
     var receivedAt: Int64
-}
-
-/// The parts of a payload that a phone reads. Only the requirements of APNs itself are checked here. A phone
-/// ignores every other error silently, as a real phone does.
-struct PushPayload: Sendable {
-    /// The event. Nil if ActivityKit does not know it.
-    var event: PushEvent?
-    /// Seconds since 1970.
-    var timestamp: Int64?
-    /// The content state as received.
-    var contentState: RawJSON?
-    var attributesType: String?
-    var attributes: RawJSON?
-    var hasAlert = false
-    var staleDate: Int64?
-    var dismissalDate: Int64?
-    var relevanceScore: Double?
-    var requestsUpdateToken = false
-    var channel: String?
 }

@@ -1,13 +1,17 @@
 internal import APNs
 
-/// The provider that a connection is bound to, and its stream allowance, which depends on its errors. It is a
-/// value: the connection carries out the actions.
+/// APNs' view of one connection: the provider token in use, and the number of streams that the client may
+/// open at once. Refused requests reduce that number. The value only decides: `ServedConnection` carries out
+/// the actions.
 struct ConnectionState {
-    /// Minimum age difference of two provider tokens on a connection. A newer token is refused earlier.
+    /// Minimum difference between the issue times of two provider tokens on a connection. A token that is
+    /// closer to the previous one is refused with TooManyProviderTokenUpdates.
     static let providerTokenGapSecondsMin: Int64 = 1_200
 
+    /// The action that follows an answer.
     enum StreamAction: Equatable {
         case none
+        /// Tell the client a new limit on concurrent streams.
         case allow(streams: Int)
         /// Too many errors: send GOAWAY and close.
         case close
@@ -15,10 +19,13 @@ struct ConnectionState {
 
     private let settings: StreamSettings
     private(set) var provider: VerifiedProviderToken?
+    /// Number of streams that the client may open at once.
     private(set) var streams: Int
     /// Whether a fault has fixed the number of streams.
     var isFixed = false
+    /// Points for refused requests, less one for each accepted request.
     private var errorPoints = 0
+    /// Error points at which the number of streams is halved next.
     private var pointsAtHalving: Int
 
     init(settings: StreamSettings) {
@@ -27,19 +34,20 @@ struct ConnectionState {
         pointsAtHalving = settings.pointsPerHalving
     }
 
-    /// Binds the connection to its first provider. A later provider must use the same key.
-    mutating func bind(to next: VerifiedProviderToken) -> APNsReason? {
-        guard let provider, provider !== next else {
-            provider = next
+    /// Binds the connection to the key of its first provider token. Returns the refusal of a later token that
+    /// uses another key, or that was issued too soon after the previous one.
+    mutating func bind(to token: VerifiedProviderToken) -> APNsReason? {
+        guard let previous = provider, previous !== token else {
+            provider = token
             return nil
         }
-        guard next.key.keyID == provider.key.keyID, next.key.teamID == provider.key.teamID else {
+        guard token.key.keyID == previous.key.keyID, token.key.teamID == previous.key.teamID else {
             return .unrelatedKeyID
         }
-        guard abs(next.issuedAt - provider.issuedAt) >= Self.providerTokenGapSecondsMin else {
+        guard abs(token.issuedAt - previous.issuedAt) >= Self.providerTokenGapSecondsMin else {
             return .tooManyProviderTokenUpdates
         }
-        self.provider = next
+        provider = token
         return nil
     }
 
@@ -49,6 +57,7 @@ struct ConnectionState {
         case 200...299:
             errorPoints = max(0, errorPoints - 1)
             return raiseAllowance()
+        // A dead token is no error of the sender.
         case 410: return .none
         case 400...499:
             errorPoints += isBadToken ? settings.badTokenPoints : 1
@@ -58,17 +67,18 @@ struct ConnectionState {
     }
 
     private mutating func raiseAllowance() -> StreamAction {
-        if !isFixed, streams < settings.streamsMax, provider != nil, errorPoints == 0 {
-            streams = settings.streamsMax
-            pointsAtHalving = settings.pointsPerHalving
-            return .allow(streams: streams)
-        }
-        return .none
+        let canRaise = !isFixed && streams < settings.streamsMax
+        let isTrusted = provider != nil && errorPoints == 0
+        guard canRaise, isTrusted else { return .none }
+        streams = settings.streamsMax
+        pointsAtHalving = settings.pointsPerHalving
+        return .allow(streams: streams)
     }
 
     private mutating func lowerAllowance() -> StreamAction {
         if errorPoints >= settings.pointsMax { return .close }
-        guard errorPoints >= pointsAtHalving, streams > 1, !isFixed else { return .none }
+        let canHalve = !isFixed && streams > 1
+        guard canHalve, errorPoints >= pointsAtHalving else { return .none }
         pointsAtHalving = errorPoints + settings.pointsPerHalving
         streams /= 2
         return .allow(streams: streams)

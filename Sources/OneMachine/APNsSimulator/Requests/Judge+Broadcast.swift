@@ -1,12 +1,14 @@
 internal import APNs
-internal import LiveActivity
+internal import Payloads
 
 /// `POST /4/broadcasts/apps/<bundle id>`
 extension RequestValidator {
+    /// Apple's limit on the payload of a broadcast.
     static let broadcastBytesMax = 5_120
 
+    /// - Parameter app: the range of the bundle id in the request's bytes.
     func validateBroadcast(
-        _ request: ReceivedRequest, app: Range<Int>, state standing: inout ConnectionState,
+        _ request: ReceivedRequest, app: Range<Int>, state: inout ConnectionState,
         facts: inout RequestFacts
     ) -> RequestVerdict {
         if usesTargets, let channel = request.headers.channelID {
@@ -14,10 +16,10 @@ extension RequestValidator {
         }
         guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
         if let reason = refusal(ofHeaders: request, isDirect: false) { return .refused(reason) }
-        if let reason = refusal(ofProviderIn: request, state: &standing, facts: &facts) {
+        if let reason = refusal(ofProviderIn: request, state: &state, facts: &facts) {
             return .refused(reason)
         }
-        if let reason = refusal(ofApp: app, in: request, state: standing, facts: &facts) {
+        if let reason = refusal(ofApp: app, in: request, state: state, facts: &facts) {
             return .refused(reason)
         }
         guard request.headers.topic == nil else { return .refused(.badRequestParameters) }
@@ -25,7 +27,7 @@ extension RequestValidator {
         guard let expiration = expiration(of: request) else { return .refused(.badExpirationDate) }
         let channel: (id: String, policy: Channels.StoragePolicy)
         switch self.channel(in: request, facts: facts) {
-        case .success(let found): channel = found
+        case .success(let registered): channel = registered
         case .failure(let refusal): return .refused(refusal.reason)
         }
         guard channel.policy == .storesNewest || expiration == 0 else { return .refused(.badExpirationDate) }
@@ -38,20 +40,21 @@ extension RequestValidator {
         else {
             return .refused(.badRequestPayload)
         }
-        let id = request.bytes.span.extracting(request.headers.channelID ?? 0..<0)
-        guard rateLimiter.allowsPush(to: id, at: facts.receivedAt) else { return .refused(.tooManyRequests) }
+        let channelID = request.bytes.span.extracting(request.headers.channelID ?? 0..<0)
+        guard rateLimiter.allowsPush(to: channelID, at: facts.receivedAt) else {
+            return .refused(.tooManyRequests)
+        }
         guard usesTargets, let bundleID = facts.bundleID else { return .accepted(nil) }
         return .accepted(
             AcceptedPush(
                 id: request.id, target: .channel(channel.id), environment: facts.environment,
-                bundleID: bundleID,
-                priority: priority(of: request), expiration: expiration,
+                bundleID: bundleID, priority: priority(of: request), expiration: expiration,
                 isStored: channel.policy == .storesNewest, payload: payload, receivedAt: facts.receivedAt))
     }
 
-    /// Returns a refusal unless the app in the path may use channels and this provider may send for it.
+    /// Returns a refusal unless the app in the path may use channels and the provider token may send for it.
     func refusal(
-        ofApp app: Range<Int>, in request: ReceivedRequest, state standing: ConnectionState,
+        ofApp app: Range<Int>, in request: ReceivedRequest, state: ConnectionState,
         facts: inout RequestFacts
     ) -> APNsReason? {
         let text = request.bytes.span.extracting(app)
@@ -61,19 +64,19 @@ extension RequestValidator {
             return .topicDisallowed
         }
         facts.bundleID = bundleID
-        if let apps = standing.provider?.key.apps, !apps.contains(bundleID) { return .topicMismatch }
+        if let apps = state.provider?.key.apps, !apps.contains(bundleID) { return .topicMismatch }
         guard settings.apps[bundleID]?.mayBroadcast ?? true else { return .featureNotEnabled }
         return nil
     }
 
-    /// Returns the channel named in the header.
+    /// Returns the registered channel that the header `apns-channel-id` names.
     func channel(
         in request: ReceivedRequest, facts: RequestFacts
     ) -> Result<(id: String, policy: Channels.StoragePolicy), Refusal> {
-        guard let range = request.headers.channelID else {
+        guard let idRange = request.headers.channelID else {
             return .failure(Refusal(reason: .missingChannelID))
         }
-        let id = ASCIIText.string(from: request.bytes.span.extracting(range))
+        let id = ASCIIText.string(from: request.bytes.span.extracting(idRange))
         guard Channels.isID(id) else { return .failure(Refusal(reason: .badChannelID)) }
         let app = Channels.App(environment: facts.environment, bundleID: facts.bundleID ?? "")
         guard let policy = channels.policy(of: id, app: app) else {
@@ -82,6 +85,7 @@ extension RequestValidator {
         return .success((id, policy))
     }
 
+    /// A refusal as the failure of a `Result`.
     struct Refusal: Error {
         let reason: APNsReason
     }

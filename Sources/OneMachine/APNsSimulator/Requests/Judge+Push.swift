@@ -1,56 +1,68 @@
 internal import APNs
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
 
 /// `POST /3/device/<token>`
 extension RequestValidator {
+    /// Apple's limit on the payload of a push.
     static let pushBytesMax = 4_096
+    /// Apple's limit on `apns-collapse-id`.
     static let collapseBytesMax = 64
 
+    /// - Parameter token: the range of the token in the request's bytes.
     func validatePush(
-        _ request: ReceivedRequest, token: Range<Int>, state standing: inout ConnectionState,
+        _ request: ReceivedRequest, token: Range<Int>, state: inout ConnectionState,
         facts: inout RequestFacts
     ) -> RequestVerdict {
-        let digits = request.bytes.span.extracting(token)
-        let target = usesTargets ? PushToken(hex: digits) : nil
-        if let target { facts.target = .token(target) }
+        let tokenDigits = request.bytes.span.extracting(token)
+        let pushToken = usesTargets ? PushToken(hex: tokenDigits) : nil
+        if let pushToken { facts.target = .token(pushToken) }
         guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
         if let reason = refusal(ofHeaders: request, isDirect: true) { return .refused(reason) }
-        if let reason = refusal(ofProviderIn: request, state: &standing, facts: &facts) {
+        if let reason = refusal(ofProviderIn: request, state: &state, facts: &facts) {
             return .refused(reason)
         }
         guard !token.isEmpty else { return .refused(.missingDeviceToken) }
-        guard target != nil || (!usesTargets && isToken(digits)) else { return .refused(.badDeviceToken) }
-        guard let topic = request.headers.topic else { return .refused(.missingTopic) }
-        let count = topic.count - RequestValidator.topicSuffix.utf8CodeUnitCount
-        guard ASCIIText.ends(request.bytes.span.extracting(topic), with: RequestValidator.topicSuffix),
-            count > 0
-        else {
-            return .refused(.badTopic)
+        guard pushToken != nil || (!usesTargets && isToken(tokenDigits)) else {
+            return .refused(.badDeviceToken)
         }
-        let app = request.bytes.span.extracting(topic.lowerBound..<topic.lowerBound + count)
-        guard let bundleID = registeredBundleID(in: app) else { return .refused(.badTopic) }
+        guard let topic = request.headers.topic else { return .refused(.missingTopic) }
+        guard let bundleID = bundleID(inTopic: topic, of: request) else { return .refused(.badTopic) }
         facts.bundleID = bundleID
-        if let apps = standing.provider?.key.apps, !apps.contains(bundleID) {
+        if let apps = state.provider?.key.apps, !apps.contains(bundleID) {
             return .refused(.topicDisallowed)
         }
         guard !request.isBodyTruncated, request.body.count <= RequestValidator.pushBytesMax else {
             return .refused(.payloadTooLarge)
         }
         guard let payload = payload(of: request, facts: &facts) else { return .refused(.payloadEmpty) }
-        guard rateLimiter.allowsPush(to: digits, at: facts.receivedAt) else {
+        guard rateLimiter.allowsPush(to: tokenDigits, at: facts.receivedAt) else {
             return .refused(.tooManyRequests)
         }
-        guard let target else { return .accepted(nil) }
+        guard let pushToken else { return .accepted(nil) }
         return .accepted(
             AcceptedPush(
-                id: request.id, target: .token(target), environment: facts.environment, bundleID: bundleID,
-                priority: priority(of: request), expiration: expiration(of: request), payload: payload,
-                receivedAt: facts.receivedAt))
+                id: request.id, target: .token(pushToken), environment: facts.environment,
+                bundleID: bundleID, priority: priority(of: request), expiration: expiration(of: request),
+                payload: payload, receivedAt: facts.receivedAt))
     }
 
     private func isToken(_ digits: Span<UInt8>) -> Bool {
         unsafe digits.withUnsafeBufferPointer { unsafe PushToken.isValid(hex: $0) }
+    }
+
+    /// Returns the bundle id in a topic, such as `com.example.app` in
+    /// `com.example.app.push-type.liveactivity`. Returns nil if the topic has another suffix, or if no
+    /// registered app has the bundle id.
+    private func bundleID(inTopic topic: Range<Int>, of request: ReceivedRequest) -> String? {
+        let bundleIDLength = topic.count - RequestValidator.topicSuffix.utf8CodeUnitCount
+        guard ASCIIText.ends(request.bytes.span.extracting(topic), with: RequestValidator.topicSuffix),
+            bundleIDLength > 0
+        else {
+            return nil
+        }
+        let bundleID = topic.lowerBound..<topic.lowerBound + bundleIDLength
+        return registeredBundleID(in: request.bytes.span.extracting(bundleID))
     }
 
     /// Returns the payload, or nil if the body is not a JSON object with an object `aps`.
@@ -64,32 +76,32 @@ extension RequestValidator {
 
     private func readPayload(_ body: [UInt8]) -> PushPayload? {
         let depth: PushPayload.ReadingDepth =
-            readsPayloads ? .whole : usesTargets ? .eventAndTimestamp : .event
+            if readsPayloads { .whole } else if usesTargets { .eventAndTimestamp } else { .event }
         let payload = try? reader.read(body) { value -> PushPayload? in PushPayload(value, depth: depth) }
         return payload ?? nil
     }
 
-    /// Checks the header fields that both kinds of push can have.
+    /// Checks the header fields of a push to a token (`isDirect`) or of a broadcast.
     func refusal(ofHeaders request: ReceivedRequest, isDirect: Bool) -> APNsReason? {
         let headers = request.headers
         let bytes = request.bytes
         if headers.isRepeated { return .duplicateHeaders }
         if request.hasInvalidID { return .badMessageID }
         if let type = headers.pushType {
-            let type = bytes.span.extracting(type)
-            // Apple's pages about channels use three spellings.
-            guard
+            let typeText = bytes.span.extracting(type)
+            // For a broadcast any case is valid, because Apple's pages about channels use three spellings.
+            let isLiveActivity =
                 isDirect
-                    ? ASCIIText.isEqual(type, to: "liveactivity")
-                    : ASCIIText.isEqual(type, ignoringCase: "liveactivity")
-            else { return .invalidPushType }
+                ? ASCIIText.isEqual(typeText, to: "liveactivity")
+                : ASCIIText.isEqual(typeText, ignoringCase: "liveactivity")
+            guard isLiveActivity else { return .invalidPushType }
         } else {
             return isDirect ? .invalidPushType : .missingPushType
         }
         if headers.priority != nil, priority(of: request) == 0 { return .badPriority }
         if headers.expiration != nil, expiration(of: request) == nil { return .badExpirationDate }
-        if let collapse = headers.collapseID,
-            !(1...RequestValidator.collapseBytesMax).contains(collapse.count)
+        if let collapseID = headers.collapseID,
+            !(1...RequestValidator.collapseBytesMax).contains(collapseID.count)
         {
             return .badCollapseID
         }
@@ -105,6 +117,7 @@ extension RequestValidator {
         return ASCIIText.isEqual(text, to: "1") ? 1 : 0
     }
 
+    /// Returns the expiration in seconds since 1970. Returns nil if it is missing or invalid.
     func expiration(of request: ReceivedRequest) -> Int64? {
         request.headers.expiration.flatMap { ASCIIText.wholeNumber(in: request.bytes.span.extracting($0)) }
     }

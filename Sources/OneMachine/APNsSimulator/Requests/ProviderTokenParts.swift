@@ -1,51 +1,58 @@
 internal import Cryptography
 internal import JSON
 
-/// The parts of a provider token: a JSON Web Token with ES256, `kid` in the header, `iss` and `iat` in the
-/// claims. The signature is not verified yet.
+/// The parts of a provider token: a JSON Web Token (RFC 7519) with the algorithm ES256, such as
+/// `{"alg": "ES256", "kid": "ABC1234567"}` and `{"iss": "TEAM123456", "iat": 1767225600}`. The signature is
+/// not verified here.
 struct ProviderTokenParts {
     static let bytesMax = 4_096
     /// Up to the end of the year 9999, so that differences of times cannot overflow.
     static let issuedAtRange = 0...253_402_300_799
+    /// Two numbers of 32 bytes.
+    private static let signatureBytes = 64
 
+    /// The header's `kid`.
     let keyID: String
+    /// The claim `iss`.
     let teamID: String
-    /// Seconds since 1970.
+    /// The claim `iat`, in seconds since 1970.
     let issuedAt: Int64
-    /// A property that APNs accepts although Apple's documentation forbids it.
+    /// A property of `iat` that APNs accepts although Apple's documentation forbids it.
     let warning: ProviderTokenWarning?
+    /// Header and claims with the dot between them, as received.
     let signedBytes: [UInt8]
     let signature: [UInt8]
 
-    /// Parses a token. Returns nil if it is not such a token.
+    /// Parses a token. Returns nil for any other text.
     init?(_ token: Span<UInt8>, reader: JSONReader) {
         guard token.count <= Self.bytesMax else { return nil }
         let text = ASCIIText.string(from: token)
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(String(parts[0])),
-            let claims = Base64URL.decode(String(parts[1])),
-            let signature = Base64URL.decode(String(parts[2])),
-            signature.count == 64, let keyID = Self.keyID(inHeader: header, reader: reader),
-            let claims = Self.claims(in: claims, reader: reader), let issuedAt = claims.issuedAt
+            let claimsJSON = Base64URL.decode(String(parts[1])),
+            let signature = Base64URL.decode(String(parts[2])), signature.count == Self.signatureBytes
+        else { return nil }
+        guard let keyID = Self.keyID(inHeader: header, reader: reader),
+            let claims = Self.claims(in: claimsJSON, reader: reader), let issuedAt = claims.issuedAt
         else { return nil }
         self.keyID = keyID
         teamID = claims.teamID
         self.issuedAt = issuedAt.seconds
-        warning = issuedAt.doubt
+        warning = issuedAt.warning
         self.signature = signature
         signedBytes = Array(text.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))
     }
 
     private static func keyID(inHeader header: [UInt8], reader: JSONReader) -> String? {
-        let found = try? reader.read(header) { value -> String? in
+        let keyID = try? reader.read(header) { value -> String? in
             let members = value.object()
-            let key = members["kid"].string()
-            return members["alg"].string() == "ES256" ? key : nil
+            let keyID = members["kid"].string()
+            return members["alg"].string() == "ES256" ? keyID : nil
         }
-        return found ?? nil
+        return keyID ?? nil
     }
 
-    private typealias IssueTime = (seconds: Int64, doubt: ProviderTokenWarning?)
+    private typealias IssueTime = (seconds: Int64, warning: ProviderTokenWarning?)
 
     private static func claims(
         in claims: [UInt8], reader: JSONReader

@@ -1,10 +1,10 @@
-/// A property of a provider token that APNs accepts although Apple's documentation forbids it. It appears in
-/// the journal and never causes a refusal.
-enum ProviderTokenWarning: UInt8, Sendable {
+/// A deviation in `iat`, the issue time of a provider token: APNs accepts it, although Apple's documentation
+/// forbids it. It appears in the journal and never causes a refusal.
+enum ProviderTokenWarning: Sendable {
     case fraction
     case string
 
-    /// The doubt in words.
+    /// The warning in words, for the journal.
     var message: String {
         switch self {
         case .fraction: "iat of the provider token has a fraction; Apple requires whole seconds"

@@ -1,7 +1,7 @@
 internal import APNs
 
 extension PushID {
-    /// Parses 32 lower-case hexadecimal digits in groups of 8, 4, 4, 4 and 12. Returns nil for any other
+    /// Parses a lower-case UUID such as `123e4567-e89b-12d3-a456-426614174000`. Returns nil for any other
     /// text.
     init?(canonical text: Span<UInt8>) {
         guard text.count == Self.textBytes else { return nil }
@@ -14,16 +14,17 @@ extension PushID {
                 continue
             default: break
             }
-            let value: UInt8
+            let digit: UInt8
             switch byte {
-            case 0x30...0x39: value = byte - 0x30
-            case 0x61...0x66: value = byte - 0x57
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
             default: return nil
             }
+            // The third dash, at 18, divides the 32 digits into halves.
             if index < 18 {
-                words.high = words.high << 4 | UInt64(value)
+                words.high = words.high << 4 | UInt64(digit)
             } else {
-                words.low = words.low << 4 | UInt64(value)
+                words.low = words.low << 4 | UInt64(digit)
             }
         }
         self.init(high: words.high, low: words.low)
@@ -34,6 +35,7 @@ extension PushID {
         self.init(canonical: bytes.span)
     }
 
+    /// Passes the id as a lower-case UUID to `body`, without an allocation.
     func withText<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         var text = InlineArray<36, UInt8>(repeating: 0)
         var span = text.mutableSpan

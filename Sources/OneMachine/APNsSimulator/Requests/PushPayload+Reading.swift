@@ -1,22 +1,21 @@
 internal import JSON
-internal import LiveActivity
+internal import Payloads
 
 extension PushPayload {
-    /// The part of the payload that is used.
+    /// The fields to read. Fewer fields cost less, and a simulator without phones needs only the first ones.
     enum ReadingDepth {
         case event
-        /// Event and timestamp.
         case eventAndTimestamp
         case whole
     }
 
     /// Reads the fields that a phone uses. A field with a wrong type counts as missing, because APNs accepts
-    /// it and a phone ignores it. Returns nil without `aps`.
+    /// it and a phone ignores it. Returns nil if the body has no object `aps`.
     init?(_ body: JSONValue, depth: ReadingDepth) {
-        guard body.kind == .object, case let members = body.object() else { return nil }
-        guard case let aps = members["aps"], aps.kind == .object, case let aps = aps.object() else {
-            return nil
-        }
+        guard body.kind == .object else { return nil }
+        let value = body.object()["aps"]
+        guard value.kind == .object else { return nil }
+        let aps = value.object()
         event = Self.event(from: aps["event"])
         if depth == .event { return }
         timestamp = aps["timestamp"].wholeNumber
@@ -33,9 +32,9 @@ extension PushPayload {
         channel = aps["input-push-channel"].text
     }
 
-    private static func event(from event: JSONValue) -> PushEvent? {
-        guard event.kind == .string else { return nil }
-        let text = unsafe event.utf8.span
+    private static func event(from value: JSONValue) -> PushEvent? {
+        guard value.kind == .string else { return nil }
+        let text = unsafe value.utf8.span
         if ASCIIText.isEqual(text, to: "update") { return .update }
         if ASCIIText.isEqual(text, to: "start") { return .start }
         return ASCIIText.isEqual(text, to: "end") ? .end : nil
@@ -43,8 +42,10 @@ extension PushPayload {
 }
 
 extension JSONValue {
-    /// The integer, or nil for another type or a value above 63 bits. No problem is reported.
+    /// The integer, or nil for another type or a value of more than 63 bits. Unlike `int()`, it reports no
+    /// problem.
     fileprivate var wholeNumber: Int64? {
+        // 2^63 is 9.22e18. `int()` would report a larger number.
         kind == .integer && abs(double()) < 9e18 ? Int64(int()) : nil
     }
     /// Whether the alert has content. An empty alert counts as missing.

@@ -1,13 +1,15 @@
-/// A rate limit for each token or channel, with a fixed number of buckets. Two targets in one bucket reset
-/// each other, which only permits more pushes.
+/// A rate limit (token bucket) for each device token or channel, in a table of fixed size. Two targets with
+/// the same bucket reset each other, which only permits more pushes.
 struct PushRateLimiter {
     static let bucketsMax = 65_536
 
     private struct Bucket {
-        var target: UInt64 = 0
-        var pushes = 0
-        /// Milliseconds since 1970.
-        var since: Int64 = 0
+        /// Hash of the target that uses the bucket.
+        var targetHash: UInt64 = 0
+        /// Pushes of the burst that are used and not refilled yet.
+        var usedPushes = 0
+        /// Start of the current refill period, in milliseconds since 1970.
+        var periodStart: Int64 = 0
     }
 
     private let settings: RateLimitSettings
@@ -23,21 +25,27 @@ struct PushRateLimiter {
         guard let burst = settings.burst else { return true }
         let hash = Self.hash(of: target)
         let index = Int(hash % UInt64(Self.bucketsMax))
-        if buckets[index].target != hash { buckets[index] = Bucket(target: hash, pushes: 0, since: time) }
-        let refilled = (time - buckets[index].since) / Int64(max(1, settings.refillMilliseconds))
-        if refilled > 0 {
-            buckets[index].pushes = max(0, buckets[index].pushes - Int(clamping: refilled))
-            buckets[index].since += refilled * Int64(max(1, settings.refillMilliseconds))
+        if buckets[index].targetHash != hash {
+            buckets[index] = Bucket(targetHash: hash, usedPushes: 0, periodStart: time)
         }
-        guard buckets[index].pushes < burst else { return false }
-        buckets[index].pushes += 1
+        let periodMilliseconds = Int64(max(1, settings.refillMilliseconds))
+        let refilledPushes = (time - buckets[index].periodStart) / periodMilliseconds
+        if refilledPushes > 0 {
+            buckets[index].usedPushes = max(0, buckets[index].usedPushes - Int(clamping: refilledPushes))
+            buckets[index].periodStart += refilledPushes * periodMilliseconds
+        }
+        guard buckets[index].usedPushes < burst else { return false }
+        buckets[index].usedPushes += 1
         return true
     }
 
-    /// FNV-1a.
+    private static let fnvOffsetBasis: UInt64 = 0xCBF2_9CE4_8422_2325
+    private static let fnvPrime: UInt64 = 0x0000_0100_0000_01B3
+
+    /// Returns the FNV-1a hash.
     private static func hash(of bytes: Span<UInt8>) -> UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for index in 0..<bytes.count { hash = (hash ^ UInt64(bytes[index])) &* 0x0000_0100_0000_01B3 }
+        var hash = fnvOffsetBasis
+        for index in 0..<bytes.count { hash = (hash ^ UInt64(bytes[index])) &* fnvPrime }
         return hash
     }
 }

@@ -1,13 +1,14 @@
 internal import APNs
 internal import HTTP2
 
-/// One request as received. Its parts are ranges of `bytes`, which belong to its batch and must not be kept
-/// longer.
+/// One request as received. Its parts are ranges of `bytes`, the buffer of the requests that arrived
+/// together. So it must not be kept after that batch was handled.
 struct ReceivedRequest {
+    /// The bytes of all requests of the batch.
     let bytes: [UInt8]
     let method: Range<Int>
     let path: RequestPath
-    /// The body. It is not a range of the batch, so it may be kept.
+    /// The body. It is not a range of `bytes`, so it may be kept.
     let body: [UInt8]
     let headers: RequestHeaders
     /// Whether the body was longer than any push may be.
@@ -20,7 +21,7 @@ struct ReceivedRequest {
     let hasInvalidID: Bool
 
     /// - Parameters:
-    ///   - body: the request's body from the batch.
+    ///   - body: a copy of the request's body.
     ///   - makeID: makes an id for a request without one.
     init(
         batch: RequestBatch, request: IncomingRequest, port: ServedPort, body: [UInt8],
@@ -33,10 +34,10 @@ struct ReceivedRequest {
         headers = RequestHeaders(batch: batch, request: request)
         isBodyTruncated = request.isBodyTruncated
         isDirect = port.service == .push && !path.isBroadcast
-        let text = isDirect ? headers.id : headers.requestID
-        let given = text.flatMap { PushID(canonical: batch.bytes.span.extracting($0)) }
-        id = given ?? makeID()
-        hasInvalidID = text != nil && given == nil
+        let idText = isDirect ? headers.id : headers.requestID
+        let requestedID = idText.flatMap { PushID(canonical: batch.bytes.span.extracting($0)) }
+        id = requestedID ?? makeID()
+        hasInvalidID = idText != nil && requestedID == nil
     }
 
     func isMethod(_ name: StaticString) -> Bool { ASCIIText.isEqual(bytes.span.extracting(method), to: name) }

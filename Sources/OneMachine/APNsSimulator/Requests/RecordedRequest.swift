@@ -1,8 +1,8 @@
 internal import Cryptography
 internal import HTTP2
 
-/// A request as received, in two arrays. Texts and a hash are computed on demand, because most requests are
-/// never read.
+/// A request as the journal keeps it: the bytes of its header fields and of its body. Texts and the hash are
+/// computed when a reader asks for them, because most requests are never read.
 struct RecordedRequest: Sendable {
     struct Header: Sendable, Hashable {
         var name: String
@@ -11,9 +11,9 @@ struct RecordedRequest: Sendable {
         var value: String
     }
 
-    /// The header fields in the layout of a batch.
+    /// The header fields, in the format of `RequestBatch` and without the signature of the provider token.
     private let fieldBytes: [UInt8]
-    /// The body. Requests of one send share one array.
+    /// The body. Consecutive requests with equal bodies share one array.
     private let bodyContent: [UInt8]
 
     init(_ request: ReceivedRequest, batch: RequestBatch, incoming: IncomingRequest) {
@@ -24,6 +24,7 @@ struct RecordedRequest: Sendable {
                 Self.eraseSignature(in: value, start: start, bytes: &fields)
             }
         } else {
+            // `headers` has only one range for each name, but each `authorization` contains a secret.
             batch.forEachField(of: incoming) { name, value in
                 guard ASCIIText.isEqual(request.bytes.span.extracting(name), to: "authorization") else {
                     return
@@ -39,17 +40,17 @@ struct RecordedRequest: Sendable {
         bodyContent = body
     }
 
-    /// Upper bound of its size in memory.
+    /// Upper bound of its size in memory. Requests that share a body each count it.
     var memoryBytes: Int { fieldBytes.count + bodyContent.count }
 
     // MARK: For readers
 
     var method: String { text(of: ":method") }
 
-    /// The path, including the token. The reader must redact it before it is shown.
+    /// The path, including the token. The caller must redact it before it is shown.
     var path: String { text(of: ":path") }
 
-    /// The header fields without pseudo fields.
+    /// The header fields without pseudo-header fields such as `:path`.
     var headers: [Header] {
         var headers: [Header] = []
         for field in fields where field.name.first != UInt8(ascii: ":") {
@@ -79,20 +80,24 @@ struct RecordedRequest: Sendable {
 
     private static let dot = UInt8(ascii: ".")
 
-    /// - Parameter value: a range of the batch's bytes. `bytes` are the batch's bytes from `start`.
+    /// Overwrites the signature of a provider token, which is the part behind the last dot, with zeros.
+    /// - Parameters:
+    ///   - value: the range of the header's value in the bytes of the batch.
+    ///   - bytes: the bytes of the batch from `start` on.
     private static func eraseSignature(in value: Range<Int>, start: Int, bytes: inout [UInt8]) {
-        let value = value.lowerBound - start..<value.upperBound - start
+        let range = value.lowerBound - start..<value.upperBound - start
         unsafe bytes.withUnsafeMutableBytes { bytes in
-            var index = value.upperBound
-            while index > value.lowerBound, unsafe bytes[index - 1] != dot {
+            var index = range.upperBound
+            while index > range.lowerBound, unsafe bytes[index - 1] != dot {
                 index -= 1
                 unsafe bytes[index] = 0
             }
         }
     }
 
+    /// Returns the value with "…" in place of the signature.
     private static func removingSignature(from value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        guard let last = value.lastIndex(of: dot) else { return [] }
-        return value[...last] + Array("…".utf8)
+        guard let lastDot = value.lastIndex(of: dot) else { return [] }
+        return value[...lastDot] + Array("…".utf8)
     }
 }

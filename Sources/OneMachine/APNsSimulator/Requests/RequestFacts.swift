@@ -1,7 +1,8 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Payloads
 
-/// The facts about a request that could be parsed. Faults are chosen by them, and the journal stores them. A
-/// refused request has facts too.
+/// The parsed facts about a request. A fault script selects requests by them, and the journal stores them. A
+/// refused request has facts too, as far as it could be parsed.
 struct RequestFacts: Sendable, Hashable {
     enum RequestKind: String, Sendable, CaseIterable {
         case push
@@ -33,6 +34,6 @@ struct RequestFacts: Sendable, Hashable {
     var event: PushEvent?
     /// The payload's timestamp, in seconds since 1970.
     var timestamp: Int64?
-    /// Doubt about the provider token, if it was checked.
+    /// The warning about the provider token. Nil without a warning, or if the token was not checked.
     var warning: ProviderTokenWarning?
 }

@@ -1,14 +1,16 @@
 internal import HTTP2
 
-/// The header fields that APNs uses, as ranges in the batch's bytes.
+/// The header fields that APNs uses, as ranges in the bytes of the request's batch.
 struct RequestHeaders {
     var authorization: Range<Int>?
     var topic: Range<Int>?
     var pushType: Range<Int>?
     var priority: Range<Int>?
     var expiration: Range<Int>?
+    /// `apns-id`, which a push to a token has.
     var id: Range<Int>?
     var collapseID: Range<Int>?
+    /// `apns-request-id`, which broadcasts and channel requests have.
     var requestID: Range<Int>?
     var channelID: Range<Int>?
     /// Whether one of these fields appears twice.
@@ -23,7 +25,7 @@ struct RequestHeaders {
 
     init() {}
 
-    /// Stores a field if APNs uses it. The length of a name leaves at most two candidates.
+    /// Stores a field if APNs uses it. At most three names have the same length, so few texts are compared.
     mutating func storeField(name: Span<UInt8>, value: Range<Int>) {
         switch name.count {
         case 7 where ASCIIText.isEqual(name, to: "apns-id"):

@@ -1,4 +1,4 @@
-/// The resource that a path names. Ranges refer to the bytes of the path's source.
+/// The resource that a path names. The ranges are positions in the bytes that contain the path.
 enum RequestPath: Equatable {
     /// `/3/device/<token>`, with an empty range if the token is missing.
     case device(Range<Int>)
@@ -8,6 +8,7 @@ enum RequestPath: Equatable {
     case channels(Range<Int>)
     /// `/1/apps/<bundle id>/all-channels`
     case allChannels(Range<Int>)
+    /// A path that APNs does not have.
     case none
 
     init(_ bytes: [UInt8], range path: Range<Int>) {
@@ -16,32 +17,37 @@ enum RequestPath: Equatable {
 
     var isBroadcast: Bool { if case .broadcast = self { true } else { false } }
 
+    /// - Parameter start: the position of the path in the bytes that contain it.
     private static func parse(_ path: Span<UInt8>, at start: Int) -> RequestPath {
         if ASCIIText.isEqual(path, to: "/3/device") { return .device(start..<start) }
-        if let token = component(of: path, after: "/3/device/", before: "") {
-            return .device(start + token.lowerBound..<start + token.upperBound)
+        if let token = component(of: path, at: start, after: "/3/device/", before: "") {
+            return .device(token)
         }
-        if let app = component(of: path, after: "/4/broadcasts/apps/", before: ""), !app.isEmpty {
-            return .broadcast(start + app.lowerBound..<start + app.upperBound)
+        if let app = component(of: path, at: start, after: "/4/broadcasts/apps/", before: ""), !app.isEmpty {
+            return .broadcast(app)
         }
-        if let app = component(of: path, after: "/1/apps/", before: "/channels"), !app.isEmpty {
-            return .channels(start + app.lowerBound..<start + app.upperBound)
+        if let app = component(of: path, at: start, after: "/1/apps/", before: "/channels"), !app.isEmpty {
+            return .channels(app)
         }
-        if let app = component(of: path, after: "/1/apps/", before: "/all-channels"), !app.isEmpty {
-            return .allChannels(start + app.lowerBound..<start + app.upperBound)
+        if let app = component(of: path, at: start, after: "/1/apps/", before: "/all-channels"),
+            !app.isEmpty
+        {
+            return .allChannels(app)
         }
         return .none
     }
 
-    /// Returns the part between the prefix and the suffix, if it has no slash.
+    /// Returns the position of the part between the prefix and the suffix. Returns nil if the path has
+    /// another form, or if the part contains a slash.
     private static func component(
-        of path: Span<UInt8>, after prefix: StaticString, before suffix: StaticString
+        of path: Span<UInt8>, at start: Int, after prefix: StaticString, before suffix: StaticString
     ) -> Range<Int>? {
-        let start = prefix.utf8CodeUnitCount
+        let first = prefix.utf8CodeUnitCount
         let end = path.count - suffix.utf8CodeUnitCount
-        guard start <= end, ASCIIText.starts(path, with: prefix), ASCIIText.ends(path, with: suffix) else {
+        guard first <= end, ASCIIText.starts(path, with: prefix), ASCIIText.ends(path, with: suffix) else {
             return nil
         }
-        return ASCIIText.contains(UInt8(ascii: "/"), in: path.extracting(start..<end)) ? nil : start..<end
+        if ASCIIText.contains(UInt8(ascii: "/"), in: path.extracting(first..<end)) { return nil }
+        return start + first..<start + end
     }
 }

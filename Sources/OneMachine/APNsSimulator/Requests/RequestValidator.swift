@@ -1,31 +1,36 @@
 internal import APNs
 internal import JSON
-internal import LiveActivity
 
-/// Returns the answer of APNs to a request. It checks in the order of a server: path, method, headers,
-/// provider, topic, body. It does no I/O. Phones and faults are applied after it.
+/// The checks of APNs, which accept or refuse a request. They are made in the order of a server: path,
+/// method, header fields, provider token, topic, body. They do no I/O. The state of a push token and the
+/// faults come later, when the request is answered.
 ///
 /// It is confined to the simulator's event loop, because it keeps verified provider tokens, the channels, and
-/// the pace of each token.
+/// the rate of each push token.
 final class RequestValidator {
     /// Limit on a body, far above every limit of APNs. A body that is too large is normally read to its end,
     /// because some clients lose an answer that comes earlier. A body above this limit is truncated.
     static let bodyBytesMax = 64 << 10
+    /// The suffix of the topic of Live Activities, behind the bundle id.
     static let topicSuffix: StaticString = ".push-type.liveactivity"
 
     let settings: SimulatorSettings
-    /// Whether the target and the app of a push are used.
+    /// Whether phones, a fault script or a journal use the token or channel of a push. A load test has none
+    /// of them and saves the time.
     let usesTargets: Bool
-    /// Whether the payload is used beyond its event.
+    /// Whether phones use more of the payload than its event and timestamp.
     let readsPayloads: Bool
     private(set) var channels: Channels
     let reader = JSONReader(limits: JSONLimits(bytesMax: broadcastBytesMax))
     var rateLimiter: PushRateLimiter
     private let tokenVerifier: ProviderTokenVerifier
-    /// Bundle id and body of the last request, and its payload. The next request usually has the same.
+    // The parsed parts of the last request, because the next request usually has the same. Exclusivity is
+    // unchecked: one thread accesses them, and no call made during an access uses them again.
     @safe @exclusivity(unchecked) private var lastBundleID:
         (bytes: [UInt8], text: String, isRegistered: Bool) = ([], "", false)
+    /// The newest body, which `sharedBody` returns again.
     @safe @exclusivity(unchecked) private var lastBody: [UInt8] = []
+    /// The newest body that was parsed, and its payload.
     @safe @exclusivity(unchecked) var lastRead: (body: [UInt8], payload: PushPayload?) = ([], nil)
 
     init(settings: SimulatorSettings, usesTargets: Bool, readsPayloads: Bool) {
@@ -38,7 +43,7 @@ final class RequestValidator {
     }
 
     /// - Parameters:
-    ///   - standing: the standing of the request's connection.
+    ///   - state: the state of the request's connection.
     ///   - facts: receives the facts about the request, as far as it can be parsed.
     func validate(
         _ request: ReceivedRequest, on port: ServedPort, state: inout ConnectionState,
@@ -60,26 +65,26 @@ final class RequestValidator {
         }
     }
 
-    /// Checks the provider and returns nil if it is valid. The age of a provider token is measured with the
-    /// machine's clock, like its issuer does. Advancing the simulator's clock does not age a token.
+    /// Checks the provider token and returns nil if it is valid. The age of the token is measured with the
+    /// machine's clock, which its issuer uses too. Advancing the simulator's clock does not age a token.
     func refusal(
-        ofProviderIn request: ReceivedRequest, state standing: inout ConnectionState,
+        ofProviderIn request: ReceivedRequest, state: inout ConnectionState,
         facts: inout RequestFacts
     ) -> APNsReason? {
         guard let authorization = request.headers.authorization else { return .missingProviderToken }
         let verdict = tokenVerifier.verify(
-            authorization: request.bytes.span.extracting(authorization), last: standing.provider,
+            authorization: request.bytes.span.extracting(authorization), last: state.provider,
             at: (facts.receivedAt - facts.clockOffsetMilliseconds) / 1000)
         switch verdict {
         case .refused(let reason): return reason
-        case .valid(let provider):
-            facts.warning = provider.warning
-            guard provider.accepts(facts.environment) else { return .badEnvironmentKey }
-            return standing.bind(to: provider)
+        case .valid(let token):
+            facts.warning = token.warning
+            guard token.accepts(facts.environment) else { return .badEnvironmentKey }
+            return state.bind(to: token)
         }
     }
 
-    /// Forgets the channels and the pace of each token. Verified provider tokens stay verified.
+    /// Forgets the channels and the rate of each push token. Verified provider tokens stay verified.
     func reset() {
         channels = Channels(perAppMax: settings.channelsMax)
         rateLimiter = PushRateLimiter(settings: settings.rateLimit)

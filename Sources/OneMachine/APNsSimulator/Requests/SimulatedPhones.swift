@@ -1,13 +1,13 @@
-internal import LiveActivity
+internal import Identifiers
 
 /// The phones behind the simulated APNs. Confined to the simulator's event loop.
 ///
 /// A simulator without phones accepts every token and stores nothing. This is for load tests.
 protocol SimulatedPhones: AnyObject {
-    /// Whether the phones read payloads beyond the event.
+    /// Whether the phones read more of a payload than its event and timestamp.
     var readsPayloads: Bool { get }
 
-    /// Returns the standing of a token. Called once for each direct push that passed every other check,
+    /// Returns the status of a token. Called once for each direct push that passed every other check,
     /// before it is answered.
     /// - Parameter time: milliseconds since 1970.
     func status(
@@ -17,7 +17,8 @@ protocol SimulatedPhones: AnyObject {
     /// Delivers a push that was accepted, or that a fault lets through.
     func deliver(_ push: AcceptedPush)
 
-    /// Advances time. Called a few times a second.
+    /// Lets the events happen that are due. Called every `Simulator.tickMilliseconds`.
+    /// - Parameter time: milliseconds since 1970.
     func tick(at time: Int64)
 
     /// Simulates a period after the clock was advanced. All due events happen at their times.

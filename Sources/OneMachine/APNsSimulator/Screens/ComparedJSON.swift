@@ -1,8 +1,7 @@
 internal import JSON
-internal import LiveActivity
 
-/// A JSON value for comparisons. Numbers are compared by value, and objects regardless of the order of their
-/// members.
+/// A JSON value that can be compared with another: numbers by value, so that 1 equals 1.0, and objects
+/// regardless of the order of their members.
 package indirect enum ComparedJSON: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -44,57 +43,21 @@ package indirect enum ComparedJSON: Sendable, Hashable {
 
     /// The value at a pointer, or nil if it does not exist.
     subscript(_ pointer: JSONPointer) -> ComparedJSON? {
-        var found = self
+        var value = self
         for part in pointer.parts {
-            switch found {
+            switch value {
             case .object(let members):
                 guard let member = members[part] else { return nil }
-                found = member
+                value = member
             case .array(let elements):
+                // An index has no sign and no leading zeros.
                 guard let index = Int(part), String(index) == part, elements.indices.contains(index) else {
                     return nil
                 }
-                found = elements[index]
+                value = elements[index]
             default: return nil
             }
         }
-        return found
-    }
-}
-
-/// A JSON pointer (RFC 6901) such as `/score/home`. Empty for the whole value.
-package struct JSONPointer: Sendable, Hashable {
-    static let whole = JSONPointer(parts: [])
-
-    let parts: [String]
-
-    private init(parts: [String]) { self.parts = parts }
-
-    /// Parses a pointer. Returns nil if the text is not a pointer.
-    package init?(parsing text: String) {
-        if text.isEmpty {
-            parts = []
-            return
-        }
-        guard text.hasPrefix("/") else { return nil }
-        var parts: [String] = []
-        for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            var plain = ""
-            var isEscaped = false
-            for character in part {
-                if isEscaped {
-                    guard character == "0" || character == "1" else { return nil }
-                    plain.append(character == "0" ? "~" : "/")
-                    isEscaped = false
-                } else if character == "~" {
-                    isEscaped = true
-                } else {
-                    plain.append(character)
-                }
-            }
-            if isEscaped { return nil }
-            parts.append(plain)
-        }
-        self.parts = parts
+        return value
     }
 }

@@ -1,12 +1,13 @@
-internal import LiveActivity
+internal import JSON
 
-/// The condition of a wait: an activity with a value at a place in its content state, and a state.
+/// The condition that `POST /v1/wait` waits for: a value in the content state of an activity, and the state
+/// of the activity.
 package struct ScreenCondition: Sendable, Hashable {
-    /// Place in the content state.
+    /// Position of the value in the content state.
     package var pointer: JSONPointer
     /// The expected value. Nil accepts any value, also a missing one.
     package var equals: ComparedJSON?
-    /// The expected state. Nil accepts every state.
+    /// The expected state of the activity. Nil accepts every state.
     package var state: PhoneScreen.Activity.ActivityState?
 
     package init(
@@ -17,14 +18,16 @@ package struct ScreenCondition: Sendable, Hashable {
         self.state = state
     }
 
+    /// Whether the content state has the expected value.
     func isMet(by content: RawJSON?) -> Bool {
         guard let equals else { return true }
         return content.flatMap { ComparedJSON($0) }?[pointer] == equals
     }
 }
 
-/// The number of phones that meet a condition.
+/// The number of phones that meet a condition, and the number of phones that could.
 package struct ScreenCount: Sendable, Hashable {
     package var showing: Int
+    /// Number of phones that show an activity, or an activity of the group.
     package var total: Int
 }

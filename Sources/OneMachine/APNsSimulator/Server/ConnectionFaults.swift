@@ -1,28 +1,33 @@
-/// The faults of one connection.
+/// The injected faults of one connection that are in effect, or that wait for HTTP/2.
 struct ConnectionFaults {
-    /// Last stream of a GOAWAY. Streams above it are not processed.
+    // GOAWAY
+    /// Last stream of the newest GOAWAY, `.max` without one. Streams above it are not processed.
     var lastStream = Int32.max
     /// The highest stream that was answered or processed. A GOAWAY must not go below it.
     var settledStream: Int32 = 0
+    /// Whether a GOAWAY was sent after which the connection closes when all requests are answered.
     var closesWhenDone = false
     /// Whether a GOAWAY was sent that must not end the connection.
     var staysOpen = false
+
     /// Number of stalls in progress.
     var stalls = 0
-    /// Faults from the start of the connection that need HTTP/2.
+    /// Faults that were injected when the connection was accepted, and that act when HTTP/2 begins.
     var initialFaults: [InjectedFault.ConnectionFault] = []
-    /// Bytes until the TCP connection is reset.
+    /// Number of bytes that are still sent before the TCP connection is reset. Nil without this fault.
     private(set) var bytesLeft: Int?
 
-    mutating func reset(afterBytes bytes: Int) { bytesLeft = max(1, bytes) }
+    mutating func reset(afterBytes byteCount: Int) { bytesLeft = max(1, byteCount) }
 
-    /// Returns how many of `bytes` may be sent now.
-    func sendableBytes(of bytes: Int) -> Int { stalls > 0 ? 0 : min(bytes, bytesLeft ?? bytes) }
+    /// Returns the number of bytes that may be sent now, at most `byteCount`.
+    func sendableBytes(of byteCount: Int) -> Int {
+        stalls > 0 ? 0 : min(byteCount, bytesLeft ?? byteCount)
+    }
 
-    /// Counts sent bytes. Returns true if these were the last.
-    mutating func recordSent(bytes: Int) -> Bool {
-        guard bytes > 0, let left = bytesLeft else { return false }
-        bytesLeft = left - bytes
-        return left == bytes
+    /// Counts sent bytes. Returns true if these were the last before the reset.
+    mutating func recordSent(bytes byteCount: Int) -> Bool {
+        guard byteCount > 0, let left = bytesLeft else { return false }
+        bytesLeft = left - byteCount
+        return left == byteCount
     }
 }

@@ -4,13 +4,15 @@ internal import TLS
 /// The transport under a connection's HTTP/2: TLS, or a stub in tests.
 protocol ConnectionTransport: AnyObject {
     var loop: EventLoop { get }
+    /// Asks for a call of `fill`, because there is data to send.
     func requestFill()
     func pauseReading()
     func resumeReading()
-    /// Sends the remaining data, then closes in good order.
+    /// Sends the remaining data and a TLS close alert, then closes.
     func finish()
+    /// Closes at once. Unsent data is dropped.
     func close()
-    /// Closes like a broken connection.
+    /// Closes at once, with a reset of the TCP connection.
     func reset()
 }
 

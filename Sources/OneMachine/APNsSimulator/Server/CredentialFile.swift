@@ -2,23 +2,33 @@ internal import CLinux
 internal import Glibc
 internal import Lifecycle
 
-/// The credential files that the simulator writes.
+/// Writes the files of `SimulatorCredentials`, and finds the id of an existing key.
 enum CredentialFile {
     /// Writes a file atomically. A killed process leaves no partial key under the name.
     static func write(_ text: String, to path: String, mode: UInt32) throws {
-        let draft = path + ".new"
-        _ = unsafe unlink(draft)
-        let file = unsafe linux_open(draft, O_WRONLY | O_CREAT | O_EXCL, mode)
-        guard file >= 0 else { throw SystemError(action: "write \(path)", code: errno) }
-        let bytes = Array(text.utf8)
-        let written = unsafe Glibc.write(file, bytes, bytes.count)
-        let code = written == bytes.count ? (fsync(file) == 0 ? 0 : errno) : (written < 0 ? errno : ENOSPC)
-        close(file)
+        let temporaryPath = path + ".new"
+        _ = unsafe unlink(temporaryPath)
+        let descriptor = unsafe linux_open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode)
+        guard descriptor >= 0 else { throw SystemError(action: "write \(path)", code: errno) }
+        let code = writeAndSync(Array(text.utf8), to: descriptor)
+        close(descriptor)
         guard code == 0 else { throw SystemError(action: "write \(path)", code: code) }
-        guard unsafe rename(draft, path) == 0 else { throw SystemError(action: "write \(path)", code: errno) }
+        guard unsafe rename(temporaryPath, path) == 0 else {
+            throw SystemError(action: "write \(path)", code: errno)
+        }
     }
 
-    /// Returns the id of the first key in a directory.
+    /// Returns 0, or the error number of the failed system call.
+    private static func writeAndSync(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+        let writtenCount = unsafe Glibc.write(descriptor, bytes, bytes.count)
+        if writtenCount < 0 { return errno }
+        // Only a full disk shortens the write of a small file.
+        if writtenCount < bytes.count { return ENOSPC }
+        return fsync(descriptor) == 0 ? 0 : errno
+    }
+
+    /// Returns the id of a key in a directory, which is in the name of its file: `AuthKey_<id>.p8`. With
+    /// several keys it returns the id that is first in alphabetical order, and nil without a key.
     static func keyID(in directory: String) throws -> String? {
         guard let listing = unsafe opendir(directory) else {
             throw SystemError(

@@ -1,47 +1,57 @@
+internal import Containers
 internal import Lifecycle
 
-/// Delayed actions, in the order of their times: one heap and one timer for all connections.
+/// Closures that run after a delay: late answers, the ends of stalls, and the simulator's ticks. All
+/// connections share one heap and one timer.
 ///
 /// It is confined to the simulator's event loop.
 final class DelayedActions: EventHandler {
-    private struct DelayedAction {
+    private struct DelayedAction: Comparable {
         let due: Instant
+        /// Number in the order of scheduling. Actions that are due at the same time run in this order.
         let number: Int
         let action: () -> Void
 
-        func precedes(_ other: DelayedAction) -> Bool {
-            due == other.due ? number < other.number : due < other.due
+        static func == (left: DelayedAction, right: DelayedAction) -> Bool { left.number == right.number }
+
+        static func < (left: DelayedAction, right: DelayedAction) -> Bool {
+            left.due == right.due ? left.number < right.number : left.due < right.due
         }
     }
 
     private let loop: EventLoop
-    private var heap: [DelayedAction] = []
-    private var actionsMade = 0
+    private var heap = MinHeap<DelayedAction>()
+    private var scheduledCount = 0
     private var timer: LoopTimer?
 
     init(on loop: EventLoop) { self.loop = loop }
 
     func schedule(afterMilliseconds: Int, action: @escaping () -> Void) {
-        actionsMade += 1
+        scheduledCount += 1
         if heap.isEmpty { loop.addHandler(self) }
-        // Count from now and not from the start of a long turn. Otherwise an action could run too early.
+        // Count from now and not from the start of the loop's iteration. Otherwise an action of a long
+        // iteration runs too early.
         let due = Instant.now().advanced(byMilliseconds: max(0, afterMilliseconds))
-        heap.append(DelayedAction(due: due, number: actionsMade, action: action))
-        siftUp(from: heap.count - 1)
-        if heap[0].number == actionsMade { scheduleTimer() }
+        heap.push(DelayedAction(due: due, number: scheduledCount, action: action))
+        let isFirst = heap.first?.number == scheduledCount
+        if isFirst { scheduleTimer() }
     }
 
     func removeAll() {
         timer?.cancel()
-        heap.removeAll()
+        heap = MinHeap()
         loop.removeHandler(self)
     }
 
+    // MARK: Calls from the loop
+
     func didBecomeReady(_ readiness: Readiness) {}
 
-    /// Removes all actions. They hold connections, and connections hold the simulator, so none of these would
-    /// ever be freed.
+    /// Removes all actions. They hold connections, and connections hold the simulator, so without this the
+    /// memory would never be freed.
     func loopWillEnd() { removeAll() }
+
+    // MARK: Timer
 
     private func scheduleTimer() {
         let timer = timer ?? LoopTimer(on: loop) { [weak self] in self?.fire() }
@@ -50,38 +60,8 @@ final class DelayedActions: EventHandler {
     }
 
     private func fire() {
-        while let first = heap.first, first.due <= loop.now {
-            removeFirst()
-            first.action()
-        }
+        while let next = heap.pop(where: { $0.due <= loop.now }) { next.action() }
         if heap.isEmpty { loop.removeHandler(self) }
         scheduleTimer()
-    }
-
-    private func removeFirst() {
-        let last = heap.removeLast()
-        guard !heap.isEmpty else { return }
-        heap[0] = last
-        siftDown()
-    }
-
-    private func siftUp(from start: Int) {
-        var child = start
-        while child > 0, case let parent = (child - 1) / 2, heap[child].precedes(heap[parent]) {
-            heap.swapAt(child, parent)
-            child = parent
-        }
-    }
-
-    private func siftDown() {
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2]
-            where child < heap.count && heap[child].precedes(heap[least]) { least = child }
-            guard least != parent else { return }
-            heap.swapAt(parent, least)
-            parent = least
-        }
     }
 }

@@ -1,7 +1,7 @@
 internal import APNs
 internal import HTTP2
 
-/// One request between its verdict and its end.
+/// A validated request that is answered now or after a delay.
 struct Exchange {
     let stream: ServerStreamID
     let requestFault: InjectedFault.RequestFault

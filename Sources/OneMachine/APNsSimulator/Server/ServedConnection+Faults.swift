@@ -1,10 +1,11 @@
 internal import HTTP2
 
-/// Faults of the whole connection.
+// Injected faults of the whole connection.
+
 extension ServedConnection {
-    /// Applies the faults that act before the handshake, and keeps the others for later.
-    func applyHandshakeFaults(_ first: [InjectedFault.ConnectionFault]) {
-        for fault in first {
+    /// Applies the faults that act before the handshake, and keeps the others until HTTP/2 begins.
+    func applyHandshakeFaults(_ openingFaults: [InjectedFault.ConnectionFault]) {
+        for fault in openingFaults {
             switch fault {
             case .close: transport.close()
             case .stall(let milliseconds): stall(milliseconds: milliseconds)
@@ -13,11 +14,13 @@ extension ServedConnection {
         }
     }
 
+    /// Applies the kept faults. Called when the handshake is complete.
     func applyInitialFaults() {
         for fault in faults.initialFaults { apply(fault, at: 0) }
         faults.initialFaults.removeAll()
     }
 
+    /// - Parameter stream: the stream from which the last stream of a GOAWAY is counted back.
     func apply(_ fault: InjectedFault.ConnectionFault?, at stream: Int32) {
         switch fault {
         case nil: break
@@ -42,10 +45,13 @@ extension ServedConnection {
         transport.requestFill()
     }
 
+    /// Tells the client a new limit on concurrent streams.
     func allow(streams: Int) {
         session.changeSettings(SettingsChange(concurrentStreamsMax: UInt32(clamping: streams)))
     }
 
+    /// Sends a GOAWAY. Its last stream never rises, and is never below a stream that was answered or
+    /// processed.
     private func sendGoaway(code: HTTP2ErrorCode, lastStream: Int32, reason: String?, thenClose: Bool) {
         faults.lastStream = min(faults.lastStream, max(faults.settledStream, lastStream))
         faults.closesWhenDone = faults.closesWhenDone || thenClose
@@ -55,6 +61,7 @@ extension ServedConnection {
             debug: reason.map { ReplyEncoder.body(reason: $0, timestamp: nil) } ?? [])
     }
 
+    /// Neither reads nor writes for a while. Stalls may overlap, and the last one to end resumes.
     private func stall(milliseconds: Int) {
         faults.stalls += 1
         transport.pauseReading()

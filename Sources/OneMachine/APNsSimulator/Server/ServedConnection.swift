@@ -1,16 +1,17 @@
 internal import APNs
 internal import HTTP2
+internal import Identifiers
 internal import Lifecycle
-internal import LiveActivity
 internal import TLS
 
-/// One connection to the simulated APNs. It takes requests from its HTTP/2 session, has them judged, and
-/// answers according to the verdict, the phones and the faults.
+/// One connection to the simulated APNs. It takes requests from its HTTP/2 session, lets `RequestValidator`
+/// check them, and answers according to the verdict, the phones and the injected faults.
 ///
 /// It is confined to the simulator's event loop.
 final class ServedConnection: TLSConnectionDelegate {
     let simulator: Simulator
     let port: ServedPort
+    /// Number of the connection, from 1 across all ports.
     let number: Int
     let transport: any ConnectionTransport
     let session: ServerSession
@@ -20,7 +21,7 @@ final class ServedConnection: TLSConnectionDelegate {
     @safe @exclusivity(unchecked) var state: ConnectionState
     @safe @exclusivity(unchecked) private var requestCount = 0
     @safe @exclusivity(unchecked) var faults = ConnectionFaults()
-    /// Number of delayed replies.
+    /// Number of requests whose answer is delayed.
     private var delayedReplies = 0
     /// Open streams whose requests are never answered.
     private var unansweredStreams: [ServerStreamID] = []
@@ -42,6 +43,7 @@ final class ServedConnection: TLSConnectionDelegate {
         session.recordsSentResponses = simulator.journal != nil
     }
 
+    /// Whether no request waits for its answer.
     var isIdle: Bool { session.openStreams == 0 }
 
     // MARK: Calls from the TLS connection
@@ -59,19 +61,21 @@ final class ServedConnection: TLSConnectionDelegate {
     }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        let room = faults.sendableBytes(of: buffer.count)
-        guard room > 0 else { return 0 }
-        let count = unsafe session.pull(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<room]))
-        if faults.recordSent(bytes: count) {
+        let byteCountMax = faults.sendableBytes(of: buffer.count)
+        guard byteCountMax > 0 else { return 0 }
+        let byteCount = unsafe session.pull(
+            into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<byteCountMax]))
+        if faults.recordSent(bytes: byteCount) {
             recordSentAnswers(isTruncated: session.wantsToSend)
-            // Reset in the next turn, because the pulled bytes are sent in this turn.
+            // Reset in the loop's next iteration, because the pulled bytes are sent in this one.
             simulator.delayedActions.schedule(afterMilliseconds: 0) { [self] in transport.reset() }
         }
-        if count < room {
+        let isSessionEmpty = byteCount < byteCountMax
+        if isSessionEmpty {
             recordSentAnswers(isTruncated: false)
             endIfDone()
         }
-        return count
+        return byteCount
     }
 
     func didClose(reason: TLSCloseReason) {
@@ -85,10 +89,12 @@ final class ServedConnection: TLSConnectionDelegate {
 
     /// Ends the connection when everything is done: by the rules of HTTP/2, or after a GOAWAY that closes it.
     private func endIfDone() {
+        // After a GOAWAY that must not end the connection, only an error of HTTP/2 ends it.
         if session.isFinished, !faults.staysOpen || session.events.failure != nil {
             return transport.finish()
         }
         guard faults.closesWhenDone, delayedReplies == 0, !session.wantsToSend else { return }
+        // Requests that are never answered do not keep the connection open.
         unansweredStreams.removeAll { !session.isOpen($0) }
         if session.openStreams == unansweredStreams.count { transport.finish() }
     }
@@ -97,9 +103,9 @@ final class ServedConnection: TLSConnectionDelegate {
 
     private func serveRequests() {
         let batch = session.requests
-        let ahead = simulator.clock.offsetMilliseconds
+        let clockOffset = simulator.clock.offsetMilliseconds
         let time = simulator.clock.now
-        for request in batch.requests { serve(request, of: batch, at: time, clockOffset: ahead) }
+        for request in batch.requests { serve(request, of: batch, at: time, clockOffset: clockOffset) }
     }
 
     private func serve(
@@ -117,16 +123,18 @@ final class ServedConnection: TLSConnectionDelegate {
         var verdict = simulator.validator.validate(request, on: port, state: &state, facts: &facts)
         if simulator.isStopping { verdict = .refused(.shutdown) }
         let injected = simulator.faultInjector?.fault(for: facts) ?? .none
+        // A GOAWAY comes before the answer, because it can exclude this request. Other faults come after it.
         if case .goaway = injected.connectionFault { apply(injected.connectionFault, at: facts.stream) }
 
+        // 431 is HTTP's answer to header fields that are too large. They were not read completely.
+        let requestFault: InjectedFault.RequestFault =
+            incoming.areHeadersTruncated ? .answerBody(status: 431, body: []) : injected.requestFault
+        let entry: JournalEntry? =
+            simulator.journal == nil
+            ? nil : journalEntry(for: request, batch: batch, incoming: incoming, facts: facts)
         let exchange = Exchange(
-            stream: incoming.stream,
-            requestFault: incoming.areHeadersTruncated
-                ? .answerBody(status: 431, body: []) : injected.requestFault,
-            verdict: verdict, kind: facts.kind, isDirect: request.isDirect,
-            omitsBody: request.isMethod("HEAD"), id: request.id,
-            entry: simulator.journal == nil
-                ? nil : journalEntry(for: request, batch: batch, incoming: incoming, facts: facts))
+            stream: incoming.stream, requestFault: requestFault, verdict: verdict, kind: facts.kind,
+            isDirect: request.isDirect, omitsBody: request.isMethod("HEAD"), id: request.id, entry: entry)
         complete(exchange, afterMilliseconds: injected.delayMilliseconds)
         if case .goaway = injected.connectionFault { return }
         apply(injected.connectionFault, at: incoming.stream.number)
@@ -140,6 +148,8 @@ final class ServedConnection: TLSConnectionDelegate {
             end: .silence, isDelivered: false, endedAt: facts.receivedAt)
     }
 
+    // MARK: Answers
+
     private func complete(_ exchange: Exchange, afterMilliseconds milliseconds: Int) {
         guard milliseconds > 0 else { return complete(exchange) }
         delayedReplies += 1
@@ -150,8 +160,8 @@ final class ServedConnection: TLSConnectionDelegate {
         }
     }
 
-    /// Applies the course now. A delayed request is processed even if its sender no longer waits, unless a
-    /// later GOAWAY excluded it.
+    /// Processes and answers the request, unless its fault demands something else. A delayed request is
+    /// processed even if its sender no longer waits, unless a later GOAWAY excluded it.
     private func complete(_ exchange: Exchange) {
         guard exchange.stream.number <= faults.lastStream else {
             return recordExchange(exchange, outcome: .notProcessed)
@@ -179,12 +189,11 @@ final class ServedConnection: TLSConnectionDelegate {
     }
 
     private func send(_ reply: Reply, for exchange: Exchange, isDelivered: Bool = false) {
-        let isUnique =
-            reply.status == 200
-            && (exchange.kind == .broadcast
-                || exchange.kind == .push && port.environment == .sandbox)
-        let isSent = simulator.replyEncoder.send(
-            reply, for: exchange, on: session, hasUniqueID: isUnique)
+        // APNs gives a unique id to an accepted broadcast, and in the sandbox also to a push to a token.
+        let mayHaveUniqueID =
+            exchange.kind == .broadcast || exchange.kind == .push && port.environment == .sandbox
+        let isQueued = simulator.replyEncoder.send(
+            reply, for: exchange, on: session, hasUniqueID: reply.status == 200 && mayHaveUniqueID)
         let isBadToken = reply.status == 400 && reply.reason == APNsReason.badDeviceToken.rawValue
         switch state.recordAnswer(status: reply.status, isBadToken: isBadToken) {
         case .none: break
@@ -195,17 +204,18 @@ final class ServedConnection: TLSConnectionDelegate {
         entry.outcome = .answered(status: reply.status, reason: reply.reason, isSent: false)
         entry.isDelivered = isDelivered
         simulator.journal?.willAnswer(&entry)
-        let displaced = isSent ? unsentAnswers.add(entry, for: exchange.stream) : entry
-        if let displaced { recordEntry(displaced, isSent: false, at: simulator.clock.now) }
+        // The entry of an answer that cannot be sent any more: this one, or an earlier one of the slot.
+        let unsendable = isQueued ? unsentAnswers.add(entry, for: exchange.stream) : entry
+        if let unsendable { recordEntry(unsendable, isSent: false, at: simulator.clock.now) }
     }
 
     // MARK: The journal
 
     private func recordExchange(
-        _ exchange: Exchange, outcome end: JournalEntry.Outcome, isDelivered: Bool = false
+        _ exchange: Exchange, outcome: JournalEntry.Outcome, isDelivered: Bool = false
     ) {
         guard var entry = exchange.entry else { return }
-        entry.outcome = end
+        entry.outcome = outcome
         entry.isDelivered = isDelivered
         entry.endedAt = simulator.clock.now
         simulator.journal?.didEnd(entry)
@@ -217,7 +227,9 @@ final class ServedConnection: TLSConnectionDelegate {
         simulator.journal?.didEnd(entry)
     }
 
-    /// - Parameter isCut: whether the last frame was truncated, so that the end of its answer is uncertain.
+    /// Passes to the journal the entries of the answers that were sent, and of those whose streams have closed.
+    /// - Parameter isTruncated: whether the connection ends within a frame. Then it is uncertain which answers
+    ///   were sent completely.
     private func recordSentAnswers(isTruncated: Bool) {
         guard unsentAnswers.count > 0 else { return }
         let time = simulator.clock.now

@@ -1,6 +1,6 @@
-internal import LiveActivity
+internal import Identifiers
 
-/// The service of a port, pushes or channel management, in one environment.
+/// The service that the simulated APNs offers on one of its ports, in one environment.
 struct ServedPort: Sendable {
     enum PortService: Sendable {
         case push

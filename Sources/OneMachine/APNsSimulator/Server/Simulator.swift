@@ -1,7 +1,7 @@
 internal import APNs
 internal import Cryptography
+internal import Identifiers
 package import Lifecycle
-internal import LiveActivity
 internal import TLS
 internal import Telemetry
 
@@ -11,6 +11,7 @@ internal import Telemetry
 /// `@unchecked Sendable` so that the reference can be passed on. Mutable state is used on the loop only, and
 /// the listeners only by the owner that starts and stops the simulator.
 package final class Simulator: @unchecked Sendable {
+    /// Interval at which the phones' events happen and idle connections are closed.
     static let tickMilliseconds = 250
 
     let settings: SimulatorSettings
@@ -25,20 +26,23 @@ package final class Simulator: @unchecked Sendable {
     var requestIDs = RequestIDGenerator()
     private(set) var isStopping = false
     private let credentials: SimulatorCredentials
+    /// One listener per port, in the order of `ports`.
     private var listeners: [TCPListener] = []
+    /// Open connections by number.
     private(set) var connections: [Int: ServedConnection] = [:]
     private(set) var connectionsOpened = 0
     private(set) var requestsReceived = 0
-    private var onEmpty: (() -> Void)?
+    /// Called once when the last connection is closed. Nil until the simulator is stopped.
+    private var onLastClose: (() -> Void)?
 
     /// - Parameters:
-    /// - loop: the loop, which its owner starts and stops. Phones, faults and the journal are confined to it.
+    ///   - loop: the loop, which the caller starts and stops. Phones, faults and the journal are confined to
+    ///     it.
     ///   - credentials: the credentials, whose provider key is valid in addition to the keys in the settings.
     init(
         settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop,
         phones: (any SimulatedPhones)? = nil, faultInjector: (any FaultInjector)? = nil,
-        journal: (any JournalSink)? = nil,
-        clock: SimulatorClock = SimulatorClock()
+        journal: (any JournalSink)? = nil, clock: SimulatorClock = SimulatorClock()
     ) {
         var settings = settings
         settings.keys.append(credentials.providerKey)
@@ -55,7 +59,7 @@ package final class Simulator: @unchecked Sendable {
         delayedActions = DelayedActions(on: loop)
     }
 
-    /// Creates a simulator for load tests: every token is good, and nothing is stored.
+    /// Creates a simulator for load tests: every token is valid, and nothing is stored.
     package convenience init(
         settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop
     ) {
@@ -66,25 +70,13 @@ package final class Simulator: @unchecked Sendable {
 
     /// Starts listening before it returns. Do not call on a loop.
     package func start() throws {
-        let hour: Int64 = 3_600_000
-        let until = WallTime.now().milliseconds + Int64(settings.certificateDays) * 24 * hour
-        let from = min(WallTime.now().milliseconds, until) - hour
-        let identity = credentials.authority.issue(
-            for: settings.certificateNames,
-            validity: WallTime(milliseconds: from)...WallTime(milliseconds: until))
-        let context = try TLSContext.server(
-            chain: .text(identity.chainPEM), key: .text(identity.keyPEM),
-            // APNs accepts peers without ALPN too. Some real clients (aioapns, older Pushy) speak HTTP/2
-            // without it.
-            acceptsPeersWithoutALPN: true,
-            // An expired certificate is one of the possible faults.
-            at: WallTime(milliseconds: 0))
-        let wanted = settings.ports
+        let context = try makeTLSContext()
+        let ports = settings.ports
         for (number, port) in [
-            (wanted.production, ServedPort(service: .push, environment: .production)),
-            (wanted.sandbox, ServedPort(service: .push, environment: .sandbox)),
-            (wanted.productionChannels, ServedPort(service: .channels, environment: .production)),
-            (wanted.sandboxChannels, ServedPort(service: .channels, environment: .sandbox)),
+            (ports.production, ServedPort(service: .push, environment: .production)),
+            (ports.sandbox, ServedPort(service: .push, environment: .sandbox)),
+            (ports.productionChannels, ServedPort(service: .channels, environment: .production)),
+            (ports.sandboxChannels, ServedPort(service: .channels, environment: .sandbox)),
         ] {
             do {
                 listeners.append(try listen(onPort: number, serving: port, with: context))
@@ -95,6 +87,22 @@ package final class Simulator: @unchecked Sendable {
             }
         }
         loop.execute { self.tick() }
+    }
+
+    private func makeTLSContext() throws -> TLSContext {
+        let hour: Int64 = 3_600_000
+        let validTo = WallTime.now().milliseconds + Int64(settings.certificateDays) * 24 * hour
+        let validFrom = min(WallTime.now().milliseconds, validTo) - hour
+        let identity = credentials.authority.issue(
+            for: settings.certificateNames,
+            validity: WallTime(milliseconds: validFrom)...WallTime(milliseconds: validTo))
+        return try TLSContext.server(
+            chain: .text(identity.chainPEM), key: .text(identity.keyPEM),
+            // APNs accepts peers without ALPN too. Some real clients (aioapns, older Pushy) speak HTTP/2
+            // without it.
+            acceptsPeersWithoutALPN: true,
+            // No certificate has expired at this time. An expired one is among the possible faults.
+            at: WallTime(milliseconds: 0))
     }
 
     /// The ports, available after `start`.
@@ -137,9 +145,9 @@ package final class Simulator: @unchecked Sendable {
         }
     }
 
-    private func beginStopping(by deadline: Instant, onStopped stopped: @escaping () -> Void) {
+    private func beginStopping(by deadline: Instant, onStopped: @escaping () -> Void) {
         isStopping = true
-        onEmpty = stopped
+        onLastClose = onStopped
         for connection in connections.values { connection.shutDown(reason: APNsReason.shutdown.rawValue) }
         delayedActions.schedule(afterMilliseconds: deadline.milliseconds(since: loop.now)) { [weak self] in
             guard let self else { return }
@@ -150,10 +158,10 @@ package final class Simulator: @unchecked Sendable {
     }
 
     private func stopIfEmpty() {
-        guard connections.isEmpty, let stopped = onEmpty else { return }
-        onEmpty = nil
+        guard connections.isEmpty, let onStopped = onLastClose else { return }
+        onLastClose = nil
         delayedActions.removeAll()
-        stopped()
+        onStopped()
     }
 
     // MARK: Calls from connections
@@ -176,42 +184,53 @@ package final class Simulator: @unchecked Sendable {
             return (Reply(channelResult: validator.channels.perform(action, for: app)), false)
         case .accepted(let push):
             guard let push, let phones else { return (.accepted, false) }
-            if case .token(let token) = push.target {
-                let status = phones.status(
-                    of: token, environment: push.environment, bundleID: push.bundleID, at: clock.now)
-                switch status {
-                case .valid: break
-                case .unknown: return (Reply(refusal: .badDeviceToken), false)
-                case .wrongTopic: return (Reply(refusal: .deviceTokenNotForTopic), false)
-                case .unregistered(let since): return (Reply(refusal: .unregistered, since: since), false)
-                case .expired(let since): return (Reply(refusal: .expiredToken, since: since), false)
-                }
-            }
+            if let refusal = refusal(ofTokenIn: push, phones: phones) { return (refusal, false) }
             phones.deliver(push)
             return (.accepted, true)
         }
     }
 
+    /// Returns the refusal of a push to a token that is not valid. A channel has no such state.
+    private func refusal(ofTokenIn push: AcceptedPush, phones: any SimulatedPhones) -> Reply? {
+        guard case .token(let token) = push.target else { return nil }
+        let status = phones.status(
+            of: token, environment: push.environment, bundleID: push.bundleID, at: clock.now)
+        switch status {
+        case .valid: return nil
+        case .unknown: return Reply(refusal: .badDeviceToken)
+        case .wrongTopic: return Reply(refusal: .deviceTokenNotForTopic)
+        case .unregistered(let since): return Reply(refusal: .unregistered, since: since)
+        case .expired(let since): return Reply(refusal: .expiredToken, since: since)
+        }
+    }
+
     // MARK: Time
 
-    /// Advances the clock and applies all events of the skipped time in order. Returns false above the limit.
+    /// Advances the clock and applies all events of the skipped time in order. Returns false above the limit
+    /// of the clock. Call on the loop.
     func advanceClock(milliseconds: Int64) -> Bool {
         loop.preconditionOnLoop()
-        let before = clock.now
+        let start = clock.now
         guard clock.advance(milliseconds: milliseconds) else { return false }
-        phones?.simulate(from: before, to: clock.now)
+        phones?.simulate(from: start, to: clock.now)
         return true
     }
 
     private func tick() {
         guard !isStopping else { return }
         phones?.tick(at: clock.now)
-        if let idle = settings.idleMilliseconds {
-            for connection in connections.values
-            where connection.isIdle && loop.now.milliseconds(since: connection.lastRequestAt) >= idle {
-                connection.shutDown(reason: APNsReason.idleTimeout.rawValue)
-            }
+        if let idleMilliseconds = settings.idleMilliseconds {
+            shutDownConnections(idleForMilliseconds: idleMilliseconds)
         }
         delayedActions.schedule(afterMilliseconds: Self.tickMilliseconds) { [weak self] in self?.tick() }
+    }
+
+    private func shutDownConnections(idleForMilliseconds idleMilliseconds: Int) {
+        for connection in connections.values
+        where connection.isIdle
+            && loop.now.milliseconds(since: connection.lastRequestAt) >= idleMilliseconds
+        {
+            connection.shutDown(reason: APNsReason.idleTimeout.rawValue)
+        }
     }
 }

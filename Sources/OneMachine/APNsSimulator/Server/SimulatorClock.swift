@@ -7,13 +7,16 @@ package final class SimulatorClock: Sendable {
     /// Limit on the total offset.
     static let offsetMillisecondsMax: Int64 = 3_650 * 86_400_000
 
-    private let wall: @Sendable () -> WallTime
+    /// Returns the machine's time.
+    private let machineTime: @Sendable () -> WallTime
     private let storedOffset = Atomic<Int64>(0)
 
-    package init(wall: @escaping @Sendable () -> WallTime = { WallTime.now() }) { self.wall = wall }
+    package init(wall machineTime: @escaping @Sendable () -> WallTime = { WallTime.now() }) {
+        self.machineTime = machineTime
+    }
 
     /// Milliseconds since 1970.
-    package var now: Int64 { wall().milliseconds + offsetMilliseconds }
+    package var now: Int64 { machineTime().milliseconds + offsetMilliseconds }
 
     /// The offset in milliseconds.
     package var offsetMilliseconds: Int64 { storedOffset.load(ordering: .relaxed) }

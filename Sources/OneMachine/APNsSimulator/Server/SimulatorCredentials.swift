@@ -1,16 +1,15 @@
 package import Cryptography
 internal import Glibc
 internal import Lifecycle
-internal import LiveActivity
 package import TLS
 
-/// The simulator's CA and a key for provider tokens. The simulator creates them, so no Apple account is
-/// needed. In a directory they survive the process:
+/// The simulator's certificate authority (CA) and a key for provider tokens. The simulator creates them, so
+/// no Apple account is needed. In a directory they survive the process:
 ///
 ///     ca.pem              the CA's certificate, which clients must trust
-///     ca-key.pem          its key
+///     ca-key.pem          the CA's private key
 ///     AuthKey_<id>.p8     the key for provider tokens, in Apple's format
-///     <team id>/          the keys of a portal file
+///     <team id>/          further keys of a portal file (`Portal`)
 package struct SimulatorCredentials: Sendable {
     package static let teamID = "FLOTILLA01"
     private static let keyIDCharacters = 10
@@ -29,21 +28,22 @@ package struct SimulatorCredentials: Sendable {
 
     /// Loads the credentials from a directory and creates the missing ones.
     package init(directory: String) throws {
-        let made = SimulatorCredentials()
-        let (certificate, key) = (directory + "/ca.pem", directory + "/ca-key.pem")
-        if unsafe access(certificate, F_OK) == 0 && access(key, F_OK) == 0 {
-            authority = try CertificateAuthority(certificate: .file(certificate), key: .file(key))
+        let new = SimulatorCredentials()
+        let certificatePath = directory + "/ca.pem"
+        let keyPath = directory + "/ca-key.pem"
+        if unsafe access(certificatePath, F_OK) == 0 && access(keyPath, F_OK) == 0 {
+            authority = try CertificateAuthority(certificate: .file(certificatePath), key: .file(keyPath))
         } else {
-            authority = made.authority
-            try CredentialFile.write(authority.keyPEM, to: key, mode: 0o600)
-            try CredentialFile.write(authority.certificatePEM, to: certificate, mode: 0o644)
+            authority = new.authority
+            try CredentialFile.write(authority.keyPEM, to: keyPath, mode: 0o600)
+            try CredentialFile.write(authority.certificatePEM, to: certificatePath, mode: 0o644)
         }
         if let id = try CredentialFile.keyID(in: directory) {
             keyID = id
             signingKey = try SigningKey(file: directory + "/AuthKey_\(id).p8")
         } else {
-            keyID = made.keyID
-            signingKey = made.signingKey
+            keyID = new.keyID
+            signingKey = new.signingKey
             try CredentialFile.write(signingKey.pem, to: directory + "/AuthKey_\(keyID).p8", mode: 0o600)
         }
     }
@@ -53,14 +53,14 @@ package struct SimulatorCredentials: Sendable {
     package static func loadKey(
         id keyID: String, teamID: String, directory: String
     ) throws -> SigningKey {
-        let team = directory + "/" + teamID
-        guard unsafe mkdir(team, 0o700) == 0 || errno == EEXIST else {
-            throw SystemError(action: "make the directory \(team)", code: errno)
+        let teamDirectory = directory + "/" + teamID
+        guard unsafe mkdir(teamDirectory, 0o700) == 0 || errno == EEXIST else {
+            throw SystemError(action: "make the directory \(teamDirectory)", code: errno)
         }
-        let file = team + "/AuthKey_\(keyID).p8"
-        if unsafe access(file, F_OK) == 0 { return try SigningKey(file: file) }
+        let path = teamDirectory + "/AuthKey_\(keyID).p8"
+        if unsafe access(path, F_OK) == 0 { return try SigningKey(file: path) }
         let key = SigningKey()
-        try CredentialFile.write(key.pem, to: file, mode: 0o600)
+        try CredentialFile.write(key.pem, to: path, mode: 0o600)
         return key
     }
 

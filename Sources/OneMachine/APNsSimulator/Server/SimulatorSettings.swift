@@ -1,5 +1,5 @@
 package import Cryptography
-package import LiveActivity
+package import Identifiers
 
 /// Settings of a simulated APNs. The defaults are Apple's numbers where Apple documents them.
 package struct SimulatorSettings: Sendable {
@@ -12,12 +12,14 @@ package struct SimulatorSettings: Sendable {
     package var certificateDays = 825
     package var connectionsMax = 10_000
 
+    /// Keys for provider tokens, in addition to the key of the credentials.
     package var keys: [ProviderKey] = []
-    /// Registered apps. If empty, every bundle id is valid.
+    /// Registered apps by bundle id. If empty, every bundle id is valid.
     package var apps: [String: SimulatedApp] = [:]
 
     package var streams = StreamSettings()
     package var rateLimit = RateLimitSettings()
+    /// Channels that an app may have in one environment.
     package var channelsMax = 10_000
     /// Time without a request after which a connection gets `IdleTimeout`. Nil disables this.
     package var idleMilliseconds: Int?
@@ -63,23 +65,25 @@ package struct ProviderKey: Sendable {
     }
 }
 
-/// The stream allowance of a connection.
+/// The number of streams that a client may open at once on a connection. Error points reduce it: a refusal
+/// with 4xx adds one point and a BadDeviceToken adds `badTokenPoints`. A 410 adds none, and an accepted push
+/// removes one.
 package struct StreamSettings: Sendable, Hashable {
     /// Streams until the first push with a valid provider token is answered.
     package var initialStreams = 1
     package var streamsMax = 1_000
-    /// Points at which the allowance is halved, and at which the connection is closed. A 4xx adds one point
-    /// and a BadDeviceToken adds `badTokenPoints`. A 410 adds none, and a good push removes one.
+    /// Error points after which the number of streams is halved, again and again.
     package var pointsPerHalving = 50
+    /// Error points at which the connection is closed.
     package var pointsMax = 500
     package var badTokenPoints = 5
 
     package init() {}
 }
 
-/// The rate limit of one token. Nil means no limit.
+/// The rate limit of each token and channel.
 package struct RateLimitSettings: Sendable, Hashable {
-    /// Pushes to one token or channel at once, before TooManyRequests.
+    /// Pushes that are accepted at once, before TooManyRequests. Nil means no limit.
     package var burst: Int?
     /// Time after which one more push is allowed.
     package var refillMilliseconds = 1_000

@@ -1,26 +1,29 @@
 internal import HTTP2
 
-/// Journal entries of answers that are not fully sent, by the slot of their stream.
+/// Journal entries of answers that are not fully sent. They are stored by slot: the session gives each open
+/// stream a small index, and uses it again when the stream is closed.
 struct UnsentAnswers {
-    /// The streams and entries by slot. They are two arrays, because an entry is large and its stream is
-    /// small.
+    /// The streams and the entries by slot. They are two arrays, because an entry is large and a stream is
+    /// small, and `takeClosed` looks at all streams.
     private var streams: [ServerStreamID?] = []
     private var entries: [JournalEntry?] = []
     private(set) var count = 0
 
-    /// Adds an entry. Returns the entry of an earlier stream of this slot whose end was not noticed.
+    /// Adds an entry. Returns the entry of an earlier stream in this slot, which closed before its answer was
+    /// sent.
     mutating func add(_ entry: consuming JournalEntry, for stream: ServerStreamID) -> JournalEntry? {
         while entries.count <= stream.slotIndex {
             streams.append(nil)
             entries.append(nil)
         }
-        let before = streams[stream.slotIndex] == nil ? nil : take(at: stream.slotIndex)
+        let displaced = streams[stream.slotIndex] == nil ? nil : take(at: stream.slotIndex)
         count += 1
         streams[stream.slotIndex] = stream
         entries[stream.slotIndex] = entry
-        return before
+        return displaced
     }
 
+    /// Removes and returns the entry of a stream. Returns nil if it has none.
     mutating func take(for stream: ServerStreamID) -> JournalEntry? {
         guard stream.slotIndex < streams.count, streams[stream.slotIndex] == stream else { return nil }
         return take(at: stream.slotIndex)

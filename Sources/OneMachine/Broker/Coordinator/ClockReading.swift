@@ -1,11 +1,13 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// The clocks, read together. Waits inside the process go by the steady clock. Times that are stored
-/// go by the wall clock. Whether something has expired goes by `expiry`, which does not follow a jump.
+/// The three clocks, read at one moment.
 struct ClockReading: Sendable {
+    /// For waits and timeouts inside the process.
     let steady: Instant
+    /// For times that are stored.
     let wall: WallTime
+    /// For the decision what has expired. This clock does not follow a jump of the machine's clock.
     let expiry: WallTime
 
     init(steady: Instant, wall: WallTime, expiry: WallTime? = nil) {

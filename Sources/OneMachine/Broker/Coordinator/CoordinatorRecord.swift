@@ -1,4 +1,9 @@
-/// One record of a coordinator's compacted topic; a nil value deletes the key.
+/// One record of a coordinator's compacted topic. The newest record of a key is the state, and a nil value
+/// deletes the key.
+///
+/// A key is a kind and names. A value is a format version and facts. Both have the compact encoding of
+/// Kafka's protocol. For example, the key `[0, 2, 4, "abc"]` has kind 2 and the name `abc`, whose length
+/// plus one comes first.
 struct CoordinatorRecord: Sendable, Equatable {
     let key: [UInt8]
     let value: [UInt8]?
@@ -7,17 +12,34 @@ struct CoordinatorRecord: Sendable, Equatable {
     /// prevents a start.
     enum RestoreResult: Equatable, Sendable {
         case applied
+        /// The kind or the format version is unknown.
         case unknownVersion
         case malformed
     }
+
+    /// Returns a key with the names that `writeNames` writes.
+    static func key(kind: Int16, writeNames: (inout WireWriter) -> Void) -> [UInt8] {
+        var writer = WireWriter(capacity: 64, flexible: true)
+        writer.int16(kind)
+        writeNames(&writer)
+        return writer.copied()
+    }
+
+    /// Returns a value with the facts that `writeFacts` writes.
+    static func value(formatVersion: Int16, writeFacts: (inout WireWriter) -> Void) -> [UInt8] {
+        var writer = WireWriter(capacity: 256, flexible: true)
+        writer.int16(formatVersion)
+        writeFacts(&writer)
+        return writer.copied()
+    }
 }
 
-/// The id of an append that an answer waits for. Appends reach the log in the order of their ids, and
+/// The id of an append to a coordinator's topic. Appends reach the log in the order of their ids, and
 /// `appendSucceeded` is called in that order.
 struct PersistID: Hashable, Sendable, Comparable {
     let number: UInt64
 
     init(_ number: UInt64) { self.number = number }
 
-    static func < (a: PersistID, b: PersistID) -> Bool { a.number < b.number }
+    static func < (left: PersistID, right: PersistID) -> Bool { left.number < right.number }
 }

@@ -1,34 +1,39 @@
 internal import Lifecycle
 
-/// A queue of deadlines that are mostly postponed.
+/// A queue of deadlines that are usually postponed before they are due. It is a binary heap.
 ///
-/// A heartbeat must be cheap, so it does not change the queue. When a key is taken, its owner checks the
-/// real deadline and schedules the key again. Each key has one current entry; older entries are skipped
-/// when they are due.
+/// A postponement must be cheap, because it comes with each heartbeat, so it does not change the queue. When
+/// a key is taken, its owner checks the real deadline and schedules the key again.
 struct DeadlineQueue<Key: Hashable> {
     private struct Entry {
-        let at: Instant
+        let deadline: Instant
+        /// The number of the entry, which orders entries with the same deadline.
         let order: UInt64
         let key: Key
 
-        func isBefore(_ other: Entry) -> Bool { at == other.at ? order < other.order : at < other.at }
+        func isBefore(_ other: Entry) -> Bool {
+            deadline == other.deadline ? order < other.order : deadline < other.deadline
+        }
     }
 
     private var heap: [Entry] = []
-    private var current: [Key: Instant] = [:]
-    private var order: UInt64 = 0
+    /// The deadline of each key's current entry. All other entries of the key are stale.
+    private var currentDeadlines: [Key: Instant] = [:]
+    private var entryCount: UInt64 = 0
 
-    var earliest: Instant? { heap.first?.at }
+    /// The deadline of the first entry, which may be stale. So a caller may wake too early, but not late.
+    var earliest: Instant? { heap.first?.deadline }
 
+    /// Schedules a key, unless an earlier or equal deadline is scheduled for it.
     mutating func schedule(_ key: Key, at deadline: Instant) {
-        if let scheduled = current[key], scheduled <= deadline { return }
-        current[key] = deadline
-        order += 1
-        heap.append(Entry(at: deadline, order: order, key: key))
+        if let scheduled = currentDeadlines[key], scheduled <= deadline { return }
+        currentDeadlines[key] = deadline
+        entryCount += 1
+        heap.append(Entry(deadline: deadline, order: entryCount, key: key))
         siftUp(from: heap.count - 1)
     }
 
-    mutating func remove(_ key: Key) { current[key] = nil }
+    mutating func remove(_ key: Key) { currentDeadlines[key] = nil }
 
     /// Removes and returns the due keys, the earliest first.
     mutating func takeDue(at now: Instant) -> [Key] {
@@ -39,11 +44,11 @@ struct DeadlineQueue<Key: Hashable> {
 
     private mutating func popDue(at now: Instant) -> Key? {
         while let first = heap.first {
-            let stale = current[first.key] != first.at
-            guard stale || first.at <= now else { return nil }
+            let isStale = currentDeadlines[first.key] != first.deadline
+            guard isStale || first.deadline <= now else { return nil }
             removeFirst()
-            if stale { continue }
-            current[first.key] = nil
+            if isStale { continue }
+            currentDeadlines[first.key] = nil
             return first.key
         }
         return nil

@@ -1,12 +1,13 @@
 /// The token of one request that waits for its answer. A coordinator returns it with the answer, exactly
-/// once. Only the server knows its connection.
+/// once. Only `CoordinatorHost` knows the connection of the request.
 struct ReplyToken: Hashable, Sendable {
     let number: UInt64
 
     init(_ number: UInt64) { self.number = number }
 }
 
-/// The sender of a request: the token for the answer, and the facts that a group shows of its members.
+/// The sender of a request. A group stores the client's id and host with a member, and shows them in
+/// DescribeGroups.
 struct Caller: Sendable {
     let token: ReplyToken
     let clientID: String

@@ -3,7 +3,7 @@ struct TopicPartition: Hashable, Sendable, Comparable {
     let topic: String
     let partition: Int32
 
-    static func < (a: TopicPartition, b: TopicPartition) -> Bool {
-        a.topic == b.topic ? a.partition < b.partition : a.topic < b.topic
+    static func < (left: TopicPartition, right: TopicPartition) -> Bool {
+        left.topic == right.topic ? left.partition < right.partition : left.topic < right.topic
     }
 }

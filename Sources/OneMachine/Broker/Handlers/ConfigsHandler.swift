@@ -1,8 +1,9 @@
-/// Shows and changes the settings of topics; shows the broker's.
+/// The handler of DescribeConfigs, AlterConfigs and IncrementalAlterConfigs. The settings of topics can be
+/// changed; those of the broker are only shown.
 struct ConfigsHandler {
     unowned let node: BrokerNode
 
-    // MARK: Show
+    // MARK: Describe
 
     func describe(_ request: DescribeConfigsRequest, for exchange: RequestExchange) {
         let described = request.resources.uniqued(by: \.resource).map {
@@ -15,30 +16,30 @@ struct ConfigsHandler {
     private func describe(
         _ resource: ConfigResource, names: [String]?
     ) -> DescribeConfigsResponse.DescribedResource {
-        var answer = DescribeConfigsResponse.DescribedResource(resource: resource)
+        var described = DescribeConfigsResponse.DescribedResource(resource: resource)
         switch resource.kind {
         case ConfigResource.topic:
             guard let topic = node.topics.topic(named: resource.name),
                 node.visibility(of: topic.name) != .unknown
             else {
-                answer.error = .unknownTopicOrPartition
-                answer.message = "topic \(resource.name) does not exist"
-                return answer
+                described.error = .unknownTopicOrPartition
+                described.message = "topic \(resource.name) does not exist"
+                return described
             }
-            answer.settings = Self.settings(of: topic)
+            described.settings = Self.settings(of: topic)
         case ConfigResource.broker where resource.name == String(Node.id):
-            answer.settings = brokerSettings
+            described.settings = brokerSettings
         case ConfigResource.broker:
-            answer.error = .invalidRequest
-            answer.message = "broker \(resource.name) is not here; this one is \(Node.id)"
+            described.error = .invalidRequest
+            described.message = "broker \(resource.name) is not here; this one is \(Node.id)"
         default:
-            answer.error = .invalidRequest
-            answer.message =
+            described.error = .invalidRequest
+            described.message =
                 "resources of kind \(resource.kind) have no settings here; ask for topics or brokers"
         }
-        // Older clients send an empty list for "all".
-        if let names, !names.isEmpty { answer.settings.removeAll { !names.contains($0.name) } }
-        return answer
+        // Older clients send an empty list to ask for all settings.
+        if let names, !names.isEmpty { described.settings.removeAll { !names.contains($0.name) } }
+        return described
     }
 
     static func settings(of topic: Topic) -> [DescribedSetting] {
@@ -66,7 +67,7 @@ struct ConfigsHandler {
         ]
     }
 
-    // MARK: Change
+    // MARK: Alter
 
     func alter(_ request: AlterConfigsRequest, incremental: Bool, for exchange: RequestExchange) {
         let outcomes = request.resources.map { resource, changes in
@@ -79,36 +80,21 @@ struct ConfigsHandler {
         _ resource: ConfigResource, changes: [AlterConfigsRequest.Change], incremental: Bool,
         onlyChecks: Bool
     ) -> AlterConfigsResponse.Outcome {
-        var outcome = AlterConfigsResponse.Outcome(resource: resource)
+        func refused(_ error: ErrorCode, message: String) -> AlterConfigsResponse.Outcome {
+            AlterConfigsResponse.Outcome(resource: resource, error: error, message: message)
+        }
         guard resource.kind == ConfigResource.topic else {
-            outcome.error = .invalidRequest
-            outcome.message = "only topics' settings change here; give the broker's at its start"
-            return outcome
+            return refused(
+                .invalidRequest, message: "only topics' settings change here; give the broker's at its start")
         }
         guard let topic = node.topics.topic(named: resource.name) else {
-            outcome.error = .unknownTopicOrPartition
-            outcome.message = "topic \(resource.name) does not exist"
-            return outcome
+            return refused(
+                .unknownTopicOrPartition, message: "topic \(resource.name) does not exist")
         }
+        // AlterConfigs replaces all settings, so it begins with none.
         var overrides = incremental ? topic.settings.overrides : [:]
-        for change in changes {
-            guard let step = AlterConfigsRequest.ChangeOperation(rawValue: change.step) else {
-                outcome.error = .invalidRequest
-                outcome.message = "setting \(change.name): operation \(change.step) is unknown"
-                return outcome
-            }
-            // Checks the given value first, and the result later, because incremental steps add up.
-            var message = SettingLength.refusal(name: change.name, value: change.value)
-            if message == nil {
-                let value = Self.value(of: change, operation: step, now: overrides[change.name])
-                message = SettingLength.refusal(name: change.name, value: value)
-                overrides[change.name] = value
-            }
-            if let message {
-                outcome.error = .invalidConfig
-                outcome.message = message
-                return outcome
-            }
+        if let refusal = Self.apply(changes, to: &overrides) {
+            return refused(refusal.error, message: refusal.message)
         }
         do throws(TopicStoreError) {
             if onlyChecks {
@@ -117,28 +103,54 @@ struct ConfigsHandler {
                 try node.topics.alter(resource.name, settings: overrides)
             }
         } catch {
-            outcome.error = error.code
-            outcome.message = error.description
+            return refused(error.code, message: error.description)
         }
-        return outcome
+        return AlterConfigsResponse.Outcome(resource: resource)
     }
 
+    /// Applies changes in their order. Returns the reason of the first that cannot be applied.
+    private static func apply(
+        _ changes: [AlterConfigsRequest.Change], to overrides: inout [String: String]
+    ) -> (error: ErrorCode, message: String)? {
+        for change in changes {
+            guard let operation = AlterConfigsRequest.ChangeOperation(rawValue: change.operation) else {
+                return (.invalidRequest, "setting \(change.name): operation \(change.operation) is unknown")
+            }
+            // Both the client's value and the result are limited, because additions make a value longer.
+            if let message = SettingLength.refusal(name: change.name, value: change.value) {
+                return (.invalidConfig, message)
+            }
+            let value = Self.value(of: change, operation: operation, current: overrides[change.name])
+            if let message = SettingLength.refusal(name: change.name, value: value) {
+                return (.invalidConfig, message)
+            }
+            overrides[change.name] = value
+        }
+        return nil
+    }
+
+    /// Returns the value after a change; nil for the default. Additions and subtractions change a list of
+    /// words, such as `delete,compact`.
     private static func value(
-        of change: AlterConfigsRequest.Change, operation step: AlterConfigsRequest.ChangeOperation,
-        now: String?
+        of change: AlterConfigsRequest.Change, operation: AlterConfigsRequest.ChangeOperation,
+        current: String?
     ) -> String? {
-        let words = (now ?? "").split(separator: ",").map(String.init)
-        let given = (change.value ?? "").split(separator: ",").map(String.init)
-        switch step {
+        let currentWords = (current ?? "").split(separator: ",").map(String.init)
+        let changedWords = (change.value ?? "").split(separator: ",").map(String.init)
+        switch operation {
         case .set: return change.value
         case .delete: return nil
-        case .append: return (words + given.filter { !words.contains($0) }).joined(separator: ",")
-        case .subtract: return words.filter { !given.contains($0) }.joined(separator: ",")
+        case .append:
+            let newWords = changedWords.filter { !currentWords.contains($0) }
+            return (currentWords + newWords).joined(separator: ",")
+        case .subtract:
+            return currentWords.filter { !changedWords.contains($0) }.joined(separator: ",")
         }
     }
 }
 
 extension TopicStore {
+    /// Throws if a topic could not have these settings.
     static func validate(settings overrides: [String: String]) throws(TopicStoreError) {
         do throws(TopicSettingError) {
             _ = try TopicSettings(overrides: overrides)

@@ -1,8 +1,8 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// The link between the coordinators, which decide, and the connections and logs. It carries out the
-/// coordinators' actions and reports the results to them.
+/// The host of the two coordinators, which decide and do no I/O. It gives them requests, ticks and the
+/// outcomes of appends, and carries out their actions on connections and logs.
 final class CoordinatorHost {
     private let topics: TopicStore
     private let loop: EventLoop
@@ -14,11 +14,14 @@ final class CoordinatorHost {
     /// The open request of each token. It stays until the coordinator answers, even if its client is
     /// gone; the coordinator answers every token.
     private var exchanges: [ReplyToken: RequestExchange] = [:]
-    private var tokens: UInt64 = 0
+    private var tokenCount: UInt64 = 0
+    /// The attempts at markers that are under way.
     private var markers: [MarkersID: PendingMarkers] = [:]
     private var timer: LoopTimer?
+    /// The time for which the timer is set.
     private var nextTick = Instant.distantFuture
     private let log: Log
+    /// From this time on, a marker that cannot be written is logged again.
     private var nextAlarm = Instant.now()
     private static let alarmMilliseconds = 60_000
     /// The time of the expiry clock at the last upkeep.
@@ -82,24 +85,24 @@ final class CoordinatorHost {
         perform(transactions.handle(request, from: caller(of: exchange), at: now))
     }
 
-    /// Handles offsets within a transaction, which concern both coordinators: one knows whether the
-    /// transaction is open, the other keeps the offsets.
+    /// Handles TxnOffsetCommit, which concerns both coordinators: the transaction coordinator knows whether
+    /// the transaction is open, and the group coordinator stores the offsets.
     func handle(_ request: TxnOffsetCommitRequest, for exchange: RequestExchange) {
         let producer = TransactionCoordinator.Producer(
             of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
         if let error = transactions.refusal(of: producer, group: request.groupID) {
             let answer = PartitionErrors.all(request.topics, error: error)
-            return exchange.answer { answer.write(to: &$0, throttled: true) }
+            return exchange.answer { answer.write(to: &$0, hasThrottleTime: true) }
         }
         handle(.transactionalCommit(request), for: exchange)
     }
 
-    /// Forgets the offsets of a deleted topic, which mean nothing to a new topic of that name.
+    /// Removes the groups' offsets of a deleted topic.
     func removeOffsets(ofTopic name: String) {
         perform(groups.removeOffsets(ofTopic: name, at: now))
     }
 
-    /// Returns nil if a transactional batch may be appended to the partition.
+    /// Returns the error if a transactional batch must not be appended to the partition, else nil.
     func refusal(
         transactionalID: String?, producer id: Int64, epoch: Int16, partition: TopicPartition
     ) -> ErrorCode? {
@@ -109,8 +112,8 @@ final class CoordinatorHost {
     }
 
     private func caller(of exchange: RequestExchange) -> Caller {
-        tokens += 1
-        let token = ReplyToken(tokens)
+        tokenCount += 1
+        let token = ReplyToken(tokenCount)
         exchanges[token] = exchange
         return Caller(
             token: token, clientID: exchange.header.clientID ?? "", clientHost: "/" + exchange.clientHost)
@@ -130,7 +133,7 @@ final class CoordinatorHost {
                         error == nil ? groups.appendSucceeded(id, at: now) : groups.appendFailed(id, at: now))
                 }
             case .transactionEnded(let id, let durable):
-                settleMarker(of: id) { if !durable { $0.remaining.groups = $0.groups } }
+                settlePart(of: id) { if !durable { $0.remaining.groups = $0.groups } }
             }
         }
         scheduleTick()
@@ -158,43 +161,49 @@ final class CoordinatorHost {
 
     // MARK: Markers
 
-    /// The end of one transaction in its partitions and groups. After the last result, the coordinator is
-    /// informed.
+    /// One attempt at the markers of a transaction. It has one part for each partition, and one for all
+    /// groups together.
     private struct PendingMarkers {
-        /// Number of results that are still missing.
-        var open: Int
+        /// Number of parts whose outcome is unknown.
+        var openParts: Int
         let groups: [String]
+        /// The partitions and groups that failed.
         var remaining = RemainingMarkers()
     }
 
-    private func writeMarkers(_ end: TransactionMarkers, id: MarkersID) {
-        // One more than there are results, so that the end is not reached before all parts have begun.
-        markers[id] = PendingMarkers(open: end.partitions.count + 2, groups: end.groups)
+    /// Begins an attempt. Its outcome comes from `settlePart`.
+    private func writeMarkers(_ decision: TransactionMarkers, id: MarkersID) {
+        // The groups are a part. Another part, which this function settles at its end, prevents that the
+        // attempt is over before all parts have begun.
+        markers[id] = PendingMarkers(openParts: decision.partitions.count + 2, groups: decision.groups)
         let time = WallTime.now()
-        for partition in end.partitions {
-            appendMarker(end, to: partition, at: time) { [unowned self] error in
-                settleMarker(of: id) { if error { $0.remaining.partitions.append(partition) } }
+        for partition in decision.partitions {
+            appendMarker(decision, to: partition, at: time) { [unowned self] hasFailed in
+                settlePart(of: id) { if hasFailed { $0.remaining.partitions.append(partition) } }
             }
         }
         perform(
             groups.endTransaction(
-                markers: id, producerID: end.producerID, commits: end.commits, groups: end.groups, at: now))
-        settleMarker(of: id) { _ in }
+                markers: id, producerID: decision.producerID, commits: decision.commits,
+                groups: decision.groups, at: now))
+        settlePart(of: id) { _ in }
     }
 
+    /// Appends the marker to one partition. Calls `done` when the outcome is known, possibly at once.
     private func appendMarker(
-        _ end: TransactionMarkers, to partition: TopicPartition, at now: WallTime,
-        done: @escaping (_ error: Bool) -> Void
+        _ decision: TransactionMarkers, to partition: TopicPartition, at now: WallTime,
+        done: @escaping (_ hasFailed: Bool) -> Void
     ) {
         // A partition that was deleted in the meantime needs no marker.
         guard let log = topics.log(topic: partition.topic, partition: partition.partition) else {
             return done(false)
         }
-        let isTorn = transactionAborts?(partition.topic, partition.partition) ?? false
+        let isAbortedByTest = transactionAborts?(partition.topic, partition.partition) ?? false
         do throws(LogError) {
-            let appended = try log.appendMarker(
-                producerID: end.producerID, epoch: end.epoch, commit: end.commits && !isTorn, now: now)
-            log.whenDurable(upTo: appended.nextOffset) { done($0 != nil) }
+            let marker = try log.appendMarker(
+                producerID: decision.producerID, epoch: decision.epoch,
+                commit: decision.commits && !isAbortedByTest, now: now)
+            log.whenDurable(upTo: marker.nextOffset) { done($0 != nil) }
         } catch {
             // A newer epoch writes there already, so this transaction was ended before.
             if case .fencedProducer = error { return done(false) }
@@ -202,31 +211,32 @@ final class CoordinatorHost {
         }
     }
 
-    private func settleMarker(of id: MarkersID, update note: (inout PendingMarkers) -> Void) {
-        guard var underWay = markers[id] else { return }
-        underWay.open -= 1
-        note(&underWay)
-        markers[id] = underWay
-        guard underWay.open == 0 else { return }
+    /// Settles one part of an attempt. After the last part, the coordinator gets the outcome.
+    private func settlePart(of id: MarkersID, update: (inout PendingMarkers) -> Void) {
+        guard var attempt = markers[id] else { return }
+        attempt.openParts -= 1
+        update(&attempt)
+        markers[id] = attempt
+        guard attempt.openParts == 0 else { return }
         markers[id] = nil
-        guard !underWay.remaining.isEmpty else { return perform(transactions.markersWritten(id, at: now)) }
-        logUnmarked(underWay.remaining)
-        perform(transactions.markersFailed(id, remaining: underWay.remaining, at: now))
+        guard !attempt.remaining.isEmpty else { return perform(transactions.markersWritten(id, at: now)) }
+        logUnmarked(attempt.remaining)
+        perform(transactions.markersFailed(id, remaining: attempt.remaining, at: now))
     }
 
     /// Logs once a minute that a marker cannot be written. If that lasts, a person must act.
-    private func logUnmarked(_ left: RemainingMarkers) {
+    private func logUnmarked(_ remaining: RemainingMarkers) {
         let steady = Instant.now()
         guard steady >= nextAlarm else { return }
         nextAlarm = steady.advanced(byMilliseconds: Self.alarmMilliseconds)
-        let place = left.partitions.first.map { "\($0.topic)-\($0.partition)" } ?? left.groups.first ?? ""
+        let firstPartition = remaining.partitions.first.map { "\($0.topic)-\($0.partition)" }
         log.error(
             "a transaction cannot be ended everywhere, its readers wait; look at the disk and at errors of that log",
-            .field("at", place), .field("partitions", left.partitions.count),
-            .field("groups", left.groups.count))
+            .field("at", firstPartition ?? remaining.groups.first ?? ""),
+            .field("partitions", remaining.partitions.count), .field("groups", remaining.groups.count))
     }
 
-    // MARK: What an operator wants to know
+    // MARK: Metrics
 
     var unmarkedTransactions: Int { transactions.unmarkedCount }
 

@@ -1,7 +1,7 @@
 internal import Telemetry
 
-/// The log of a coordinator: one partition of an internal topic. The records of one batch take effect
-/// together, and the newest record of a key is the state.
+/// The log of a coordinator, which is one partition of an internal topic. The records of one batch take
+/// effect together, and the newest record of a key is the state.
 struct CoordinatorTopic {
     static let groups = "__consumer_offsets"
     static let transactions = "__transaction_state"
@@ -11,14 +11,15 @@ struct CoordinatorTopic {
     static let settings = [
         "cleanup.policy": "compact", "segment.bytes": "33554432", "max.message.bytes": "67108864",
     ]
+    /// Size of one read at a start.
     private static let replayBytes = 1 << 20
 
     let log: PartitionLog
 
     init(named name: String, in topics: TopicStore) throws(TopicStoreError) {
         let topic =
-            if let found = topics.topic(named: name) {
-                found
+            if let existing = topics.topic(named: name) {
+                existing
             } else {
                 try topics.create(name, partitions: 1, settings: Self.settings, isInternal: true)
             }
@@ -32,8 +33,8 @@ struct CoordinatorTopic {
         let batch = BatchBuilder.batch(
             records.map { NewRecord(key: $0.key, value: $0.value) }, time: now.milliseconds)
         do throws(LogError) {
-            let appended = try unsafe batch.withBytes { (raw) throws(LogError) in
-                try unsafe log.append(raw, now: now)
+            let appended = try unsafe batch.withBytes { (bytes) throws(LogError) in
+                try unsafe log.append(bytes, now: now)
             }
             log.whenDurable(upTo: appended.nextOffset, done: done)
         } catch {
@@ -43,15 +44,15 @@ struct CoordinatorTopic {
 
     /// Gives every record that can be read to `restore`, in order.
     ///
-    /// Damage does not stop the broker: without the rest of its topics nothing works at all, and with
-    /// the records around the damage most groups and transactions go on.
+    /// Damage does not prevent a start. With the records around the damage, most groups and transactions
+    /// are right.
     func replay(
         log messages: Log, restore: (CoordinatorRecord) -> CoordinatorRecord.RestoreResult
     ) throws(LogError) {
         var writer = WireWriter(capacity: Self.replayBytes)
         var offset = log.logStartOffset
-        var skipped = 0
-        var lost: Int64 = 0
+        var skippedRecords = 0
+        var lostOffsets: Int64 = 0
         while offset < log.highWatermark {
             writer.reset()
             do throws(LogError) {
@@ -61,37 +62,39 @@ struct CoordinatorTopic {
                 offset = result.nextOffset
             } catch {
                 guard case .damaged = error else { throw error }
-                let next = max(offset + 1, try log.soundOffset(above: offset))
-                lost += next - offset
-                offset = next
+                let nextSound = max(offset + 1, try log.soundOffset(above: offset))
+                lostOffsets += nextSound - offset
+                offset = nextSound
                 continue
             }
-            unsafe writer.withBytes { raw in
-                lost += unsafe Self.forEachRecord(in: raw) { if restore($0) != .applied { skipped += 1 } }
+            unsafe writer.withBytes { batches in
+                lostOffsets += unsafe Self.forEachRecord(in: batches) { record in
+                    if restore(record) != .applied { skippedRecords += 1 }
+                }
             }
         }
-        logSkippedRecords(skipped: skipped, lost: lost, log: messages)
+        logLosses(skippedRecords: skippedRecords, lostOffsets: lostOffsets, log: messages)
     }
 
-    private func logSkippedRecords(skipped: Int, lost: Int64, log messages: Log) {
-        if skipped > 0 {
+    private func logLosses(skippedRecords: Int, lostOffsets: Int64, log messages: Log) {
+        if skippedRecords > 0 {
             messages.warning(
                 "passed over records that this release cannot read", .field("topic", log.topic),
-                .field("records", skipped))
+                .field("records", skippedRecords))
         }
-        guard lost > 0 else { return }
+        guard lostOffsets > 0 else { return }
         messages.error(
             "damaged records of a coordinator are lost, and an older state holds: check groups and transactions",
-            .field("topic", log.topic), .field("offsets", Int(lost)))
+            .field("topic", log.topic), .field("offsets", Int(lostOffsets)))
     }
 
-    /// `bytes` are whole batches that the log has checked. Returns the number of offsets whose records
-    /// are not what `persist` writes.
+    /// Gives the records of whole batches, whose checksums the log has checked, to `body`. Returns the
+    /// number of offsets in batches whose records cannot be decoded.
     private static func forEachRecord(
         in bytes: UnsafeRawBufferPointer, body: (CoordinatorRecord) -> Void
     ) -> Int64 {
         var position = 0
-        var lost: Int64 = 0
+        var lostOffsets: Int64 = 0
         while position < bytes.count {
             let header = unsafe BatchHeader(parsing: UnsafeRawBufferPointer(rebasing: bytes[position...]))
             let range = position + BatchHeader.size..<position + header.totalSize
@@ -99,27 +102,27 @@ struct CoordinatorTopic {
             let records = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
             guard !header.isControl, header.codec == 0 else { continue }
             do throws(LogError) {
-                // The batch is read whole first, because its records take effect together.
+                // All records are decoded before the first takes effect, because they belong together.
                 for record in try unsafe decodeBatch(records, count: Int(header.recordCount)) { body(record) }
             } catch {
-                lost += header.nextOffset - header.baseOffset
+                lostOffsets += header.nextOffset - header.baseOffset
             }
         }
-        return lost
+        return lostOffsets
     }
 
     private static func decodeBatch(
         _ records: UnsafeRawBufferPointer, count: Int
     ) throws(LogError) -> [CoordinatorRecord] {
-        var all: [CoordinatorRecord] = []
+        var decoded: [CoordinatorRecord] = []
         var reader = unsafe RecordReader(records, count: count)
         while let record = try reader.next() {
             guard let key = record.key else { continue }
-            all.append(
+            decoded.append(
                 CoordinatorRecord(
                     key: unsafe [UInt8](records[key]),
                     value: record.value.map { unsafe [UInt8](records[$0]) }))
         }
-        return all
+        return decoded
     }
 }

@@ -1,20 +1,21 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// The handler of Fetch. It answers at once if there are records, else when records come or the wait
-/// ends. It copies stored batches into the answer unchanged.
+/// The handler of Fetch. It answers at once if there are records, else when records come or the client's
+/// wait ends. It copies stored batches into the answer unchanged.
 final class FetchHandler: IterationHook {
     private unowned let node: BrokerNode
-    /// The waiting readers of each log. An empty entry stays, because the readers of a quiet log come
-    /// back after each wait.
+    /// The waiting requests by the number of the log. An empty entry stays, because the readers of a quiet
+    /// log come back after each wait.
     private var waiting: [Int: [ParkedFetch]] = [:]
+    /// The waiting requests that are checked at the end of the loop's turn.
     private var woken: [ParkedFetch] = []
     private var parkedCount = 0
 
     /// Limit for the wait of a client.
     private static let waitMillisecondsMax: Int32 = 60_000
-    /// Waits end together, at multiples of this time and up to a fifth late. So the readers of quiet logs
-    /// need few turns of the loop.
+    /// Waits end together, at multiples of a step, so that the readers of quiet logs need few turns of the
+    /// loop. The step is at most this time, and at most one part in `stepShare` of the wait.
     private static let stepMillisecondsMax = 100
     private static let stepShare = 5
 
@@ -42,7 +43,7 @@ final class FetchHandler: IterationHook {
         }
     }
 
-    /// Errors from the test's weather, by topic and partition of the request; nil in the product.
+    /// Returns the errors that a test injects, by topic and partition of the request; nil in the product.
     private func refusals(of request: FetchRequest) -> [[ErrorCode?]]? {
         guard node.settings.clusterDelays != nil else { return nil }
         return request.topics.map { topic in
@@ -52,6 +53,7 @@ final class FetchHandler: IterationHook {
 
     // MARK: Waiting
 
+    /// Lets a request wait for records, until its time is over.
     private func park(_ parked: ParkedFetch) {
         let wait = min(parked.request.waitMillisecondsMax, Self.waitMillisecondsMax)
         let timer = LoopTimer(on: node.loop) { [weak self, weak parked] in
@@ -70,6 +72,7 @@ final class FetchHandler: IterationHook {
         node.metrics.parkedFetches.set(Double(parkedCount))
     }
 
+    /// Ends the wait of a request.
     private func unpark(_ parked: ParkedFetch) {
         guard let timer = parked.timer else { return }
         timer.cancel()
@@ -80,26 +83,27 @@ final class FetchHandler: IterationHook {
         node.metrics.parkedFetches.set(Double(parkedCount))
     }
 
-    /// Answers the waiting readers of a log whose topic was deleted.
+    /// Lets the requests that wait for a log be answered, because its topic was deleted.
     func removeLog(_ log: PartitionLog) {
         logDidAdvance(log)
         for parked in waiting.removeValue(forKey: log.id) ?? [] { parked.removeLog(log) }
     }
 
-    /// Notes that readers may see more of this log. They are checked once, at the end of the turn.
+    /// Called when readers may see more of a log. The requests are checked once, at the end of the turn.
     func logDidAdvance(_ log: PartitionLog) {
-        guard let readers = waiting[log.id] else { return }
-        for parked in readers where !parked.isWoken {
+        guard let requests = waiting[log.id] else { return }
+        for parked in requests where !parked.isWoken {
             parked.isWoken = true
             if woken.isEmpty { node.loop.callAtEndOfIteration(self) }
             woken.append(parked)
         }
     }
 
+    /// Answers the woken requests that are ready. The others wait on.
     func iterationWillEnd() {
-        let readers = woken
+        let requests = woken
         woken = []
-        for parked in readers {
+        for parked in requests {
             parked.isWoken = false
             guard parked.timer != nil else { continue }
             if parked.isReady {
@@ -119,16 +123,16 @@ final class FetchHandler: IterationHook {
         }
     }
 
-    /// Limits for an answer now. Clients that do not read must not fill the memory with answers, but each
-    /// answer has at least one batch.
+    /// The limits of an answer that is made now. If clients do not read, answers become smaller, so that
+    /// they do not fill the memory. Each answer has at least one batch.
     private var limits: SessionLimits {
         var limits = node.settings.limits
         limits.fetchBytesMax = min(limits.fetchBytesMax, max(0, limits.unsentBytesMax - node.unsentBytes))
         return limits
     }
 
-    /// Answers a reader with a minimum of bytes. Reads the available records and drops them if they are
-    /// not enough.
+    /// Answers a request with a minimum of bytes, if there are enough. The number of available bytes is
+    /// known only after a read, so this reads them, and drops them if they are too few.
     private func answerIfEnough(_ parked: ParkedFetch) -> Bool {
         guard parked.request.bytesMin > 1, parked.hasData else { return false }
         var writer = WireWriter(capacity: 64 * 1024, flexible: false)

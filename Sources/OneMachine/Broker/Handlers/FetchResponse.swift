@@ -1,18 +1,16 @@
-/// The encoder of a Fetch answer, which reads the records straight into it.
+/// The encoder of a Fetch answer, which reads the records from the logs directly into the answer.
 enum FetchResponse {
+    /// Writes an answer with an error for the whole request, and without topics.
     static func writeError(_ error: ErrorCode, to writer: inout WireWriter, version: Int16) {
-        writer.int32(0)
-        if version >= 7 {
-            writer.error(error)
-            writer.int32(0)
-        }
-        writer.longLength(0)
+        writeStart(error: error, to: &writer, version: version)
+        writer.longLength(0)  // responses
     }
 
-    /// The free space and the content of one answer.
+    /// The content and the free space of one answer.
     struct FetchBudget {
         fileprivate var bytesLeft: Int
         fileprivate var recordsLeft: Int64
+        /// Bytes of the batches in the answer.
         fileprivate(set) var bytes = 0
 
         /// Whether a limit of the broker ended the answer. Then a wait would not add records.
@@ -30,12 +28,8 @@ enum FetchResponse {
     {
         let request = parked.request
         let version = parked.exchange.version
-        writer.int32(0)
-        if version >= 7 {
-            writer.error(.none)
-            writer.int32(0)
-        }
-        var room = FetchBudget(
+        writeStart(error: .none, to: &writer, version: version)
+        var budget = FetchBudget(
             bytesLeft: min(Int(request.bytesMax), limits.fetchBytesMax), recordsLeft: limits.fetchRecordsMax)
         writer.array(request.topics.indices) { writer, topicIndex in
             let topic = request.topics[topicIndex]
@@ -49,12 +43,14 @@ enum FetchResponse {
                     return writeEmpty(error: error, log: log, to: &writer, version: version)
                 }
                 writeRecords(
-                    of: partition, from: log, answering: request, room: &room, to: &writer, version: version)
+                    of: partition, from: log, answering: request, budget: &budget, to: &writer,
+                    version: version)
             }
         }
-        return room
+        return budget
     }
 
+    /// Returns the error of a partition's request: its epoch or its offset is wrong.
     static func error(of partition: FetchRequest.Partition, in log: PartitionLog) -> ErrorCode? {
         if let error = LeaderEpoch.error(for: partition.leaderEpoch) { return error }
         guard partition.offset >= log.logStartOffset, partition.offset <= log.endOffset else {
@@ -63,46 +59,63 @@ enum FetchResponse {
         return nil
     }
 
+    /// Writes the fields in front of the topics.
+    private static func writeStart(error: ErrorCode, to writer: inout WireWriter, version: Int16) {
+        writer.zeroThrottleTime()
+        if version >= 7 {
+            writer.error(error)
+            writer.int32(0)  // session_id: none
+        }
+    }
+
+    /// Writes one partition. Its length and its aborted transactions are known only after the read, and are
+    /// filled in then.
     private static func writeRecords(
         of partition: FetchRequest.Partition, from log: PartitionLog, answering request: FetchRequest,
-        room: inout FetchBudget,
+        budget: inout FetchBudget,
         to writer: inout WireWriter, version: Int16
     ) {
         let start = writer.count
         writeHead(error: .none, log: log, to: &writer, version: version)
-        let abortedOffset = writer.count
-        writer.longLength(request.readsCommitted ? 0 : -1)
-        if version >= 11 { writer.int32(-1) }
-        let lengthOffset = writer.count
-        writer.longLength(0)
+        let abortedPosition = writer.count
+        writer.longLength(request.readsCommitted ? 0 : -1)  // aborted_transactions
+        if version >= 11 { writer.int32(-1) }  // preferred_read_replica
+        let recordsPosition = writer.count
+        writer.longLength(0)  // records
         do throws(LogError) {
-            let bytesMax = room.isFull ? 0 : min(Int(partition.bytesMax), room.bytesLeft)
+            let bytesMax = budget.isFull ? 0 : min(Int(partition.bytesMax), budget.bytesLeft)
             let result = try log.read(
-                from: partition.offset, maxBytes: bytesMax, maxRecords: room.recordsLeft,
-                committed: request.readsCommitted, atLeastOne: room.bytes == 0, into: &writer)
-            writer.patch(int32: Int32(writer.count - lengthOffset - 4), at: lengthOffset)
-            insert(result.aborted, at: abortedOffset, in: &writer)
-            room.bytes += result.bytes
-            room.bytesLeft -= result.bytes
-            room.recordsLeft -= result.records
-            let limit = request.readsCommitted ? result.lastStableOffset : result.highWatermark
-            // Only after a record: a reader with an empty answer would ask again at once.
-            if room.bytes > 0, result.nextOffset < limit { room.hasMore = true }
+                from: partition.offset, maxBytes: bytesMax, maxRecords: budget.recordsLeft,
+                committed: request.readsCommitted, atLeastOne: budget.bytes == 0, into: &writer)
+            let recordsLength = writer.count - recordsPosition - lengthSize
+            writer.patch(int32: Int32(recordsLength), at: recordsPosition)
+            insert(result.aborted, at: abortedPosition, in: &writer)
+            budget.bytes += result.bytes
+            budget.bytesLeft -= result.bytes
+            budget.recordsLeft -= result.records
+            let endOfRead = request.readsCommitted ? result.lastStableOffset : result.highWatermark
+            // Not for an answer without records, because its reader would ask again at once.
+            if budget.bytes > 0, result.nextOffset < endOfRead { budget.hasMore = true }
         } catch {
             writer.truncate(to: start)
             writeEmpty(error: error.code, log: log, to: &writer, version: version)
         }
     }
 
+    /// Size of the length of an array or of records. All offered versions of Fetch have the classic encoding.
+    private static let lengthSize = 4
+
+    /// Writes a partition without records.
     private static func writeEmpty(
         error: ErrorCode, log: PartitionLog?, to writer: inout WireWriter, version: Int16
     ) {
         writeHead(error: error, log: log, to: &writer, version: version)
-        writer.longLength(-1)
-        if version >= 11 { writer.int32(-1) }
-        writer.longLength(0)
+        writer.longLength(-1)  // aborted_transactions
+        if version >= 11 { writer.int32(-1) }  // preferred_read_replica
+        writer.longLength(0)  // records
     }
 
+    /// Writes the fields of a partition behind its index and in front of its aborted transactions.
     private static func writeHead(
         error: ErrorCode, log: PartitionLog?, to writer: inout WireWriter, version: Int16
     ) {
@@ -115,20 +128,21 @@ enum FetchResponse {
     /// Inserts the aborted transactions in front of the records. They are known only after the read, so
     /// in this rare case the records move.
     private static func insert(
-        _ aborted: [AbortedTransaction], at offset: Int, in writer: inout WireWriter
+        _ aborted: [AbortedTransaction], at position: Int, in writer: inout WireWriter
     ) {
         guard !aborted.isEmpty else { return }
-        var list = WireWriter(capacity: aborted.count * 16)
+        let transactionSize = 16
+        var list = WireWriter(capacity: aborted.count * transactionSize)
         for transaction in aborted {
             list.int64(transaction.producerID)
             list.int64(transaction.firstOffset)
         }
-        writer.patch(int32: Int32(aborted.count), at: offset)
-        unsafe list.withBytes { unsafe writer.insert($0, at: offset + 4) }
+        writer.patch(int32: Int32(aborted.count), at: position)
+        unsafe list.withBytes { unsafe writer.insert($0, at: position + lengthSize) }
     }
 }
 
-/// The check of a client's leader epoch. There is one leader for ever, so a larger epoch comes from
+/// The check of a client's leader epoch. The epoch of this broker never changes, so a larger one comes from
 /// another cluster.
 enum LeaderEpoch {
     static func error(for epoch: Int32) -> ErrorCode? {

@@ -10,7 +10,7 @@ struct MetadataHandler {
         exchange.answer { response.write(to: &$0, version: exchange.version, request: request) }
     }
 
-    /// Finds a topic by its name, or by its id if the request has no name.
+    /// The name of a requested topic, or its id if the request has no name.
     private enum TopicKey: Hashable {
         case name(String)
         case id(TopicID)
@@ -20,10 +20,10 @@ struct MetadataHandler {
         }
     }
 
-    private func find(_ wanted: MetadataRequest.Topic) -> MetadataResponse.Topic {
-        guard let name = wanted.name else {
-            guard let topic = node.topics.topic(id: wanted.id) else {
-                return MetadataResponse.Topic(error: .unknownTopicID, name: nil, id: wanted.id)
+    private func find(_ requested: MetadataRequest.Topic) -> MetadataResponse.Topic {
+        guard let name = requested.name else {
+            guard let topic = node.topics.topic(id: requested.id) else {
+                return MetadataResponse.Topic(error: .unknownTopicID, name: nil, id: requested.id)
             }
             return describe(topic)
         }
@@ -35,12 +35,12 @@ struct MetadataHandler {
     }
 
     private func describe(_ topic: Topic) -> MetadataResponse.Topic {
-        let sight = node.visibility(of: topic.name)
-        if sight == .unknown {
+        let visibility = node.visibility(of: topic.name)
+        if visibility == .unknown {
             return MetadataResponse.Topic(error: .unknownTopicOrPartition, name: topic.name)
         }
         return MetadataResponse.Topic(
             name: topic.name, id: topic.id, isInternal: topic.isInternal,
-            partitionCount: topic.partitions.count, hasLeader: sight == .whole)
+            partitionCount: topic.partitions.count, hasLeader: visibility == .whole)
     }
 }

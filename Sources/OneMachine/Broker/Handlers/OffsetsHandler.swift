@@ -1,4 +1,4 @@
-/// The handler of requests about offsets: list them, find them by time or epoch, and delete records.
+/// The handler of ListOffsets, OffsetForLeaderEpoch and DeleteRecords.
 struct OffsetsHandler {
     unowned let node: BrokerNode
 
@@ -14,37 +14,39 @@ struct OffsetsHandler {
         exchange.answer { response.write(to: &$0, version: exchange.version) }
     }
 
+    /// Returns the offset for one partition of ListOffsets.
     private func find(
-        _ wanted: ListOffsetsRequest.Partition, in topic: String, committed: Bool
+        _ requested: ListOffsetsRequest.Partition, in topic: String, committed: Bool
     ) -> ListOffsetsResponse.Partition {
-        var found = ListOffsetsResponse.Partition(index: wanted.index)
-        guard let log = node.topics.log(topic: topic, partition: wanted.index) else {
-            found.error = .unknownTopicOrPartition
-            return found
+        var answer = ListOffsetsResponse.Partition(index: requested.index)
+        guard let log = node.topics.log(topic: topic, partition: requested.index) else {
+            answer.error = .unknownTopicOrPartition
+            return answer
         }
-        if let error = LeaderEpoch.error(for: wanted.leaderEpoch) {
-            found.error = error
-            return found
+        if let error = LeaderEpoch.error(for: requested.leaderEpoch) {
+            answer.error = error
+            return answer
         }
-        if let error = node.refusal(byLeaderOf: topic, partition: wanted.index) {
-            found.error = error
-            return found
+        if let error = node.refusal(byLeaderOf: topic, partition: requested.index) {
+            answer.error = error
+            return answer
         }
         let end = committed ? log.lastStableOffset : log.highWatermark
-        switch wanted.timestamp {
-        case ListOffsetsRequest.earliest: found.offset = log.logStartOffset
-        case ListOffsetsRequest.latest: found.offset = end
-        default: findTime(wanted.timestamp, in: log, below: end, result: &found)
+        switch requested.timestamp {
+        case ListOffsetsRequest.earliest: answer.offset = log.logStartOffset
+        case ListOffsetsRequest.latest: answer.offset = end
+        default: findTime(requested.timestamp, in: log, below: end, answer: &answer)
         }
-        return found
+        return answer
     }
 
+    /// Finds the first record at or after a time, if it is below `end`.
     private func findTime(
         _ timestamp: Int64, in log: PartitionLog, below end: Int64,
-        result found: inout ListOffsetsResponse.Partition
+        answer: inout ListOffsetsResponse.Partition
     ) {
         guard timestamp >= 0 || timestamp == ListOffsetsRequest.maxTimestamp else {
-            found.error = .invalidRequest
+            answer.error = .invalidRequest
             return
         }
         do throws(LogError) {
@@ -52,10 +54,10 @@ struct OffsetsHandler {
                 timestamp == ListOffsetsRequest.maxTimestamp
                 ? try log.offsetOfMaxTimestamp() : try log.offset(forTime: timestamp)
             guard let record, record.offset < end else { return }
-            found.offset = record.offset
-            found.timestamp = record.timestamp
+            answer.offset = record.offset
+            answer.timestamp = record.timestamp
         } catch {
-            found.error = error.code
+            answer.error = error.code
         }
     }
 
@@ -78,10 +80,10 @@ struct OffsetsHandler {
     }
 
     private func deleteRecords(
-        of wanted: DeleteRecordsRequest.Partition, in topic: String
+        of requested: DeleteRecordsRequest.Partition, in topic: String
     ) -> DeleteRecordsResponse.Partition {
-        var answer = DeleteRecordsResponse.Partition(index: wanted.index)
-        guard let log = node.topics.log(topic: topic, partition: wanted.index) else {
+        var answer = DeleteRecordsResponse.Partition(index: requested.index)
+        guard let log = node.topics.log(topic: topic, partition: requested.index) else {
             answer.error = .unknownTopicOrPartition
             return answer
         }
@@ -91,7 +93,8 @@ struct OffsetsHandler {
             return answer
         }
         do throws(LogError) {
-            try log.deleteRecords(before: wanted.offset == -1 ? log.highWatermark : wanted.offset)
+            let isAll = requested.offset == DeleteRecordsRequest.highWatermark
+            try log.deleteRecords(before: isAll ? log.highWatermark : requested.offset)
             answer.logStartOffset = log.logStartOffset
         } catch {
             answer.error = error.code
@@ -99,21 +102,22 @@ struct OffsetsHandler {
         return answer
     }
 
+    /// Returns the end of an epoch. The present epoch is the only one, and ends at the end of the log.
     private func epochEnd(
-        of wanted: OffsetForLeaderEpochRequest.Partition, in topic: String
+        of requested: OffsetForLeaderEpochRequest.Partition, in topic: String
     ) -> OffsetForLeaderEpochResponse.Partition {
-        var found = OffsetForLeaderEpochResponse.Partition(index: wanted.index)
-        guard let log = node.topics.log(topic: topic, partition: wanted.index) else {
-            found.error = .unknownTopicOrPartition
-            return found
+        var answer = OffsetForLeaderEpochResponse.Partition(index: requested.index)
+        guard let log = node.topics.log(topic: topic, partition: requested.index) else {
+            answer.error = .unknownTopicOrPartition
+            return answer
         }
-        if let error = LeaderEpoch.error(for: wanted.currentLeaderEpoch) {
-            found.error = error
-        } else if wanted.leaderEpoch == Node.leaderEpoch {
-            found.leaderEpoch = Node.leaderEpoch
-            found.endOffset = log.endOffset
+        if let error = LeaderEpoch.error(for: requested.currentLeaderEpoch) {
+            answer.error = error
+        } else if requested.leaderEpoch == Node.leaderEpoch {
+            answer.leaderEpoch = Node.leaderEpoch
+            answer.endOffset = log.endOffset
         }
-        return found
+        return answer
     }
 }
 

@@ -1,16 +1,19 @@
 internal import Lifecycle
 
-/// A Fetch request with the logs that it names.
+/// A Fetch request with the logs that it names. If it cannot be answered at once, it waits ("is parked")
+/// until there are records or its time is over.
 final class ParkedFetch {
     let request: FetchRequest
     let exchange: RequestExchange
     /// The logs by topic and partition of the request; nil for an unknown partition.
     private(set) var targets: [[PartitionLog?]]
+    /// The logs without their order.
     private(set) var logs: [PartitionLog]
-    /// The errors of refusing partitions, by topic and partition of the request.
+    /// The errors that a test injects, by topic and partition of the request.
     private let refusals: [[ErrorCode?]]?
-    /// The timer of its wait, nil if it does not wait.
+    /// The timer of its wait; nil if it does not wait.
     var timer: LoopTimer?
+    /// Whether the handler checks it at the end of the loop's turn.
     var isWoken = false
 
     init(
@@ -37,12 +40,13 @@ final class ParkedFetch {
         logs.removeAll { $0 === log }
     }
 
-    /// Whether the answer is ready: it has an error, or a byte if one byte is enough.
+    /// Whether the answer is ready without a look at its size: a partition has an error, a byte is enough
+    /// and there is one, or the request names no partition or no minimum.
     var isReady: Bool {
-        var isEmpty = true
+        var hasNoPartitions = true
         for (topicIndex, topic) in request.topics.enumerated() {
             for (index, partition) in topic.partitions.enumerated() {
-                isEmpty = false
+                hasNoPartitions = false
                 guard let log = targets[topicIndex][index], error(topic: topicIndex, partition: index) == nil
                 else {
                     return true
@@ -50,9 +54,10 @@ final class ParkedFetch {
                 if request.bytesMin <= 1, partition.offset < readLimit(of: log) { return true }
             }
         }
-        return isEmpty || request.bytesMin <= 0
+        return hasNoPartitions || request.bytesMin <= 0
     }
 
+    /// Whether a partition has a record at or above the requested offset.
     var hasData: Bool {
         for (topic, logs) in zip(request.topics, targets) {
             for (partition, log) in zip(topic.partitions, logs) {
@@ -62,6 +67,7 @@ final class ParkedFetch {
         return false
     }
 
+    /// The offset at which the reader must stop.
     private func readLimit(of log: PartitionLog) -> Int64 {
         request.readsCommitted ? log.lastStableOffset : log.highWatermark
     }

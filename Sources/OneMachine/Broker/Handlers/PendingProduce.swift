@@ -1,6 +1,7 @@
 /// The incomplete answer to one Produce request. It leaves when every partition's append is durable or
 /// refused.
 final class PendingProduce {
+    /// The place of a partition in the request and in the answer.
     struct PartitionIndex {
         var topic: Int
         var partition: Int
@@ -10,7 +11,7 @@ final class PendingProduce {
     private let acks: Int16
     private var response: ProduceResponse
     /// Number of appends that are not durable yet, plus one until all have begun.
-    private var open = 1
+    private var openCount = 1
     private var hasFailed = false
 
     init(exchange: RequestExchange, request: ProduceRequest) {
@@ -23,17 +24,19 @@ final class PendingProduce {
             })
     }
 
+    /// Stores the result of an append. With acks=all, waits until its records are durable.
     func recordAppend(_ appended: AppendResult, to log: PartitionLog, at index: PartitionIndex) {
         update(index) {
             $0.baseOffset = appended.baseOffset
             $0.logAppendTime = appended.logAppendTime
             $0.logStartOffset = log.logStartOffset
         }
+        // A duplicate waits too, because its first copy may not be durable yet.
         guard acks == -1 else { return }
-        open += 1
+        openCount += 1
         log.whenDurable(upTo: appended.nextOffset) { [self] error in
             if let error { recordRefusal(error, at: index) }
-            close()
+            settleOne()
         }
     }
 
@@ -51,18 +54,19 @@ final class PendingProduce {
         }
     }
 
-    /// Notes that every append has begun.
+    /// Called when every append has begun.
     func finishStarting() {
-        close()
+        settleOne()
     }
 
     private func update(_ index: PartitionIndex, change: (inout ProduceResponse.Partition) -> Void) {
         change(&response.topics[index.topic].partitions[index.partition])
     }
 
-    private func close() {
-        open -= 1
-        guard open == 0 else { return }
+    /// Answers the request after the last append is settled.
+    private func settleOne() {
+        openCount -= 1
+        guard openCount == 0 else { return }
         guard acks != 0 else {
             exchange.answerNothing()
             // A producer without answers can only notice a closed connection.

@@ -5,7 +5,7 @@ internal import Telemetry
 /// for.
 ///
 /// The bytes go from the receive buffer to the log in one copy, and the log decodes only their headers.
-/// An answer to acks=-1 never leaves before the records are durable.
+/// An answer to acks=all never leaves before the records are durable.
 struct ProduceHandler {
     unowned let node: BrokerNode
 
@@ -16,25 +16,25 @@ struct ProduceHandler {
     }
 
     func handle(_ request: ProduceRequest, in bytes: UnsafeRawBufferPointer, on exchange: RequestExchange) {
-        let began = Instant.now()
+        let start = Instant.now()
         let now = WallTime.now()
         let pending = PendingProduce(exchange: exchange, request: request)
         for (topicIndex, topic) in request.topics.enumerated() {
             for (index, partition) in topic.partitions.enumerated() {
-                let answer = PendingProduce.PartitionIndex(topic: topicIndex, partition: index)
+                let place = PendingProduce.PartitionIndex(topic: topicIndex, partition: index)
                 do throws(Refusal) {
                     try check(request)
                     let log = try findLog(topic: topic.topic, partition: partition.index)
                     let appended = try unsafe append(
                         partition, from: bytes, to: log, asking: request, at: now)
-                    pending.recordAppend(appended, to: log, at: answer)
+                    pending.recordAppend(appended, to: log, at: place)
                 } catch {
-                    pending.recordRefusal(code: error.code, message: error.message, at: answer)
+                    pending.recordRefusal(code: error.code, message: error.message, at: place)
                 }
             }
         }
         pending.finishStarting()
-        node.metrics.appendSeconds.observe(Instant.now().seconds(since: began))
+        node.metrics.appendSeconds.observe(Instant.now().seconds(since: start))
     }
 
     private func check(_ request: ProduceRequest) throws(Refusal) {
@@ -44,19 +44,20 @@ struct ProduceHandler {
         }
     }
 
-    private func findLog(topic: String, partition: Int32) throws(Refusal) -> PartitionLog {
-        guard let found = node.topics.topic(named: topic), let log = found.partition(at: partition) else {
+    private func findLog(topic name: String, partition: Int32) throws(Refusal) -> PartitionLog {
+        guard let topic = node.topics.topic(named: name), let log = topic.partition(at: partition) else {
             throw Refusal(
                 code: .unknownTopicOrPartition,
-                message: "topic \(topic) has no partition \(partition); create the topic first")
+                message: "topic \(name) has no partition \(partition); create the topic first")
         }
-        if let code = node.refusal(byLeaderOf: topic, partition: partition)
-            ?? node.refusal(ofAppendTo: topic, partition: partition)
-        {
-            throw Refusal(code: code, message: "topic \(topic), partition \(partition): not now")
+        let injectedError =
+            node.refusal(byLeaderOf: name, partition: partition)
+            ?? node.refusal(ofAppendTo: name, partition: partition)
+        if let code = injectedError {
+            throw Refusal(code: code, message: "topic \(name), partition \(partition): not now")
         }
-        guard !found.isInternal else {
-            throw Refusal(code: .invalidTopic, message: "topic \(topic) is written by the broker only")
+        guard !topic.isInternal else {
+            throw Refusal(code: .invalidTopic, message: "topic \(name) is written by the broker only")
         }
         return log
     }

@@ -3,7 +3,7 @@
 enum SettingLength {
     static let bytesMax = 255
 
-    /// Returns the reason for a refusal as a sentence, or nil.
+    /// Returns the reason why a value is too long as a sentence, or nil.
     static func refusal(name: String, value: String?) -> String? {
         guard let length = value?.utf8.count, length > bytesMax else { return nil }
         return "topic setting \(name) has a value of \(length) bytes; give at most \(bytesMax)"

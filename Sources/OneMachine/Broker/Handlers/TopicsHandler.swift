@@ -1,41 +1,44 @@
 internal import Telemetry
 
-/// The handler that creates and deletes topics.
+/// The handler of CreateTopics, DeleteTopics and CreatePartitions.
 struct TopicsHandler {
     unowned let node: BrokerNode
 
     func create(_ request: CreateTopicsRequest, for exchange: RequestExchange) {
-        var seen: [String: Int] = [:]
-        for topic in request.topics { seen[topic.name, default: 0] += 1 }
-        let topics = request.topics.map { wanted in
-            if seen[wanted.name] != 1 {
+        var mentions: [String: Int] = [:]
+        for topic in request.topics { mentions[topic.name, default: 0] += 1 }
+        let topics = request.topics.map { requested in
+            if mentions[requested.name] != 1 {
                 return CreateTopicsResponse.Topic(
-                    name: wanted.name, error: .invalidRequest,
-                    message: "topic \(wanted.name) is named twice in the request; name it once")
+                    name: requested.name, error: .invalidRequest,
+                    message: "topic \(requested.name) is named twice in the request; name it once")
             }
-            return create(wanted, onlyChecks: request.validateOnly)
+            return create(requested, onlyChecks: request.validateOnly)
         }
         let response = CreateTopicsResponse(topics: topics)
         exchange.answer { response.write(to: &$0, version: exchange.version) }
     }
 
-    private func create(_ wanted: CreateTopicsRequest.Topic, onlyChecks: Bool) -> CreateTopicsResponse.Topic {
-        var answer = CreateTopicsResponse.Topic(name: wanted.name)
-        if let (error, message) = refusal(of: wanted) {
+    private func create(
+        _ requested: CreateTopicsRequest.Topic, onlyChecks: Bool
+    ) -> CreateTopicsResponse.Topic {
+        var answer = CreateTopicsResponse.Topic(name: requested.name)
+        if let (error, message) = refusal(of: requested) {
             answer.error = error
             answer.message = message
             return answer
         }
-        let partitions = wanted.partitions == -1 ? node.settings.defaultPartitions : wanted.partitions
+        let wantsDefault = requested.partitions == CreateTopicsRequest.brokerDefault
+        let partitions = wantsDefault ? node.settings.defaultPartitions : requested.partitions
         // A null value asks for the default.
         let settings = Dictionary(
-            wanted.settings.compactMap { setting in setting.value.map { (setting.name, $0) } }
-        ) { _, new in new }
+            requested.settings.compactMap { setting in setting.value.map { (setting.name, $0) } }
+        ) { _, last in last }
         do throws(TopicStoreError) {
-            try node.topics.checkCreation(of: wanted.name, partitions: partitions, settings: settings)
+            try node.topics.checkCreation(of: requested.name, partitions: partitions, settings: settings)
             answer.partitions = partitions
             guard !onlyChecks else { return answer }
-            let topic = try node.topics.create(wanted.name, partitions: partitions, settings: settings)
+            let topic = try node.topics.create(requested.name, partitions: partitions, settings: settings)
             node.addReaders(of: topic)
             answer.id = topic.id
             answer.settings = ConfigsHandler.settings(of: topic)
@@ -49,19 +52,22 @@ struct TopicsHandler {
         return answer
     }
 
-    private func refusal(of wanted: CreateTopicsRequest.Topic) -> (ErrorCode, String)? {
-        if wanted.assignments > 0 {
+    /// Returns the reason why a topic is not created, apart from those of `TopicStore`.
+    private func refusal(of requested: CreateTopicsRequest.Topic) -> (ErrorCode, String)? {
+        if requested.assignments > 0 {
             return (
-                .invalidReplicaAssignment, "topic \(wanted.name): one broker chooses by itself; give a count"
+                .invalidReplicaAssignment,
+                "topic \(requested.name): one broker chooses by itself; give a count"
             )
         }
-        if wanted.replication != 1, wanted.replication != -1 {
+        let replication = requested.replication
+        if replication != 1, replication != Int16(CreateTopicsRequest.brokerDefault) {
             return (
                 .invalidReplicationFactor,
-                "topic \(wanted.name): replication factor is \(wanted.replication), there is one broker; give 1"
+                "topic \(requested.name): replication factor is \(replication), there is one broker; give 1"
             )
         }
-        for setting in wanted.settings {
+        for setting in requested.settings {
             if let message = SettingLength.refusal(name: setting.name, value: setting.value) {
                 return (.invalidConfig, message)
             }
@@ -88,6 +94,7 @@ struct TopicsHandler {
         exchange.answer { DeleteTopicsResponse.write(outcomes, to: &$0, version: exchange.version) }
     }
 
+    /// Deletes the topic now, or later if a test delays it.
     private func delete(_ name: String) throws(TopicStoreError) {
         guard let topic = node.topics.topic(named: name),
             node.delayDeletion(of: topic, remove: { try? remove(name) })
@@ -102,8 +109,8 @@ struct TopicsHandler {
         node.log.info("topic deleted", .field("topic", name))
     }
 
-    /// Refuses more partitions. A key's partition depends on their number, so the same key would be in
-    /// two partitions.
+    /// Refuses to add partitions. A key's partition depends on their number, so records of the same key
+    /// would be in two partitions.
     func createPartitions(_ names: [String], for exchange: RequestExchange) {
         let outcomes = names.map { name in
             guard node.topics.topic(named: name) != nil else {

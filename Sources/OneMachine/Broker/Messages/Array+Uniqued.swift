@@ -1,8 +1,8 @@
 extension Array {
-    /// The elements without those whose key came before, in their order: what a request names again
-    /// is answered once, so that a small request that repeats itself has no huge answer.
+    /// Returns the first element of each key, in their order. A name that a request repeats is answered
+    /// once. Otherwise a small request with many repetitions would have a huge answer.
     func uniqued<Key: Hashable>(by key: (Element) -> Key) -> [Element] {
-        var seen: Set<Key> = []
-        return filter { seen.insert(key($0)).inserted }
+        var earlierKeys: Set<Key> = []
+        return filter { earlierKeys.insert(key($0)).inserted }
     }
 }

@@ -1,13 +1,14 @@
-/// Requests that a coordinator may refuse as a whole, because it is not the one or not ready.
+/// The refusal of a whole request by a coordinator that is not responsible or not ready. Only a test injects
+/// it, with `ClusterDelays`.
 extension Request {
-    /// Nil for what no coordinator answers.
+    /// The call to a coordinator; nil for a request that no coordinator answers.
     var coordinatorCall: CoordinatorCall? {
         switch self {
         case .findCoordinator(let body):
             body.keyType == FindCoordinatorRequest.transaction ? .findTransaction : .findGroup
         case .group(let body): body.call
         case .txnOffsetCommit(let body): .group(body.groupID)
-        // Without an id it asks no coordinator, only for a number.
+        // Without a transactional id, any broker of a cluster answers.
         case .initProducerID(let body): body.transactionalID.map { .transaction(id: $0) }
         case .addPartitionsToTxn(let body): .transaction(id: body.transactionalID)
         case .addOffsetsToTxn(let body): .transaction(id: body.transactionalID)
@@ -16,19 +17,19 @@ extension Request {
         }
     }
 
-    /// The answer that says nothing but the error.
+    /// Writes the answer of a coordinator that refuses the request with this error.
     func writeRefusal(_ error: ErrorCode, to writer: inout WireWriter, version: Int16) {
         switch self {
         case .findCoordinator(let body):
-            let none = body.keys.map { FindCoordinatorResponse.Coordinator(none: $0, error: error) }
-            FindCoordinatorResponse(coordinators: none).write(to: &writer, version: version)
+            let errors = body.keys.map { FindCoordinatorResponse.Coordinator(none: $0, error: error) }
+            FindCoordinatorResponse(coordinators: errors).write(to: &writer, version: version)
         case .group(let body): body.response(refusedWith: error).write(to: &writer, version: version)
         case .txnOffsetCommit(let body):
-            PartitionErrors.all(body.topics, error: error).write(to: &writer, throttled: true)
+            PartitionErrors.all(body.topics, error: error).write(to: &writer, hasThrottleTime: true)
         case .initProducerID:
             InitProducerIDResponse(error: error).write(to: &writer, version: version)
         case .addPartitionsToTxn(let body):
-            PartitionErrors.all(body.topics, error: error).write(to: &writer, throttled: true)
+            PartitionErrors.all(body.topics, error: error).write(to: &writer, hasThrottleTime: true)
         case .addOffsetsToTxn, .endTxn: TransactionResponse(error: error).write(to: &writer, version: version)
         default: preconditionFailure("only a coordinator's requests are refused")
         }
@@ -36,13 +37,14 @@ extension Request {
 }
 
 extension FindCoordinatorResponse.Coordinator {
+    /// Makes the answer for a key without a coordinator.
     init(none key: String, error: ErrorCode, message: String? = nil) {
         self.init(key: key, error: error, errorMessage: message, nodeID: -1, host: "", port: -1)
     }
 }
 
 extension GroupRequest {
-    /// Nil for what a person asks about groups.
+    /// Nil for the requests of operators, which a test does not refuse.
     fileprivate var call: CoordinatorCall? {
         switch self {
         case .join(let body): .join(group: body.groupID, instanceID: body.instanceID)
@@ -68,7 +70,7 @@ extension GroupRequest {
         case .fetch(let body):
             .fetch(OffsetFetchResponse(groups: body.groups.map { .init(groupID: $0.groupID, error: error) }))
         case .list: .list(ListGroupsResponse(error: error, groups: []))
-        case .deleteOffsets, .describe, .delete: preconditionFailure("not asked for the weather")
+        case .deleteOffsets, .describe, .delete: preconditionFailure("requests of operators are not refused")
         }
     }
 }

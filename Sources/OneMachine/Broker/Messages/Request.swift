@@ -1,5 +1,4 @@
-/// One decoded request. Decoding is total: every sequence of bytes is either one of these or a
-/// `WireError`, and never anything worse.
+/// One decoded request. Any sequence of bytes is either a request or a `WireError`.
 enum Request {
     case apiVersions
     case metadata(MetadataRequest)
@@ -22,9 +21,9 @@ enum Request {
     case txnOffsetCommit(TxnOffsetCommitRequest)
     case endTxn(EndTxnRequest)
 
-    /// `reader` stands behind the header and knows the encoding; the version is one that we offer.
-    /// Bytes behind the last field are ignored, as Kafka does: librdkafka 2.16 sends three of them
-    /// with Metadata.
+    /// Decodes the body of a request. `reader` is behind the header and has the version's encoding, and the
+    /// version is one that this broker offers. Bytes behind the last field are ignored, as on Kafka:
+    /// librdkafka 2.16 sends three of them with Metadata.
     init(api: APIKey, version: Int16, from reader: inout WireReader) throws(WireError) {
         self = try Self.decode(api: api, version: version, from: &reader)
     }
@@ -87,7 +86,7 @@ enum Request {
         case .txnOffsetCommit:
             return .txnOffsetCommit(try TxnOffsetCommitRequest(from: &reader, version: version))
         case .endTxn: return .endTxn(try EndTxnRequest(from: &reader, version: version))
-        default: preconditionFailure("a request without a decoder is in the table")
+        default: preconditionFailure("a request of the table has no decoder")
         }
     }
 }

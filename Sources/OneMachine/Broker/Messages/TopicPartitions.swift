@@ -1,4 +1,5 @@
-/// The shape that most requests and responses share: for each topic, something for each partition.
+/// One topic of a request or an answer, with a value for each partition. Most of Kafka's messages have a
+/// list of these.
 package struct TopicPartitions<Partition> {
     package var topic: String
     package var partitions: [Partition]
@@ -13,7 +14,7 @@ extension TopicPartitions: Sendable where Partition: Sendable {}
 extension TopicPartitions: Equatable where Partition: Equatable {}
 
 extension WireReader {
-    /// `partition` reads the fields of one partition; the tags that close it are skipped here.
+    /// Reads a list of topics. `partition` reads the fields of one partition, without the tags at its end.
     package mutating func topics<Partition>(
         _ partition: (inout WireReader) throws(WireError) -> Partition
     ) throws(WireError) -> [TopicPartitions<Partition>] {
@@ -31,14 +32,14 @@ extension WireReader {
 }
 
 extension WireWriter {
-    /// `partition` writes the fields of one partition; the tags that close it are written here.
+    /// Writes a list of topics. `partition` writes the fields of one partition, without the tags at its end.
     package mutating func topics<Partition>(
         _ topics: [TopicPartitions<Partition>], _ partition: (inout WireWriter, Partition) -> Void
     ) {
         array(topics) { writer, topic in
             writer.string(topic.topic)
-            writer.array(topic.partitions) { writer, each in
-                partition(&writer, each)
+            writer.array(topic.partitions) { writer, value in
+                partition(&writer, value)
                 writer.emptyTags()
             }
             writer.emptyTags()

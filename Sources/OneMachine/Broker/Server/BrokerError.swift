@@ -1,7 +1,9 @@
 /// The reason why a broker does not start.
 package enum BrokerError: Error, Equatable, CustomStringConvertible {
+    /// The host is not loopback, and the settings do not allow that.
     case remoteAddress(String)
     case noTemporaryDirectory(String)
+    /// The event loop ended during the start.
     case loopEnded
 
     package var description: String {

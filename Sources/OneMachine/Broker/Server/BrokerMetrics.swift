@@ -16,8 +16,8 @@ final class BrokerMetrics {
     let setAsideFiles: Gauge
     let appendSeconds: Histogram
     private let metrics: Metrics
-    /// By API key: the number of answers, and the time from arrival to answer.
-    private var answered: [Int16: (count: Counter, seconds: Histogram)] = [:]
+    /// The number of answers, and the time from a request's arrival to its answer, by API key.
+    private var answersByAPI: [Int16: (count: Counter, seconds: Histogram)] = [:]
 
     init(metrics: Metrics) {
         self.metrics = metrics
@@ -50,9 +50,10 @@ final class BrokerMetrics {
             bounds: [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1])
     }
 
+    /// Counts an answer that leaves now.
     func observe(_ exchange: RequestExchange, now: Instant) {
         let key = exchange.header.key
-        let instruments = answered[key] ?? registerInstruments(key: key)
+        let instruments = answersByAPI[key] ?? registerInstruments(key: key)
         instruments.count.add()
         instruments.seconds.observe(now.seconds(since: exchange.arrival))
     }
@@ -66,7 +67,7 @@ final class BrokerMetrics {
                 "flotilla_broker_request_seconds", help: "From a request's arrival to its answer.",
                 labels: ["api": name])
         )
-        answered[key] = instruments
+        answersByAPI[key] = instruments
         return instruments
     }
 }

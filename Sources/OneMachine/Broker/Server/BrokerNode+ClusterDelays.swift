@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// The effects of a test's weather. Without weather, nothing changes.
+/// The effects of the delays that a test injects. Without `ClusterDelays`, nothing is delayed or refused.
 extension BrokerNode {
     func visibility(of topic: String) -> TopicVisibility {
         settings.clusterDelays?.visibility(of: topic, at: loop.now) ?? .whole
@@ -15,11 +15,11 @@ extension BrokerNode {
     }
 
     func refusal(byCoordinatorOf request: Request) -> ErrorCode? {
-        guard let weather = settings.clusterDelays, let call = request.coordinatorCall else { return nil }
-        return weather.refusal(by: call, at: loop.now)
+        guard let delays = settings.clusterDelays, let call = request.coordinatorCall else { return nil }
+        return delays.refusal(by: call, at: loop.now)
     }
 
-    /// Whether the topic stays for a while although its deletion was answered. `remove` deletes it then.
+    /// Returns whether the deletion of the topic is delayed. If it is, `remove` is called later.
     func delayDeletion(of topic: Topic, remove: @escaping () -> Void) -> Bool {
         if delayedDeletions[topic.name] != nil { return true }
         let milliseconds =

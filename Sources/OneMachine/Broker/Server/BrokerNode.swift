@@ -1,8 +1,8 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// All state of a running broker, confined to one event loop. It needs no locks and must never block:
-/// work that waits for the disk runs on other threads and comes back as a job.
+/// All state of a running broker, confined to one event loop. It needs no locks and must never wait for the
+/// disk for long: syncs and compactions run on other threads, and `deliver` takes their results.
 final class BrokerNode {
     let loop: EventLoop
     let settings: BrokerSettings
@@ -10,6 +10,7 @@ final class BrokerNode {
     let metrics: BrokerMetrics
     let budget: BufferBudget
     let topics: TopicStore
+    /// The node with the address that clients get.
     private(set) var identity: Node
     private(set) var coordinators: CoordinatorHost
     private(set) lazy var fetches = FetchHandler(node: self)
@@ -21,7 +22,7 @@ final class BrokerNode {
     /// Bytes of answers that no kernel has taken yet, on all connections.
     var unsentBytes = 0
     private var sessions: [ObjectIdentifier: Session] = [:]
-    /// Topics whose deletion waits for the weather.
+    /// The timers of deletions that a test delays, by topic.
     var delayedDeletions: [String: LoopTimer] = [:]
 
     /// Restores the coordinators from their topics. The store has recovered its logs already.
@@ -36,8 +37,8 @@ final class BrokerNode {
         self.log = log
         self.metrics = BrokerMetrics(metrics: metrics)
         expiryClockFile = ExpiryClockFile(path: settings.dataDirectory + "/clock", disk: settings.disk)
-        let kept = expiryClockFile.read()
-        expiryClock = ExpiryClock(saved: kept, wall: settings.clock(), at: .now())
+        let savedClock = expiryClockFile.read()
+        expiryClock = ExpiryClock(saved: savedClock, wall: settings.clock(), at: .now())
         expiryClockSavedAt = .now()
         budget = BufferBudget(bytesMax: settings.limits.bufferedBytesMax)
         coordinators = try CoordinatorHost(
@@ -45,7 +46,7 @@ final class BrokerNode {
             transactionTopic: CoordinatorTopic(named: CoordinatorTopic.transactions, in: topics),
             topics: topics, loop: loop, expiryTime: expiryClock.time, log: log,
             transactionAborts: settings.transactionAborts)
-        if kept?.isInDoubt == true, expiryClock.isInDoubt {
+        if savedClock?.isInDoubt == true, expiryClock.isInDoubt {
             logClockDoubt()
         } else if expiryClock.isInDoubt {
             log.info("the broker was away for more than a day; nothing expires by the clock for an hour")
@@ -70,7 +71,7 @@ final class BrokerNode {
 
     // MARK: Topics
 
-    /// Lets the logs of a new topic wake their readers.
+    /// Connects the logs of a new topic with the waiting fetches.
     func addReaders(of topic: Topic) {
         settings.clusterDelays?.topicWasCreated(topic.name, at: loop.now)
         for log in topic.partitions {
@@ -94,7 +95,7 @@ final class BrokerNode {
 
     // MARK: Time
 
-    /// Runs every half second.
+    /// Does the work that is due from time to time. Called every half second.
     func upkeep() {
         readClocks()
         topics.upkeep(now: expiryClock.time)
@@ -111,6 +112,7 @@ final class BrokerNode {
         topics.deliver(now: expiryClock.time)
     }
 
+    /// Advances the expiry clock, and saves it once a minute and when it begins or ends to doubt.
     private func readClocks() {
         let steady = Instant.now()
         let wasInDoubt = expiryClock.isInDoubt
@@ -118,9 +120,9 @@ final class BrokerNode {
         coordinators.expiryTime = expiryClock.time
         metrics.clockLeadSeconds.set(Double(expiryClock.leadMilliseconds) / 1000)
         if expiryClock.isInDoubt && !wasInDoubt { logClockDoubt() }
-        let isKeepDue =
+        let isSaveDue =
             steady.milliseconds(since: expiryClockSavedAt) >= ExpiryClockFile.saveIntervalMilliseconds
-        if isKeepDue || expiryClock.isInDoubt != wasInDoubt {
+        if isSaveDue || expiryClock.isInDoubt != wasInDoubt {
             expiryClockSavedAt = steady
             expiryClockFile.save(expiryClock)
         }

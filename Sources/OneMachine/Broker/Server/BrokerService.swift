@@ -7,7 +7,7 @@ package final class BrokerService: Service {
     private let onServing: @Sendable (RunningBroker) -> Void
     private let started = StartedParts<RunningBroker>()
 
-    /// `onServing` learns the port when the system chose it.
+    /// Calls `onServing` when the broker serves, for example to get the port that the system chose.
     package init(
         settings: BrokerSettings, onServing: @escaping @Sendable (RunningBroker) -> Void = { _ in }
     ) {

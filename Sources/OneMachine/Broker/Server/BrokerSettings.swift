@@ -18,18 +18,21 @@ package struct BrokerSettings: Sendable {
     /// The number of partitions for topics that are created without one.
     package var defaultPartitions: Int32 = 1
     package var limits = SessionLimits()
-    package var responseFaults: ResponseFaults?
-    /// The partitions in which a committed transaction is aborted. No broker may do that; a test tears a
-    /// transaction with it.
-    package var transactionAborts: TransactionAborts?
-    package var clusterDelays: (any ClusterDelays)?
-    /// The file operations. A test can number them, let them fail, or let the process die at one.
-    package var disk = Disk()
-    /// The machine's clock, for the decision what has expired.
-    package var clock: @Sendable () -> WallTime = { .now() }
-
     /// Whether the broker removes the directory when it stops.
     package var removesDataAtStop = false
+
+    // The rest is for tests.
+
+    /// The faults that a test injects into answers.
+    package var responseFaults: ResponseFaults?
+    /// The partitions in which a committed transaction is aborted. No real broker does that.
+    package var transactionAborts: TransactionAborts?
+    /// The delays of a cluster that a test injects.
+    package var clusterDelays: (any ClusterDelays)?
+    /// The file operations. A test can let any of them fail.
+    package var disk = Disk()
+    /// The machine's clock, which decides what has expired.
+    package var clock: @Sendable () -> WallTime = { .now() }
 
     package init(dataDirectory: String) {
         self.dataDirectory = dataDirectory

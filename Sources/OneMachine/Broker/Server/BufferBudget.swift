@@ -1,6 +1,6 @@
 /// The budget for the memory of incomplete requests on all connections. Confined to the loop.
 ///
-/// Memory counts when it is used. A connection that exceeds the limit is not read until others have
+/// Only memory that is in use counts. If a connection exceeds the limit, it is not read until others have
 /// released memory, or until it is closed as stalled.
 final class BufferBudget {
     private let bytesMax: Int
@@ -14,18 +14,20 @@ final class BufferBudget {
     /// Whether quiet connections should release their memory.
     var isShort: Bool { bytesInUse > bytesMax / 2 }
 
-    /// Adds memory. Returns false if the connection must stop reading until `resume`. A connection that
-    /// holds all the used memory goes on, so that one request below its own limit always succeeds.
-    func reserve(_ bytes: Int, holding held: Int, by session: Session) -> Bool {
-        bytesInUse += bytes
-        guard bytesInUse > bytesMax, bytesInUse > held else { return true }
+    /// Adds memory of a connection that then holds `holding` bytes. Returns false if the connection must
+    /// stop reading until `Session.resume` is called. A connection that holds all the used memory continues,
+    /// so that one request below its own limit always succeeds.
+    func reserve(_ byteCount: Int, holding sessionBytes: Int, by session: Session) -> Bool {
+        bytesInUse += byteCount
+        guard bytesInUse > bytesMax, bytesInUse > sessionBytes else { return true }
         if !waiting.contains(where: { $0 === session }) { waiting.append(session) }
         return false
     }
 
-    func release(_ bytes: Int) {
-        guard bytes > 0 else { return }
-        bytesInUse -= bytes
+    func release(_ byteCount: Int) {
+        guard byteCount > 0 else { return }
+        bytesInUse -= byteCount
+        // A session is added again if its next bytes exceed the limit.
         let resumed = waiting
         waiting = []
         for session in resumed { session.resume() }

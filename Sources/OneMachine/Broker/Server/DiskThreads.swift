@@ -23,7 +23,7 @@ final class DiskThreads: Sendable {
         self.threads = threads
     }
 
-    /// Finishes the requested syncs and the job under way.
+    /// Finishes the requested syncs and the job under way, and ends the threads. Blocks until then.
     func stop() {
         flusher.stop()
         worker.stop()

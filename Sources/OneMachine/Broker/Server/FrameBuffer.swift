@@ -1,13 +1,16 @@
-/// The buffer of one connection, which cuts bytes into requests. It keeps requests that are incomplete or
-/// must wait.
+/// The buffer of one connection, with the bytes of requests that are incomplete or must wait.
 ///
-/// Complete requests are handled in the received bytes, and only the rest is copied. The memory grows
-/// with the received bytes and never because of a length field.
+/// On the wire, each request is a frame: its length in four bytes, and then its bytes. Complete frames are
+/// handled in the received bytes, and only the rest is copied to the buffer. The memory grows with the
+/// received bytes and never because of a length field.
 @safe
 struct FrameBuffer: ~Copyable {
+    /// The memory of a connection that holds no large request.
     static let restingBytes = 64 * 1024
+    /// Size of the length in front of a request.
     static let lengthBytes = 4
 
+    /// The result of the search for a frame.
     enum FrameResult: Equatable {
         /// A whole request lies in this range.
         case frame(Range<Int>)
@@ -16,11 +19,11 @@ struct FrameBuffer: ~Copyable {
         case badLength(Int)
     }
 
-    /// Looks for the request that begins at `start`.
+    /// Returns the frame that begins at `start`.
     static func next(in bytes: UnsafeRawBufferPointer, from start: Int, bytesMax: Int) -> FrameResult {
         guard bytes.count - start >= lengthBytes else { return .incomplete }
-        let claimed = unsafe bytes.loadUnaligned(fromByteOffset: start, as: Int32.self)
-        let length = Int(Int32(bigEndian: claimed))
+        let lengthField = unsafe bytes.loadUnaligned(fromByteOffset: start, as: Int32.self)
+        let length = Int(Int32(bigEndian: lengthField))
         guard length >= 0, length <= bytesMax else { return .badLength(length) }
         let begin = start + lengthBytes
         guard bytes.count - begin >= length else { return .incomplete }
@@ -29,6 +32,7 @@ struct FrameBuffer: ~Copyable {
 
     private var memory: UnsafeMutableRawPointer
     private(set) var capacity: Int
+    // The positions of the kept bytes in the memory.
     private var start = 0
     private var end = 0
 
@@ -53,20 +57,23 @@ struct FrameBuffer: ~Copyable {
         end += bytes.count
     }
 
-    mutating func consume(_ bytes: Int) {
-        precondition(bytes <= count, "more consumed than there was")
-        start += bytes
+    /// Removes handled bytes from the front.
+    mutating func consume(_ byteCount: Int) {
+        precondition(byteCount <= count, "more consumed than there was")
+        start += byteCount
         guard start == end else { return }
         start = 0
         end = 0
     }
 
-    /// Gives the memory of a large request back once the buffer is empty.
+    /// Releases the memory of a large request if the buffer is empty.
     mutating func releaseMemory() {
         guard count == 0, capacity > Self.restingBytes else { return }
         resize(to: Self.restingBytes)
     }
 
+    /// Makes space for more bytes behind the kept ones. Moves the kept bytes to the front if that is cheap,
+    /// else doubles the memory.
     private mutating func makeRoom(for extra: Int) {
         guard end + extra > capacity else { return }
         if count + extra <= capacity, start >= capacity / 2 {
@@ -78,12 +85,12 @@ struct FrameBuffer: ~Copyable {
         }
     }
 
-    private mutating func resize(to wanted: Int) {
-        let moved = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
-        unsafe moved.copyMemory(from: memory + start, byteCount: count)
+    private mutating func resize(to newCapacity: Int) {
+        let newMemory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
+        unsafe newMemory.copyMemory(from: memory + start, byteCount: count)
         unsafe memory.deallocate()
-        unsafe memory = moved
-        capacity = wanted
+        unsafe memory = newMemory
+        capacity = newCapacity
         end -= start
         start = 0
     }

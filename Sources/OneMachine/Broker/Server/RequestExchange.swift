@@ -1,15 +1,15 @@
 internal import Lifecycle
 
-/// One request that needs an answer. A handler answers it at once or later, exactly once and on the
-/// broker's loop. If the client has gone, the answer is dropped.
+/// One request that waits for its answer. A handler answers it at once or later, exactly once and on the
+/// broker's loop. If the connection is closed, the answer is dropped.
 final class RequestExchange {
     let header: RequestHeader
     let arrival: Instant
-    /// Weak, because the connection may be gone when the answer is ready.
+    /// Weak, because the connection may be closed when the answer is ready.
     private weak var session: Session?
-    /// The answer, if it is ready before the answers of earlier requests.
+    /// The answer, if it is ready and must wait for the answers of earlier requests.
     private(set) var waiting: [UInt8]?
-    /// Called when the client of a parked request is gone.
+    /// Called when the connection is closed before the answer.
     var onAbandon: (() -> Void)?
     private var isAnswered = false
 
@@ -22,7 +22,7 @@ final class RequestExchange {
     var version: Int16 { header.version }
     var clientHost: String { session?.peerHost ?? "" }
 
-    /// Writes the body of the answer, behind its header and in the right encoding.
+    /// Answers the request. `body` writes the answer's body; the header comes from here.
     func answer(_ body: (inout WireWriter) -> Void) {
         precondition(!isAnswered, "an exchange is answered once")
         isAnswered = true
@@ -36,12 +36,13 @@ final class RequestExchange {
         session?.withdraw(self)
     }
 
+    /// Keeps a ready answer until the earlier requests are answered.
     func holdAnswer(_ answer: [UInt8]) {
         waiting = answer
     }
 
-    /// Notes that the client is gone. A handler may not know that yet, so it may still call `answer`,
-    /// which does nothing.
+    /// Called when the connection is closed. The handler may not know that yet and still call `answer`,
+    /// which then does nothing.
     func abandon() {
         session = nil
         guard !isAnswered, let onAbandon else { return }

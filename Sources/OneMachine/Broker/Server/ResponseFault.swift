@@ -1,5 +1,4 @@
-/// The fault that a test injects into one answer. The product always delivers. The hook is an injected
-/// value, so that tests run the product's code.
+/// The fault that a test injects into one answer. The product delivers each answer.
 package enum ResponseFault: Sendable, Equatable {
     case deliver
     case drop

@@ -1,18 +1,21 @@
 /// The unanswered requests of one connection, oldest first. Clients match answers by number, but also
-/// rely on their order, so an answer never leaves before an earlier request's.
+/// rely on their order, so no answer overtakes an earlier one.
 struct ResponseQueue {
+    /// Answered requests are removed when this many are at the front, so that one removal is cheap.
+    private static let answeredMax = 64
+
     private var exchanges: [RequestExchange] = []
-    /// Handled entries at the front of `owed`, kept to make removal cheap.
-    private var done = 0
+    /// Number of answered requests at the front of `exchanges`.
+    private var answeredCount = 0
 
-    var isEmpty: Bool { done == exchanges.count }
-    var count: Int { exchanges.count - done }
-    var first: RequestExchange? { isEmpty ? nil : exchanges[done] }
+    var isEmpty: Bool { answeredCount == exchanges.count }
+    var count: Int { exchanges.count - answeredCount }
+    var first: RequestExchange? { isEmpty ? nil : exchanges[answeredCount] }
 
-    /// Whether all requests are appends. Only those may overlap: the log keeps their order, and a request
+    /// Whether all requests are Produce. Only those may overlap: the log keeps their order, and a request
     /// that reads must not run before they are answered.
     var isOnlyProduces: Bool {
-        exchanges[done...].allSatisfy { $0.header.key == APIKey.produce.rawValue }
+        exchanges[answeredCount...].allSatisfy { $0.header.key == APIKey.produce.rawValue }
     }
 
     mutating func append(_ exchange: RequestExchange) {
@@ -20,23 +23,23 @@ struct ResponseQueue {
     }
 
     mutating func removeFirst() {
-        done += 1
-        guard done == exchanges.count || done >= 64 else { return }
-        exchanges.removeFirst(done)
-        done = 0
+        answeredCount += 1
+        guard answeredCount == exchanges.count || answeredCount >= Self.answeredMax else { return }
+        exchanges.removeFirst(answeredCount)
+        answeredCount = 0
     }
 
     mutating func remove(_ exchange: RequestExchange) {
-        exchanges.removeFirst(done)
-        done = 0
+        exchanges.removeFirst(answeredCount)
+        answeredCount = 0
         exchanges.removeAll { $0 === exchange }
     }
 
-    /// Returns all unanswered requests, after the connection has gone.
+    /// Removes and returns all unanswered requests, after the connection was closed.
     mutating func removeAll() -> [RequestExchange] {
-        let left = Array(exchanges[done...])
+        let unanswered = Array(exchanges[answeredCount...])
         exchanges = []
-        done = 0
-        return left
+        answeredCount = 0
+        return unanswered
     }
 }

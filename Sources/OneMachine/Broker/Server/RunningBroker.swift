@@ -2,8 +2,7 @@ internal import Glibc
 internal import Lifecycle
 package import Telemetry
 
-/// A running broker: one event loop with all its state, the disk's threads and one listener. For the
-/// command, for `flotilla up`, and for tests.
+/// A running broker: one event loop with all its state, the threads for the disk, and one listener.
 package final class RunningBroker: Sendable {
     /// The node, and the timer of its upkeep. Confined to the loop.
     private final class ServedNode {
@@ -29,6 +28,7 @@ package final class RunningBroker: Sendable {
         }
     }
 
+    /// The longest wait for open appends at a stop.
     private static let drainMillisecondsMax = 2_000
 
     package let host: String
@@ -87,7 +87,7 @@ package final class RunningBroker: Sendable {
         return options
     }
 
-    /// Makes the state on the loop's thread, where it stays.
+    /// Makes the node on the loop's thread, to which it is confined.
     private static func openNode(settings: BrokerSettings, log: Log, metrics: Metrics) throws -> LoopOwned<
         ServedNode
     > {
@@ -107,9 +107,9 @@ package final class RunningBroker: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: Stop
 
-    /// Takes no more requests, answers the open ones, syncs and closes. Blocks until it is done, so it
+    /// Takes no more requests, answers the open appends, syncs and closes. Blocks until that is done, so it
     /// must not be called on an event loop.
     package func stop() {
         listener.stop()
@@ -127,7 +127,7 @@ package final class RunningBroker: Sendable {
         if settings.removesDataAtStop { Self.removeTree(settings.dataDirectory) }
     }
 
-    /// Files that this cannot remove are in the system's temporary directory.
+    /// Removes the data directory. Files that cannot be removed stay in the system's temporary directory.
     private static func removeTree(_ path: String) {
         let disk = Disk()
         let logs = path + "/logs"

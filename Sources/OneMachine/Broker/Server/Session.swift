@@ -3,23 +3,28 @@ internal import Telemetry
 
 /// One client's connection. It cuts bytes into requests, dispatches them and sends the answers in order.
 ///
-/// It executes one request at a time, as Kafka does, so that a client's requests act in their order. Only
-/// appends overlap, because the log orders them and they wait for the disk together. Bytes that it cannot
-/// take stay in the kernel's buffer. A malformed request closes this connection only.
+/// It handles one request at a time, as Kafka does, so that a client's requests act in their order. Only
+/// Produce requests overlap, because the log orders them and they wait for the disk together. While a
+/// request must wait, further bytes stay in the kernel's buffer, except for a small part. A malformed
+/// request closes this connection only.
 final class Session: TCPConnectionDelegate, IterationHook {
     private let connection: TCPConnection
     private unowned let node: BrokerNode
     private let limits: SessionLimits
     private var buffer = FrameBuffer()
     private var pendingResponses = ResponseQueue()
+    /// The faults that a test injects.
     private var faults: SessionFaults?
 
+    /// Whether `iterationWillEnd` will be called.
     private var isTurnEndScheduled = false
-    /// Whether the peer does not read. Then no further request is begun.
+    // The reasons to read no more, and their effect.
+    /// Whether the client does not read its answers. Then no further request is begun.
     private var isFull = false
-    private var isPaused = false
+    /// Whether the buffers of all connections together are too large.
     private var lacksMemory = false
-    /// The part of the node's count that belongs to this connection.
+    private var isPaused = false
+    /// The part of `BrokerNode.unsentBytes` that belongs to this connection.
     private var countedUnsent = 0
     private(set) var isClosed = false
     private var lastActivity: Instant
@@ -35,19 +40,20 @@ final class Session: TCPConnectionDelegate, IterationHook {
 
     // MARK: The connection's calls
 
+    /// Handles requests in the received bytes directly. The bytes that are left go to the buffer.
     func didReceive(_ bytes: UnsafeRawBufferPointer) {
         guard !isClosed else { return }
         lastActivity = connection.loop.now
         node.metrics.receivedBytes.add(bytes.count)
         let handled = buffer.count == 0 ? unsafe handleRequests(in: bytes) : 0
         guard !isClosed, handled < bytes.count else { return }
-        let before = buffer.capacity
+        let capacityBefore = buffer.capacity
         unsafe buffer.append(UnsafeRawBufferPointer(rebasing: bytes[handled...]))
-        let grown = buffer.capacity - before
-        if grown > 0 {
-            lacksMemory = !node.budget.reserve(grown, holding: heldBytes, by: self)
+        let growth = buffer.capacity - capacityBefore
+        if growth > 0 {
+            lacksMemory = !node.budget.reserve(growth, holding: heldBytes, by: self)
         }
-        handleKept()
+        handleBufferedRequests()
         setReading()
     }
 
@@ -67,14 +73,15 @@ final class Session: TCPConnectionDelegate, IterationHook {
         node.remove(self)
     }
 
+    /// Called at the end of the loop's turn, after `scheduleTurnEnd`.
     func iterationWillEnd() {
         isTurnEndScheduled = false
         guard !isClosed else { return }
-        handleKept()
+        handleBufferedRequests()
         setReading()
     }
 
-    /// Continues at the end of the turn, after the condition that this connection waited for has changed.
+    /// Continues at the end of the loop's turn, after other connections have released memory.
     func resume() {
         lacksMemory = false
         scheduleTurnEnd()
@@ -88,9 +95,11 @@ final class Session: TCPConnectionDelegate, IterationHook {
 
     // MARK: Requests
 
+    /// The memory that counts against the budget.
     private var heldBytes: Int { buffer.capacity - FrameBuffer.restingBytes }
 
-    private func handleKept() {
+    /// Handles the requests in the buffer.
+    private func handleBufferedRequests() {
         guard buffer.count > 0 else { return }
         let handled = unsafe handleRequests(in: buffer.bytes)
         guard !isClosed else { return }
@@ -117,34 +126,37 @@ final class Session: TCPConnectionDelegate, IterationHook {
         return handled
     }
 
+    /// Whether a request may begin: no other is unanswered, or it is a Produce among Produce requests.
     private func canHandle(_ request: UnsafeRawBufferPointer) -> Bool {
         guard !isFull, !node.isDraining else { return false }
         guard !pendingResponses.isEmpty else { return true }
         guard pendingResponses.count < limits.producesInFlightMax, request.count >= 2 else { return false }
+        // A request begins with its API key.
         let key = Int16(bigEndian: unsafe request.loadUnaligned(as: Int16.self))
         return key == APIKey.produce.rawValue && pendingResponses.isOnlyProduces
     }
 
-    /// Reads while requests wait, up to a resting buffer. Otherwise the session would not notice that the
-    /// client of a parked Fetch is gone.
+    /// Pauses or resumes reading. While requests wait, the session still reads up to a resting buffer,
+    /// because otherwise it would not notice that the client of a waiting Fetch is gone.
     private func setReading() {
         guard !isClosed else { return }
-        let waits = !pendingResponses.isEmpty || isFull
-        let pause = lacksMemory || (waits && buffer.count >= FrameBuffer.restingBytes)
-        guard pause != isPaused else { return }
-        isPaused = pause
-        if pause { connection.pauseReading() } else { connection.resumeReading() }
+        let isWaiting = !pendingResponses.isEmpty || isFull
+        let shouldPause = lacksMemory || (isWaiting && buffer.count >= FrameBuffer.restingBytes)
+        guard shouldPause != isPaused else { return }
+        isPaused = shouldPause
+        if shouldPause { connection.pauseReading() } else { connection.resumeReading() }
     }
 
     private func releaseMemory() {
         guard buffer.count == 0, heldBytes > 0 else { return }
-        let held = heldBytes
+        let releasedBytes = heldBytes
         buffer.releaseMemory()
-        node.budget.release(held)
+        node.budget.release(releasedBytes)
     }
 
     var hasPendingAppends: Bool { !pendingResponses.isEmpty && pendingResponses.isOnlyProduces }
 
+    /// Closes the connection, because its bytes are not a request.
     func refuse(_ error: WireError) {
         node.log.debug("closing a connection that sent a malformed request", .field("reason", error))
         node.metrics.malformedRequests.add()
@@ -165,8 +177,8 @@ final class Session: TCPConnectionDelegate, IterationHook {
         return exchange
     }
 
-    /// Encodes an answer in the node's scratch writer and sends it from there. The connection gathers
-    /// small answers; large ones go to the kernel without another copy.
+    /// Encodes an answer in the node's scratch writer and sends it from there, with the answers that waited
+    /// for it. The connection gathers small answers; large ones go to the kernel without another copy.
     func answer(_ exchange: RequestExchange, body: (inout WireWriter) -> Void) {
         guard !isClosed else { return }
         // The memory stays, because the next answer may be as large. Upkeep releases it.
@@ -175,9 +187,9 @@ final class Session: TCPConnectionDelegate, IterationHook {
         if pendingResponses.first === exchange {
             pendingResponses.removeFirst()
             unsafe node.scratch.withBytes { unsafe send($0, of: exchange) }
-            while let next = pendingResponses.first, let waiting = next.waiting {
+            while let next = pendingResponses.first, let heldAnswer = next.waiting {
                 pendingResponses.removeFirst()
-                unsafe waiting.withUnsafeBytes { unsafe send($0, of: next) }
+                unsafe heldAnswer.withUnsafeBytes { unsafe send($0, of: next) }
             }
         } else {
             exchange.holdAnswer(node.scratch.copied())
@@ -185,6 +197,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         if buffer.count > 0 || isPaused { scheduleTurnEnd() }
     }
 
+    /// Removes a request that gets no answer.
     func withdraw(_ exchange: RequestExchange) {
         guard !isClosed else { return }
         pendingResponses.remove(exchange)
@@ -198,9 +211,10 @@ final class Session: TCPConnectionDelegate, IterationHook {
         setUnsent(bytes: connection.pendingByteCount)
     }
 
-    private func setUnsent(bytes: Int) {
-        node.unsentBytes += bytes - countedUnsent
-        countedUnsent = bytes
+    /// Counts the bytes that wait for the client to read, in the node's total.
+    private func setUnsent(bytes byteCount: Int) {
+        node.unsentBytes += byteCount - countedUnsent
+        countedUnsent = byteCount
     }
 
     private func sendWithFault(_ answer: UnsafeRawBufferPointer, of exchange: RequestExchange) {
@@ -217,10 +231,12 @@ final class Session: TCPConnectionDelegate, IterationHook {
     func sweep(now: Instant) {
         // The session gets no event when the kernel takes bytes, unless the connection was full.
         if !isClosed { setUnsent(bytes: connection.pendingByteCount) }
-        let isStuck = buffer.count > 0 && pendingResponses.isEmpty || isFull
-        let limit = isStuck ? limits.stallSecondsMax : limits.idleSecondsMax
-        let isQuiet = now.seconds(since: lastActivity)
-        if isStuck || pendingResponses.isEmpty, isQuiet > Double(limit) { return close() }
-        if isQuiet > limits.restSeconds { releaseMemory() }
+        let hasIncompleteRequest = buffer.count > 0 && pendingResponses.isEmpty
+        let isStalled = hasIncompleteRequest || isFull
+        let quietSecondsMax = isStalled ? limits.stallSecondsMax : limits.idleSecondsMax
+        let quietSeconds = now.seconds(since: lastActivity)
+        let waitsForClient = isStalled || pendingResponses.isEmpty
+        if waitsForClient, quietSeconds > Double(quietSecondsMax) { return close() }
+        if quietSeconds > limits.restSeconds { releaseMemory() }
     }
 }

@@ -1,11 +1,11 @@
 internal import Lifecycle
 
-/// The injected faults of one connection's answers.
+/// The faults that a test injects into the answers of one connection.
 final class SessionFaults {
     private let decide: ResponseFaults
     /// An answer that is sent after the next one.
     private var swapped: [UInt8]?
-    /// Answers behind a delayed one, which wait for it: a connection has one order.
+    /// A delayed answer and those behind it, which must not overtake it.
     private var delayed: [[UInt8]] = []
     private var timer: LoopTimer?
 
@@ -13,29 +13,29 @@ final class SessionFaults {
         self.decide = decide
     }
 
-    /// Applies the fault to an answer. `connection` is called when the answer is sent, because the
-    /// connection may be gone after a delay.
+    /// Applies the fault to an answer and returns it. `connection` is called when the answer is sent, because
+    /// the connection may be closed after a delay.
     func apply(
         to header: RequestHeader, answer: [UInt8], connection: @escaping () -> TCPConnection?
     ) -> ResponseFault {
         let fault = decide(header.key, header.correlation)
-        var leaving: [[UInt8]] = []
+        var answersToSend: [[UInt8]] = []
         switch fault {
-        case .deliver: leaving = [answer]
+        case .deliver: answersToSend = [answer]
         case .drop, .closeConnection: break
-        case .duplicate: leaving = [answer, answer]
+        case .duplicate: answersToSend = [answer, answer]
         case .delay(let milliseconds):
-            leaving = [answer]
+            answersToSend = [answer]
             startDelay(milliseconds: milliseconds, connection: connection)
         case .swapWithNext:
             swapped = answer
             return fault
         }
-        if let earlier = swapped.take() { leaving.append(earlier) }
+        if let earlier = swapped.take() { answersToSend.append(earlier) }
         if timer != nil {
-            delayed += leaving
+            delayed += answersToSend
         } else {
-            for each in leaving { connection()?.send(each) }
+            for answer in answersToSend { connection()?.send(answer) }
         }
         return fault
     }
@@ -44,7 +44,7 @@ final class SessionFaults {
         guard timer == nil, let loop = connection()?.loop else { return }
         let timer = LoopTimer(on: loop) { [self] in
             self.timer = nil
-            for each in delayed { connection()?.send(each) }
+            for answer in delayed { connection()?.send(answer) }
             delayed = []
         }
         timer.schedule(at: loop.now.advanced(byMilliseconds: milliseconds))

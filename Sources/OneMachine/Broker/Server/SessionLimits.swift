@@ -15,12 +15,12 @@ package struct SessionLimits: Sendable {
     package var unsentBytesMax = 256 * 1024 * 1024
     /// Bytes of one Fetch answer, even if the client asks for more. One batch is always given whole.
     package var fetchBytesMax = 16 * 1024 * 1024
-    /// Records of one Fetch answer. Compressed records are small here and large at the client, which
-    /// works on the first answer while it waits for the next.
+    /// Records of one Fetch answer. Compressed records are small here and large at the client. With a limit,
+    /// the client works on one answer while it waits for the next.
     package var fetchRecordsMax: Int64 = 8192
     /// A connection without traffic for this time is closed, as on Kafka.
     package var idleSecondsMax = 600
-    /// The same within a request or an answer.
+    /// A connection without traffic within a request or an answer is closed after this time.
     package var stallSecondsMax = 60
     /// After this time without traffic, a connection releases the memory of its last large request.
     package var restSeconds = 5.0

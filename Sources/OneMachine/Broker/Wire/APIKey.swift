@@ -1,4 +1,4 @@
-/// The requests of Kafka's protocol that this broker answers.
+/// The requests of Kafka's protocol that this broker answers, with Kafka's numbers.
 package enum APIKey: Int16, CaseIterable, Sendable {
     case produce = 0
     case fetch = 1

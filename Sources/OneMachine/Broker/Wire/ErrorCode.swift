@@ -1,22 +1,18 @@
-/// Kafka's error codes, as far as this broker gives or stores them.
+/// The error codes of Kafka's protocol that this broker or a test uses.
 package enum ErrorCode: Int16, Sendable {
     case unknownServerError = -1
     case none = 0
     case offsetOutOfRange = 1
     case corruptMessage = 2
     case unknownTopicOrPartition = 3
-    case invalidFetchSize = 4
     case leaderNotAvailable = 5
     case notLeaderOrFollower = 6
-    case requestTimedOut = 7
     case messageTooLarge = 10
     case offsetMetadataTooLarge = 12
-    case networkException = 13
     case coordinatorLoadInProgress = 14
     case coordinatorNotAvailable = 15
     case notCoordinator = 16
     case invalidTopic = 17
-    case recordListTooLarge = 18
     case notEnoughReplicas = 19
     case invalidRequiredAcks = 21
     case illegalGeneration = 22
@@ -25,10 +21,6 @@ package enum ErrorCode: Int16, Sendable {
     case unknownMemberID = 25
     case invalidSessionTimeout = 26
     case rebalanceInProgress = 27
-    case invalidCommitOffsetSize = 28
-    case topicAuthorizationFailed = 29
-    case groupAuthorizationFailed = 30
-    case clusterAuthorizationFailed = 31
     case invalidTimestamp = 32
     case unsupportedVersion = 35
     case topicAlreadyExists = 36
@@ -36,39 +28,27 @@ package enum ErrorCode: Int16, Sendable {
     case invalidReplicationFactor = 38
     case invalidReplicaAssignment = 39
     case invalidConfig = 40
-    case notController = 41
     case invalidRequest = 42
-    case unsupportedForMessageFormat = 43
     case policyViolation = 44
     case outOfOrderSequenceNumber = 45
-    case duplicateSequenceNumber = 46
     case invalidProducerEpoch = 47
     case invalidTxnState = 48
     case invalidProducerIDMapping = 49
     case invalidTransactionTimeout = 50
     case concurrentTransactions = 51
-    case transactionCoordinatorFenced = 52
-    case transactionalIDAuthorizationFailed = 53
     case operationNotAttempted = 55
     case kafkaStorageError = 56
-    case unknownProducerID = 59
+    case nonEmptyGroup = 68
     case groupIDNotFound = 69
     case fetchSessionIDNotFound = 70
-    case invalidFetchSessionEpoch = 71
-    case nonEmptyGroup = 68
-    case fencedLeaderEpoch = 74
     case unknownLeaderEpoch = 75
     case unsupportedCompressionType = 76
-    case staleBrokerEpoch = 77
-    case offsetNotAvailable = 78
     case memberIDRequired = 79
     case groupMaxSizeReached = 81
     case fencedInstanceID = 82
+    case groupSubscribedToTopic = 86
     case invalidRecord = 87
     case unstableOffsetCommit = 88
-    case throttlingQuotaExceeded = 89
     case producerFenced = 90
     case unknownTopicID = 100
-    case groupSubscribedToTopic = 86
-    case transactionalIDNotFound = 105
 }

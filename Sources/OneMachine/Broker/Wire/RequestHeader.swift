@@ -1,45 +1,48 @@
-/// The header of every request: its kind, and the number of its answer.
+/// The header of every request.
 package struct RequestHeader: Sendable {
-    /// As sent: it may be a request that this broker does not know.
+    /// The number of an `APIKey`, or of a request that this broker does not know.
     package let key: Int16
     package let version: Int16
+    /// A number that the client chose. The answer repeats it.
     package let correlation: Int32
     package let clientID: String?
 
     package var api: APIKey? { APIKey(rawValue: key) }
 
-    /// Reads the header and sets the reader to the encoding of the body that follows.
-    /// An unknown request or version is left for the dispatcher: its body must not be read.
+    /// Reads the header and sets the reader to the encoding of the body that follows. If the request or its
+    /// version is unknown, the body must not be read.
     package init(from reader: inout WireReader) throws(WireError) {
         reader.flexible = false
         key = try reader.int16()
         version = try reader.int16()
         correlation = try reader.int32()
-        // A classic string in every header version: the schema kept it so that any broker can
-        // read the header of a version that it does not know.
+        // This string is classic in every version, so that a broker can read the header of a version that it
+        // does not know.
         clientID = try reader.nullableString()
         guard let versions = APIKey(rawValue: key)?.versions, versions.contains(version) else { return }
         reader.flexible = versions.isFlexible(version)
         try reader.skipTags()
     }
 
-    /// Begins the answer: the response header, and the writer set to the body's encoding.
+    /// Writes the header of the answer and sets the writer to the encoding of the body.
     package func beginResponse(in writer: inout WireWriter) {
         writer.flexible = false
         writer.int32(correlation)
         guard let api, api.versions.contains(version) else { return }
         writer.flexible = api.versions.isFlexible(version)
-        // ApiVersions answers with the oldest header always: its reader cannot know ours yet.
+        // The answer to ApiVersions always has the oldest header, because the client cannot know the
+        // broker's versions yet.
         if api != .apiVersions { writer.emptyTags() }
     }
 
-    /// A whole answer as it goes over the wire: its length, the header, the body.
+    /// Writes a whole answer: its length in four bytes, the header, and the body.
     func writeResponse(to writer: inout WireWriter, body: (inout WireWriter) -> Void) {
-        let start = writer.count
+        let lengthPosition = writer.count
         writer.flexible = false
-        writer.int32(0)
+        writer.int32(0)  // The length is filled in at the end.
+        let start = writer.count
         beginResponse(in: &writer)
         body(&writer)
-        writer.patch(int32: Int32(writer.count - start - 4), at: start)
+        writer.patch(int32: Int32(writer.count - start), at: lengthPosition)
     }
 }

@@ -1,8 +1,8 @@
-/// Which versions of a request this broker understands, and from which on they are flexible.
+/// The versions of a request that this broker understands. From `firstFlexible` on they have the compact
+/// encoding with tagged fields.
 ///
-/// The ranges are what the clients we are judged by really send; a version that no test speaks is
-/// not offered. Low ends stay where librdkafka looks for features: it takes "supports version 0"
-/// of the group requests for "can balance consumers".
+/// The ranges cover the versions that the tested clients send. The old versions of the group requests are
+/// offered too, because librdkafka balances consumers only if a broker offers their version 0.
 package struct VersionRange: Sendable {
     package let oldest: Int16
     package let newest: Int16
@@ -20,6 +20,7 @@ package struct VersionRange: Sendable {
     }
 
     package func contains(_ version: Int16) -> Bool { version >= oldest && version <= newest }
+    /// Whether the version has the compact encoding.
     package func isFlexible(_ version: Int16) -> Bool { version >= firstFlexible }
 }
 

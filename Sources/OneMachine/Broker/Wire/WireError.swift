@@ -1,8 +1,9 @@
-/// The reason why bytes are not a request. The session then closes the connection that sent them and
-/// touches nothing else.
+/// The reason why bytes are not a request. The session closes the connection that sent them. Stored records
+/// and files of the broker are decoded with the same errors.
 package enum WireError: Error, Equatable, CustomStringConvertible {
     case truncated(wanted: Int, left: Int)
     case negativeLength(Int)
+    /// Null where the schema has a value.
     case absentValue
     case tooManyElements(Int)
     case stringTooLong(Int)

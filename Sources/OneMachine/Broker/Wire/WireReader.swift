@@ -1,23 +1,24 @@
-/// Reads the fields of one request, front to back, from bytes that it borrows.
+/// A reader of the fields of a request, from front to back, in bytes that it borrows.
 ///
-/// `flexible` chooses between the two encodings of Kafka's schemas (classic lengths, or compact
-/// ones with tagged fields), so that a codec names its fields once and serves both. Nothing here
-/// traps on what it reads, and nothing is allocated before the bytes that pay for it were seen:
-/// an array costs at least a byte an element, and a whole request has at most `elementsMax` of them.
+/// Kafka's schemas have two encodings: the classic one, and a compact one with tagged fields. `flexible`
+/// selects the compact one, so that a message's fields are listed once for both. The reader never traps on
+/// the bytes, and allocates in proportion to them: each element of an array has at least one byte.
 @safe
 package struct WireReader {
-    /// Elements of all arrays of one request together, so that empty elements cannot turn a
-    /// request of 100 MiB into gigabytes of values.
+    /// Limit for the elements of all arrays of one request together. Without it, a request of 100 MiB with
+    /// small elements could become gigabytes of values.
     package static let elementsMax = 200_000
     /// Kafka's own limit for every string of its protocol.
     package static let stringBytesMax = 0x7fff
 
     private let source: UnsafeRawBufferPointer
     private var position: Int
+    /// The part of `elementsMax` that is left.
     private var elementsLeft: Int
+    /// Whether the encoding is the compact one.
     package var flexible: Bool
 
-    /// The bytes must outlive the reader; a codec never stores either.
+    /// The bytes must outlive the reader.
     @unsafe package init(
         borrowing bytes: UnsafeRawBufferPointer, flexible: Bool = false,
         elementsMax: Int = WireReader.elementsMax
@@ -33,7 +34,7 @@ package struct WireReader {
     /// Position of the next field, from the first byte of the reader.
     package var offset: Int { position }
 
-    /// Gives `count` bytes to `body` without copying them.
+    /// Gives the next `count` bytes to `body` without a copy.
     private mutating func take<Value>(
         _ count: Int, body: (UnsafeRawBufferPointer) -> Value
     ) throws(WireError) -> Value {
@@ -44,33 +45,35 @@ package struct WireReader {
         return unsafe body(UnsafeRawBufferPointer(rebasing: source[start..<start + count]))
     }
 
-    private mutating func fixed<Number: FixedWidthInteger & BitwiseCopyable>() throws(WireError) -> Number {
+    /// Reads a big-endian number.
+    private mutating func integer<Number: FixedWidthInteger & BitwiseCopyable>() throws(WireError) -> Number {
         let value = try unsafe take(MemoryLayout<Number>.size) { unsafe $0.loadUnaligned(as: Number.self) }
         return Number(bigEndian: value)
     }
 
-    package mutating func int8() throws(WireError) -> Int8 { try fixed() }
-    package mutating func int16() throws(WireError) -> Int16 { try fixed() }
-    package mutating func int32() throws(WireError) -> Int32 { try fixed() }
-    package mutating func int64() throws(WireError) -> Int64 { try fixed() }
-    package mutating func uint16() throws(WireError) -> UInt16 { try fixed() }
-    package mutating func uint32() throws(WireError) -> UInt32 { try fixed() }
+    package mutating func int8() throws(WireError) -> Int8 { try integer() }
+    package mutating func int16() throws(WireError) -> Int16 { try integer() }
+    package mutating func int32() throws(WireError) -> Int32 { try integer() }
+    package mutating func int64() throws(WireError) -> Int64 { try integer() }
+    package mutating func uint16() throws(WireError) -> UInt16 { try integer() }
+    package mutating func uint32() throws(WireError) -> UInt32 { try integer() }
 
     package mutating func bool() throws(WireError) -> Bool {
-        let byte: UInt8 = try fixed()
+        let byte: UInt8 = try integer()
         guard byte <= 1 else { throw .badBoolean(byte) }
         return byte == 1
     }
 
     package mutating func uuid() throws(WireError) -> TopicID {
-        TopicID(high: try fixed(), low: try fixed())
+        TopicID(high: try integer(), low: try integer())
     }
 
-    /// Little-endian groups of seven bits, as everywhere in the compact encoding.
+    /// Reads an unsigned LEB128 number: seven bits in each byte, the lowest first, and the high bit set in
+    /// all bytes but the last.
     package mutating func unsignedVarint() throws(WireError) -> UInt32 {
         var value: UInt32 = 0
         for shift in stride(from: UInt32(0), through: 28, by: 7) {
-            let byte: UInt8 = try fixed()
+            let byte: UInt8 = try integer()
             guard shift < 28 || byte < 0x10 else { throw .varintTooLong }
             value |= UInt32(byte & 0x7f) << shift
             if byte < 0x80 { return value }
@@ -78,23 +81,25 @@ package struct WireReader {
         throw .varintTooLong
     }
 
-    /// Length of a string (classic: 16 bits), nil for null.
+    /// Reads the length of a string, which has 16 bits in the classic encoding. Returns nil for null.
     private mutating func stringLength() throws(WireError) -> Int? {
         if flexible { return try compactLength() }
         let length = try int16()
         return try Self.validLength(Int(length))
     }
 
-    /// Length of bytes or count of an array (classic: 32 bits), nil for null.
+    /// Reads the length of bytes or the count of an array, which has 32 bits in the classic encoding.
+    /// Returns nil for null.
     private mutating func longLength() throws(WireError) -> Int? {
         if flexible { return try compactLength() }
         let length = try int32()
         return try Self.validLength(Int(length))
     }
 
+    /// Reads a compact length, which is stored plus one; 0 is null.
     private mutating func compactLength() throws(WireError) -> Int? {
-        let raw = try unsignedVarint()
-        return raw == 0 ? nil : Int(raw) - 1
+        let lengthPlusOne = try unsignedVarint()
+        return lengthPlusOne == 0 ? nil : Int(lengthPlusOne) - 1
     }
 
     private static func validLength(_ length: Int) throws(WireError) -> Int? {
@@ -109,9 +114,9 @@ package struct WireReader {
 }
 
 extension WireReader {
-    /// Bytes that are not UTF-8 are repaired, as Kafka does: a wrong name is then an unknown name.
-    /// Compact lengths and repairs can make a string longer than the classic encoding can say; such
-    /// a one is refused, because names come back in answers.
+    /// Reads a string. Bytes that are not UTF-8 are replaced, as on Kafka, so a wrong name becomes an unknown
+    /// name. A string that is too long for the classic encoding is refused, because answers repeat names. A
+    /// string can be that long by its compact length, or by the replacement.
     package mutating func nullableString() throws(WireError) -> String? {
         guard let length = try stringLength() else { return nil }
         guard length <= Self.stringBytesMax else { throw .stringTooLong(length) }
@@ -141,6 +146,7 @@ extension WireReader {
         return start..<position
     }
 
+    /// Reads a count, and then each element with `element`. Returns nil for null.
     package mutating func nullableArray<Element>(
         element: (inout WireReader) throws(WireError) -> Element
     ) throws(WireError) -> [Element]? {
@@ -158,25 +164,27 @@ extension WireReader {
         try Self.unwrap(try nullableArray(element: element))
     }
 
-    /// Skips the tagged fields that close every structure of a flexible version; none is needed here.
+    /// Skips the tagged fields at the end of a structure, which only the compact encoding has. The broker
+    /// uses none of them.
     package mutating func skipTags() throws(WireError) {
         guard flexible else { return }
         let count = Int(try unsignedVarint())
-        guard count <= remaining / 2 else { throw .tooManyElements(count) }
+        let fieldSizeMin = 2
+        guard count <= remaining / fieldSizeMin else { throw .tooManyElements(count) }
         for _ in 0..<count {
-            _ = try unsignedVarint()
+            _ = try unsignedVarint()  // tag
             let length = Int(try unsignedVarint())
             try unsafe take(length) { _ in }
         }
     }
 
-    /// Decodes a value from an array: for stored records and for tests.
+    /// Decodes a value from an array with a reader that `body` gets. Stored records and tests use it.
     package static func read<Value>(
         _ bytes: [UInt8], flexible: Bool = false, elementsMax: Int = WireReader.elementsMax,
         body: (inout WireReader) throws(WireError) -> Value
     ) throws(WireError) -> Value {
-        let result: Result<Value, WireError> = unsafe bytes.withUnsafeBytes { raw in
-            var reader = unsafe WireReader(borrowing: raw, flexible: flexible, elementsMax: elementsMax)
+        let result: Result<Value, WireError> = unsafe bytes.withUnsafeBytes { buffer in
+            var reader = unsafe WireReader(borrowing: buffer, flexible: flexible, elementsMax: elementsMax)
             do throws(WireError) {
                 return .success(try body(&reader))
             } catch {

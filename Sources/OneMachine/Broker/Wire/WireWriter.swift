@@ -1,19 +1,23 @@
 internal import Glibc
 
-/// Writes the fields of responses and stored records into one buffer that grows and is used again.
+/// A writer of the fields of answers and stored records, into one buffer that grows and can be used again.
 ///
-/// Like `WireReader` it follows `flexible`, so a codec names its fields once. A string longer than
-/// the encoding can say is cut, because names in it may come from clients. It must never be asked
-/// for an array that long: those lengths are ours, so that is a broken promise and traps.
+/// `flexible` selects between Kafka's two encodings, as in `WireReader`. A string that is too long for the
+/// encoding is cut, because it may come from a client. An array that is too long traps, because the broker
+/// alone makes arrays.
 @safe
 package struct WireWriter: ~Copyable {
     private var base: UnsafeMutableRawPointer
     private var capacity: Int
+    /// Number of written bytes.
     package private(set) var count = 0
+    /// Whether the encoding is the compact one.
     package var flexible: Bool
 
+    private static let capacityMin = 64
+
     package init(capacity: Int = 512, flexible: Bool = false) {
-        self.capacity = max(64, capacity)
+        self.capacity = max(Self.capacityMin, capacity)
         unsafe self.base = .allocate(byteCount: self.capacity, alignment: 16)
         self.flexible = flexible
     }
@@ -25,30 +29,30 @@ package struct WireWriter: ~Copyable {
         count = 0
         guard capacity > keeping else { return }
         unsafe base.deallocate()
-        capacity = max(64, keeping)
+        capacity = max(Self.capacityMin, keeping)
         unsafe base = .allocate(byteCount: capacity, alignment: 16)
     }
 
-    /// Returns uninitialized space for `extra` bytes behind the written ones. `commit` adds them.
+    /// Makes sure that there is memory for `extra` bytes behind the written ones.
     package mutating func reserve(byteCount extra: Int) {
-        let wanted = count + extra
-        guard wanted > capacity else { return }
-        let grown = max(wanted, capacity * 2)
-        let moved = UnsafeMutableRawPointer.allocate(byteCount: grown, alignment: 16)
-        unsafe moved.copyMemory(from: base, byteCount: count)
+        let needed = count + extra
+        guard needed > capacity else { return }
+        let newCapacity = max(needed, capacity * 2)
+        let newBase = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
+        unsafe newBase.copyMemory(from: base, byteCount: count)
         unsafe base.deallocate()
-        unsafe base = unsafe moved
-        capacity = grown
+        unsafe base = unsafe newBase
+        capacity = newCapacity
     }
 
-    /// Lets `fill` write up to `limit` bytes behind the written ones. It returns their number.
+    /// Lets `fill` write up to `limit` bytes behind the written ones. `fill` returns their number.
     package mutating func append<Failure: Error>(
         upTo limit: Int, fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) {
         reserve(byteCount: limit)
-        let room = unsafe UnsafeMutableRawBufferPointer(start: base + count, count: limit)
-        let written = try unsafe fill(room)
-        precondition(written >= 0 && written <= limit, "a filler wrote beyond its room")
+        let space = unsafe UnsafeMutableRawBufferPointer(start: base + count, count: limit)
+        let written = try unsafe fill(space)
+        precondition(written >= 0 && written <= limit, "a filler wrote beyond its space")
         count += written
     }
 
@@ -87,13 +91,15 @@ package struct WireWriter: ~Copyable {
 
     package borrowing func copied() -> [UInt8] { unsafe withBytes { unsafe [UInt8]($0) } }
 
+    /// Writes a big-endian number.
     private mutating func putInteger<Number: FixedWidthInteger>(_ value: Number) {
         reserve(byteCount: MemoryLayout<Number>.size)
         unsafe (base + count).storeBytes(of: value.bigEndian, as: Number.self)
         count += MemoryLayout<Number>.size
     }
 
-    /// Writes `value` over four bytes written before: lengths that are known only at the end.
+    /// Writes `value` over four bytes that were written before, such as a length that is known only at the
+    /// end.
     package mutating func patch(int32 value: Int32, at offset: Int) {
         precondition(offset >= 0 && offset + 4 <= count, "a patch is outside the written bytes")
         unsafe (base + offset).storeBytes(of: value.bigEndian, as: Int32.self)
@@ -116,19 +122,19 @@ extension WireWriter {
     }
 
     package mutating func unsignedVarint(_ value: UInt32) {
-        var left = value
-        while left >= 0x80 {
-            putInteger(UInt8(truncatingIfNeeded: left) | 0x80)
-            left >>= 7
+        var remainingBits = value
+        while remainingBits >= 0x80 {
+            putInteger(UInt8(truncatingIfNeeded: remainingBits) | 0x80)
+            remainingBits >>= 7
         }
-        putInteger(UInt8(left))
+        putInteger(UInt8(remainingBits))
     }
 
     private mutating func stringLength(_ length: Int) {
         if flexible { unsignedVarint(UInt32(length + 1)) } else { int16(Int16(length)) }
     }
 
-    /// Length of bytes, or count of an array; -1 is null.
+    /// Writes the length of bytes or the count of an array; -1 is null.
     package mutating func longLength(_ length: Int) {
         if flexible { unsignedVarint(UInt32(length + 1)) } else { int32(Int32(length)) }
     }
@@ -139,16 +145,16 @@ extension WireWriter {
 
     package mutating func string(_ value: String) { nullableString(value) }
 
-    /// A sentence for people, which may repeat a name as long as a client likes; its end is cut.
-    package mutating func message(_ value: String?) { putString(value, bytesMax: Self.messageBytesMax) }
-
     package static let messageBytesMax = 1_024
+
+    /// Writes a sentence for people. Its end is cut, because it may contain a long name from a client.
+    package mutating func message(_ value: String?) { putString(value, bytesMax: Self.messageBytesMax) }
 
     private mutating func putString(_ value: String?, bytesMax: Int) {
         guard var value else { return stringLength(-1) }
         value.withUTF8 { utf8 in
             var length = min(utf8.count, bytesMax)
-            // Not within a character: bytes that continue one begin with the bits 10.
+            // The cut must not divide a character. The bytes within one begin with the bits 10.
             while length > 0, length < utf8.count, unsafe utf8[length] & 0xc0 == 0x80 { length -= 1 }
             stringLength(length)
             unsafe append(UnsafeRawBufferPointer(start: utf8.baseAddress, count: length))
@@ -167,13 +173,16 @@ extension WireWriter {
         _ elements: Elements, element: (inout WireWriter, Elements.Element) -> Void
     ) {
         longLength(elements.count)
-        for each in elements { element(&self, each) }
+        for value in elements { element(&self, value) }
     }
 
     package mutating func nullArray() { longLength(-1) }
 
-    /// Closes a structure of a flexible version: we send no tagged fields.
+    /// Ends a structure, with an empty list of tagged fields in the compact encoding.
     package mutating func emptyTags() {
         if flexible { unsignedVarint(0) }
     }
+
+    /// Writes the field `throttle_time_ms`, which is always 0, because this broker has no quotas.
+    package mutating func zeroThrottleTime() { int32(0) }
 }

@@ -1,10 +1,11 @@
-/// Limits of one client session, with the behavior at each limit.
+/// The limits of one client session, with the behavior at each limit.
 package struct ClientLimits: Sendable {
     /// Open requests, even if the peer allows more. At the limit `submit` returns nil.
     package var streamsMax = 1_000
     /// Open requests before the peer's first SETTINGS. At the limit `submit` returns nil.
     package var streamsBeforeSettings = 1
-    /// Requests in the lifetime of the connection, below HTTP/2's 2^30. At the limit `submit` returns nil.
+    /// Requests in the lifetime of the connection. HTTP/2 has numbers for 2^30. At the limit `submit` returns
+    /// nil.
     package var requestsMax = 1_000_000_000
     /// Bytes of an answer's body that are kept. The rest is read and dropped, and `isBodyTruncated` is set.
     package var bodyBytesMax = 4_096
@@ -19,8 +20,8 @@ package struct ClientLimits: Sendable {
     package var settingsEntriesMax = 32
     /// CONTINUATION frames after one HEADERS. More frames end the session.
     package var continuationsMax = 8
-    /// Time to wait for an answer after a request's deadline, so that it can be reported as late. Then the
-    /// stream is reset. 0 resets it at the deadline.
+    /// The time after a request's deadline in which its answer is still reported, as late. Then the stream is
+    /// reset. 0 resets it at the deadline.
     package var lateResponseMilliseconds = 0
 
     package init() {}

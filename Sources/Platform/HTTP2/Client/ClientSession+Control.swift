@@ -1,15 +1,23 @@
-/// Handling of SETTINGS, PING, GOAWAY, RST_STREAM and WINDOW_UPDATE.
+/// Reading of the frames SETTINGS, PING, GOAWAY, RST_STREAM and WINDOW_UPDATE.
 extension ClientSession {
+    /// The identifiers of settings (RFC 9113, 6.5.2).
     private enum SettingID {
         static let headerTableSize: UInt16 = 1
         static let enablePush: UInt16 = 2
         static let concurrentStreamsMax: UInt16 = 3
         static let initialWindowSize: UInt16 = 4
         static let frameSizeMax: UInt16 = 5
-        static let bytes = 6
     }
 
+    /// The bytes of one setting: the identifier (16 bits) and the value (32 bits).
+    private static let settingBytes = 6
+    private static let pingBytes = 8
+    /// The bytes of GOAWAY before its debug data: the last stream and the error code.
+    private static let goawayBytesMin = 8
+    /// The allowed values of SETTINGS_MAX_FRAME_SIZE.
     private static let frameSizes: ClosedRange<UInt32> = 16_384...16_777_215
+    /// Stream numbers and windows have 31 bits. The first bit is reserved and ignored.
+    private static let mask31Bits: UInt32 = 0x7FFF_FFFF
 
     func readSettings(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
         guard header.stream == 0 else { return reportViolation(code: .protocolError) }
@@ -17,15 +25,18 @@ extension ClientSession {
             if !hasSettings { return reportViolation(code: .protocolError) }
             return payload.count == 0 ? () : reportViolation(code: .frameSizeError)
         }
-        guard payload.count % SettingID.bytes == 0 else { return reportViolation(code: .frameSizeError) }
-        guard payload.count / SettingID.bytes <= limits.settingsEntriesMax else {
+        guard payload.count % Self.settingBytes == 0 else { return reportViolation(code: .frameSizeError) }
+        guard payload.count / Self.settingBytes <= limits.settingsEntriesMax else {
             return reportViolation(code: .enhanceYourCalm)
         }
         hasSettings = true
-        for at in stride(from: 0, to: payload.count, by: SettingID.bytes) {
-            let name = UInt16(bigEndian: unsafe payload.loadUnaligned(fromByteOffset: at, as: UInt16.self))
-            let value = unsafe payload.bigEndian32(at: at + 2)
-            if let code = applySetting(name: name, value: value) { return reportViolation(code: code) }
+        for offset in stride(from: 0, to: payload.count, by: Self.settingBytes) {
+            let identifier = UInt16(
+                bigEndian: unsafe payload.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+            let value = unsafe payload.bigEndian32(at: offset + 2)
+            if let code = applySetting(identifier: identifier, value: value) {
+                return reportViolation(code: code)
+            }
         }
         peerStreamsMax = Int(peer.concurrentStreamsMax)
         events.settings = peer
@@ -34,8 +45,8 @@ extension ClientSession {
     }
 
     /// Applies one setting. Returns the error code if the value breaks a rule.
-    private func applySetting(name: UInt16, value: UInt32) -> HTTP2ErrorCode? {
-        switch name {
+    private func applySetting(identifier: UInt16, value: UInt32) -> HTTP2ErrorCode? {
+        switch identifier {
         case SettingID.headerTableSize: encoder.limitTable(to: Int(value))
         case SettingID.enablePush: return value == 0 ? nil : .protocolError
         case SettingID.concurrentStreamsMax: peer.concurrentStreamsMax = value
@@ -48,11 +59,12 @@ extension ClientSession {
         return nil
     }
 
-    /// Applies the initial window. The change also applies to open streams, whose windows may fall below 0.
-    private func applyInitialWindow(bytes value: UInt32) -> HTTP2ErrorCode? {
-        guard value <= UInt32(FlowWindow.bytesMax) else { return .flowControlError }
-        let change = Int(value) - Int(peer.streamWindowBytes)
-        peer.streamWindowBytes = value
+    /// Applies the initial window of streams. It also changes the windows of open streams, which may fall
+    /// below 0.
+    private func applyInitialWindow(bytes: UInt32) -> HTTP2ErrorCode? {
+        guard bytes <= UInt32(FlowWindow.bytesMax) else { return .flowControlError }
+        let change = Int(bytes) - Int(peer.streamWindowBytes)
+        peer.streamWindowBytes = bytes
         var isTooLarge = false
         unsafe forEachOpen { slot in
             unsafe slot.pointee.sendWindow += change
@@ -63,14 +75,14 @@ extension ClientSession {
 
     func readPing(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
         guard header.stream == 0 else { return reportViolation(code: .protocolError) }
-        guard payload.count == 8 else { return reportViolation(code: .frameSizeError) }
-        let bytes = UInt64(bigEndian: unsafe payload.loadUnaligned(as: UInt64.self))
+        guard payload.count == Self.pingBytes else { return reportViolation(code: .frameSizeError) }
+        let pingPayload = UInt64(bigEndian: unsafe payload.loadUnaligned(as: UInt64.self))
         if header.hasFlag(FrameHeader.FrameFlag.acknowledgement) {
-            guard bytes == openPing else { return }
+            guard pingPayload == openPing else { return }
             openPing = nil
-            events.pong = bytes
+            events.pong = pingPayload
         } else {
-            control.acknowledgePing(payload: bytes)
+            control.acknowledgePing(payload: pingPayload)
             checkAcknowledgementLimit()
         }
     }
@@ -81,17 +93,18 @@ extension ClientSession {
 
     func readGoaway(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
         guard header.stream == 0 else { return reportViolation(code: .protocolError) }
-        guard payload.count >= 8 else { return reportViolation(code: .frameSizeError) }
-        let last = unsafe Int32(bitPattern: payload.bigEndian32(at: 0) & 0x7FFF_FFFF)
-        let debug = unsafe payload[8...].prefix(Goaway.debugBytesMax)
+        guard payload.count >= Self.goawayBytesMin else { return reportViolation(code: .frameSizeError) }
+        let lastStream = unsafe Int32(bitPattern: payload.bigEndian32(at: 0) & Self.mask31Bits)
+        let debug = unsafe payload[Self.goawayBytesMin...].prefix(Goaway.debugBytesMax)
         events.goaway = Goaway(
-            lastStream: last, code: HTTP2ErrorCode(rawValue: unsafe payload.bigEndian32(at: 4)),
+            lastStream: lastStream, code: HTTP2ErrorCode(rawValue: unsafe payload.bigEndian32(at: 4)),
             debug: unsafe Array(debug))
         // A later GOAWAY may lower the last stream but never raise it.
-        let bound = min(last, goawayLast ?? .max)
-        goawayLast = bound
+        let lowestLastStream = min(lastStream, goawayLast ?? .max)
+        goawayLast = lowestLastStream
+        // A request that was not sent has no stream.
         unsafe forEachOpen { slot in
-            if case let stream = unsafe slot.pointee.stream, stream == 0 || stream > bound {
+            if case let stream = unsafe slot.pointee.stream, stream == 0 || stream > lowestLastStream {
                 unsafe endUnprocessedRequest(in: slot)
             }
         }
@@ -105,7 +118,7 @@ extension ClientSession {
 
     func readWindowUpdate(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
         guard payload.count == 4 else { return reportViolation(code: .frameSizeError) }
-        let bytes = unsafe Int(payload.bigEndian32(at: 0) & 0x7FFF_FFFF)
+        let bytes = unsafe Int(payload.bigEndian32(at: 0) & Self.mask31Bits)
         if header.stream == 0 {
             guard bytes > 0 else { return reportViolation(code: .protocolError) }
             sendWindow += bytes

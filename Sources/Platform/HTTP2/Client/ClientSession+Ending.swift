@@ -1,21 +1,22 @@
 package import Lifecycle
 
-/// Requests that end by their owner, by their deadline or with their connection. The peer ends requests
-/// through `streamClosed`.
+/// The ends of requests: by their owner, by their deadline, by the peer (`handleStreamClose`), or with their
+/// connection.
 extension ClientSession {
-    /// Ends the requests whose deadline or time to leave has passed, and resets the streams whose late
-    /// answers are no longer awaited. It looks at every open request, so call it only a few times a second.
+    /// Ends the requests whose deadline has passed, and the unsent requests whose deadline for sending has
+    /// passed. Resets the streams of which even a late answer is overdue. It looks at every slot, so call it
+    /// only a few times a second.
     package func endExpiredRequests(at now: Instant) {
-        let giveUp = now.advanced(byMilliseconds: -limits.lateResponseMilliseconds)
+        let lateResponseLimit = now.advanced(byMilliseconds: -limits.lateResponseMilliseconds)
         unsafe forEachOpen { slot in
-            let hasLeft = unsafe slot.pointee.isFullySent
+            let isSent = unsafe slot.pointee.isFullySent
             let isOverdue = unsafe slot.pointee.deadline <= now.nanoseconds
-            let isTooLate = unsafe slot.pointee.sendDeadline <= now.nanoseconds && !hasLeft
-            guard isOverdue || isTooLate else { return }
-            // An unsent request must not be sent any more, because it is reported as unprocessed.
-            let isGivenUp = unsafe slot.pointee.deadline <= giveUp.nanoseconds || !hasLeft
+            let isTooLateToSend = unsafe slot.pointee.sendDeadline <= now.nanoseconds && !isSent
+            guard isOverdue || isTooLateToSend else { return }
             if unsafe !slot.pointee.isReported { unsafe report(slot, endReason: .overdue) }
-            if isGivenUp { unsafe reset(slot: slot) }
+            // An unsent request must not be sent any more, because it is reported as unprocessed.
+            let mustReset = unsafe slot.pointee.deadline <= lateResponseLimit.nanoseconds || !isSent
+            if mustReset { unsafe reset(slot: slot) }
         }
     }
 
@@ -30,7 +31,7 @@ extension ClientSession {
         return true
     }
 
-    /// Withdraws a request that was not fully sent. Returns false if it may have been sent or has ended.
+    /// Ends a request as `cancelled` if it was not fully sent. Returns false if it was, or has ended.
     package func withdraw(_ request: RequestID) -> Bool {
         let slot = unsafe slots[Int(request.index)]
         guard unsafe slot.pointee.generation == request.generation, unsafe !slot.pointee.isFullySent else {
@@ -39,7 +40,7 @@ extension ClientSession {
         return cancel(request)
     }
 
-    /// Withdraws every request that was not fully sent.
+    /// Ends every request that was not fully sent as `cancelled`.
     package func withdrawAll() {
         unsafe forEachOpen { slot in
             guard unsafe !slot.pointee.isReported && !slot.pointee.isFullySent else { return }
@@ -48,7 +49,7 @@ extension ClientSession {
         }
     }
 
-    /// Sends GOAWAY and takes no more requests. Open requests continue, and then `isOver` becomes true.
+    /// Sends GOAWAY and takes no more requests. Open requests continue, and `isFinished` is true after them.
     package func finish() {
         guard !isClosed, !isFinishing else { return }
         isFinishing = true
@@ -60,9 +61,9 @@ extension ClientSession {
     package func end() {
         isClosed = true
         unsafe forEachOpen { slot in
-            let end: RequestOutcome.EndReason =
+            let endReason: RequestOutcome.EndReason =
                 unsafe slot.pointee.isFullySent ? .connectionLost : .notProcessed
-            unsafe report(slot, endReason: slot.pointee.isReported ? .released : end)
+            unsafe report(slot, endReason: slot.pointee.isReported ? .released : endReason)
             unsafe release(slot: slot)
         }
     }
@@ -79,8 +80,8 @@ extension ClientSession {
         unsafe release(slot: slot)
     }
 
-    /// Ends a request as `overdue` and unprocessed, because the rest of it must not be sent. The request is
-    /// on no list.
+    /// Ends a request as `overdue` and unprocessed, because the rest of it must not be sent any more. The
+    /// caller has removed it from its wait list.
     func endOverdueRequest(in slot: UnsafeMutablePointer<RequestSlot>) {
         if unsafe !slot.pointee.isReported { unsafe report(slot, endReason: .overdue) }
         unsafe reset(slot: slot)
@@ -93,24 +94,28 @@ extension ClientSession {
         unsafe release(slot: slot)
     }
 
+    /// Appends the outcome of a request.
     func report(
-        _ slot: UnsafeMutablePointer<RequestSlot>, endReason end: RequestOutcome.EndReason,
+        _ slot: UnsafeMutablePointer<RequestSlot>, endReason: RequestOutcome.EndReason,
         code: HTTP2ErrorCode = .noError
     ) {
         unsafe collectedOutcomes.pointee.append(
-            slot, endReason: end, code: code, mayHaveBeenSent: end == .answered || slot.pointee.isFullySent)
+            slot, endReason: endReason, code: code,
+            mayHaveBeenSent: endReason == .answered || slot.pointee.isFullySent)
         unsafe slot.pointee.isReported = true
     }
 
-    /// Queues a reset. The stream closes when `pull` writes it, also if the peer does not know the stream.
+    /// Puts a request on the list `waitingForReset`. `pull` then writes the reset, if the peer knows the
+    /// stream, and releases the slot.
     private func reset(slot: UnsafeMutablePointer<RequestSlot>) {
-        // Prevents a second reset by the next check of the deadlines.
+        // So `endExpiredRequests` does not reset it again.
         unsafe slot.pointee.deadline = .max
         unsafe slot.pointee.sendDeadline = .max
         unsafe removeFromWaitList(slot)
         unsafe waitingForReset.append(slot)
     }
 
+    /// Frees the slot of a request after its last outcome.
     func release(slot: UnsafeMutablePointer<RequestSlot>) {
         unsafe removeFromWaitList(slot)
         unsentBytes -= unsafe slot.pointee.bodyBytes.count - slot.pointee.bodySent
@@ -118,7 +123,7 @@ extension ClientSession {
             streams.remove(stream)
             openStreams -= 1
         }
-        if let own = unsafe slot.pointee.shared { unsafe shared.release(own) }
+        if let sharedRequest = unsafe slot.pointee.shared { unsafe shared.release(sharedRequest) }
         unsafe slot.pointee.clear()
         unsafe slots.release(at: slot.pointee.index)
     }
@@ -132,6 +137,7 @@ extension ClientSession {
         }
     }
 
+    /// Ends the session without another frame.
     func fail(with failure: SessionFailure) {
         isClosed = true
         events.failure = failure

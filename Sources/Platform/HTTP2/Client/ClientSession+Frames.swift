@@ -1,19 +1,22 @@
-/// Reading of the peer's frames. Nothing here may trap, because the bytes come from the peer.
+/// Reading of the peer's frames: from bytes to whole frames, and each frame to the function of its type.
+/// Nothing here may trap, because the bytes come from the peer.
 extension ClientSession {
     /// Reads bytes from the peer, in pieces of any size.
     package func receive(_ bytes: UnsafeRawBufferPointer) {
-        var rest = unsafe bytes
-        while !isClosed, !isBroken, unsafe !rest.isEmpty {
-            unsafe rest = partial.count == 0 ? readFrameInPlace(from: rest) : completeFrame(from: rest)
+        var remaining = unsafe bytes
+        while !isClosed, !isBroken, unsafe !remaining.isEmpty {
+            unsafe remaining =
+                partial.count == 0 ? readFrameInPlace(from: remaining) : completeFrame(from: remaining)
         }
     }
 
-    /// Reads the frame that begins here, or stores an incomplete one. Returns the bytes after it.
+    /// Reads the frame that begins here without a copy, or stores it if it is incomplete.
+    /// Returns the bytes after it.
     private func readFrameInPlace(from bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        let none = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+        let noBytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
         if bytes.count >= FrameHeader.byteCount {
             let header = unsafe FrameHeader(parsing: bytes)
-            guard isAllowed(header) else { return unsafe none }
+            guard isAllowed(header) else { return unsafe noBytes }
             let end = FrameHeader.byteCount + header.payloadBytes
             if bytes.count >= end {
                 unsafe readFrame(
@@ -22,29 +25,31 @@ extension ClientSession {
             }
         }
         unsafe partial.append(bytes)
-        return unsafe none
+        return unsafe noBytes
     }
 
+    /// Continues the stored frame, and reads it when it is complete. Returns the bytes after it.
     private func completeFrame(from bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        var rest = unsafe bytes
-        unsafe fill(upTo: FrameHeader.byteCount, from: &rest)
-        guard partial.count >= FrameHeader.byteCount else { return unsafe rest }
+        var remaining = unsafe bytes
+        unsafe fill(upTo: FrameHeader.byteCount, from: &remaining)
+        guard partial.count >= FrameHeader.byteCount else { return unsafe remaining }
         let header = unsafe FrameHeader(parsing: partial.bytes)
-        guard isAllowed(header) else { return unsafe rest }
+        guard isAllowed(header) else { return unsafe remaining }
         let end = FrameHeader.byteCount + header.payloadBytes
-        unsafe fill(upTo: end, from: &rest)
-        guard partial.count == end else { return unsafe rest }
+        unsafe fill(upTo: end, from: &remaining)
+        guard partial.count == end else { return unsafe remaining }
         unsafe readFrame(
             header, payload: UnsafeRawBufferPointer(rebasing: partial.bytes[FrameHeader.byteCount...]))
         partial.removeAll()
-        return unsafe rest
+        return unsafe remaining
     }
 
-    private func fill(upTo count: Int, from rest: inout UnsafeRawBufferPointer) {
-        let taken = min(rest.count, count - partial.count)
-        guard taken > 0 else { return }
-        unsafe partial.append(UnsafeRawBufferPointer(rebasing: rest[..<taken]))
-        unsafe rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+    /// Moves bytes to the stored frame until it has this number.
+    private func fill(upTo count: Int, from remaining: inout UnsafeRawBufferPointer) {
+        let movedCount = min(remaining.count, count - partial.count)
+        guard movedCount > 0 else { return }
+        unsafe partial.append(UnsafeRawBufferPointer(rebasing: remaining[..<movedCount]))
+        unsafe remaining = UnsafeRawBufferPointer(rebasing: remaining[movedCount...])
     }
 
     /// Whether the frame size is allowed. This side's SETTINGS announce no frame size, so the protocol's
@@ -67,6 +72,7 @@ extension ClientSession {
         if header.type == FrameHeader.FrameType.continuation {
             return unsafe readContinuation(header, payload: payload)
         }
+        // Only CONTINUATION may follow HEADERS without END_HEADERS, and the peer's first frame is SETTINGS.
         guard openBlock == nil else { return reportViolation(code: .protocolError) }
         guard hasSettings || header.type == FrameHeader.FrameType.settings else {
             return reportViolation(code: .protocolError)
@@ -89,6 +95,7 @@ extension ClientSession {
 
     // MARK: Streams
 
+    /// Returns the slot of an open stream.
     func slot(of stream: Int32) -> UnsafeMutablePointer<RequestSlot>? {
         unsafe streams.slot(of: stream).map { unsafe slots[$0] }
     }

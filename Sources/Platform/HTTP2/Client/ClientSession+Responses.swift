@@ -1,6 +1,9 @@
-/// Handling of answers: HEADERS, CONTINUATION and DATA.
+/// Reading of the frames of answers: HEADERS, CONTINUATION and DATA.
 extension ClientSession {
+    /// The bytes of the deprecated priority in front of a header block, which are skipped.
     private static let priorityBytes = 5
+    /// Lower statuses (1xx) are informational, and the final answer follows.
+    private static let finalStatusMin: UInt16 = 200
 
     func readHeaders(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
         guard isKnownStream(header.stream), var block = unsafe unpaddedPayload(of: header, payload: payload)
@@ -14,46 +17,38 @@ extension ClientSession {
         if header.hasFlag(FrameHeader.FrameFlag.endHeaders) {
             return unsafe readHeaderBlock(header, block: block)
         }
-        var open = HeaderBlock(header: header)
-        unsafe open.bytes.append(block)
-        openBlock = open
+        var newBlock = HeaderBlock(header: header)
+        unsafe newBlock.bytes.append(block)
+        openBlock = newBlock
     }
 
     func readContinuation(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
-        guard var open = openBlock, open.header.stream == header.stream else {
+        guard var block = openBlock, block.header.stream == header.stream else {
             return reportViolation(code: .protocolError)
         }
-        open.continuations += 1
-        unsafe open.bytes.append(payload)
-        openBlock = open
-        guard open.continuations <= limits.continuationsMax else {
+        block.continuations += 1
+        unsafe block.bytes.append(payload)
+        openBlock = block
+        guard block.continuations <= limits.continuationsMax else {
             return reportViolation(code: .enhanceYourCalm)
         }
         guard header.hasFlag(FrameHeader.FrameFlag.endHeaders) else { return }
         openBlock = nil
-        unsafe readHeaderBlock(open.header, block: open.bytes.bytes)
-        open.bytes.free()
+        unsafe readHeaderBlock(block.header, block: block.bytes.bytes)
+        block.bytes.free()
     }
 
-    /// Reads one header block. The block of a closed stream is read only for its changes to the table.
+    /// Reads one header block.
     private func readHeaderBlock(_ header: FrameHeader, block: UnsafeRawBufferPointer) {
         unsafe decoder.begin(block: block)
-        guard let slot = unsafe slot(of: header.stream) else {
-            while true {
-                switch decoder.decodeNext() {
-                case .field: continue
-                case .end: return
-                case .invalid: return reportViolation(code: .compressionError)
-                }
-            }
-        }
-        let isTrailer = unsafe slot.pointee.status >= 200
+        guard let slot = unsafe slot(of: header.stream) else { return skipHeaderBlock() }
+        let isTrailer = unsafe slot.pointee.status >= Self.finalStatusMin
         if !isTrailer { unsafe slot.pointee.beginResponse() }
-        var reading = ResponseHeaderValidator(isTrailer: isTrailer)
+        var validator = ResponseHeaderValidator(isTrailer: isTrailer)
         loop: while true {
             switch decoder.decodeNext() {
             case .field:
-                guard unsafe readField(of: slot, validator: &reading) else {
+                guard unsafe readField(of: slot, validator: &validator) else {
                     return reportViolation(code: .compressionError)
                 }
             case .end: break loop
@@ -61,31 +56,44 @@ extension ClientSession {
             }
         }
         let isLast = header.hasFlag(FrameHeader.FrameFlag.endStream)
-        if reading.listBytes > limits.headerListBytesMax {
+        if validator.listBytes > limits.headerListBytesMax {
             return unsafe resetMalformedStream(of: slot, code: .internalError)
         }
-        guard unsafe !reading.isMalformed && reading.isComplete(status: slot.pointee.status, isLast: isLast)
+        guard
+            unsafe !validator.isMalformed && validator.isComplete(status: slot.pointee.status, isLast: isLast)
         else {
             return unsafe resetMalformedStream(of: slot)
         }
         if isLast { unsafe endResponse(in: slot) }
     }
 
-    /// Reads one field. Returns false if the value is not valid Huffman code.
+    /// Reads the block of a stream that was closed, only for its changes to the dynamic table.
+    private func skipHeaderBlock() {
+        while true {
+            switch decoder.decodeNext() {
+            case .field: continue
+            case .end: return
+            case .invalid: return reportViolation(code: .compressionError)
+            }
+        }
+    }
+
+    /// Reads one field: checks it, and keeps its value if an outcome must have it. Returns false if the value
+    /// is not valid Huffman code.
     private func readField(
-        of slot: UnsafeMutablePointer<RequestSlot>, validator reading: inout ResponseHeaderValidator
+        of slot: UnsafeMutablePointer<RequestSlot>, validator: inout ResponseHeaderValidator
     ) -> Bool {
         let name = unsafe decoder.name
-        reading.listBytes += name.count + decoder.valueBytesMax + HeaderTable.entryBytes
-        guard !reading.isMalformed, reading.listBytes <= limits.headerListBytesMax else { return true }
+        validator.listBytes += name.count + decoder.valueBytesMax + HeaderTable.entryBytes
+        guard !validator.isMalformed, validator.listBytes <= limits.headerListBytesMax else { return true }
         if unsafe name.first == UInt8(ascii: ":") {
             guard let value = unsafe decoder.value() else { return false }
-            unsafe slot.pointee.status = reading.readStatus(
+            unsafe slot.pointee.status = validator.readStatus(
                 name: name, value: value, after: slot.pointee.status)
             return true
         }
-        reading.hasRegularField = true
-        guard !reading.isTrailer else { return true }
+        validator.hasRegularField = true
+        guard !validator.isTrailer else { return true }
         if unsafe keptFields.contains(name) {
             guard let value = unsafe decoder.value() else { return false }
             guard
@@ -97,13 +105,14 @@ extension ClientSession {
             unsafe slot.pointee.fieldBytes = slot.pointee.bytes.count
         } else if unsafe ResponseHeaderValidator.isContentLength(name) {
             guard let value = unsafe decoder.value() else { return false }
-            unsafe reading.readContentLength(value, into: &slot.pointee.contentLength)
+            unsafe validator.readContentLength(value, into: &slot.pointee.contentLength)
         } else if unsafe ResponseHeaderValidator.isConnectionSpecific(name) {
-            reading.isMalformed = true
+            validator.isMalformed = true
         }
         return true
     }
 
+    /// Reads a part of a body. Padding counts against the windows too.
     func readData(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
         guard isKnownStream(header.stream), let body = unsafe unpaddedPayload(of: header, payload: payload)
         else { return }
@@ -113,16 +122,21 @@ extension ClientSession {
             receivedSinceUpdate = 0
         }
         guard let slot = unsafe slot(of: header.stream) else { return }
-        guard unsafe slot.pointee.status >= 200 else { return unsafe resetMalformedStream(of: slot) }
+        guard unsafe slot.pointee.status >= Self.finalStatusMin else {
+            return unsafe resetMalformedStream(of: slot)
+        }
         unsafe slot.pointee.bodyReceived += body.count
-        let held = unsafe slot.pointee.bytes.count - slot.pointee.fieldBytes
-        let taken = min(body.count, limits.bodyBytesMax - held)
-        if taken > 0, let base = body.baseAddress { unsafe slot.pointee.bytes.append(base, count: taken) }
-        if taken < body.count { unsafe slot.pointee.isBodyTruncated = true }
+        let keptBefore = unsafe slot.pointee.bytes.count - slot.pointee.fieldBytes
+        let keptCount = min(body.count, limits.bodyBytesMax - keptBefore)
+        if keptCount > 0, let base = body.baseAddress {
+            unsafe slot.pointee.bytes.append(base, count: keptCount)
+        }
+        if keptCount < body.count { unsafe slot.pointee.isBodyTruncated = true }
         if header.hasFlag(FrameHeader.FrameFlag.endStream) { return unsafe endResponse(in: slot) }
         unsafe slot.pointee.receivedSinceUpdate += payload.count
-        if case let used = unsafe slot.pointee.receivedSinceUpdate, used >= FlowWindow.updateThresholdBytes {
-            control.windowUpdate(stream: header.stream, bytes: used)
+        let receivedBytes = unsafe slot.pointee.receivedSinceUpdate
+        if receivedBytes >= FlowWindow.updateThresholdBytes {
+            control.windowUpdate(stream: header.stream, bytes: receivedBytes)
             unsafe slot.pointee.receivedSinceUpdate = 0
         }
     }

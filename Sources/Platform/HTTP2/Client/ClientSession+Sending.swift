@@ -1,9 +1,10 @@
 package import Lifecycle
 
-/// Order of sending. A request's DATA follows its HEADERS at once if the peer's windows allow it.
+/// Writing of frames, in this order: control frames, resets, bodies that wait for the peer's windows, new
+/// requests. A request's DATA follows its HEADERS at once if the windows allow it.
 extension ClientSession {
-    /// Fills `buffer` with waiting frames. If the buffer is full, call again. Requests whose time to leave is
-    /// before `now` end here.
+    /// Fills `buffer` with waiting frames and returns the number of bytes. If the buffer is full, call again.
+    /// An unsent request whose `sendDeadline` is not after `now` ends here.
     package func pull(
         into buffer: UnsafeMutableRawBufferPointer, at now: Instant = Instant(nanoseconds: .min)
     ) -> Int {
@@ -15,7 +16,7 @@ extension ClientSession {
             sendResets()
             sendBodies()
             sendRequests()
-            // Resets the requests that `sendBodies` and `sendRequests` found too late.
+            // `sendBodies` and `sendRequests` have ended requests that it is too late to send.
             sendResets()
         }
         return writer.finish()
@@ -23,8 +24,8 @@ extension ClientSession {
 
     // MARK: Requests
 
-    /// Whether a waiting request can be sent. A request with a body needs an open window. Until then it can
-    /// be withdrawn.
+    /// Whether a waiting request can be sent. A request with a body waits until the window is open, because
+    /// until then it can be withdrawn.
     var canSendRequest: Bool {
         guard let slot = unsafe waitingForHeaders.first, openStreams < peerStreamsMax, goawayLast == nil
         else {
@@ -45,6 +46,7 @@ extension ClientSession {
         }
     }
 
+    /// Writes HEADERS, which opens the stream.
     private func sendHeaders(of slot: UnsafeMutablePointer<RequestSlot>) {
         guard let shared = unsafe slot.pointee.shared else { return }
         unsafe shared._withUnsafeGuaranteedRef { unsafe sendHeaders(of: slot, template: $0.template) }
@@ -60,10 +62,10 @@ extension ClientSession {
             template, path: UnsafeRawBufferPointer(rebasing: bytes[..<pathBytes]),
             varying: UnsafeRawBufferPointer(rebasing: bytes[pathBytes...]), to: target + FrameHeader.byteCount
         )
-        let isAll = unsafe !slot.pointee.isSendingBody
+        let endsStream = unsafe !slot.pointee.isSendingBody
         let header = FrameHeader(
             payloadBytes: count, type: FrameHeader.FrameType.headers,
-            flags: FrameHeader.FrameFlag.endHeaders | (isAll ? FrameHeader.FrameFlag.endStream : 0),
+            flags: FrameHeader.FrameFlag.endHeaders | (endsStream ? FrameHeader.FrameFlag.endStream : 0),
             stream: nextStream)
         unsafe header.write(to: target)
         writer.commit(byteCount: FrameHeader.byteCount + count)
@@ -77,6 +79,7 @@ extension ClientSession {
 
     // MARK: Bodies
 
+    /// Whether a waiting body can be continued.
     var canSendBody: Bool {
         guard sendWindow > 0 else { return false }
         var next = unsafe waitingForWindow.first
@@ -87,6 +90,7 @@ extension ClientSession {
         return false
     }
 
+    /// Continues the bodies that wait for the windows.
     private func sendBodies() {
         var next = unsafe waitingForWindow.first
         while let slot = unsafe next, !writer.isFull, sendWindow > 0 {
@@ -103,15 +107,18 @@ extension ClientSession {
 
     /// Writes DATA as far as the windows and the buffer allow. Returns true if the body is complete.
     private func sendBody(of slot: UnsafeMutablePointer<RequestSlot>) -> Bool {
-        while case let rest = unsafe slot.pointee.bodyBytes.count - slot.pointee.bodySent, rest > 0 {
-            let count = unsafe min(rest, FrameWriter.payloadBytesMax, sendWindow, slot.pointee.sendWindow)
+        while true {
+            let remaining = unsafe slot.pointee.bodyBytes.count - slot.pointee.bodySent
+            guard remaining > 0 else { return true }
+            let count = unsafe min(
+                remaining, FrameWriter.payloadBytesMax, sendWindow, slot.pointee.sendWindow)
             guard count > 0, !writer.isFull, let body = unsafe slot.pointee.bodyBytes.baseAddress else {
                 return false
             }
             let target = unsafe writer.reserve(byteCount: FrameHeader.byteCount + count)
             let header = unsafe FrameHeader(
                 payloadBytes: count, type: FrameHeader.FrameType.data,
-                flags: count == rest ? FrameHeader.FrameFlag.endStream : 0,
+                flags: count == remaining ? FrameHeader.FrameFlag.endStream : 0,
                 stream: slot.pointee.stream)
             unsafe header.write(to: target)
             unsafe (target + FrameHeader.byteCount).copyMemory(
@@ -122,11 +129,11 @@ extension ClientSession {
             sendWindow -= count
             unsentBytes -= count
         }
-        return true
     }
 
     // MARK: Resets
 
+    /// Resets the streams of requests that have ended, and releases their slots.
     private func sendResets() {
         while !writer.isFull, let slot = unsafe waitingForReset.first {
             if unsafe slot.pointee.stream != 0 {

@@ -1,17 +1,17 @@
 package import Lifecycle
 
-/// The client side of one HTTP/2 connection: bytes in, bytes out. Requests are submitted one by one, and
-/// their outcomes come in batches. Each request ends exactly once. Its outcome tells whether the peer may
-/// have processed it.
+/// The client side of one HTTP/2 connection, without a socket: bytes in, bytes out. Requests are submitted
+/// one by one, and their outcomes come in batches. Each request ends exactly once. Its outcome tells whether
+/// the peer may have processed it.
 ///
 /// It implements the protocol (RFC 9113) itself: a push then needs a third of the processor time of a push
 /// through nghttp2, which is a general library. It does not support priorities, server push, or padding of
 /// its own frames.
 ///
 /// It is confined to one thread. It has no socket, no clock and no TLS, and never traps on a peer's bytes.
-/// The owner repeats: `receive` the bytes read, look at `events` and `outcomes`, `submit` while there is
-/// `room`, `pull` until a buffer is not full, send. Close the connection if `isOver`, and call `end` when it
-/// is gone.
+/// The owner repeats: call `receive` with the bytes read, handle `takeEvents` and `outcomes`, call `submit`
+/// while there are `availableRequests`, call `pull` until a buffer is not full, and send the buffers. If
+/// `isFinished`, it closes the connection. When the connection is gone, it calls `end`.
 @safe package final class ClientSession {
     let limits: ClientLimits
     let keptFields: KeptFields
@@ -19,8 +19,8 @@ package import Lifecycle
     let encoder = HeaderEncoder()
     let decoder = HeaderDecoder()
 
-    // Output. Exclusivity is unchecked, here and below, because each frame accesses these and no call made
-    // meanwhile accesses them again.
+    // Output. Exclusivity is unchecked, here and below, because each frame accesses these fields, and no
+    // access calls code that accesses the same field.
     @safe @exclusivity(unchecked) var shared = SharedRequests()
     @safe @exclusivity(unchecked) var writer = FrameWriter()
     @safe @exclusivity(unchecked) var control = ControlFrames()
@@ -28,35 +28,46 @@ package import Lifecycle
     @safe @exclusivity(unchecked) var waitingForWindow = WaitList(waitReason: .window)
     @safe @exclusivity(unchecked) var waitingForReset = WaitList(waitReason: .reset)
     @safe @exclusivity(unchecked) var streams: StreamTable
-    /// Number of streams that the peer knows and neither side has closed.
+    /// The number of streams that the peer knows and neither side has closed.
     @safe @exclusivity(unchecked) var openStreams = 0
-    /// Stream number of the next request.
+    /// The stream number of the next request, always odd.
     @safe @exclusivity(unchecked) var nextStream: Int32 = 1
-    /// Body bytes that the peer accepts on all streams together.
+    /// The body bytes that the peer accepts now on all streams together.
     @safe @exclusivity(unchecked) var sendWindow = FlowWindow.initialBytes
-    /// Body bytes that were submitted and not yet pulled. They wait for `pull` or for the peer's windows.
+    /// The body bytes that were submitted and not pulled. They wait for `pull` or for the peer's windows.
     @safe @exclusivity(unchecked) package internal(set) var unsentBytes = 0
-    /// Time of the current `pull`, in nanoseconds on the steady clock.
+    /// The time of the current `pull`, in nanoseconds on the steady clock.
     @safe @exclusivity(unchecked) var pulledAt = Int64.min
 
     // Input.
-    /// An incomplete frame.
+    /// The bytes of an incomplete frame.
     @safe @exclusivity(unchecked) var partial = GrowingBuffer()
     /// A header block that continues in CONTINUATION frames.
     var openBlock: HeaderBlock?
     /// Body bytes received on all streams since the last WINDOW_UPDATE of the connection.
     @safe @exclusivity(unchecked) var receivedSinceUpdate = 0
 
+    // Results for the owner.
     /// Stored behind a pointer, because each request appends to it.
     let collectedOutcomes: UnsafeMutablePointer<OutcomeBatch>
     package internal(set) var events = SessionEvents()
+
+    // The limits that the peer sets.
+    /// The peer's settings, or the protocol's defaults.
     var peer = PeerSettings(
         concurrentStreamsMax: .max, streamWindowBytes: UInt32(FlowWindow.initialBytes),
         frameBytesMax: UInt32(FrameWriter.payloadBytesMax))
+    /// Whether the peer's first SETTINGS have arrived.
     var hasSettings = false
+    /// The peer's limit of open streams. Before its SETTINGS, `ClientLimits.streamsBeforeSettings`.
     var peerStreamsMax: Int
-    var requestsLeft: Int
+    /// The last stream of the peer's GOAWAY.
     var goawayLast: Int32?
+
+    // The state of the connection.
+    /// The requests that this connection may still take.
+    var requestsLeft: Int
+    /// The payload of a PING that the peer has not acknowledged.
     var openPing: UInt64?
     /// Whether this side has sent GOAWAY.
     var isFinishing = false
@@ -65,10 +76,12 @@ package import Lifecycle
     /// Whether the connection is gone or the session failed.
     var isClosed = false
 
-    /// Limit on requests, a little below the number of client streams.
+    /// The limit on requests, a little below the number of streams that a client can open (2^30).
     private static let requestsMax = 1_000_000_000
 
-    /// Creates a session. `keeping` names the answer fields that outcomes carry. Other fields are dropped.
+    /// Creates a session.
+    ///
+    /// - Parameter keeping: The names of the header fields that outcomes contain. Others are dropped.
     package init(limits: ClientLimits = ClientLimits(), keeping: [StaticString] = []) {
         precondition(limits.keptValueBytesMax < 65_536, "a kept value must be shorter than 64 KiB")
         self.limits = limits
@@ -93,26 +106,29 @@ package import Lifecycle
         unsafe collectedOutcomes.deallocate()
     }
 
-    /// Number of requests that `submit` takes now. It is 0 also if the peer allows no streams, has sent
+    /// The number of requests that `submit` takes now. It is 0 also if the peer allows no streams, has sent
     /// GOAWAY, or is gone.
     package var availableRequests: Int {
         guard acceptsRequests else { return 0 }
-        return min(max(0, min(peerStreamsMax, slots.capacity) - slots.usedCount), requestsLeft)
+        let freeStreams = max(0, min(peerStreamsMax, slots.capacity) - slots.usedCount)
+        return min(freeStreams, requestsLeft)
     }
 
-    /// Number of requests that have a slot, including overdue ones that may still be answered.
+    /// The number of requests that have a slot, including overdue ones that may still be answered.
     package var openRequests: Int { slots.usedCount }
 
-    /// Whether the session will ever take requests again. If false, finish the open requests and use another
-    /// connection.
+    /// Whether the session can take requests, now or later. If false, the owner waits for the open requests
+    /// and uses another connection.
     package var acceptsRequests: Bool { !isClosed && !isBroken && goawayLast == nil && requestsLeft > 0 }
 
-    /// Takes one request, or returns nil if there is no room. `path` and `varying` are copied. The template
-    /// and the body are not copied and are retained until the stream closes.
+    /// Takes one request. Returns nil if there are no `availableRequests`. `path` and `varying` are copied.
+    /// The template and the body are retained until the stream closes.
     ///
     /// - Parameters:
-    ///   - leaveBy: time after which the request is not sent any more and ends as `overdue`.
-    ///   - deadline: time at which it ends without an answer.
+    ///   - varying: The value of the template's varying field. Empty omits the field.
+    ///   - tag: A number for the caller, which the outcome contains.
+    ///   - sendDeadline: The time after which the request is not sent any more and ends as `overdue`.
+    ///   - deadline: The time at which the request ends as `overdue` if it has no answer.
     @discardableResult
     package func submit(
         template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8> = Span(), body: SharedBody?,
@@ -134,24 +150,27 @@ package import Lifecycle
     /// Whether `pull` has frames to write.
     package var wantsToSend: Bool {
         guard !isClosed else { return false }
-        return isOutputWaiting || !isBroken && (!waitingForReset.isEmpty || canSendRequest || canSendBody)
+        if isOutputWaiting { return true }
+        return !isBroken && (!waitingForReset.isEmpty || canSendRequest || canSendBody)
     }
 
-    /// Whether nothing more will be read or written. Close the connection, then call `end`.
+    /// Whether nothing more will be read or written. The owner closes the connection, and then calls `end`.
     package var isFinished: Bool {
         if isClosed { return true }
         guard !isOutputWaiting else { return false }
-        return isBroken || (isFinishing || goawayLast != nil) && slots.usedCount == 0
+        let hasGoaway = isFinishing || goawayLast != nil
+        return isBroken || hasGoaway && slots.usedCount == 0
     }
 
-    /// Whether a started frame or a control frame waits.
+    /// Whether the rest of a frame or a control frame waits to be pulled.
     private var isOutputWaiting: Bool { !writer.isEmpty || !control.isEmpty }
 
-    /// Sends a PING, which is acknowledged by `events.pong`. Returns false if one is already awaited.
-    package func ping(payload bytes: UInt64) -> Bool {
+    /// Sends a PING. The peer's acknowledgement comes as `SessionEvents.pong`. Returns false if an earlier
+    /// PING is not acknowledged yet.
+    package func ping(payload: UInt64) -> Bool {
         guard !isClosed, openPing == nil else { return false }
-        openPing = bytes
-        control.ping(payload: bytes)
+        openPing = payload
+        control.ping(payload: payload)
         return true
     }
 
@@ -164,6 +183,7 @@ package import Lifecycle
     /// Removes the outcomes that were handled.
     package func clearOutcomes() { unsafe collectedOutcomes.pointee.removeAll() }
 
+    /// Returns and removes the events since the last call.
     package func takeEvents() -> SessionEvents {
         defer { events = SessionEvents() }
         return events

@@ -1,18 +1,20 @@
-/// The frames that a client sends besides requests, in order, until they are pulled.
+/// A queue of the frames that a client sends besides requests, such as SETTINGS and PING, as bytes in order.
 @safe struct ControlFrames {
     private var frames = GrowingBuffer()
-    private var sent = 0
-    /// Number of waiting acknowledgements, which a peer can demand without limit.
+    /// The bytes of `frames` that were pulled.
+    private var pulledBytes = 0
+    /// The number of waiting acknowledgements. The session limits it, because a peer can cause any number.
     private(set) var acknowledgements = 0
 
     private static let preface: StaticString = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+    /// The identifier of SETTINGS_ENABLE_PUSH.
     private static let enablePush: UInt16 = 2
 
     var isEmpty: Bool { frames.count == 0 }
 
     mutating func free() { frames.free() }
 
-    /// Appends the client preface: HTTP/2, with server push disabled.
+    /// Appends the first bytes of a client: the fixed preface, and SETTINGS that disable server push.
     mutating func appendPreface() {
         let preface = ControlFrames.preface
         unsafe frames.append(UnsafeRawPointer(preface.utf8Start), count: preface.utf8CodeUnitCount)
@@ -21,18 +23,18 @@
         append(UInt32(0))
     }
 
-    mutating func ping(payload bytes: UInt64) {
+    mutating func ping(payload: UInt64) {
         appendHeader(.init(payloadBytes: 8, type: FrameHeader.FrameType.ping))
-        append(bytes)
+        append(payload)
     }
 
-    mutating func acknowledgePing(payload bytes: UInt64) {
+    mutating func acknowledgePing(payload: UInt64) {
         acknowledgements += 1
         appendHeader(
             .init(
                 payloadBytes: 8, type: FrameHeader.FrameType.ping,
                 flags: FrameHeader.FrameFlag.acknowledgement))
-        append(bytes)
+        append(payload)
     }
 
     mutating func acknowledgeSettings() {
@@ -61,12 +63,13 @@
         append(code.rawValue)
     }
 
+    /// Moves waiting bytes to the writer, as many as fit.
     mutating func pull(into writer: inout FrameWriter) {
         guard frames.count > 0 else { return }
-        sent += unsafe writer.copy(UnsafeRawBufferPointer(rebasing: frames.bytes[sent...]))
-        guard sent == frames.count else { return }
+        pulledBytes += unsafe writer.copy(UnsafeRawBufferPointer(rebasing: frames.bytes[pulledBytes...]))
+        guard pulledBytes == frames.count else { return }
         frames.removeAll()
-        sent = 0
+        pulledBytes = 0
         acknowledgements = 0
     }
 

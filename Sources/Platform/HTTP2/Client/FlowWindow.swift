@@ -1,9 +1,12 @@
 /// Constants of flow control (RFC 9113, 6.9).
 enum FlowWindow {
-    /// Initial window of a connection, and of a stream until SETTINGS change it. This side never changes it.
+    /// The initial window of a connection, and of a stream until SETTINGS change it. This side keeps it for
+    /// what it receives.
     static let initialBytes = 65_535
+    /// The largest window that the protocol allows.
     static let bytesMax = 0x7FFF_FFFF
-    /// Number of received bytes after which the window is extended, half of the window. Whether the peer
-    /// respects the window is not checked: excess bytes are read and dropped like the rest.
+    /// The number of received bytes after which WINDOW_UPDATE extends the window. The session does not check
+    /// that the peer respects the window, because bytes beyond `ClientLimits.bodyBytesMax` are dropped
+    /// anyway.
     static let updateThresholdBytes = initialBytes / 2
 }

@@ -1,9 +1,11 @@
-/// The destination of frames during a pull: the caller's buffer, and a spill for the last frame if it does
-/// not fit. The next pull begins with the spill.
+/// The destination of frames during a pull: the caller's buffer, and `spill` for the last frame if that does
+/// not fit. Then the buffer gets the first part of it, and the next pull begins with the rest.
 @safe struct FrameWriter {
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
+    /// The bytes written to the caller's buffer.
     private var filled = 0
+    /// Memory for one frame. The bytes from `spillStart` to `spillEnd` wait for the next pull.
     private let spill: UnsafeMutableRawPointer
     private var spillStart = 0
     private var spillEnd = 0
@@ -20,9 +22,10 @@
 
     /// Whether no frame can begin.
     var isFull: Bool { filled == capacity }
-    /// Whether nothing waits for the next call.
+    /// Whether no rest of a frame waits for the next pull.
     var isEmpty: Bool { spillStart == spillEnd }
 
+    /// Begins a pull into this buffer.
     mutating func begin(writingTo buffer: UnsafeMutableRawBufferPointer) {
         unsafe base = buffer.baseAddress
         capacity = buffer.count
@@ -30,6 +33,7 @@
         drain()
     }
 
+    /// Ends the pull. Returns the number of bytes in the caller's buffer.
     mutating func finish() -> Int {
         unsafe base = nil
         capacity = 0
@@ -37,7 +41,8 @@
         return filled
     }
 
-    /// Returns the memory for a frame of at most `count` bytes. `wrote` then sets its length.
+    /// Returns the memory for a frame of at most `count` bytes. The caller writes it, and then calls `commit`
+    /// with its length.
     mutating func reserve(byteCount count: Int) -> UnsafeMutableRawPointer {
         precondition(!isFull && isEmpty && count <= FrameWriter.frameBytesMax, "no frame can begin here")
         isSpilling = count > capacity - filled
@@ -63,6 +68,7 @@
         return count
     }
 
+    /// Moves waiting bytes of the spill to the caller's buffer, as many as fit.
     private mutating func drain() {
         guard spillStart < spillEnd else { return }
         spillStart += unsafe copy(

@@ -1,4 +1,5 @@
-/// A header block that spans several frames: its HEADERS, and the bytes received so far.
+/// A header block that is still incomplete: the header of its HEADERS frame, and its bytes so far.
+/// CONTINUATION frames bring the rest.
 @safe struct HeaderBlock {
     let header: FrameHeader
     var bytes = GrowingBuffer()

@@ -1,20 +1,23 @@
-/// The end of one request. Its bytes are stored in its batch.
+/// The result of one request. Its header fields and its body are in the `OutcomeBatch`.
 package struct RequestOutcome: Sendable {
     /// The tag that was passed to `submit`.
     package let tag: UInt64
     package let endReason: EndReason
     /// The answer's status, 0 without an answer.
     package let status: UInt16
-    /// The code of the reset, `.noError` if the stream was not reset.
+    /// The error code of RST_STREAM. `.noError` if the stream was not reset.
     package let code: HTTP2ErrorCode
-    /// Whether the whole request may have left this process. APNs does not act on an incomplete request.
+    /// Whether the whole request was handed to the caller of `pull`, so that the peer may have it. APNs does
+    /// not act on an incomplete request.
     package let mayHaveBeenSent: Bool
     /// Whether this is the second and final outcome of a request that was reported as `overdue` or
     /// `cancelled`: its answer, or `released`.
     package let isLate: Bool
     /// Whether the body was longer than `bodyBytesMax`.
     package let isBodyTruncated: Bool
+    /// The kept header fields, as a range of the batch's bytes.
     package let fields: Range<Int>
+    /// The body, as a range of the batch's bytes.
     package let body: Range<Int>
 
     package enum EndReason: UInt8, Sendable {
@@ -43,9 +46,11 @@ package struct RequestOutcome: Sendable {
     }
 }
 
-/// The outcomes since the batch was last emptied. Its memory is reused: copy the values that you keep.
+/// The outcomes of a session since its owner has cleared them. The memory is reused, so copy the bytes that
+/// you keep.
 package struct OutcomeBatch {
     package private(set) var outcomes: [RequestOutcome] = []
+    /// The header fields (`HeaderFields`) and the body of each outcome, one after the other.
     package private(set) var bytes: [UInt8] = []
 
     package func fields(of outcome: RequestOutcome) -> HeaderFields {
@@ -59,20 +64,21 @@ package struct OutcomeBatch {
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// Takes a pointer, because passing a slot by value would copy it and count its references.
+    /// Appends the outcome of the request in a slot. It takes a pointer, because passing a slot by value
+    /// would copy it and count its references.
     mutating func append(
-        _ slot: UnsafeMutablePointer<RequestSlot>, endReason end: RequestOutcome.EndReason,
+        _ slot: UnsafeMutablePointer<RequestSlot>, endReason: RequestOutcome.EndReason,
         code: HTTP2ErrorCode, mayHaveBeenSent: Bool
     ) {
         let start = bytes.count
-        let isAnswer = end == .answered
+        let isAnswer = endReason == .answered
         if unsafe isAnswer && slot.pointee.bytes.count > 0 {
             unsafe bytes.append(contentsOf: slot.pointee.bytes.bytes)
         }
         let fieldBytes = unsafe isAnswer ? slot.pointee.fieldBytes : 0
         outcomes.append(
             RequestOutcome(
-                tag: unsafe slot.pointee.tag, endReason: end,
+                tag: unsafe slot.pointee.tag, endReason: endReason,
                 status: unsafe isAnswer ? slot.pointee.status : 0,
                 code: code, mayHaveBeenSent: mayHaveBeenSent, isLate: unsafe slot.pointee.isReported,
                 isBodyTruncated: unsafe slot.pointee.isBodyTruncated, fields: start..<start + fieldBytes,

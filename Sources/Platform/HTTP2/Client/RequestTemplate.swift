@@ -1,37 +1,44 @@
-/// The header block of a request, encoded once. All requests share it that differ only in `:path` and one
-/// more field (`apns-id`), so a send to a million tokens has one template. It is immutable.
+/// The header block of a request, encoded once for all requests that differ only in `:path` and in the value
+/// of one more field, the varying field (`apns-id`). So a send to a million tokens has one template. It is
+/// immutable.
 ///
 /// `:path`, `authorization` and the varying field are never indexed. The other fields enter the peer's table
-/// once for each connection and take one byte after that.
+/// with the first request of a connection, and take one byte in later requests.
 package final class RequestTemplate: Sendable {
-    /// Limit that lets the block and its path fit into one HEADERS frame.
+    /// The limit of the encoded fields. With the path and the varying value they fit into one HEADERS frame.
     private static let encodedBytesMax = 8_192
-    /// Limit on a path and a varying value together.
+    /// The limit of a path and a varying value together.
     static let variableBytesMax = 4_096
 
+    /// Whether the method is HEAD, whose answer has no body.
     let isHead: Bool
-    /// The fields before `:path`, which must stay among the pseudo fields.
+
+    // The parts of the block, in their order.
+    /// The pseudo fields before `:path`. All pseudo fields must precede the regular fields.
     let pseudoFields: [EncodedField]
-    let regularFields: [EncodedField]
-    /// `:path` and the varying field, without their values.
+    /// `:path` without its value.
     let pathPrefix: [UInt8]
+    let regularFields: [EncodedField]
+    /// The varying field without its value. Nil if the template has no varying field.
     let varyingPrefix: [UInt8]?
-    /// Upper bound of the bytes of all parts.
+    /// Upper bound of the bytes of these parts.
     let blockBytesMax: Int
 
-    /// Creates a template. `varying` names the field whose value each request supplies.
+    /// Creates a template.
+    ///
+    /// - Parameter varying: The name of the varying field.
     package init(
         method: String, scheme: String = "https", authority: String, headers: [HeaderField],
         varying: String? = nil
     ) throws(HeaderFieldError) {
-        let first = [
+        let pseudoHeaders = [
             HeaderField(name: ":method", value: method), HeaderField(name: ":scheme", value: scheme),
             HeaderField(name: ":authority", value: authority),
         ]
-        for field in first { try field.checkValue() }
+        for field in pseudoHeaders { try field.checkValue() }
         for field in headers { try field.check() }
         isHead = method == "HEAD"
-        pseudoFields = first.map { EncodedField(encoding: $0) }
+        pseudoFields = pseudoHeaders.map { EncodedField(encoding: $0) }
         regularFields = headers.map { EncodedField(encoding: $0) }
         pathPrefix = EncodedField.prefix(forName: ":path")
         if let varying {
@@ -40,10 +47,10 @@ package final class RequestTemplate: Sendable {
         } else {
             varyingPrefix = nil
         }
-        let bytes = (pseudoFields + regularFields).reduce(0) { $0 + $1.literal.count }
-        guard bytes <= RequestTemplate.encodedBytesMax else {
-            throw .tooLarge(bytes: bytes, limit: RequestTemplate.encodedBytesMax)
+        let encodedBytes = (pseudoFields + regularFields).reduce(0) { $0 + $1.literal.count }
+        guard encodedBytes <= RequestTemplate.encodedBytesMax else {
+            throw .tooLarge(bytes: encodedBytes, limit: RequestTemplate.encodedBytesMax)
         }
-        blockBytesMax = bytes + pathPrefix.count + (varyingPrefix?.count ?? 0)
+        blockBytesMax = encodedBytes + pathPrefix.count + (varyingPrefix?.count ?? 0)
     }
 }

@@ -1,8 +1,10 @@
-/// The rules for the header fields of one answer (RFC 9113, 8.1 to 8.3), applied while its block is read.
+/// The checks of one header block of an answer (RFC 9113, 8.1 to 8.3), made while the block is read.
 ///
 /// Fields that are not kept are not checked closely, because errors in them do no harm here.
 @safe struct ResponseHeaderValidator {
+    /// Whether the block has trailers, which follow the body.
     let isTrailer: Bool
+    /// The size of the block's fields so far, as `ClientLimits.headerListBytesMax` counts it.
     var listBytes = 0
     var hasStatus = false
     var hasRegularField = false
@@ -11,10 +13,13 @@
     init(isTrailer: Bool) { self.isTrailer = isTrailer }
 
     private static let statusDigits = 3
-    /// Limit on the digits of a body length.
+    /// The limit on the digits of a content length, so that it fits an `Int`.
     private static let lengthDigitsMax = 18
+    /// 101 Switching Protocols, which HTTP/2 does not have.
+    private static let switchingProtocols = 101
 
-    /// Checks the only pseudo field of an answer, which must come first. Returns the status after it.
+    /// Checks a pseudo field. The only one of an answer is `:status`, before all regular fields. Returns the
+    /// status, or `present` if the field is wrong.
     mutating func readStatus(
         name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, after present: UInt16
     ) -> UInt16 {
@@ -22,7 +27,7 @@
         guard isStatus, !isTrailer, !hasStatus, !hasRegularField,
             let number = unsafe ResponseHeaderValidator.parseNumber(
                 value, digitsMax: ResponseHeaderValidator.statusDigits),
-            (100...999).contains(number), number != 101
+            (100...999).contains(number), number != ResponseHeaderValidator.switchingProtocols
         else {
             isMalformed = true
             return present

@@ -1,15 +1,19 @@
-/// A map from open streams to slots: an open-addressing table of at least twice the capacity.
+/// A map from the number of an open stream to the index of its slot. It is a hash table with linear probing
+/// and at least twice the capacity.
 ///
 /// Stream numbers are consecutive odd numbers. Without hashing they would form one long run in the table,
 /// which each removal would have to traverse.
 @safe struct StreamTable {
     private struct Entry {
+        /// 0 if the position is empty.
         var stream: Int32 = 0
         var slot: Int32 = 0
     }
 
     private let entries: UnsafeMutablePointer<Entry>
+    /// The number of positions, a power of two, less 1.
     private let mask: Int
+    /// The bits of a hash that are dropped to get a position.
     private let shift: UInt64
 
     /// Creates a table for at most `capacity` streams at a time.
@@ -30,36 +34,37 @@
     }
 
     func slot(of stream: Int32) -> Int? {
-        var at = homePosition(of: stream)
+        var position = homePosition(of: stream)
         while true {
-            let entry = unsafe entries[at]
+            let entry = unsafe entries[position]
             if entry.stream == stream { return Int(entry.slot) }
             if entry.stream == 0 { return nil }
-            at = (at + 1) & mask
+            position = (position + 1) & mask
         }
     }
 
     func insert(_ stream: Int32, slot: Int) {
-        var at = homePosition(of: stream)
-        while unsafe entries[at].stream != 0 { at = (at + 1) & mask }
-        unsafe entries[at] = Entry(stream: stream, slot: Int32(slot))
+        var position = homePosition(of: stream)
+        while unsafe entries[position].stream != 0 { position = (position + 1) & mask }
+        unsafe entries[position] = Entry(stream: stream, slot: Int32(slot))
     }
 
-    /// Removes a stream. Later entries that it had displaced move up.
+    /// Removes a stream. Entries behind it that it had displaced move into the hole, so that a search still
+    /// finds them.
     func remove(_ stream: Int32) {
         var hole = homePosition(of: stream)
         while unsafe entries[hole].stream != stream {
             guard unsafe entries[hole].stream != 0 else { return }
             hole = (hole + 1) & mask
         }
-        var at = (hole + 1) & mask
-        while unsafe entries[at].stream != 0 {
-            let distance = unsafe (at - homePosition(of: entries[at].stream)) & mask
-            if distance >= (at - hole) & mask {
-                unsafe entries[hole] = entries[at]
-                hole = at
+        var position = (hole + 1) & mask
+        while unsafe entries[position].stream != 0 {
+            let distance = unsafe (position - homePosition(of: entries[position].stream)) & mask
+            if distance >= (position - hole) & mask {
+                unsafe entries[hole] = entries[position]
+                hole = position
             }
-            at = (at + 1) & mask
+            position = (position + 1) & mask
         }
         unsafe entries[hole] = Entry()
     }

@@ -1,4 +1,5 @@
-/// The event that an open request waits for. A request is on the list of that event and on no other.
+/// The event for which an open request waits. Each event but the first has a `WaitList`, and the request is
+/// on that list only.
 enum WaitReason: UInt8 {
     /// Waits for its answer.
     case response
@@ -10,13 +11,14 @@ enum WaitReason: UInt8 {
     case reset
 }
 
-/// Requests in the order in which they began to wait for one event. The links are stored in the slots.
+/// A list of requests that wait for one event, in the order in which they began to wait. Its links are stored
+/// in the slots.
 @safe struct WaitList {
     private(set) var first: UnsafeMutablePointer<RequestSlot>?
     private var last: UnsafeMutablePointer<RequestSlot>?
     private let waitReason: WaitReason
 
-    init(waitReason wait: WaitReason) { self.waitReason = wait }
+    init(waitReason: WaitReason) { self.waitReason = waitReason }
 
     var isEmpty: Bool { unsafe first == nil }
 

@@ -1,40 +1,47 @@
 internal import CNghttp2
 
-/// One header field in HPACK, encoded without knowledge of the peer's table.
+/// One header field, encoded in HPACK once for all connections. So the encoding does not depend on a
+/// connection's dynamic table.
 struct EncodedField: Sendable {
-    /// The encoding that needs no dynamic table: an index into the static table, or a literal.
+    /// The encoding without the dynamic table: an index into the static table, or a literal.
     let literal: [UInt8]
-    /// Name, zero byte, value. Equal fields have equal text.
+    /// The name, a zero byte, and the value. Two fields are equal if their texts are.
     let text: [UInt8]
     let hash: Int
-    /// Size of the field in the peer's table, 0 if its literal does not enter it.
+    /// The size of the field in the peer's dynamic table. 0 if `literal` does not enter it.
     let tableBytes: Int
 
     init(encoding field: HeaderField) {
         literal = field.isIndexed ? EncodedField.encode(field) : EncodedField.encodeWithoutHuffman(field)
         text = Array(field.name.utf8) + [0] + Array(field.value.utf8)
         hash = text.hashValue
+        // RFC 7541, 6.2.1: a literal with the bits 01 in front enters the table.
         let entersTable = literal.first.map { $0 & 0xC0 == 0x40 } ?? false
-        tableBytes = entersTable ? text.count - 1 + 32 : 0
+        let nameAndValueBytes = text.count - 1
+        tableBytes = entersTable ? nameAndValueBytes + HeaderTable.entryBytes : 0
     }
 
-    /// Returns the field without its value, as a literal that is never indexed.
+    /// Returns a literal that is never indexed, without its value.
     static func prefix(forName name: String) -> [UInt8] {
-        Array(encode(HeaderField(name: name, value: "", isIndexed: false)).dropLast())
+        let literalWithEmptyValue = encode(HeaderField(name: name, value: "", isIndexed: false))
+        // An empty value is one byte, its length.
+        return Array(literalWithEmptyValue.dropLast())
     }
 
-    /// Encodes a field that is never indexed, without Huffman code. Huffman code makes a bearer a fifth
-    /// shorter, but costs the peer more than the rest of the header block.
+    /// Encodes a field that is never indexed, without Huffman code. Huffman code makes a bearer token a fifth
+    /// shorter, but costs the peer more time than the rest of the header block.
     private static func encodeWithoutHuffman(_ field: HeaderField) -> [UInt8] {
         var bytes = prefix(forName: field.name)
         HPACKInteger.append(field.value.utf8.count, prefixBits: 7, pattern: 0, to: &bytes)
         return bytes + Array(field.value.utf8)
     }
 
-    /// Encodes a field with a new deflater, so that it refers only to the static table.
+    /// Encodes a field with a new deflater of nghttp2, which has an empty dynamic table.
     private static func encode(_ field: HeaderField) -> [UInt8] {
         var deflater: OpaquePointer?
-        guard unsafe nghttp2_hd_deflate_new(&deflater, 4_096) == 0, let deflater = unsafe deflater else {
+        guard unsafe nghttp2_hd_deflate_new(&deflater, HeaderTable.bytesMax) == 0,
+            let deflater = unsafe deflater
+        else {
             preconditionFailure("out of memory")
         }
         defer { unsafe nghttp2_hd_deflate_del(deflater) }
@@ -46,9 +53,10 @@ struct EncodedField: Sendable {
                 var pair = unsafe nghttp2_nv(
                     name: name.baseAddress, value: value.baseAddress, namelen: name.count,
                     valuelen: value.count, flags: UInt8(flags.rawValue))
-                let room = unsafe nghttp2_hd_deflate_bound(deflater, &pair, 1)
-                return unsafe [UInt8](unsafeUninitializedCapacity: room) { bytes, count in
-                    let written = unsafe nghttp2_hd_deflate_hd(deflater, bytes.baseAddress, room, &pair, 1)
+                let capacity = unsafe nghttp2_hd_deflate_bound(deflater, &pair, 1)
+                return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { bytes, count in
+                    let written = unsafe nghttp2_hd_deflate_hd(
+                        deflater, bytes.baseAddress, capacity, &pair, 1)
                     precondition(written > 0, "a checked field cannot be encoded")
                     count = written
                 }

@@ -1,35 +1,40 @@
-/// Reads the header blocks of one connection (RFC 7541) field by field, and maintains the peer's table.
+/// A decoder of the header blocks that arrive on one connection (HPACK, RFC 7541). The caller begins a block,
+/// and then reads its fields one by one. The decoder maintains the dynamic table that the peer fills.
 ///
-/// It never traps on a block. After a `broken` block the tables of both sides differ, so the connection must
-/// close.
+/// It never traps on a block. After an `invalid` block the tables of both sides differ, so the connection
+/// must close.
 @safe final class HeaderDecoder {
     enum DecodeResult {
+        /// `name` and `value()` have the next field.
         case field
+        /// The block has no more fields.
         case end
         case invalid
     }
 
-    /// The name that `next` found. Valid until the next call.
+    /// The name of the field that `decodeNext` has read. Valid until its next call.
     private(set) var name = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-    /// The value as received, perhaps in Huffman code. `value()` decodes it.
+    /// The value of that field as received, perhaps in Huffman code.
     private var valueBytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     private var isValueHuffmanCoded = false
 
     private let table = HeaderTable()
     private let huffman = HuffmanCode.shared
+    // The current block and the position of the next byte.
     private var block = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     private var position = 0
-    /// Whether no field was read yet. The table's size may change only before the first field.
+    /// Whether no field of the block was read yet. The size of the table may change only before the first
+    /// field.
     private var isAtBlockStart = true
-    /// Strings decoded from Huffman code, and names from the table while the table changes.
+    /// Memory for strings decoded from Huffman code, and for a name from the table while the table changes.
     private var scratch: UnsafeMutableRawPointer
     private var scratchBytes = HeaderDecoder.scratchKeptBytes
     private var scratchUsed = 0
 
     /// Bytes of scratch memory that are kept between blocks.
     private static let scratchKeptBytes = 2 * HeaderTable.bytesMax
-    /// Limit on the groups of seven bits in an integer. No valid length or index in our frames needs more.
-    private static let integerBytesMax = 4
+    /// Limit on the groups of seven bits in an integer. No valid length or index in a frame needs more.
+    private static let integerGroupsMax = 4
 
     init() { unsafe scratch = .allocate(byteCount: scratchBytes, alignment: 16) }
 
@@ -45,13 +50,16 @@
         }
     }
 
+    /// Reads the next field. The high bits of its first byte tell how it is represented (RFC 7541, 6).
     func decodeNext() -> DecodeResult {
         scratchUsed = 0
         while unsafe position < block.count {
             let byte = unsafe block[position]
+            // 1…: an index. 01…: a literal that enters the table. 0000… and 0001…: a literal that does not.
             if byte & 0x80 != 0 { return readIndexed() }
             if byte & 0xC0 == 0x40 { return readLiteral(prefixBits: 6, entersTable: true) }
             if byte & 0xE0 != 0x20 { return readLiteral(prefixBits: 4, entersTable: false) }
+            // 001…: a new size of the table, before the first field.
             guard isAtBlockStart, let size = readInteger(prefixBits: 5), size <= HeaderTable.bytesMax else {
                 return .invalid
             }
@@ -60,14 +68,15 @@
         return .end
     }
 
-    /// Upper bound of the bytes of the value that `next` found.
+    /// Upper bound of the decoded bytes of the value.
     var valueBytesMax: Int {
         unsafe isValueHuffmanCoded
             ? HuffmanCode.decodedBytesMax(forEncodedBytes: valueBytes.count) : valueBytes.count
     }
 
-    /// Returns the value that `next` found, or nil if it is not valid Huffman code. Most values are not
-    /// needed, and decoding is most of the work, so values are decoded only on request.
+    /// Returns the value of the field, or nil if it is not valid Huffman code. It decodes the value, because
+    /// most values are not needed and decoding is most of the work. Valid until the next call of
+    /// `decodeNext`.
     func value() -> UnsafeRawBufferPointer? {
         guard let text = unsafe text(of: (valueBytes, isValueHuffmanCoded)) else { return nil }
         unsafe valueBytes = text
@@ -88,7 +97,8 @@
 
     private func readLiteral(prefixBits: Int, entersTable: Bool) -> DecodeResult {
         isAtBlockStart = false
-        // Reserve memory first. If the scratch grew between the two strings, the first one would be lost.
+        // Memory for both strings is reserved first. If the scratch memory grew between them, the first would
+        // be lost.
         guard let index = readInteger(prefixBits: prefixBits) else { return .invalid }
         reserveScratch()
         if index == 0 {
@@ -99,6 +109,7 @@
         } else {
             guard let field = unsafe field(at: index) else { return .invalid }
             unsafe name = field.name
+            // The insertion below can remove the entry that has this name.
             if entersTable && index > StaticTable.count { unsafe name = copyToScratch(field.name) }
         }
         guard let string = unsafe readString() else { return .invalid }
@@ -110,6 +121,7 @@
         return .field
     }
 
+    /// Returns a field of the static table or, with higher indices, of the dynamic table, newest first.
     private func field(at index: Int) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
         if index > StaticTable.count {
             let age = index - StaticTable.count - 1
@@ -120,12 +132,13 @@
 
     // MARK: Bytes
 
+    /// Reads an integer (`HPACKInteger`) at the current position, which must be within the block.
     private func readInteger(prefixBits: Int) -> Int? {
-        let limit = 1 << prefixBits - 1
-        var value = unsafe Int(block[position]) & limit
+        let prefixMax = 1 << prefixBits - 1
+        var value = unsafe Int(block[position]) & prefixMax
         position += 1
-        guard value == limit else { return value }
-        for group in 0..<HeaderDecoder.integerBytesMax {
+        guard value == prefixMax else { return value }
+        for group in 0..<HeaderDecoder.integerGroupsMax {
             guard unsafe position < block.count else { return nil }
             let byte = unsafe Int(block[position])
             position += 1
@@ -147,12 +160,13 @@
         return unsafe (bytes, isCoded)
     }
 
+    /// Returns the bytes of a string, decoded into the scratch memory if it is in Huffman code.
     private func text(of string: (bytes: UnsafeRawBufferPointer, isCoded: Bool)) -> UnsafeRawBufferPointer? {
         guard unsafe string.isCoded else { return unsafe string.bytes }
         let start = unsafe scratch + scratchUsed
-        guard let decoded = unsafe huffman.decode(string.bytes, into: start) else { return nil }
-        scratchUsed += decoded
-        return unsafe UnsafeRawBufferPointer(start: start, count: decoded)
+        guard let decodedCount = unsafe huffman.decode(string.bytes, into: start) else { return nil }
+        scratchUsed += decodedCount
+        return unsafe UnsafeRawBufferPointer(start: start, count: decodedCount)
     }
 
     private func copyToScratch(_ name: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
@@ -162,18 +176,18 @@
         return unsafe UnsafeRawBufferPointer(start: start, count: name.count)
     }
 
-    /// Reserves memory for a name of the table and for the decoded rest of the block. The limits on frames
-    /// and continuations bound the block.
+    /// Reserves scratch memory for a name of the table and for all remaining strings of the block. The limits
+    /// on frames and continuations bound the size of a block.
     private func reserveScratch() {
-        let wanted =
+        let neededBytes =
             unsafe HeaderTable.bytesMax + HuffmanCode.decodedBytesMax(forEncodedBytes: block.count - position)
             + 1
-        if wanted > scratchBytes { makeScratch(bytes: wanted) }
+        if neededBytes > scratchBytes { makeScratch(bytes: neededBytes) }
     }
 
-    private func makeScratch(bytes count: Int) {
+    private func makeScratch(bytes: Int) {
         unsafe scratch.deallocate()
-        unsafe scratch = .allocate(byteCount: count, alignment: 16)
-        scratchBytes = count
+        unsafe scratch = .allocate(byteCount: bytes, alignment: 16)
+        scratchBytes = bytes
     }
 }

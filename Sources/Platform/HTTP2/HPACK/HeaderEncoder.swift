@@ -1,30 +1,33 @@
-/// Writes the header blocks of one client session from templates.
+/// An encoder of the header blocks that one client session sends (HPACK, RFC 7541). A block is made of a
+/// template, the path and the varying value of a request (`RequestTemplate`).
 ///
-/// The block of a template is encoded once and copied for each request, as long as the table does not change.
-/// The table here equals the peer's table, entry for entry.
+/// The fixed parts of a template's block are encoded once and copied for each request, as long as the dynamic
+/// table does not change. The table here equals the peer's table, entry for entry.
 @safe final class HeaderEncoder {
     private struct Entry {
         let text: [UInt8]
         let hash: Int
-        let bytes: Int
+        /// The size by which the entry counts.
+        let tableBytes: Int
     }
 
     /// The entries, newest last.
     private var table: [Entry] = []
     private var tableBytes = 0
     private var tableBytesMax = HeaderTable.bytesMax
-    /// The smallest and the last table size that the peer allowed since the last block. The next block begins
-    /// with them.
+    /// The smallest and the last size of the table that the peer has set since the last block. The next block
+    /// must begin with them (RFC 7541, 4.2).
     private var sizeUpdates: (least: Int, last: Int)?
 
-    /// The template of the cached block, valid as long as the table does not change.
+    /// The template of which `head` and `tail` are the parts. Nil if they are not valid for the table as it
+    /// is.
     private var current: RequestTemplate?
-    /// The block up to the path, and from there to the varying value. Exclusivity is unchecked: each request
-    /// copies them into its frame, and makes no other call meanwhile.
+    // The cached parts: the block up to the path, and from there to the varying value. Exclusivity is
+    // unchecked, because each request copies them into its frame, and makes no other call meanwhile.
     @safe @exclusivity(unchecked) private var head: [UInt8] = []
     @safe @exclusivity(unchecked) private var tail: [UInt8] = []
 
-    /// Applies the table size in the peer's SETTINGS. Sizes above the protocol's default are not used.
+    /// Applies the size of the table in the peer's SETTINGS. A size above the protocol's default is not used.
     func limitTable(to size: Int) {
         let size = min(size, HeaderTable.bytesMax)
         guard size != tableBytesMax else { return }
@@ -34,7 +37,7 @@
         current = nil
     }
 
-    /// Returns the maximum length of a block.
+    /// Returns the maximum length of a block whose path and varying value have these lengths.
     static func bytesMax(for template: RequestTemplate, path: Int, varying: Int) -> Int {
         template.blockBytesMax + path + varying + 4 * HPACKInteger.bytesMax
     }
@@ -59,52 +62,56 @@
 
     private func writeSizeUpdates(_ updates: (least: Int, last: Int), to end: inout UnsafeMutableRawPointer) {
         sizeUpdates = nil
-        for size in updates.least < updates.last ? [updates.least, updates.last] : [updates.last] {
+        let sizes = updates.least < updates.last ? [updates.least, updates.last] : [updates.last]
+        // 001 in the first byte: a new size of the table (RFC 7541, 6.3).
+        for size in sizes {
             unsafe end += HPACKInteger.write(size, prefixBits: 5, pattern: 0x20, to: end)
         }
     }
 
     // MARK: The table
 
+    /// Encodes the parts of a template's block, up to the path and after it.
     private func buildBlock(for template: RequestTemplate) {
         var isStable = true
         head.removeAll(keepingCapacity: true)
         tail.removeAll(keepingCapacity: true)
-        for field in template.pseudoFields where !write(field, to: &head) { isStable = false }
+        for field in template.pseudoFields where !encode(field, to: &head) { isStable = false }
         head += template.pathPrefix
-        for field in template.regularFields where !write(field, to: &tail) { isStable = false }
-        // A block that changed the table is valid only once, because the next block refers to the new
+        for field in template.regularFields where !encode(field, to: &tail) { isStable = false }
+        // A block that adds entries to the table is valid only once, because later blocks refer to these
         // entries.
         current = isStable ? template : nil
     }
 
-    /// Writes a field. Returns false if the field entered the table.
-    private func write(_ field: EncodedField, to bytes: inout [UInt8]) -> Bool {
+    /// Encodes a field. Returns false if the field entered the table.
+    private func encode(_ field: EncodedField, to bytes: inout [UInt8]) -> Bool {
         guard field.tableBytes > 0 else {
             bytes += field.literal
             return true
         }
         if let index = table.lastIndex(where: { $0.hash == field.hash && $0.text == field.text }) {
+            // 1 in the first byte: an index (RFC 7541, 6.1). The newest entry follows the static table.
             HPACKInteger.append(
                 StaticTable.count + table.count - index, prefixBits: 7, pattern: 0x80, to: &bytes)
             return true
         }
         bytes += field.literal
-        // Evict first, as the peer does. A field larger than the table empties it.
+        // The peer evicts before it inserts. A field larger than the table empties it.
         evict(downTo: tableBytesMax - field.tableBytes)
         guard field.tableBytes <= tableBytesMax else { return false }
-        table.append(Entry(text: field.text, hash: field.hash, bytes: field.tableBytes))
+        table.append(Entry(text: field.text, hash: field.hash, tableBytes: field.tableBytes))
         tableBytes += field.tableBytes
         return false
     }
 
     private func evict(downTo limit: Int) {
-        var evicted = 0
-        while tableBytes > max(0, limit), evicted < table.count {
-            tableBytes -= table[evicted].bytes
-            evicted += 1
+        var evictedCount = 0
+        while tableBytes > max(0, limit), evictedCount < table.count {
+            tableBytes -= table[evictedCount].tableBytes
+            evictedCount += 1
         }
-        table.removeFirst(evicted)
+        table.removeFirst(evictedCount)
     }
 
     // MARK: Bytes

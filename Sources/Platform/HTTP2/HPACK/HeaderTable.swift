@@ -1,21 +1,23 @@
-/// The dynamic table of one direction (RFC 7541, 2.3.2), filled by the peer. The oldest fields leave when it
-/// is full.
+/// The dynamic table (RFC 7541, 2.3.2) that the peer fills with the fields that it sends. The oldest fields
+/// leave when it is full.
 ///
-/// Entries form a ring, ordered by age. Their bytes are contiguous in a store of twice the table's size, and
-/// move to its front when the store is full. So a peer that indexes a new value in each answer costs only a
-/// copy.
+/// The entries are a ring, ordered by age. Their names and values are contiguous in `store`, which has twice
+/// the table's size. They move to its front when it is full. So a peer that adds a new value with each answer
+/// costs only copies.
 @safe final class HeaderTable {
-    /// Limit on the table's size. This side's SETTINGS announce none, so the protocol's default applies.
+    /// The limit of the table's size. This side's SETTINGS announce no other, so the protocol's default
+    /// applies.
     static let bytesMax = 4_096
-    /// Size of each entry in addition to its name and value.
+    /// The size by which an entry counts in addition to its name and value (RFC 7541, 4.1).
     static let entryBytes = 32
 
     private struct Entry {
+        /// The offset of the name in `store`. The value follows it.
         var start: Int32 = 0
         var nameCount: Int32 = 0
         var valueCount: Int32 = 0
 
-        var bytes: Int { Int(nameCount) + Int(valueCount) }
+        var textBytes: Int { Int(nameCount) + Int(valueCount) }
     }
 
     private static let entriesMax = bytesMax / entryBytes
@@ -24,11 +26,14 @@
     private let entries: UnsafeMutablePointer<Entry>
     private let store: UnsafeMutableRawPointer
     private var storeEnd = 0
-    /// Position of the oldest entry in the ring.
+    /// The position of the oldest entry in the ring.
     private var oldest = 0
+    /// The number of entries.
     private(set) var count = 0
-    private var bytes = 0
-    private var bytesMax = HeaderTable.bytesMax
+    /// The size of all entries, as the protocol counts it.
+    private var tableBytes = 0
+    /// The limit that the peer has set for itself.
+    private var tableBytesMax = HeaderTable.bytesMax
 
     init() {
         unsafe entries = .allocate(capacity: HeaderTable.entriesMax)
@@ -55,8 +60,8 @@
     /// empties it.
     func insert(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let size = name.count + value.count + HeaderTable.entryBytes
-        evict(downTo: bytesMax - size)
-        guard size <= bytesMax else { return }
+        evict(downTo: tableBytesMax - size)
+        guard size <= tableBytesMax else { return }
         if storeEnd + name.count + value.count > HeaderTable.storeBytes { moveToFront() }
         let target = unsafe store + storeEnd
         if let base = name.baseAddress { unsafe target.copyMemory(from: base, byteCount: name.count) }
@@ -67,24 +72,25 @@
             start: Int32(storeEnd), nameCount: Int32(name.count), valueCount: Int32(value.count))
         storeEnd += name.count + value.count
         count += 1
-        bytes += size
+        tableBytes += size
     }
 
     /// Applies the peer's own limit, at most `HeaderTable.bytesMax`.
     func setLimit(to size: Int) {
-        bytesMax = size
+        tableBytesMax = size
         evict(downTo: size)
     }
 
+    /// Removes the oldest entries until the table has at most this size.
     private func evict(downTo limit: Int) {
-        while bytes > max(0, limit), count > 0 {
-            bytes -= unsafe entries[oldest].bytes + HeaderTable.entryBytes
+        while tableBytes > max(0, limit), count > 0 {
+            tableBytes -= unsafe entries[oldest].textBytes + HeaderTable.entryBytes
             oldest = (oldest + 1) % HeaderTable.entriesMax
             count -= 1
         }
     }
 
-    /// Moves the live bytes to the front. They are contiguous and take at most half of the store.
+    /// Moves the bytes of all entries to the front. They are contiguous and take at most half of the store.
     private func moveToFront() {
         guard count > 0 else {
             storeEnd = 0

@@ -1,56 +1,61 @@
-/// The Huffman code of HPACK (RFC 7541, appendix B), built from its code lengths. Codes of one length ascend
-/// with their symbols.
+/// A decoder of the Huffman code of HPACK (RFC 7541, appendix B). The code is canonical: all codes follow
+/// from their lengths, because codes of one length ascend with their symbols.
 ///
-/// There is one table for the process, and it is never freed. Most header symbols need one lookup in the
-/// short table.
+/// A code of at most eight bits, as most characters of headers have, needs one lookup in `shortTable`. One
+/// decoder serves the process and is never freed.
 @safe final class HuffmanCode: Sendable {
     static let shared = HuffmanCode()
 
+    /// The symbol that marks the end of a string, which must not occur.
     private static let endOfString = 256
     private static let lookupBits = 8
+    /// The length of the longest code.
     private static let bitsMax = 30
 
-    /// Indexed by the next eight bits: the symbol in the high byte, and its length in the low byte, or 0 for
-    /// longer codes.
+    /// Indexed by the next eight bits: the symbol in the high byte, and the length of its code in the low
+    /// byte. 0 if the code is longer.
     private nonisolated(unsafe) let shortTable: UnsafeMutablePointer<UInt16>
-    /// Indexed by length: the first code, the number of codes, and the position of their symbols in
-    /// `symbols`.
+    // Indexed by the length of codes: the first code, the number of codes, and the position of the first
+    // one's symbol in `symbols`.
     private let firstCodes: [UInt32]
     private let codeCounts: [UInt32]
     private let firstPositions: [Int]
+    /// All symbols in the order of their codes.
     private let symbols: [UInt16]
 
     private init() {
         let lengths = HuffmanCode.lengths
-        let inOrder = lengths.indices.sorted { (lengths[$0], $0) < (lengths[$1], $1) }
-        var first = [UInt32](repeating: 0, count: HuffmanCode.bitsMax + 1)
-        var count = first
-        var begin = [Int](repeating: 0, count: HuffmanCode.bitsMax + 1)
+        let symbolsInOrder = lengths.indices.sorted { (lengths[$0], $0) < (lengths[$1], $1) }
+        var firstCodes = [UInt32](repeating: 0, count: HuffmanCode.bitsMax + 1)
+        var codeCounts = firstCodes
+        var firstPositions = [Int](repeating: 0, count: HuffmanCode.bitsMax + 1)
         unsafe shortTable = .allocate(capacity: 1 << HuffmanCode.lookupBits)
         unsafe shortTable.initialize(repeating: 0, count: 1 << HuffmanCode.lookupBits)
         var code: UInt32 = 0
-        var bits = 0
-        for (position, symbol) in inOrder.enumerated() {
+        var codeLength = 0
+        for (position, symbol) in symbolsInOrder.enumerated() {
             let length = Int(lengths[symbol])
-            code <<= UInt32(length - bits)
-            bits = length
-            if count[length] == 0 {
-                first[length] = code
-                begin[length] = position
+            code <<= UInt32(length - codeLength)
+            codeLength = length
+            if codeCounts[length] == 0 {
+                firstCodes[length] = code
+                firstPositions[length] = position
             }
-            count[length] += 1
+            codeCounts[length] += 1
             if length <= HuffmanCode.lookupBits {
-                let rest = HuffmanCode.lookupBits - length
-                for tail in 0..<(1 << rest) {
-                    unsafe shortTable[Int(code) << rest | tail] = UInt16(symbol) << 8 | UInt16(length)
+                // The bits after a short code can have any value.
+                let followingBits = HuffmanCode.lookupBits - length
+                for following in 0..<(1 << followingBits) {
+                    unsafe shortTable[Int(code) << followingBits | following] =
+                        UInt16(symbol) << 8 | UInt16(length)
                 }
             }
             code += 1
         }
-        self.firstCodes = first
-        self.codeCounts = count
-        self.firstPositions = begin
-        symbols = inOrder.map { UInt16($0) }
+        self.firstCodes = firstCodes
+        self.codeCounts = codeCounts
+        self.firstPositions = firstPositions
+        symbols = symbolsInOrder.map { UInt16($0) }
     }
 
     /// Returns the maximum number of decoded bytes. The shortest code has five bits.
@@ -59,15 +64,16 @@
     /// Writes the decoded string and returns its length, or nil if the code is invalid. `output` must have
     /// `decodedBytesMax` bytes.
     func decode(_ source: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer) -> Int? {
+        // The low `bitCount` bits of `bits` are still to be decoded.
         var bits: UInt64 = 0
         var bitCount = 0
-        var at = 0
+        var index = 0
         var written = 0
         while true {
-            while bitCount <= 56, at < source.count {
-                bits = unsafe bits << 8 | UInt64(source[at])
+            while bitCount <= 56, index < source.count {
+                bits = unsafe bits << 8 | UInt64(source[index])
                 bitCount += 8
-                at += 1
+                index += 1
             }
             let symbol: Int
             if let short = shortCode(in: bits, bitCount: bitCount) {
@@ -87,18 +93,19 @@
         }
     }
 
-    /// Returns a code of at most eight bits. Returns nil if the next code is longer, or if only padding
-    /// remains.
+    /// Returns the entry of `shortTable` for the next code. Returns nil if the code is longer, or if only
+    /// padding remains.
     @inline(__always) private func shortCode(in bits: UInt64, bitCount: Int) -> UInt16? {
-        // The bits above `bitCount` have already been read.
-        let look =
+        // At the end of the string, ones take the place of missing bits.
+        let nextBits =
             bitCount >= HuffmanCode.lookupBits
             ? bits >> UInt64(bitCount - HuffmanCode.lookupBits)
             : bits << UInt64(HuffmanCode.lookupBits - bitCount) | (0xFF >> UInt64(bitCount))
-        let found = unsafe shortTable[Int(look & 0xFF)]
-        return found != 0 && Int(found & 0xFF) <= bitCount ? found : nil
+        let entry = unsafe shortTable[Int(nextBits & 0xFF)]
+        return entry != 0 && Int(entry & 0xFF) <= bitCount ? entry : nil
     }
 
+    /// Returns the next code, which is longer than eight bits, or nil if it is not complete.
     private func longCode(in bits: UInt64, bitCount: Int) -> (symbol: Int, length: Int)? {
         var length = HuffmanCode.lookupBits + 1
         while length <= min(bitCount, HuffmanCode.bitsMax) {

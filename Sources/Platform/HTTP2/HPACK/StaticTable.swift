@@ -1,4 +1,4 @@
-/// The static table (RFC 7541, appendix A).
+/// The static table of HPACK: 61 fields with fixed indices (RFC 7541, appendix A).
 @safe enum StaticTable {
     static let count = 61
 

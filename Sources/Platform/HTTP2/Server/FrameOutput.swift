@@ -1,21 +1,28 @@
-/// The destination of frames during a pull: the caller's buffer, and the bytes that did not fit.
+/// The destination of nghttp2's frames during a pull: the caller's buffer, and the bytes that do not fit,
+/// which wait for the next pull.
 ///
-/// nghttp2 lends headers and control frames from its own memory until the next call of it. DATA is copied
-/// directly from the message body, so it is copied only once. The rest of a DATA frame waits in `spill`.
+/// Headers and control frames lie in nghttp2's memory and are valid until its next call, so their rest waits
+/// there (`lentBytes`). DATA is copied directly from the message body, only once. The rest of a DATA frame
+/// waits in `spill`.
 @safe struct FrameOutput {
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
+    /// The bytes written to the caller's buffer.
     private var filled = 0
+    /// The rest of a frame in nghttp2's memory.
     private var lentBytes: UnsafeRawBufferPointer = unsafe .init(start: nil, count: 0)
+    /// Memory for one DATA frame, allocated at first use. The bytes from `spillStart` to `spillEnd` wait.
     private var spill: UnsafeMutableRawPointer?
     private var spillStart = 0
     private var spillEnd = 0
 
-    /// The most body bytes that nghttp2 requests at once, even if the peer's SETTINGS_MAX_FRAME_SIZE is
-    /// larger.
+    /// The largest number of body bytes that nghttp2 puts into a frame, even if the peer's
+    /// SETTINGS_MAX_FRAME_SIZE is larger.
     static let dataBytesMax = 16_384
 
+    /// The free bytes of the caller's buffer.
     var availableBytes: Int { capacity - filled }
+    /// Whether no bytes wait.
     var isEmpty: Bool { unsafe lentBytes.isEmpty && spillStart == spillEnd }
 
     /// Begins a pull. Bytes from the last pull go first.
@@ -27,13 +34,15 @@
         if spillStart == spillEnd { copyLentBytes() }
     }
 
+    /// Ends the pull. Returns the number of bytes in the caller's buffer.
     mutating func finish() -> Int {
         unsafe base = nil
         capacity = 0
         return filled
     }
 
-    /// Lends bytes that are valid until the next call of nghttp2, which follows only after all are taken.
+    /// Takes a frame that is valid until the next call of nghttp2. That call follows only after all bytes
+    /// were copied.
     mutating func lend(frame: UnsafeRawBufferPointer) {
         unsafe lentBytes = frame
         if spillStart == spillEnd { copyLentBytes() }
@@ -51,28 +60,30 @@
 
     mutating func free() { unsafe spill?.deallocate() }
 
+    /// Copies lent bytes, as many as fit.
     private mutating func copyLentBytes() {
-        let taken = unsafe copy(lentBytes.baseAddress, from: 0, count: lentBytes.count)
-        unsafe lentBytes = UnsafeRawBufferPointer(rebasing: lentBytes[taken...])
+        let copiedCount = unsafe copy(lentBytes.baseAddress, from: 0, count: lentBytes.count)
+        unsafe lentBytes = UnsafeRawBufferPointer(rebasing: lentBytes[copiedCount...])
     }
 
+    /// Copies bytes of a DATA frame. Bytes that do not fit go into the spill.
     private mutating func copyOrSpill(_ source: UnsafeRawPointer?, count: Int) {
-        let taken = unsafe copy(source, from: 0, count: count)
-        guard taken < count, let source = unsafe source else { return }
+        let copiedCount = unsafe copy(source, from: 0, count: count)
+        guard copiedCount < count, let source = unsafe source else { return }
         if unsafe spill == nil {
             unsafe spill = .allocate(
                 byteCount: FrameHeader.byteCount + FrameOutput.dataBytesMax, alignment: 16)
         }
-        unsafe (spill! + spillEnd).copyMemory(from: source + taken, byteCount: count - taken)
-        spillEnd += count - taken
+        unsafe (spill! + spillEnd).copyMemory(from: source + copiedCount, byteCount: count - copiedCount)
+        spillEnd += count - copiedCount
     }
 
     /// Copies as many bytes as fit. Returns the number copied.
     private mutating func copy(_ source: UnsafeRawPointer?, from offset: Int, count: Int) -> Int {
-        let taken = min(count, availableBytes)
-        guard taken > 0, let source = unsafe source, let base = unsafe base else { return 0 }
-        unsafe (base + filled).copyMemory(from: source + offset, byteCount: taken)
-        filled += taken
-        return taken
+        let copiedCount = min(count, availableBytes)
+        guard copiedCount > 0, let source = unsafe source, let base = unsafe base else { return 0 }
+        unsafe (base + filled).copyMemory(from: source + offset, byteCount: copiedCount)
+        filled += copiedCount
+        return copiedCount
     }
 }

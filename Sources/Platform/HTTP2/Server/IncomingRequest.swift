@@ -1,33 +1,37 @@
-/// One request that a server session has read to its end or to a limit. Its bytes are stored in its batch.
+/// One request that a server session has read to its end or to a limit. Its header fields and its body are in
+/// the `RequestBatch`.
 package struct IncomingRequest: Sendable {
     package let stream: ServerStreamID
-    /// Ranges of its parts in the bytes of its batch.
+    // Ranges in the bytes of the batch. The method and the path are the values of their fields.
     package let fields: Range<Int>
     package let method: Range<Int>
     package let path: Range<Int>
     package let body: Range<Int>
-    /// Whether the header list exceeds `headerListBytesMax`. The answer should be 431.
+    /// Whether the header list exceeds `ServerLimits.headerListBytesMax`. The answer should be 431.
     package let areHeadersTruncated: Bool
-    /// Whether the body exceeds `bodyBytesMax`. More bytes may follow. The answer should be 413.
+    /// Whether the body exceeds `ServerLimits.bodyBytesMax`. More bytes may still arrive. The answer should
+    /// be 413.
     package let isBodyTruncated: Bool
 }
 
-/// The identity of one open stream of a server session, used to answer it. It is stale once the stream has
-/// closed.
+/// The identity of one open stream of a server session, used to answer it. After the end of the stream it has
+/// no effect.
 package struct ServerStreamID: Hashable, Sendable {
     let index: Int32
     let generation: UInt32
     /// The stream number in HTTP/2.
     package let number: Int32
 
-    /// Index of its slot among the session's open streams, below the maximum number of streams. It is reused
-    /// after the stream has closed.
+    /// The index of the stream's slot, below `ServerLimits.streamsMax`. After the end of the stream another
+    /// one gets it.
     package var slotIndex: Int { Int(index) }
 }
 
-/// The requests read since the batch was last emptied. Its memory is reused: copy the values that you keep.
+/// The requests that a session has read since its owner has cleared them. The memory is reused, so copy the
+/// bytes that you keep.
 package struct RequestBatch {
     package private(set) var requests: [IncomingRequest] = []
+    /// The header fields (`HeaderFields`) and the body of each request, one after the other.
     package private(set) var bytes: [UInt8] = []
 
     package func method(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.method] }
@@ -47,12 +51,13 @@ package struct RequestBatch {
     /// Calls `body` with the ranges in `bytes` of each name and value, in order and including pseudo fields.
     /// Touches no reference count.
     package func forEachField(of request: IncomingRequest, body: (Range<Int>, Range<Int>) -> Void) {
-        var at = request.fields.lowerBound
-        while at + 4 <= request.fields.upperBound {
-            let name = at + 4 + HeaderFields.length(in: bytes, at: at)
-            let value = name + HeaderFields.length(in: bytes, at: at + 2)
-            body(at + 4..<name, name..<value)
-            at = value
+        var lengthsStart = request.fields.lowerBound
+        while lengthsStart + HeaderFields.lengthsBytes <= request.fields.upperBound {
+            let nameStart = lengthsStart + HeaderFields.lengthsBytes
+            let nameEnd = nameStart + HeaderFields.length(in: bytes, at: lengthsStart)
+            let valueEnd = nameEnd + HeaderFields.length(in: bytes, at: lengthsStart + 2)
+            body(nameStart..<nameEnd, nameEnd..<valueEnd)
+            lengthsStart = valueEnd
         }
     }
 
@@ -61,20 +66,21 @@ package struct RequestBatch {
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// Takes a pointer, because passing a slot by value would copy it and count its references.
+    /// Appends the request in a slot. It takes a pointer, because passing a slot by value would copy it and
+    /// count its references.
     mutating func append(_ slot: UnsafeMutablePointer<ServerSlot>) {
         let start = bytes.count
         if unsafe slot.pointee.request.count > 0 {
             unsafe bytes.append(contentsOf: slot.pointee.request.bytes)
         }
-        let body = unsafe start + slot.pointee.fieldBytes
+        let bodyStart = unsafe start + slot.pointee.fieldBytes
         let method = unsafe slot.pointee.method
         let path = unsafe slot.pointee.path
         requests.append(
             IncomingRequest(
                 stream: unsafe slot.pointee.streamID,
-                fields: start..<body, method: start + method.lowerBound..<start + method.upperBound,
-                path: start + path.lowerBound..<start + path.upperBound, body: body..<bytes.count,
+                fields: start..<bodyStart, method: start + method.lowerBound..<start + method.upperBound,
+                path: start + path.lowerBound..<start + path.upperBound, body: bodyStart..<bytes.count,
                 areHeadersTruncated: unsafe slot.pointee.areHeadersTruncated,
                 isBodyTruncated: unsafe slot.pointee.isBodyTruncated))
     }

@@ -1,29 +1,37 @@
 internal import CNghttp2
 
-/// The header block of an answer, built once. All answers share it that differ only in one field (`apns-id`),
-/// whose value each answer supplies.
+/// The header fields of an answer, built once for all answers that differ only in the value of one field, the
+/// varying field (`apns-id`).
 ///
-/// It is confined to one thread: an answer writes its value into the block until nghttp2 has copied it. The
-/// block must outlive the frames made from it, and the session guarantees that.
+/// It is confined to one thread, because each answer sets its value in the shared fields until nghttp2 has
+/// copied it. The template must outlive the frames that are made from it. The session guarantees that.
 @safe package final class ResponseTemplate {
+    /// The fields, `:status` first and the varying field last.
     let fields: UnsafeMutablePointer<nghttp2_nv>
+    /// The number of fields.
     let count: Int
     private let varyingIndex: Int?
+    /// The names and values of all fields, to which `fields` points.
     private let text: UnsafeMutablePointer<UInt8>
 
+    /// Creates a template.
+    ///
+    /// - Parameter varying: The name of the varying field.
     package init(status: Int, headers: [HeaderField] = [], varying: String? = nil) throws(HeaderFieldError) {
         precondition((100...599).contains(status), "a status must have three digits")
-        let last = varying.map { [HeaderField(name: $0, value: "", isIndexed: false)] } ?? []
-        for field in headers + last { try field.check() }
-        let all = [HeaderField(name: ":status", value: String(status))] + headers + last
-        count = all.count
-        varyingIndex = varying == nil ? nil : all.count - 1
-        unsafe fields = .allocate(capacity: all.count)
-        unsafe text = .allocate(capacity: all.reduce(1) { $0 + $1.name.utf8.count + $1.value.utf8.count })
+        let varyingFields = varying.map { [HeaderField(name: $0, value: "", isIndexed: false)] } ?? []
+        for field in headers + varyingFields { try field.check() }
+        let allFields = [HeaderField(name: ":status", value: String(status))] + headers + varyingFields
+        let textBytes = allFields.reduce(1) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+        count = allFields.count
+        varyingIndex = varying == nil ? nil : allFields.count - 1
+        unsafe fields = .allocate(capacity: allFields.count)
+        unsafe text = .allocate(capacity: textBytes)
         var end = unsafe text
-        for (index, field) in all.enumerated() {
+        for (index, field) in allFields.enumerated() {
             let name = unsafe ResponseTemplate.write(field.name, to: &end)
             let value = unsafe ResponseTemplate.write(field.value, to: &end)
+            // nghttp2 need not copy what `text` holds. It must copy the varying value.
             var flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue
             if index != varyingIndex { flags |= NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue }
             if !field.isIndexed { flags |= NGHTTP2_NV_FLAG_NO_INDEX.rawValue }
@@ -57,6 +65,7 @@ internal import CNghttp2
         varyingIndex != nil && varying.isEmpty ? count - 1 : count
     }
 
+    /// Copies a string to `end`, moves `end` behind it, and returns the copy.
     private static func write(
         _ string: String, to end: inout UnsafeMutablePointer<UInt8>
     ) -> UnsafeMutableBufferPointer<UInt8> {

@@ -1,12 +1,13 @@
 internal import CNghttp2
 
-// nghttp2 calls these functions inside `receive` and `pull`, with the session as `user`. The session is alive
-// during these calls, so it is not retained.
+// nghttp2 calls these functions inside `ServerSession.receive` and `pull`, with the session as `user`. The
+// session is alive during these calls, so it is not retained.
 
 private func withSession<R>(_ user: UnsafeMutableRawPointer?, body: (ServerSession) -> R) -> R {
     unsafe Unmanaged<ServerSession>.fromOpaque(user!)._withUnsafeGuaranteedRef(body)
 }
 
+/// Sets the callbacks of a server session.
 func installServerCallbacks(_ callbacks: OpaquePointer) {
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, user in
         unsafe withSession(user) { unsafe $0.beginHeaders(of: frame!) }
@@ -46,15 +47,16 @@ func installServerCallbacks(_ callbacks: OpaquePointer) {
     }
 }
 
-/// Returns how much of a body goes into the next DATA frame. `sendBody` then writes it.
+/// nghttp2's callback for the next DATA frame of an answer. Returns how many body bytes go into it, at most
+/// `bytesMax`. Then `sendBody` writes them (NO_COPY).
 func readResponseBody(
-    _: OpaquePointer?, _: Int32, _: UnsafeMutablePointer<UInt8>?, _ room: Int,
+    _: OpaquePointer?, _: Int32, _: UnsafeMutablePointer<UInt8>?, _ bytesMax: Int,
     _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,
     _: UnsafeMutableRawPointer?
 ) -> Int {
     let slot = unsafe source!.pointee.ptr.assumingMemoryBound(to: ServerSlot.self)
-    let rest = unsafe slot.pointee.body!.count - slot.pointee.bodySent
+    let unsentBytes = unsafe slot.pointee.body!.count - slot.pointee.bodySent
     unsafe flags!.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
-    if rest <= room { unsafe flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-    return min(rest, room)
+    if unsentBytes <= bytesMax { unsafe flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    return min(unsentBytes, bytesMax)
 }

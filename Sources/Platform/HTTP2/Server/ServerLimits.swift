@@ -1,8 +1,8 @@
-/// Limits of one server session, with the behavior at each limit.
+/// The limits of one server session, with the behavior at each limit.
 package struct ServerLimits: Sendable {
     /// Open streams, announced in SETTINGS. One more stream gets REFUSED_STREAM.
     package var streamsMax = 1_000
-    /// Streams announced at the beginning, if fewer. `change` allows more later.
+    /// Open streams announced at the beginning, if these are fewer. `changeSettings` allows more later.
     package var initialStreamsMax: Int?
     /// Bytes of one request's header list (names, values, and 32 for each field), announced in SETTINGS.
     /// Fields above the limit are dropped, and the request has `areHeadersTruncated`.
@@ -10,7 +10,8 @@ package struct ServerLimits: Sendable {
     /// Bytes of one request's body. The rest is read and dropped, and the request is delivered at once with
     /// `isBodyTruncated`.
     package var bodyBytesMax = 16_384
-    /// Flow control: bytes that a client may send ahead on one stream and on the connection.
+    // Flow control: the body bytes that a client may send on one stream, and on the connection, before a
+    // WINDOW_UPDATE.
     package var streamWindowBytes = 65_535
     package var connectionWindowBytes = 1 << 20
     /// PING and SETTINGS acknowledgements that wait to be sent. One more ends the session.
@@ -19,7 +20,8 @@ package struct ServerLimits: Sendable {
     package var settingsEntriesMax = 32
     /// CONTINUATION frames after one HEADERS. More frames end the session.
     package var continuationsMax = 8
-    /// Streams that a client may reset, at once and per second ("rapid reset"). More resets end the session.
+    // Streams that a client may reset, at once and per second, as a defense against "rapid reset". More end
+    // the session.
     package var resetsBurst = 1_000
     package var resetsPerSecond = 200
 

@@ -1,18 +1,18 @@
 internal import CNghttp2
 
-/// Frames that a server can send at any time besides answers.
+/// Sending of frames besides answers: GOAWAY, RST_STREAM, SETTINGS and PING, and the holding of windows.
 extension ServerSession {
-    /// Sends GOAWAY with any last stream. The client learns that streams above it were not processed, and
-    /// their requests are dropped here. `Int32.max` announces the end and drops no request.
+    /// Sends GOAWAY. It tells the client that streams above `lastStream` were not processed, and this session
+    /// ignores them from now on. `Int32.max` announces the end and drops no request.
     package func goaway(lastStream: Int32, code: HTTP2ErrorCode = .noError, debug: [UInt8] = []) {
         guard !isClosed else { return }
         // HTTP/2 requires a client's stream here, which has an odd number.
-        let last = lastStream <= 0 ? 0 : lastStream | 1
-        ownGoaway = (min(last, ownGoaway.last), code)
-        handle.goaway(lastStream: last, code: code, debug: debug)
+        let clientStream = lastStream <= 0 ? 0 : lastStream | 1
+        ownGoaway = (min(clientStream, ownGoaway.last), code)
+        handle.goaway(lastStream: clientStream, code: code, debug: debug)
     }
 
-    /// Sends RST_STREAM with any code. Returns false if the stream is gone.
+    /// Sends RST_STREAM. Returns false if the stream has ended.
     @discardableResult
     package func reset(_ stream: ServerStreamID, code: HTTP2ErrorCode) -> Bool {
         guard unsafe openSlot(of: stream) != nil else { return false }
@@ -20,29 +20,31 @@ extension ServerSession {
         return true
     }
 
+    /// Sends SETTINGS.
     package func changeSettings(_ settings: SettingsChange) {
         guard !isClosed else { return }
-        let entries: [(id: nghttp2_settings_id, value: UInt32?)] = [
+        let changes: [(id: nghttp2_settings_id, value: UInt32?)] = [
             (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.concurrentStreamsMax),
             (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.streamWindowBytes),
             (NGHTTP2_SETTINGS_MAX_FRAME_SIZE, settings.frameBytesMax),
             (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableBytes),
         ]
-        handle.submitSettings(entries.compactMap { entry in entry.value.map { (entry.id, $0) } })
+        handle.submitSettings(changes.compactMap { change in change.value.map { (change.id, $0) } })
     }
 
-    /// Sends a PING, which is acknowledged by `events.pong`. Returns false if one is already awaited.
-    package func ping(payload bytes: UInt64) -> Bool {
+    /// Sends a PING. The client's acknowledgement comes as `SessionEvents.pong`. Returns false if an earlier
+    /// PING is not acknowledged yet.
+    package func ping(payload: UInt64) -> Bool {
         guard !isClosed, openPing == nil else { return false }
-        openPing = bytes
-        handle.ping(payload: bytes)
+        openPing = payload
+        handle.ping(payload: payload)
         return true
     }
 
-    /// Stops sending WINDOW_UPDATE. Clients stall once they have used up their windows.
+    /// Sends no more WINDOW_UPDATE, so that clients must wait when they have used up their windows.
     package func holdWindows() { holdsWindows = true }
 
-    /// Returns the held windows to the client.
+    /// Sends the held WINDOW_UPDATE frames, and holds no more.
     package func releaseWindows() {
         holdsWindows = false
         guard !isClosed else { return }

@@ -1,32 +1,36 @@
 internal import CNghttp2
 
-/// The server side of one HTTP/2 connection: bytes in, bytes out. Complete requests come in batches, and
-/// answers go in, in any order. It can also inject faults (GOAWAY with any last stream, resets, changed
-/// SETTINGS, held windows), because the APNs simulator uses it.
+/// The server side of one HTTP/2 connection, without a socket: bytes in, bytes out. Complete requests come in
+/// batches, and the owner answers them in any order. It can also inject faults (GOAWAY with any last stream,
+/// resets, changed SETTINGS, held windows), because the APNs simulator uses it.
 ///
 /// It is confined to one thread. It has no socket, no clock and no TLS, and never traps on a client's bytes.
-/// The owner repeats: `receive` the bytes read, `answer` the `requests`, `clearRequests`, `pull` until a
-/// buffer is not full, send. Close the connection if `isOver`, and call `end` when it is gone.
+/// The owner repeats: call `receive` with the bytes read, answer the `requests` with `respond`, call
+/// `clearRequests`, call `pull` until a buffer is not full, and send the buffers. If `isFinished`, it closes
+/// the connection. When the connection is gone, it calls `end`.
 @safe package final class ServerSession {
     let limits: ServerLimits
     let handle: SessionHandle
     let slots: SlotTable<ServerSlot>
-    /// The stream whose header block is being read, nil if the block is ignored.
+    /// The slot of the request whose header block is being read. Nil if the block is ignored.
     var slotBeingRead: UnsafeMutablePointer<ServerSlot>?
 
     /// Stored behind a pointer, so that appending in callbacks needs no exclusivity check.
     let arrivedRequests: UnsafeMutablePointer<RequestBatch>
     package internal(set) var events = SessionEvents()
-    /// The highest stream that a client has opened.
+    /// The highest stream that the client has opened.
     package internal(set) var lastStream: Int32 = 0
+    /// The payload of a PING that the client has not acknowledged.
     var openPing: UInt64?
+    /// Whether windows are held back, and the bytes that are held for the connection.
     var holdsWindows = false
     var heldBytes = 0
+    /// Whether the connection is gone or the session failed.
     var isClosed = false
     /// Whether to record the streams whose whole answer was pulled, for `takeSentResponses`.
     package var recordsSentResponses = false
     var sentResponses: [ServerStreamID] = []
-    /// The owner's GOAWAY. Streams above its last stream are ignored from this moment, even before it is
+    /// The GOAWAY that the owner requested. Streams above its last stream are ignored, even before it is
     /// sent.
     var ownGoaway: (last: Int32, code: HTTP2ErrorCode) = (.max, .noError)
 
@@ -42,11 +46,9 @@ internal import CNghttp2
             resets: (limits.resetsBurst, limits.resetsPerSecond))
         handle = unsafe SessionHandle(options: options) { unsafe installServerCallbacks($0) }
         handle.setCallbackOwner(self)
+        let announcedStreamsMax = min(limits.initialStreamsMax ?? limits.streamsMax, limits.streamsMax)
         handle.submitSettings([
-            (
-                NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
-                UInt32(min(limits.initialStreamsMax ?? limits.streamsMax, limits.streamsMax))
-            ),
+            (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, UInt32(announcedStreamsMax)),
             (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, UInt32(limits.streamWindowBytes)),
             (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(limits.headerListBytesMax)),
             (NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
@@ -61,13 +63,16 @@ internal import CNghttp2
         unsafe arrivedRequests.deallocate()
     }
 
+    /// The number of open streams.
     package var openStreams: Int { slots.usedCount }
 
-    /// Whether neither side has reset the stream and either side still has something to send.
+    /// Whether the stream is open: neither side has reset it, and the request or the answer is not complete.
     package func isOpen(_ stream: ServerStreamID) -> Bool { unsafe openSlot(of: stream) != nil }
 
-    /// Answers one request, at most once. Returns false if its stream is gone or answered. `varying` is
-    /// copied. The template and the body are not copied and are retained until the stream closes.
+    /// Answers one request. Returns false if its stream has ended or was answered. `varying` is copied. The
+    /// template and the body are retained until the stream closes.
+    ///
+    /// - Parameter varying: The value of the template's varying field. Empty omits the field.
     @discardableResult
     package func respond(
         to stream: ServerStreamID, template: ResponseTemplate, varying: Span<UInt8> = Span(),
@@ -77,14 +82,15 @@ internal import CNghttp2
         unsafe slot.pointee.isAnswered = true
         unsafe slot.pointee.template = template
         unsafe slot.pointee.body = body
-        let count = template.count(withVarying: varying)
-        var source = unsafe nghttp2_data_provider(
+        let fieldCount = template.count(withVarying: varying)
+        var bodySource = unsafe nghttp2_data_provider(
             source: nghttp2_data_source(ptr: slot), read_callback: readResponseBody)
         let code = template.withVaryingValue(varying) {
             unsafe (body?.count ?? 0) > 0
                 ? nghttp2_submit_response(
-                    handle.sessionPointer, stream.number, template.fields, count, &source)
-                : nghttp2_submit_response(handle.sessionPointer, stream.number, template.fields, count, nil)
+                    handle.sessionPointer, stream.number, template.fields, fieldCount, &bodySource)
+                : nghttp2_submit_response(
+                    handle.sessionPointer, stream.number, template.fields, fieldCount, nil)
         }
         return code == 0
     }
@@ -95,7 +101,7 @@ internal import CNghttp2
         if let failure = unsafe handle.receive(bytes) { fail(with: failure) }
     }
 
-    /// Fills `buffer` with waiting frames. If the buffer is full, call again.
+    /// Fills `buffer` with waiting frames and returns the number of bytes. If the buffer is full, call again.
     package func pull(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard !isClosed else { return 0 }
         let (count, failure) = unsafe handle.pull(into: buffer)
@@ -106,7 +112,7 @@ internal import CNghttp2
     /// Whether `pull` has frames to write.
     package var wantsToSend: Bool { !isClosed && handle.wantsToSend }
 
-    /// Whether nothing more will be read or written. Close the connection, then call `end`.
+    /// Whether nothing more will be read or written. The owner closes the connection, and then calls `end`.
     package var isFinished: Bool { isClosed || handle.isFinished }
 
     /// The requests since `clearRequests`.
@@ -115,12 +121,13 @@ internal import CNghttp2
     /// Removes the requests that were handled.
     package func clearRequests() { unsafe arrivedRequests.pointee.removeAll() }
 
-    /// Calls `body` with the streams whose answers were fully pulled since the last call.
+    /// Calls `body` with each stream whose whole answer was pulled since the last call.
     package func takeSentResponses(_ body: (ServerStreamID) -> Void) {
         for stream in sentResponses { body(stream) }
         sentResponses.removeAll(keepingCapacity: true)
     }
 
+    /// Returns and removes the events since the last call.
     package func takeEvents() -> SessionEvents {
         defer { events = SessionEvents() }
         return events
@@ -135,6 +142,7 @@ internal import CNghttp2
         }
     }
 
+    /// Returns the slot of a stream, or nil if the stream has ended.
     func openSlot(of stream: ServerStreamID) -> UnsafeMutablePointer<ServerSlot>? {
         let slot = unsafe slots[Int(stream.index)]
         let isOpen =
@@ -142,12 +150,14 @@ internal import CNghttp2
         return unsafe isOpen && !isClosed ? slot : nil
     }
 
+    /// Frees the slot of a stream that has ended.
     func release(slot: UnsafeMutablePointer<ServerSlot>) {
         if unsafe slotBeingRead == slot { unsafe slotBeingRead = nil }
         unsafe slot.pointee.clear()
         unsafe slots.release(at: slot.pointee.index)
     }
 
+    /// Ends the session without another frame.
     func fail(with failure: SessionFailure) {
         isClosed = true
         events.failure = failure

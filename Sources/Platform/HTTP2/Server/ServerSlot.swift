@@ -1,29 +1,36 @@
-/// One open stream of a server. The slot's address is the stream's user data, so slots must not move. Each
-/// use of a slot has a new generation.
+/// The state of one open stream of a server. nghttp2 holds the address of the slot as the stream's user data,
+/// so slots must not move. Each stream in a slot has a new generation, so that a late call with an older
+/// `ServerStreamID` does not find it.
 @safe struct ServerSlot {
     let index: Int
     var generation: UInt32 = 0
-    /// Stream number, 0 while the slot is free.
+    /// The stream number, 0 while the slot is free.
     var stream: Int32 = 0
 
-    /// The request so far, fields first and then the body.
+    // The request.
+    /// The header fields and then the body so far. Empty after the request was delivered.
     var request = GrowingBuffer()
+    /// The size of the header list, as `ServerLimits.headerListBytesMax` counts it.
     var headerListBytes = 0
+    /// The length of the header fields in the buffer.
     var fieldBytes = 0
+    // The values of `:method` and `:path`, as ranges of the buffer.
     var method = 0..<0
     var path = 0..<0
     var areHeadersTruncated = false
     var isBodyTruncated = false
-    /// Whether the owner has received the request.
+    /// Whether the owner has received the request, complete or truncated.
     var isDelivered = false
     /// Whether the client has sent the whole request.
     var isComplete = false
-    /// Bytes of this stream whose window is not returned to the client while windows are held.
+    /// The bytes of this stream whose window is not returned to the client while windows are held.
     var heldBytes = 0
 
-    /// Kept until the stream closes, because nghttp2 reads both in place.
+    // The answer. The template and the body are retained until the stream closes, because nghttp2 reads both
+    // in place.
     var template: ResponseTemplate?
     var body: SharedBody?
+    /// The bytes of the body that were pulled.
     var bodySent = 0
     var isAnswered = false
 
@@ -33,6 +40,7 @@
         ServerStreamID(index: Int32(index), generation: generation, number: stream)
     }
 
+    /// Begins a use of the slot for a stream.
     mutating func begin(stream: Int32) {
         generation &+= 1
         self.stream = stream
@@ -49,6 +57,7 @@
         isAnswered = false
     }
 
+    /// Ends the use of the slot.
     mutating func clear() {
         stream = 0
         template = nil

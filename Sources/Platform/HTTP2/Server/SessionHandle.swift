@@ -1,15 +1,17 @@
 internal import CNghttp2
 
-/// The `nghttp2_session` of one connection, freed with this value. It is confined to one thread, like the
-/// session class that owns it and that the callbacks receive as `user_data`.
+/// The `nghttp2_session` of one connection, with the memory that it needs. It is freed with this value, and
+/// confined to one thread.
 @safe struct SessionHandle: ~Copyable {
     let sessionPointer: OpaquePointer
     /// The session's memory. It outlives the session.
     private let memory = SessionAllocator()
-    /// Stored behind a pointer, because `send_data` writes to it while `pull` is on the stack.
+    /// Stored behind a pointer, because nghttp2's callback for DATA writes to it while `pull` uses it.
     let output: UnsafeMutablePointer<FrameOutput>
 
-    /// Creates a session. `install` sets the callbacks. `serve` later sets the owner as their `user_data`.
+    /// Creates a server session.
+    ///
+    /// - Parameter install: Sets the callbacks. `setCallbackOwner` must follow, before any of them is called.
     init(options: SessionOptions, install: (OpaquePointer) -> Void) {
         var callbacks: OpaquePointer?
         unsafe nghttp2_session_callbacks_new(&callbacks)
@@ -17,18 +19,19 @@ internal import CNghttp2
         defer { unsafe nghttp2_session_callbacks_del(callbacks) }
         unsafe install(callbacks)
 
-        let settings = unsafe options.make()
-        defer { unsafe nghttp2_option_del(settings) }
+        let nghttp2Options = unsafe options.make()
+        defer { unsafe nghttp2_option_del(nghttp2Options) }
         var session: OpaquePointer?
         var allocator = unsafe memory.callbacks
-        let code = unsafe nghttp2_session_server_new3(&session, callbacks, nil, settings, &allocator)
+        let code = unsafe nghttp2_session_server_new3(&session, callbacks, nil, nghttp2Options, &allocator)
         guard code == 0, let session = unsafe session else { preconditionFailure("out of memory") }
         unsafe sessionPointer = session
         unsafe output = .allocate(capacity: 1)
         unsafe output.initialize(to: FrameOutput())
     }
 
-    /// Makes `owner` the receiver of the callbacks. `owner` owns this handle and so outlives it.
+    /// Sets the object that the callbacks receive. It is not retained. It owns this handle and so outlives
+    /// it.
     func setCallbackOwner(_ owner: AnyObject) {
         unsafe nghttp2_session_set_user_data(sessionPointer, Unmanaged.passUnretained(owner).toOpaque())
     }
@@ -39,7 +42,7 @@ internal import CNghttp2
         unsafe output.deallocate()
     }
 
-    /// Whether nothing more will be read or written. Then close the connection.
+    /// Whether nothing more will be read or written.
     var isFinished: Bool {
         unsafe nghttp2_session_want_read(sessionPointer) == 0
             && nghttp2_session_want_write(sessionPointer) == 0
@@ -52,13 +55,12 @@ internal import CNghttp2
 
     /// Passes the peer's bytes to nghttp2, which calls back for their frames.
     func receive(_ bytes: UnsafeRawBufferPointer) -> SessionFailure? {
-        let taken = unsafe nghttp2_session_mem_recv(
+        let result = unsafe nghttp2_session_mem_recv(
             sessionPointer, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
-        return taken < 0 ? SessionFailure(library: taken) : nil
+        return result < 0 ? SessionFailure(library: result) : nil
     }
 
-    /// Fills `buffer` completely if there are enough frames. A frame that does not fit continues in the next
-    /// call.
+    /// Fills `buffer` with waiting frames. A frame that does not fit continues in the next call.
     func pull(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, failure: SessionFailure?) {
         unsafe output.pointee.begin(writingTo: buffer)
         while unsafe output.pointee.availableBytes > 0 {
@@ -72,18 +74,18 @@ internal import CNghttp2
         return (unsafe output.pointee.finish(), nil)
     }
 
-    func ping(payload bytes: UInt64) {
-        unsafe withUnsafeBytes(of: bytes.bigEndian) { bytes in
+    func ping(payload: UInt64) {
+        unsafe withUnsafeBytes(of: payload.bigEndian) { bytes in
             _ = unsafe nghttp2_submit_ping(
                 sessionPointer, 0, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
         }
     }
 
     func submitSettings(_ entries: [(id: nghttp2_settings_id, value: UInt32)]) {
-        let entries = entries.map {
+        let settings = entries.map {
             nghttp2_settings_entry(settings_id: Int32($0.id.rawValue), value: $0.value)
         }
-        _ = unsafe nghttp2_submit_settings(sessionPointer, 0, entries, entries.count)
+        _ = unsafe nghttp2_submit_settings(sessionPointer, 0, settings, settings.count)
     }
 
     func goaway(lastStream: Int32, code: HTTP2ErrorCode, debug: [UInt8]) {

@@ -1,21 +1,21 @@
 internal import CNghttp2
 
-/// The options of nghttp2 that a server session sets.
+/// The options with which a server session creates its `nghttp2_session`.
 struct SessionOptions {
     var controlAcksMax: Int
     var settingsEntriesMax: Int
     var continuationsMax: Int
-    /// Only `ServerSession` returns windows to the client, so that it can hold them.
+    /// Whether nghttp2 sends no WINDOW_UPDATE by itself, so that `ServerSession` can hold windows back.
     var holdsWindows = false
     /// Streams that a client may reset, at once and per second, before the session ends.
     var resets: (burst: Int, perSecond: Int)?
 
-    /// Creates the options. The caller must delete them.
+    /// Creates nghttp2's options. The caller must delete them.
     func make() -> OpaquePointer {
         var option: OpaquePointer?
         unsafe nghttp2_option_new(&option)
         guard let option = unsafe option else { preconditionFailure("out of memory") }
-        // Closed streams are kept only for RFC 7540's priority tree, which is not used here.
+        // nghttp2 would keep closed streams only for the priorities of RFC 7540, which are not used here.
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
         unsafe nghttp2_option_set_max_outbound_ack(option, controlAcksMax)
         unsafe nghttp2_option_set_max_settings(option, settingsEntriesMax)

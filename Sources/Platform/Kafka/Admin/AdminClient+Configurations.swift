@@ -13,18 +13,19 @@ extension AdminClient {
         _ changes: [String: [String: String]], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) {
         // The library's request replaces all explicit settings of a topic.
-        let own = try describeConfigurations(
+        let explicitSettings = try describeConfigurations(
             of: Array(changes.keys), withinMilliseconds: limit, onlyExplicit: true)
         var requests: [OpaquePointer?] = unsafe []
         defer { unsafe rd_kafka_ConfigResource_destroy_array(&requests, requests.count) }
-        for (topic, values) in changes {
+        for (topic, changedSettings) in changes {
             let request = unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic)
             unsafe requests.append(request)
-            for (name, value) in (own[topic] ?? [:]).merging(values, uniquingKeysWith: { $1 }) {
+            let settings = (explicitSettings[topic] ?? [:]).merging(changedSettings) { _, changed in changed }
+            for (name, value) in settings {
                 _ = unsafe rd_kafka_ConfigResource_set_config(request, name, value)
             }
         }
-        let failed = try unsafe performRequest(
+        let failure = try unsafe performRequest(
             "alter topics", operation: RD_KAFKA_ADMIN_OP_ALTERCONFIGS, withinMilliseconds: limit
         ) { options, queue in
             unsafe rd_kafka_AlterConfigs(client.pointer, &requests, requests.count, options, queue)
@@ -34,10 +35,10 @@ extension AdminClient {
                 rd_kafka_event_AlterConfigs_result(event), &count)
             return unsafe firstFailure(of: "alter topic", in: resources, count: count)
         }
-        if let failed { throw failed }
+        if let failure { throw failure }
     }
 
-    /// - Parameter onlyOwn: Whether to leave out defaults, including the defaults of the cluster.
+    /// - Parameter onlyExplicit: Whether to leave out defaults, including the defaults of the cluster.
     private func describeConfigurations(
         of topics: [String], withinMilliseconds limit: Int, onlyExplicit: Bool
     ) throws(KafkaError) -> [String: [String: String]] {
@@ -47,7 +48,7 @@ extension AdminClient {
         defer { unsafe rd_kafka_ConfigResource_destroy_array(&requests, requests.count) }
         let deadline = Deadline(milliseconds: limit)
         return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
-            let (found, failed) = try unsafe performRequest(
+            let (configurations, failure) = try unsafe performRequest(
                 "describe topics", operation: RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS,
                 withinMilliseconds: deadline.millisecondsLeft
             ) { options, queue in
@@ -55,12 +56,13 @@ extension AdminClient {
             } read: { event in
                 unsafe readConfigurations(from: event, onlyExplicit: onlyExplicit)
             }
-            if let failed { throw failed }
-            return found
+            if let failure { throw failure }
+            return configurations
         }
     }
 }
 
+/// Returns the error of the first topic that has one, or nil.
 private func firstFailure(
     of action: String, in resources: UnsafeMutablePointer<OpaquePointer?>?, count: Int
 ) -> KafkaError? {
@@ -75,30 +77,31 @@ private func firstFailure(
     return nil
 }
 
+/// Returns the settings of each topic, or the error of the first topic that has one.
 private func readConfigurations(
     from event: OpaquePointer, onlyExplicit: Bool
 ) -> ([String: [String: String]], KafkaError?) {
-    var found: [String: [String: String]] = [:]
+    var configurations: [String: [String: String]] = [:]
     var count = 0
     let resources = unsafe rd_kafka_DescribeConfigs_result_resources(
         rd_kafka_event_DescribeConfigs_result(event), &count)
-    if let failed = unsafe firstFailure(of: "describe topic", in: resources, count: count) {
-        return ([:], failed)
+    if let failure = unsafe firstFailure(of: "describe topic", in: resources, count: count) {
+        return ([:], failure)
     }
     for index in 0..<count {
         guard let resource = unsafe resources?[index] else { continue }
-        var entries = 0
-        let list = unsafe rd_kafka_ConfigResource_configs(resource, &entries)
-        var values: [String: String] = [:]
-        for entry in 0..<entries {
-            guard let entry = unsafe list?[entry], let value = unsafe rd_kafka_ConfigEntry_value(entry) else {
-                continue
-            }
+        var entryCount = 0
+        let entries = unsafe rd_kafka_ConfigResource_configs(resource, &entryCount)
+        var settings: [String: String] = [:]
+        for entryIndex in 0..<entryCount {
+            guard let entry = unsafe entries?[entryIndex],
+                let value = unsafe rd_kafka_ConfigEntry_value(entry)
+            else { continue }
             let source = unsafe rd_kafka_ConfigEntry_source(entry)
             if onlyExplicit, source != RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG { continue }
-            unsafe values[String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
+            unsafe settings[String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
         }
-        unsafe found[String(cString: rd_kafka_ConfigResource_name(resource))] = values
+        unsafe configurations[String(cString: rd_kafka_ConfigResource_name(resource))] = settings
     }
-    return (found, nil)
+    return (configurations, nil)
 }

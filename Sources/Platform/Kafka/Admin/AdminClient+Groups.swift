@@ -16,7 +16,7 @@ extension AdminClient {
     package func groupNames(withinMilliseconds limit: Int = 5000) throws(KafkaError) -> [String] {
         let deadline = Deadline(milliseconds: limit)
         return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
-            let (found, code) = try unsafe performRequest(
+            let (names, code) = try unsafe performRequest(
                 "list groups", operation: RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS,
                 withinMilliseconds: deadline.millisecondsLeft
             ) { options, queue in
@@ -26,7 +26,7 @@ extension AdminClient {
             }
             // If one broker's failure were ignored, its groups would seem to have disappeared.
             guard code == .none else { throw KafkaError(action: "list groups", code: code) }
-            return found
+            return names
         }
     }
 
@@ -40,7 +40,7 @@ extension AdminClient {
         let action = "read the committed offsets of group \(group)"
         let deadline = Deadline(milliseconds: limit)
         return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
-            let (found, code) = try unsafe performRequest(
+            let (offsets, code) = try unsafe performRequest(
                 action, operation: RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS,
                 withinMilliseconds: deadline.millisecondsLeft
             ) { options, queue in
@@ -49,7 +49,7 @@ extension AdminClient {
                 unsafe readCommittedOffsets(from: event)
             }
             guard code == .none else { throw KafkaError(action: action, code: code) }
-            return found
+            return offsets
         }
     }
 
@@ -81,8 +81,8 @@ extension AdminClient {
             after: committedOffsets(by: group, in: partitions, withinMilliseconds: limit), until: deadline)
     }
 
-    /// Returns the lag in the partitions for which the group has committed an offset. Asks only for their
-    /// ends, because a cluster may have thousands of partitions.
+    /// Returns the lag in the partitions for which the group has committed an offset. Reads only their
+    /// watermarks, because a cluster may have thousands of partitions.
     package func lagOfConsumedPartitions(
         by group: String, among partitions: [TopicPartition], withinMilliseconds limit: Int = 10_000
     ) throws(KafkaError) -> [GroupLag] {
@@ -91,6 +91,7 @@ extension AdminClient {
         return try lags(after: committed.filter { $0.offset != nil }, until: deadline)
     }
 
+    /// Returns the lag behind each committed offset.
     private func lags(after offsets: [CommittedOffset], until deadline: Deadline) throws(KafkaError)
         -> [GroupLag]
     {
@@ -111,7 +112,8 @@ extension AdminClient {
         try client.watermarks(of: partition, until: Deadline(milliseconds: limit))
     }
 
-    /// Returns, per partition, the offset of the first record at or after a time, or nil without such a record.
+    /// Returns, per partition, the offset of the first record at or after a time, or nil without such a
+    /// record.
     package func offsets(
         atMilliseconds time: Int64, in partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> [TopicPartition: Int64?] {
@@ -119,21 +121,23 @@ extension AdminClient {
     }
 }
 
+/// Returns the names of the groups, or the code of the first broker that failed.
 private func readGroupNames(from event: OpaquePointer) -> ([String], KafkaErrorCode) {
     let result = unsafe rd_kafka_event_ListConsumerGroups_result(event)
-    var failed = 0
-    let errors = unsafe rd_kafka_ListConsumerGroups_result_errors(result, &failed)
-    if failed > 0, let error = unsafe errors?[0] {
+    var errorCount = 0
+    let errors = unsafe rd_kafka_ListConsumerGroups_result_errors(result, &errorCount)
+    if errorCount > 0, let error = unsafe errors?[0] {
         return ([], unsafe KafkaErrorCode(rd_kafka_error_code(error)))
     }
     var count = 0
     let listings = unsafe rd_kafka_ListConsumerGroups_result_valid(result, &count)
-    let found = (0..<count).compactMap { index in
+    let names = (0..<count).compactMap { index in
         unsafe rd_kafka_ConsumerGroupListing_group_id(listings?[index]).map { unsafe String(cString: $0) }
     }
-    return (found, .none)
+    return (names, .none)
 }
 
+/// Returns the first error of the group or of one of its partitions, or `none`.
 private func readAlterationCode(from event: OpaquePointer) -> KafkaErrorCode {
     var count = 0
     let groups = unsafe rd_kafka_AlterConsumerGroupOffsets_result_groups(
@@ -147,6 +151,7 @@ private func readAlterationCode(from event: OpaquePointer) -> KafkaErrorCode {
     return list.firstError?.code ?? .none
 }
 
+/// Returns the committed offsets, or the first error of the group or of one of its partitions.
 private func readCommittedOffsets(from event: OpaquePointer) -> ([CommittedOffset], KafkaErrorCode) {
     var count = 0
     let groups = unsafe rd_kafka_ListConsumerGroupOffsets_result_groups(
@@ -158,11 +163,5 @@ private func readCommittedOffsets(from event: OpaquePointer) -> ([CommittedOffse
     guard let partitions = unsafe rd_kafka_group_result_partitions(group) else { return ([], .none) }
     let list = unsafe PartitionList(adopting: rd_kafka_topic_partition_list_copy(partitions))
     if let first = list.firstError { return ([], first.code) }
-    let found = (0..<list.count).map { index in
-        let offset = list.offset(at: index)
-        return CommittedOffset(
-            partition: list.partition(at: index), offset: offset >= 0 ? offset : nil,
-            metadata: list.metadata(at: index))
-    }
-    return (found, .none)
+    return (list.committedOffsets, .none)
 }

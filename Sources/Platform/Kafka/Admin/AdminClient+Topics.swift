@@ -26,6 +26,7 @@ package struct TopicOutcome: Sendable, Equatable {
 }
 
 extension AdminClient {
+    /// Creates topics. Returns the outcome for each.
     package func create(
         _ topics: [NewTopic], withinMilliseconds limit: Int = 15_000
     ) throws(KafkaError) -> [TopicOutcome] {
@@ -54,6 +55,7 @@ extension AdminClient {
         }
     }
 
+    /// Deletes topics. Returns the outcome for each.
     package func delete(
         _ topics: [String], withinMilliseconds limit: Int = 15_000
     ) throws(KafkaError) -> [TopicOutcome] {
@@ -111,13 +113,12 @@ extension AdminClient {
         let deadline = Deadline(milliseconds: limit)
         var partitions: [TopicPartition] = []
         for topic in topics {
-            partitions += try client.describe(Topic(name: topic, client: client), until: deadline).partitions
-                .map {
-                    TopicPartition(topic, $0)
-                }
+            let description = try client.describe(Topic(name: topic, client: client), until: deadline)
+            partitions += description.partitions.map { TopicPartition(topic, $0) }
         }
-        // Instead of a time, −1 asks for the end.
-        _ = try client.offsets(for: partitions.map { ($0, -1) }, until: deadline)
+        // In place of a time, this constant asks each leader for the end of its partition.
+        let end = Int64(RD_KAFKA_OFFSET_END)
+        _ = try client.offsets(for: partitions.map { ($0, end) }, until: deadline)
     }
 }
 

@@ -1,14 +1,16 @@
 internal import CRdKafka
 package import Telemetry
 
-/// A client that creates, deletes and describes topics and reads the offsets of groups. Each call waits
-/// within its limit, so it belongs on a thread or task that may wait.
+/// A client that creates, deletes and describes topics and reads the offsets of groups. Each call blocks
+/// until the answer or its limit, so it belongs on a thread or task that may wait.
 ///
-/// It is a consumer that never joins a group. A producer would crash in the library (2.0.2) if a group's
-/// coordinator answers `ListConsumerGroupOffsets` that it has moved. The library then looks for the
+/// It is a consumer that never joins a group. A producer would crash in librdkafka 2.0.2 if a group's
+/// coordinator answers `ListConsumerGroupOffsets` that it has moved, because the library then looks for the
 /// producer's own group coordinator.
 package final class AdminClient: Sendable {
     let client: KafkaClient
+
+    private static let answerMarginMilliseconds: Int32 = 1000
 
     package init(
         settings: KafkaSettings, name: String = "admin", log: Log, metrics: Metrics
@@ -20,7 +22,12 @@ package final class AdminClient: Sendable {
             events: ClientEvents(log: log, metrics: ClientMetrics(metrics: metrics, client: name)))
     }
 
-    /// Sends a request, again while it fails with a transient error, and passes its answer to `read`.
+    /// Sends a request, again while it fails with a transient error, and reads its answer.
+    ///
+    /// - Parameters:
+    ///   - action: completes "cannot …" in an error, such as "create topics".
+    ///   - request: calls the library's function for the operation. The answer comes to the queue.
+    ///   - read: takes the result from the answer, an event that is freed afterwards.
     func performRequest<Answer>(
         _ action: String, operation: rd_kafka_admin_op_t, withinMilliseconds limit: Int,
         request: (_ options: OpaquePointer, _ queue: OpaquePointer) -> Void,
@@ -50,8 +57,8 @@ package final class AdminClient: Sendable {
         let limit = Int32(clamping: max(1, limit))
         unsafe rd_kafka_AdminOptions_set_request_timeout(options, limit, nil, 0)
         unsafe request(options, queue)
-        // The library answers when the time is over. One more second allows for its own delay.
-        guard let event = unsafe rd_kafka_queue_poll(queue, limit &+ 1000) else {
+        // The library answers when the time is over. The margin allows for its own delay.
+        guard let event = unsafe rd_kafka_queue_poll(queue, limit &+ Self.answerMarginMilliseconds) else {
             throw KafkaError(action: action, code: .timedOut)
         }
         defer { unsafe rd_kafka_event_destroy(event) }

@@ -1,22 +1,26 @@
 internal import CRdKafka
 
-/// The client library's properties before a client exists. One scope owns it: `take` hands it to the client,
-/// otherwise it is freed.
+/// The client library's properties before a client exists. One scope owns it: `takePointer` hands it to the
+/// client, otherwise it is freed.
 @safe
 struct ClientConfiguration: ~Copyable {
-    /// The time in which a node answers one request. A node that is cut off takes requests and answers none. Kafka needs
-    /// 9 s to move its leaders. By then the client has left it and asks the other nodes.
+    /// The longest wait for a broker's answer to one request. A broker that is cut off accepts requests and
+    /// answers none. Kafka needs 9 s to move its leaders. By then the client has left it and asks the other
+    /// brokers.
     ///
-    /// Kafka itself answers within 5 s that it cannot commit an offset in time. The limit is longer than that.
+    /// Kafka itself answers within 5 s that it cannot commit an offset in time. This limit is longer than
+    /// that.
     static let responseMilliseconds = 6000
-    /// The time for a connection with its handshakes, and for the first answer on it.
+    /// The longest wait for a connection with its handshakes, and for the first answer on it.
     private static let connectionSetupMilliseconds = 5000
     private static let firstResponseMilliseconds = 3000
 
+    /// Nil after `takePointer`.
     private var pointer: OpaquePointer?
+    /// One sentence for each property that the library refuses.
     private var problems: [String] = []
 
-    /// Sets the properties that all clients share.
+    /// Sets the properties that all clients share. The operator's own properties come last.
     init(_ settings: KafkaSettings) throws(ConfigurationError) {
         problems = settings.problems()
         unsafe pointer = rd_kafka_conf_new()

@@ -2,19 +2,21 @@ internal import CRdKafka
 internal import Glibc
 internal import Synchronization
 
-/// The end of a client. It runs on a separate thread, because the library's call has no time limit. The
-/// objects that the library may call back into stay alive as long as the thread runs.
+/// The call that ends a client of the library. It runs on a separate thread, because it has no time limit.
+/// This object keeps the objects alive that the library uses until the call returns.
 @safe
 final class ClientDestruction {
     private let pointer: OpaquePointer
+    /// The library calls back into them.
     private let events: ClientEvents
-    private let retainedBodies: [SharedRecordValue]
+    /// The library reads them without a copy.
+    private let retainedValues: [SharedRecordValue]
     private let isDestroyed = Atomic<Bool>(false)
 
-    init(pointer: OpaquePointer, events: ClientEvents, retainedBodies: [SharedRecordValue]) {
+    init(pointer: OpaquePointer, events: ClientEvents, retainedBodies retainedValues: [SharedRecordValue]) {
         unsafe self.pointer = pointer
         self.events = events
-        self.retainedBodies = retainedBodies
+        self.retainedValues = retainedValues
     }
 
     /// Returns false if the client has not ended within the limit. Its thread continues.
@@ -36,7 +38,7 @@ final class ClientDestruction {
     }
 
     fileprivate func destroy() {
-        // `Consumer.close` leaves groups, with a limit. Nothing here may wait for a broker.
+        // Nothing here may wait for a broker. `Consumer.close` has left the group, within a limit.
         unsafe rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
         isDestroyed.store(true, ordering: .releasing)
     }

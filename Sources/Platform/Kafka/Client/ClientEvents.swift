@@ -3,17 +3,19 @@ internal import Glibc
 internal import Telemetry
 
 /// A receiver of the library's events about a client as a whole: log lines, errors, statistics, throttling.
-/// `logged` runs on the library's threads and uses constants only. All others run on the thread that polls.
+///
+/// The library writes log lines on its own threads, so `writeLog` uses constants only. All other functions
+/// run on the thread that polls the client.
 final class ClientEvents {
-    /// The interval of the library's statistics. They are some 100 KB of text for each client, on which an
-    /// idle installation spends a good part of its time.
+    /// The interval of the library's statistics. Each time they are some 100 KB of text for each client. To
+    /// read them is a good part of the work of an idle installation.
     static let statisticsMilliseconds = 10_000
 
     /// Immutable, and safe on every thread.
     let log: Log
     /// Counts only for a transactional producer.
     let impliedAcknowledgements = ImpliedAcknowledgements()
-    // Only for the polling thread.
+    // These two are used only on the polling thread.
     let groupEvents = GroupEvents()
     let metrics: ClientMetrics
 
@@ -22,6 +24,7 @@ final class ClientEvents {
         self.metrics = metrics
     }
 
+    /// Registers the callbacks. This object must outlive the client.
     func attach(to configuration: borrowing ClientConfiguration) {
         let pointer = unsafe configuration.librarySettings
         unsafe rd_kafka_conf_set_opaque(pointer, Unmanaged.passUnretained(self).toOpaque())
@@ -31,16 +34,19 @@ final class ClientEvents {
         unsafe rd_kafka_conf_set_throttle_cb(pointer, onThrottle)
     }
 
-    /// Logs a line of the library. Its syslog levels say little: lost connections and the like heal by
-    /// themselves.
+    /// Logs a line of the library, whose level is a syslog level. Lost connections have the level of an error
+    /// there, but heal by themselves.
     fileprivate func writeLog(level: Int32, facility: String, text: String) {
         switch level {
+        // Emergency, alert, critical.
         case ...2: log.error("kafka client", .field("facility", facility), .field("text", text))
+        // Error, warning.
         case 3...4: log.warning("kafka client", .field("facility", facility), .field("text", text))
         default: log.debug("kafka client", .field("facility", facility), .field("text", text))
         }
     }
 
+    /// Counts and logs an error. A fatal error means that the client must be replaced.
     func reportError(_ code: KafkaErrorCode, text: String, isFatal: Bool) {
         metrics.countError(code, isFatal: isFatal)
         if code.isAccessRefused {
@@ -59,7 +65,8 @@ final class ClientEvents {
         unsafe metrics.update(with: ClientStatistics(json: Span(_unsafeBytes: json)))
     }
 
-    /// Handles an event from a queue that is polled for events. Such a queue makes no callbacks.
+    /// Handles an event that a producer has polled from its queue. Such a client makes no callbacks for
+    /// events.
     func handle(_ event: OpaquePointer) {
         switch unsafe rd_kafka_event_type(event) {
         case RD_KAFKA_EVENT_ERROR:
@@ -82,14 +89,8 @@ final class ClientEvents {
     }
 }
 
-extension KafkaErrorCode {
-    /// The error's name in Kafka's documentation.
-    package var name: String {
-        unsafe String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue: rawValue)))
-    }
-}
-
-// The library's callbacks. Each recovers the object and calls one method. The object outlives the client.
+// The library's callbacks. Each recovers the `ClientEvents` from the opaque pointer and calls one function of
+// it.
 
 private func clientEvents(from opaque: UnsafeMutableRawPointer?) -> ClientEvents? {
     unsafe opaque.map { unsafe Unmanaged<ClientEvents>.fromOpaque($0).takeUnretainedValue() }
@@ -108,8 +109,8 @@ private func onError(
     _ client: OpaquePointer?, _ code: Int32, _ text: UnsafePointer<CChar>?, _ opaque: UnsafeMutableRawPointer?
 ) {
     let code = KafkaErrorCode(rawValue: code)
-    let reason = unsafe text.map { unsafe String(cString: $0) } ?? code.text
-    unsafe clientEvents(from: opaque)?.reportError(code, text: reason, isFatal: code == .fatal)
+    let text = unsafe text.map { unsafe String(cString: $0) } ?? code.text
+    unsafe clientEvents(from: opaque)?.reportError(code, text: text, isFatal: code == .fatal)
 }
 
 private func onStatistics(

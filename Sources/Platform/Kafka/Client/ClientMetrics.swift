@@ -1,7 +1,7 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// The metrics of one client. Only the thread that polls the client calls it.
+/// The metrics of one client. Only the thread that polls the client uses it.
 final class ClientMetrics {
     private let metrics: Metrics
     private let clientName: String
@@ -102,9 +102,9 @@ final class ClientMetrics {
         brokersUp.set(reachability.update(with: statistics).map(Double.init) ?? .nan)
         roundTripSeconds.set(statistics.roundTripSeconds)
         assignedPartitions.set(Double(statistics.assignedPartitions))
-        let age = stableOffsetAges.update(with: statistics.partitions, at: .now())
-        for (partition, now) in statistics.partitions {
-            guard let lag = now.lag else { continue }
+        let ages = stableOffsetAges.update(with: statistics.partitions, at: .now())
+        for (partition, partitionStatistics) in statistics.partitions {
+            guard let lag = partitionStatistics.lag else { continue }
             gauge(
                 of: partition, in: &lagGauges, name: "flotilla_kafka_consumer_lag",
                 help: "Readable records that were not delivered to the stage yet"
@@ -112,9 +112,9 @@ final class ClientMetrics {
             gauge(
                 of: partition, in: &stableOffsetAgeGauges, name: "flotilla_kafka_stable_offset_age_seconds",
                 help: "Time for which an open transaction has hidden the records behind it"
-            ).set(age[partition] ?? 0)
+            ).set(ages[partition] ?? 0)
         }
-        // A partition that was reassigned is reported by its new owner.
+        // The new owner of a reassigned partition reports it. NaN means that this client has no value.
         for gauges in [lagGauges, stableOffsetAgeGauges] {
             for (partition, gauge) in gauges where statistics.partitions[partition]?.lag == nil {
                 gauge.set(.nan)
@@ -123,13 +123,13 @@ final class ClientMetrics {
     }
 
     private func gauge(
-        of partition: TopicPartition, in known: inout [TopicPartition: Gauge], name: String, help: String
+        of partition: TopicPartition, in gauges: inout [TopicPartition: Gauge], name: String, help: String
     ) -> Gauge {
-        if let gauge = known[partition] { return gauge }
+        if let gauge = gauges[partition] { return gauge }
         let gauge = metrics.gauge(
             name, help: help,
             labels: ["client": clientName, "topic": partition.topic, "partition": "\(partition.partition)"])
-        known[partition] = gauge
+        gauges[partition] = gauge
         return gauge
     }
 }

@@ -2,22 +2,25 @@ internal import Lifecycle
 
 /// The pauses before a consumer makes a new client in place of one that Kafka has fenced.
 ///
-/// An earlier join request of a static member can fence the member itself, if a dying coordinator left the request behind.
-/// No other process is needed for that, so a fence is a reason for a new client and not for the end of the process. Two processes with one
-/// identity fence each other again and again. The pauses keep the cluster usable until one of the two ends.
+/// A fence is a reason for a new client and not for the end of the process. No other process is needed for
+/// it: a static member can be fenced by its own earlier join request, if a dying coordinator left the request
+/// behind. But two processes with one identity fence each other again and again. The pauses keep the cluster
+/// usable until one of the two ends.
 struct ClientRenewalBackoff {
+    /// The pauses after the first, second and third fence, and after every later one.
     static let pausesMilliseconds = [1000, 2000, 5000, 10_000]
     /// A client that lived for this long begins with the first pause again.
     static let resetAfterMilliseconds = 60_000
 
     private var fenceCount = 0
     private var renewedAt: Instant
-    /// The time of the next try while there is no usable client.
+    /// The time to make the next client. Nil while there is a usable one.
     private(set) var dueAt: Instant?
 
     init(now: Instant) { renewedAt = now }
 
-    /// The client is at its end. Returns the pause before the next one is made.
+    /// Notes that the client has ended, or that a new one could not be made. Returns the pause before the
+    /// next one.
     mutating func recordEnd(at now: Instant) -> Int {
         if now.milliseconds(since: renewedAt) >= Self.resetAfterMilliseconds { fenceCount = 0 }
         let pause = Self.pausesMilliseconds[min(fenceCount, Self.pausesMilliseconds.count - 1)]
@@ -26,7 +29,7 @@ struct ClientRenewalBackoff {
         return pause
     }
 
-    /// A new client is there.
+    /// Notes that there is a new client.
     mutating func recordRenewal(at now: Instant) {
         renewedAt = now
         dueAt = nil

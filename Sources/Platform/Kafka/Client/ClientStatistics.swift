@@ -1,6 +1,12 @@
-/// The part of the library's statistics that an operator needs.
+/// The part of the library's statistics that an operator needs. The library reports them as JSON:
+///
+///     { "msg_cnt": 3, "msg_size": 900, "cgrp": { "assignment_size": 4 },
+///       "brokers": { "kafka:9092/1": { "state": "UP", "connects": 2, "rtt": { "p99": 800 } } },
+///       "topics": { "jobs": { "partitions": { "0": {
+///           "fetch_state": "active", "app_offset": 70, "hi_offset": 90, "ls_offset": 80 } } } } }
 package struct ClientStatistics: Sendable, Equatable {
     package struct PartitionStatistics: Sendable, Equatable {
+        /// Whether this client reads the partition.
         package var isFetched = false
         /// The offset after the last delivered record.
         package var position: Int?
@@ -18,12 +24,14 @@ package struct ClientStatistics: Sendable, Equatable {
         }
     }
 
+    /// The records that were produced and not yet acknowledged, and their size.
     package var queuedRecords = 0
     package var queuedBytes = 0
+    /// The brokers to which the client has a connection.
     package var brokersUp = 0
     /// The attempts to connect to any broker since the client was made.
     package var connectionAttempts = 0
-    /// The 99th percentile of the slowest broker.
+    /// The 99th percentile of the slowest broker's round trips.
     package var roundTripSeconds = 0.0
     package var assignedPartitions = 0
     package var partitions: [TopicPartition: PartitionStatistics] = [:]
@@ -33,12 +41,13 @@ package struct ClientStatistics: Sendable, Equatable {
     /// Reads the known keys and ignores the rest. Invalid JSON gives the values before the fault.
     package init(json: Span<UInt8>) {
         var scanner = StatisticsScanner(json: json)
-        var seen = ClientStatistics()
-        scanner.visit(only: Self.requestedKeys) { path, leaf in seen.read(path: path, leaf: leaf) }
-        self = seen
+        var statistics = ClientStatistics()
+        scanner.visit(only: Self.requestedKeys) { path, leaf in statistics.read(path: path, leaf: leaf) }
+        self = statistics
     }
 
     /// Returns the keys to read in the object at a path, or nil for all. They are a hundredth of the text.
+    /// The path's length distinguishes the levels: the names of brokers and topics are keys too.
     private static func requestedKeys(below path: [String]) -> [StaticString]? {
         switch (path.count, path.first) {
         case (0, _): ["msg_cnt", "msg_size", "cgrp", "brokers", "topics"]
@@ -60,14 +69,17 @@ package struct ClientStatistics: Sendable, Equatable {
         case (3, "brokers") where path[2] == "state" && leaf == .text("UP"): brokersUp += 1
         case (3, "brokers") where path[2] == "connects": connectionAttempts += leaf.integer ?? 0
         case (4, "brokers") where path[2] == "rtt" && path[3] == "p99":
-            roundTripSeconds = max(roundTripSeconds, Double(leaf.integer ?? 0) / 1_000_000)
+            let microseconds = leaf.integer ?? 0
+            roundTripSeconds = max(roundTripSeconds, Double(microseconds) / 1_000_000)
         case (5, "topics"): readPartition(path: path, leaf: leaf)
         default: break
         }
     }
 
     private mutating func readPartition(path: [String], leaf: StatisticsScanner.Leaf) {
+        // Partition −1 collects records without a partition.
         guard let number = Int32(path[3]), number >= 0 else { return }
+        // A negative offset is not known yet.
         let offset = leaf.integer.flatMap { $0 >= 0 ? $0 : nil }
         let partition = TopicPartition(path[1], number)
         switch path[4] {

@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// A limit on the steady clock for calls that wait.
+/// The end of a call that waits, on the steady clock.
 struct Deadline {
     private let end: Instant
 
@@ -8,7 +8,7 @@ struct Deadline {
 
     var millisecondsLeft: Int { max(0, end.milliseconds(since: .now())) }
 
-    /// The remaining time for the library's calls, whose limits are `int`. Never the value that means
-    /// "forever".
+    /// The remaining time for the library's calls, whose limits are `int`. It is never negative, which would
+    /// mean "forever".
     var libraryTimeoutMilliseconds: Int32 { Int32(clamping: millisecondsLeft) }
 }

@@ -1,13 +1,13 @@
 internal import CRdKafka
 
-/// The questions that producers, consumers and the admin share. Each call waits for the cluster within its
-/// limit, also for conditions that pass by themselves, such as the election of a leader.
+/// The queries that producers, consumers and the admin client share. Each call waits for the cluster within
+/// its limit, also for conditions that pass by themselves, such as the election of a leader.
 extension KafkaClient {
     func watermarks(of partition: TopicPartition, until deadline: Deadline) throws(KafkaError) -> Watermarks {
-        var mustLookAgain = false
+        var isRepetition = false
         return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
-            if mustLookAgain { refreshMetadata(of: [partition.topic], until: deadline) }
-            mustLookAgain = true
+            if isRepetition { refreshMetadata(of: [partition.topic], until: deadline) }
+            isRepetition = true
             var low: Int64 = 0
             var high: Int64 = 0
             let code = unsafe KafkaErrorCode(
@@ -15,14 +15,14 @@ extension KafkaClient {
                     pointer, partition.topic, partition.partition, &low, &high,
                     max(1, deadline.libraryTimeoutMilliseconds)))
             guard code == .none else {
-                throw KafkaError(action: "ask for the ends of \(partition)", code: code)
+                throw KafkaError(action: "read the watermarks of \(partition)", code: code)
             }
             return Watermarks(low: low, high: high)
         }
     }
 
-    /// Refreshes the library's metadata of these topics. Until then it answers from its cache, including
-    /// errors from right after the start.
+    /// Refreshes the library's metadata of these topics. Until then the library answers from its cache. This
+    /// may hold errors from the time right after the start.
     private func refreshMetadata(of topics: Set<String>, until deadline: Deadline) {
         for name in topics {
             guard let topic = try? Topic(name: name, client: self) else { continue }
@@ -32,8 +32,8 @@ extension KafkaClient {
 
     /// Returns the cluster's id, or nil if no broker answers in time.
     func clusterID(until deadline: Deadline) -> String? {
-        // A question for the id alone opens no connection: it waits up to a second until the library connects
-        // by itself. A metadata request, even for no topic, makes it connect at once.
+        // A query of the id alone opens no connection: it waits up to a second until the library connects by
+        // itself. A metadata request, even for no topic, makes the library connect at once.
         _ = try? metadata(of: .known, until: deadline)
         guard let text = unsafe rd_kafka_clusterid(pointer, max(1, deadline.libraryTimeoutMilliseconds))
         else { return nil }
@@ -45,16 +45,17 @@ extension KafkaClient {
     func describe(_ topic: Topic, until deadline: Deadline) throws(KafkaError) -> TopicDescription {
         try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
             let topics = try metadata(of: .one(topic), until: deadline)
-            guard let found = topics.first else {
+            guard let description = topics.first else {
                 throw KafkaError(action: "describe topic \(topic.name)", code: .unknownTopic)
             }
-            guard found.code == .none else {
-                throw KafkaError(action: "describe topic \(topic.name)", code: found.code)
+            guard description.code == .none else {
+                throw KafkaError(action: "describe topic \(topic.name)", code: description.code)
             }
-            return found
+            return description
         }
     }
 
+    /// Returns the cluster's descriptions of all topics.
     func topics(until deadline: Deadline) throws(KafkaError) -> [TopicDescription] {
         try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
             try metadata(of: .all, until: deadline)
@@ -68,19 +69,20 @@ extension KafkaClient {
         case one(Topic)
     }
 
-    private func metadata(of described: MetadataScope, until deadline: Deadline) throws(KafkaError)
+    private func metadata(of scope: MetadataScope, until deadline: Deadline) throws(KafkaError)
         -> [TopicDescription]
     {
-        var found: UnsafePointer<rd_kafka_metadata>?
-        let (all, topic): (Int32, OpaquePointer?) =
-            switch described {
+        let (allTopics, onlyTopic): (Int32, OpaquePointer?) =
+            switch scope {
             case .all: (1, nil)
             case .known: (0, nil)
             case .one(let topic): unsafe (0, topic.pointer)
             }
+        var answer: UnsafePointer<rd_kafka_metadata>?
         let code = unsafe KafkaErrorCode(
-            rd_kafka_metadata(pointer, all, topic, &found, max(1, deadline.libraryTimeoutMilliseconds)))
-        guard code == .none, let metadata = unsafe found else {
+            rd_kafka_metadata(
+                pointer, allTopics, onlyTopic, &answer, max(1, deadline.libraryTimeoutMilliseconds)))
+        guard code == .none, let metadata = unsafe answer else {
             throw KafkaError(action: "describe topics", code: code)
         }
         defer { unsafe rd_kafka_metadata_destroy(metadata) }
@@ -108,28 +110,24 @@ extension KafkaClient {
             let list = PartitionList(partitions)
             let code = unsafe KafkaErrorCode(
                 rd_kafka_committed(pointer, list.pointer, max(1, deadline.libraryTimeoutMilliseconds)))
-            guard code == .none else { throw KafkaError(action: "ask for committed offsets", code: code) }
+            guard code == .none else { throw KafkaError(action: "read the committed offsets", code: code) }
             if let first = list.firstError {
                 throw KafkaError(
-                    action: "ask for the committed offset of \(first.partition)", code: first.code)
+                    action: "read the committed offset of \(first.partition)", code: first.code)
             }
-            return (0..<list.count).map { index in
-                let offset = list.offset(at: index)
-                return CommittedOffset(
-                    partition: list.partition(at: index), offset: offset >= 0 ? offset : nil,
-                    metadata: list.metadata(at: index))
-            }
+            return list.committedOffsets
         }
     }
 
-    /// Returns the offset of the first record at or after each time, or nil without such a record.
+    /// Returns the offset of the first record at or after each time, or nil without such a record. In place
+    /// of a time, `RD_KAFKA_OFFSET_BEGINNING` and `RD_KAFKA_OFFSET_END` give the bounds of the partition.
     func offsets(
         for times: [(TopicPartition, milliseconds: Int64)], until deadline: Deadline
     ) throws(KafkaError) -> [TopicPartition: Int64?] {
-        var mustLookAgain = false
+        var isRepetition = false
         return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
-            if mustLookAgain { refreshMetadata(of: Set(times.map(\.0.topic)), until: deadline) }
-            mustLookAgain = true
+            if isRepetition { refreshMetadata(of: Set(times.map(\.0.topic)), until: deadline) }
+            isRepetition = true
             let list = PartitionList(
                 startingAt: times.map { PartitionStart(partition: $0.0, position: .offset($0.milliseconds)) })
             let code = unsafe KafkaErrorCode(
@@ -141,8 +139,9 @@ extension KafkaClient {
             }
             var offsets: [TopicPartition: Int64?] = [:]
             for index in 0..<list.count {
-                offsets[list.partition(at: index)] = .some(
-                    list.offset(at: index) >= 0 ? list.offset(at: index) : nil)
+                let offset = list.offset(at: index)
+                // `.some`, because assigning nil would remove the key.
+                offsets[list.partition(at: index)] = .some(offset >= 0 ? offset : nil)
             }
             return offsets
         }

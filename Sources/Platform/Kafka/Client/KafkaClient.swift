@@ -18,30 +18,30 @@ final class KafkaClient: @unchecked Sendable {
     let pointer: OpaquePointer
     let events: ClientEvents
     let wakeup: WakeupDescriptor
-    /// The answers to `ask`.
+    /// The results of `submit`.
     let queryResults = QueryResults()
     /// The queue that an event loop waits on and polls.
     let queue: OpaquePointer
-    /// Bytes that the library reads without a copy. Only the thread that runs transactions uses this.
-    private var retainedBodies: [SharedRecordValue] = []
+    /// Values that the library reads without a copy. Only the thread that runs transactions uses this.
+    private var retainedValues: [SharedRecordValue] = []
     /// Whether to skip the wait for this client's end, because another client takes its place.
     private let endsInBackground = Atomic<Bool>(false)
 
     /// - Parameter wakeup: The descriptor of the client that this one replaces; nil makes a new one.
     init(
-        type kind: ClientType, configuration: consuming ClientConfiguration, events: ClientEvents,
+        type: ClientType, configuration: consuming ClientConfiguration, events: ClientEvents,
         wakeup: WakeupDescriptor? = nil
     ) throws(ConfigurationError) {
         if let wakeup { self.wakeup = wakeup } else { self.wakeup = try WakeupDescriptor() }
         self.events = events
         events.attach(to: configuration)
         LibraryThreadTimers.attach(
-            to: configuration, slack: kind == .transactionalProducer ? .transactionalProducer : .otherClients)
+            to: configuration, slack: type == .transactionalProducer ? .transactionalProducer : .otherClients)
         let properties = try unsafe configuration.takePointer()
-        let type = kind == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
-        var made: OpaquePointer?
-        let reason = unsafe libraryText { unsafe made = rd_kafka_new(type, properties, $0, $1) }
-        guard let pointer = unsafe made else {
+        let libraryType = type == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
+        var client: OpaquePointer?
+        let reason = unsafe libraryText { unsafe client = rd_kafka_new(libraryType, properties, $0, $1) }
+        guard let pointer = unsafe client else {
             // The properties leak, some kilobytes. They share interceptors with the client that was not made.
             // The library has already freed those, and would free them again with the properties (2.0.2).
             throw ConfigurationError(problems: [
@@ -49,20 +49,20 @@ final class KafkaClient: @unchecked Sendable {
             ])
         }
         unsafe self.pointer = pointer
-        if kind == .consumer { unsafe rd_kafka_poll_set_consumer(pointer) }
+        if type == .consumer { unsafe rd_kafka_poll_set_consumer(pointer) }
         unsafe queue =
-            kind == .consumer ? rd_kafka_queue_get_consumer(pointer) : rd_kafka_queue_get_main(pointer)
+            type == .consumer ? rd_kafka_queue_get_consumer(pointer) : rd_kafka_queue_get_main(pointer)
         unsafe self.wakeup.attach(to: queue)
     }
 
     deinit {
         unsafe rd_kafka_queue_io_event_enable(queue, -1, nil, 0)
         unsafe rd_kafka_queue_destroy(queue)
-        let ending = unsafe ClientDestruction(
-            pointer: pointer, events: events, retainedBodies: retainedBodies)
+        let destruction = unsafe ClientDestruction(
+            pointer: pointer, events: events, retainedBodies: retainedValues)
         if endsInBackground.load(ordering: .acquiring) {
-            _ = ending.run(withinMilliseconds: 0)
-        } else if !ending.run(withinMilliseconds: Self.destroyMillisecondsMax) {
+            _ = destruction.run(withinMilliseconds: 0)
+        } else if !destruction.run(withinMilliseconds: Self.destroyMillisecondsMax) {
             events.log.warning("kafka client did not end in time; it stays until the process ends")
         }
     }
@@ -70,12 +70,13 @@ final class KafkaClient: @unchecked Sendable {
     /// Lets this client end in the background.
     func endInBackground() { endsInBackground.store(true, ordering: .releasing) }
 
-    func retain(_ body: SharedRecordValue) {
-        if retainedBodies.last !== body { retainedBodies.append(body) }
+    /// Keeps the value until the transaction has ended. Records that share a value often follow each other.
+    func retain(_ value: SharedRecordValue) {
+        if retainedValues.last !== value { retainedValues.append(value) }
     }
 
-    /// Releases the kept bytes. Call it only when the library's queue is empty.
-    func releaseBodies() { retainedBodies.removeAll(keepingCapacity: true) }
+    /// Releases the kept values. Call it only when the library's queue is empty.
+    func releaseBodies() { retainedValues.removeAll(keepingCapacity: true) }
 
     var metrics: ClientMetrics { events.metrics }
 

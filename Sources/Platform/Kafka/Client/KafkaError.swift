@@ -2,7 +2,7 @@ internal import CRdKafka
 
 /// A failed call to the cluster.
 package struct KafkaError: Error, Hashable, CustomStringConvertible {
-    /// The attempted action, such as "create topic jobs".
+    /// The attempted action, which completes "cannot …", such as "create topic jobs".
     package let action: String
     package let code: KafkaErrorCode
     package let text: String
@@ -20,6 +20,11 @@ package struct KafkaError: Error, Hashable, CustomStringConvertible {
 
 extension KafkaErrorCode {
     init(_ code: rd_kafka_resp_err_t) { self.init(rawValue: code.rawValue) }
+
+    /// The error's name in Kafka's documentation.
+    package var name: String {
+        unsafe String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue: rawValue)))
+    }
 
     /// The library's text for the error.
     package var text: String {

@@ -1,5 +1,5 @@
-/// An error code of Kafka (positive) or of the client library (negative). The constants are the codes that
-/// decide something here. All others are carried as numbers.
+/// An error code of Kafka (positive, and -1 for an unknown error) or of the client library (below -1). The
+/// constants are the codes that decide something here. All others are carried as numbers.
 package struct KafkaErrorCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
@@ -21,8 +21,6 @@ package struct KafkaErrorCode: RawRepresentable, Hashable, Sendable {
     package static let noOffset = KafkaErrorCode(-168)
     package static let outdated = KafkaErrorCode(-167)
     package static let partitionEnd = KafkaErrorCode(-191)
-    package static let purgedInFlight = KafkaErrorCode(-151)
-    package static let purgedInQueue = KafkaErrorCode(-152)
     package static let queueFull = KafkaErrorCode(-184)
     package static let resolve = KafkaErrorCode(-193)
     package static let ssl = KafkaErrorCode(-181)
@@ -67,7 +65,6 @@ package struct KafkaErrorCode: RawRepresentable, Hashable, Sendable {
     package static let transactionalIDAuthorizationFailed = KafkaErrorCode(53)
     package static let storage = KafkaErrorCode(56)
     package static let saslAuthenticationFailed = KafkaErrorCode(58)
-    package static let unknownProducer = KafkaErrorCode(59)
     package static let listenerNotFound = KafkaErrorCode(72)
     package static let fencedLeaderEpoch = KafkaErrorCode(74)
     package static let unknownLeaderEpoch = KafkaErrorCode(75)

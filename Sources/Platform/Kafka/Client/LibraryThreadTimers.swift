@@ -1,7 +1,8 @@
 internal import CLinux
 internal import CRdKafka
 
-/// Timer settings of the library's threads.
+/// The timer slack of the library's threads: the delay that Linux may add to a timer, so that the processor
+/// wakes less often.
 ///
 /// A client's main thread waits whole milliseconds, rounded down. Then it asks the clock without a pause
 /// until its timer is due (librdkafka 2.0.2). That costs half a millisecond of a processor, twice a second,
@@ -23,16 +24,18 @@ enum LibraryThreadTimers {
     /// for each broker. There a large slack would delay records that linger for five milliseconds.
     private static let defaultSlackNanoseconds: UInt = 50_000
 
+    /// Registers an interceptor that runs at the start of each thread of the client.
     static func attach(to configuration: borrowing ClientConfiguration, slack: TimerSlack) {
         unsafe rd_kafka_conf_interceptor_add_on_new(
             configuration.librarySettings, "threads",
             { client, _, slack, _, _ in
                 unsafe rd_kafka_interceptor_add_on_thread_start(
                     client, "threads",
-                    { _, kind, _, slack in
-                        let isMain = kind == RD_KAFKA_THREAD_MAIN
+                    { _, threadType, _, slack in
+                        let isMainThread = threadType == RD_KAFKA_THREAD_MAIN
                         _ = linux_set_timer_slack(
-                            isMain ? UInt(bitPattern: slack) : LibraryThreadTimers.defaultSlackNanoseconds)
+                            isMainThread
+                                ? UInt(bitPattern: slack) : LibraryThreadTimers.defaultSlackNanoseconds)
                         return RD_KAFKA_RESP_ERR_NO_ERROR
                     }, slack)
             }, UnsafeMutableRawPointer(bitPattern: slack.rawValue))

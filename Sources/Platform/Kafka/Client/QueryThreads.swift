@@ -1,16 +1,16 @@
 internal import Lifecycle
 
-/// The threads of this process that wait for Kafka's answers, so that no loop does.
+/// The threads of this process that wait for the results of queries, so that no loop does.
 ///
-/// The library's questions block their caller until the answer or a limit. A thread ends when no question waits.
+/// The library's query calls block until the answer or a limit. A thread ends when no query waits.
 final class QueryThreads: Sendable {
     static let shared = QueryThreads()
-    /// The questions that are out at a time. More questions wait in their order.
+    /// The largest number of queries that run at a time. More queries wait in their order.
     static let threadsMax = 8
 
     private struct QueueState {
         var waiting: [@Sendable () -> Void] = []
-        var threads = 0
+        var threadCount = 0
     }
 
     private let state = TracedLock(QueueState())
@@ -19,15 +19,15 @@ final class QueryThreads: Sendable {
     func run(_ work: @escaping @Sendable () -> Void) {
         let mustStart = state.withLock { state in
             state.waiting.append(work)
-            guard state.threads < Self.threadsMax else { return false }
-            state.threads += 1
+            guard state.threadCount < Self.threadsMax else { return false }
+            state.threadCount += 1
             return true
         }
         guard mustStart else { return }
         do {
             try WorkerThread(name: "kafka-questions") { self.runAll() }.detach()
         } catch {
-            // Without a thread the caller does the work. It waits longer, and the answer still comes.
+            // Without a thread the caller does the work. It waits longer, and the result still comes.
             runAll()
         }
     }
@@ -36,10 +36,11 @@ final class QueryThreads: Sendable {
         while let work = takeNext() { work() }
     }
 
+    /// Returns the next work, or nil for a thread that must end.
     private func takeNext() -> (@Sendable () -> Void)? {
         state.withLock { state in
             if state.waiting.isEmpty {
-                state.threads -= 1
+                state.threadCount -= 1
                 return nil
             }
             return state.waiting.removeFirst()

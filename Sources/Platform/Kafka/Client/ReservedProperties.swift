@@ -26,7 +26,7 @@ enum ReservedProperties {
         "fetch.error.backoff.ms", "socket.nagle.disable", "socket.keepalive.enable", "statistics.interval.ms",
     ]
 
-    /// Returns whether a property holds a secret. Secrets come from files and never stand in a list that is
+    /// Returns whether a property holds a secret. Secrets come from files, because the list of properties is
     /// shown.
     static func isSecret(_ name: String) -> Bool {
         name.contains("password") || name.contains("secret") || name.hasSuffix(".pem")

@@ -1,9 +1,10 @@
 package import Lifecycle
 
-/// The time for which each partition's last stable offset has stood still below its end. Such a partition has
-/// an open transaction, and readers of committed records wait behind it.
+/// The time for which each partition's last stable offset has stood still below the high watermark. Such a
+/// partition has an open transaction, and readers of committed records wait behind it.
 package struct StableOffsetAges: Sendable {
-    private var stuckOffsets: [TopicPartition: (offset: Int, since: Instant)] = [:]
+    private typealias StuckOffset = (offset: Int, since: Instant)
+    private var stuckOffsets: [TopicPartition: StuckOffset] = [:]
 
     package init() {}
 
@@ -11,18 +12,21 @@ package struct StableOffsetAges: Sendable {
     package mutating func update(
         with partitions: [TopicPartition: ClientStatistics.PartitionStatistics], at now: Instant
     ) -> [TopicPartition: Double] {
-        var next: [TopicPartition: (offset: Int, since: Instant)] = [:]
+        var stillStuck: [TopicPartition: StuckOffset] = [:]
         var ages: [TopicPartition: Double] = [:]
-        for (partition, state) in partitions {
-            guard let stable = state.lastStableOffset, let high = state.highWatermark, stable < high else {
-                continue
+        for (partition, statistics) in partitions {
+            guard let stableOffset = statistics.lastStableOffset,
+                let highWatermark = statistics.highWatermark,
+                stableOffset < highWatermark
+            else { continue }
+            var since = now
+            if let previous = stuckOffsets[partition], previous.offset == stableOffset {
+                since = previous.since
             }
-            let before = stuckOffsets[partition].flatMap { $0.offset == stable ? $0 : nil }
-            let since = before?.since ?? now
-            next[partition] = (stable, since)
+            stillStuck[partition] = (stableOffset, since)
             ages[partition] = now.seconds(since: since)
         }
-        stuckOffsets = next
+        stuckOffsets = stillStuck
         return ages
     }
 }

@@ -1,9 +1,12 @@
-/// A scanner that walks a JSON text and shows the requested leaves with the keys that lead to them. The text
-/// comes from the client library and not from outside. Still the scanner never traps on it.
+/// A JSON scanner that calls a visitor with the requested leaves and their paths. A path is the list of keys
+/// that lead to a leaf, with an empty key for an element of an array.
+///
+/// The text comes from the client library and not from outside. Still the scanner never traps on it.
 struct StatisticsScanner: ~Escapable {
     enum Leaf: Equatable {
         case integer(Int)
         case text(String)
+        /// A fraction, a Boolean or a null.
         case other
 
         var integer: Int? {
@@ -14,6 +17,9 @@ struct StatisticsScanner: ~Escapable {
 
     static let depthMax = 16
 
+    typealias RequestedKeys = (_ path: [String]) -> [StaticString]?
+    typealias LeafVisitor = (_ path: [String], Leaf) -> Void
+
     private let json: Span<UInt8>
     private var index = 0
     private var path: [String] = []
@@ -21,73 +27,82 @@ struct StatisticsScanner: ~Escapable {
     @_lifetime(copy json)
     init(json: Span<UInt8>) { self.json = json }
 
-    /// Shows the requested leaves. Returns false if the text is not JSON; leaves before the fault were shown.
-    /// In skipped values the scanner checks only brackets and quotes.
+    /// Visits the requested leaves. Returns false if the text is not JSON; leaves before the fault were
+    /// visited. In skipped values the scanner checks only brackets and quotes.
     ///
-    /// - Parameter names: Returns the requested keys of the object at a path; nil means all keys.
+    /// - Parameter requestedKeys: returns the requested keys of the object at a path; nil means all keys.
     @discardableResult
-    mutating func visit(only names: RequestedKeys, visitor show: LeafVisitor) -> Bool {
-        scanValue(requestedKeys: names, visitor: show)
+    mutating func visit(only requestedKeys: RequestedKeys, visitor: LeafVisitor) -> Bool {
+        scanValue(requestedKeys: requestedKeys, visitor: visitor)
     }
 
-    typealias RequestedKeys = (_ path: [String]) -> [StaticString]?
-    typealias LeafVisitor = (_ path: [String], Leaf) -> Void
-
+    /// The next byte, or nil at the end.
     private var byte: UInt8? { index < json.count ? json[index] : nil }
 
-    private mutating func skipByte(_ wanted: UInt8) -> Bool {
+    /// Skips space and one byte. Returns false if another byte comes.
+    private mutating func skipByte(_ expected: UInt8) -> Bool {
         skipSpace()
-        guard byte == wanted else { return false }
+        guard byte == expected else { return false }
         index += 1
         return true
     }
 
     private mutating func skipSpace() {
-        while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { index += 1 }
+        while let byte, Self.isSpace(byte) { index += 1 }
     }
 
-    private mutating func scanValue(requestedKeys names: RequestedKeys, visitor show: LeafVisitor) -> Bool {
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+            || byte == UInt8(ascii: "\t")
+    }
+
+    private static func endsScalar(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+            || byte <= UInt8(ascii: " ")
+    }
+
+    private mutating func scanValue(requestedKeys: RequestedKeys, visitor: LeafVisitor) -> Bool {
         skipSpace()
         switch byte {
-        case UInt8(ascii: "{"): return scanObject(requestedKeys: names, visitor: show)
-        case UInt8(ascii: "["): return scanArray(requestedKeys: names, visitor: show)
+        case UInt8(ascii: "{"): return scanObject(requestedKeys: requestedKeys, visitor: visitor)
+        case UInt8(ascii: "["): return scanArray(requestedKeys: requestedKeys, visitor: visitor)
         case UInt8(ascii: "\""):
             guard let text = scanString() else { return false }
-            show(path, .text(string(in: text)))
+            visitor(path, .text(string(in: text)))
             return true
-        default: return scanScalar(visitor: show)
+        default: return scanScalar(visitor: visitor)
         }
     }
 
-    private mutating func scanObject(requestedKeys names: RequestedKeys, visitor show: LeafVisitor) -> Bool {
+    private mutating func scanObject(requestedKeys: RequestedKeys, visitor: LeafVisitor) -> Bool {
         guard path.count < Self.depthMax else { return false }
         index += 1
         if skipByte(UInt8(ascii: "}")) { return true }
-        let wanted = names(path)
+        let keys = requestedKeys(path)
         repeat {
             skipSpace()
             guard byte == UInt8(ascii: "\""), let key = scanString(), skipByte(UInt8(ascii: ":")) else {
                 return false
             }
-            if let wanted, !wanted.contains(where: { isText(in: key, equalTo: $0) }) {
+            if let keys, !keys.contains(where: { isText(in: key, equalTo: $0) }) {
                 guard skipValue() else { return false }
                 continue
             }
             path.append(string(in: key))
             defer { path.removeLast() }
-            guard scanValue(requestedKeys: names, visitor: show) else { return false }
+            guard scanValue(requestedKeys: requestedKeys, visitor: visitor) else { return false }
         } while skipByte(UInt8(ascii: ","))
         return skipByte(UInt8(ascii: "}"))
     }
 
-    private mutating func scanArray(requestedKeys names: RequestedKeys, visitor show: LeafVisitor) -> Bool {
+    private mutating func scanArray(requestedKeys: RequestedKeys, visitor: LeafVisitor) -> Bool {
         guard path.count < Self.depthMax else { return false }
         index += 1
         if skipByte(UInt8(ascii: "]")) { return true }
         repeat {
             path.append("")
             defer { path.removeLast() }
-            guard scanValue(requestedKeys: names, visitor: show) else { return false }
+            guard scanValue(requestedKeys: requestedKeys, visitor: visitor) else { return false }
         } while skipByte(UInt8(ascii: ","))
         return skipByte(UInt8(ascii: "]"))
     }
@@ -123,11 +138,12 @@ struct StatisticsScanner: ~Escapable {
         return start..<index
     }
 
-    private mutating func scanScalar(visitor show: LeafVisitor) -> Bool {
+    /// Scans a number, `true`, `false` or `null`.
+    private mutating func scanScalar(visitor: LeafVisitor) -> Bool {
         let start = index
-        while let byte, byte != 0x2C, byte != 0x7D, byte != 0x5D, byte > 0x20 { index += 1 }
+        while let byte, !Self.endsScalar(byte) { index += 1 }
         guard index > start else { return false }
-        show(path, Int(string(in: start..<index)).map { .integer($0) } ?? .other)
+        visitor(path, Int(string(in: start..<index)).map { .integer($0) } ?? .other)
         return true
     }
 

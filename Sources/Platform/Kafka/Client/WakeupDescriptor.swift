@@ -22,15 +22,19 @@ final class WakeupDescriptor: Sendable {
 
     deinit { close(descriptor) }
 
+    /// Lets the library write to the descriptor when the queue stops being empty.
     func attach(to queue: OpaquePointer) {
+        // An eventfd counts in eight bytes.
         var one: UInt64 = 1
-        unsafe rd_kafka_queue_io_event_enable(queue, descriptor, &one, 8)
+        unsafe rd_kafka_queue_io_event_enable(queue, descriptor, &one, MemoryLayout<UInt64>.size)
     }
 
+    /// Makes the descriptor unreadable. Call it before the queue is read.
     func clear() {
         var count: UInt64 = 0
-        _ = unsafe read(descriptor, &count, 8)
+        _ = unsafe read(descriptor, &count, MemoryLayout<UInt64>.size)
     }
 
+    /// Makes the descriptor readable.
     func signal() { eventfd_write(descriptor, 1) }
 }

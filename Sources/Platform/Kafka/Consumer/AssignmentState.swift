@@ -1,6 +1,7 @@
-/// A member's view of its partitions: the pending rebalance step, the epoch of its records, and the paused
-/// partitions. A pure value; the consumer carries out what it decides.
+/// A group member's view of its partitions: the pending rebalance step, the epoch of its records, and the
+/// paused partitions. It is a pure value. The consumer records events here and calls the library.
 package struct AssignmentState: Sendable {
+    /// A change of the assignment that the stage knows and has not answered.
     package enum PendingRebalance: Sendable, Equatable {
         case assignment([TopicPartition])
         case revocation([TopicPartition])
@@ -15,26 +16,29 @@ package struct AssignmentState: Sendable {
     /// Whether the process was stopped for so long that the group may have reassigned the partitions. It
     /// stays true until a later commit proves that it did not.
     package private(set) var isSuspect = false
+    package private(set) var pendingRebalance: PendingRebalance?
+
+    // The number of asynchronous commits. They are answered in the order of their requests.
     private var requestedCommits = 0
     private var completedCommits = 0
-    /// Answers to commits from before the stop prove nothing about the time after it.
+    /// The commits that were requested before the process was stopped. Their answers prove nothing about the
+    /// time after the stop.
     private var commitsBeforeSuspension = 0
-    /// A change that the stage knows and has not answered.
-    package private(set) var pendingRebalance: PendingRebalance?
 
     package init() {}
 
+    /// Notes that the group offers the partitions.
     package mutating func recordOffer(of partitions: [TopicPartition]) {
         pendingRebalance = .assignment(partitions)
     }
 
-    /// The group revokes the partitions. This member keeps them until it releases them.
+    /// Notes that the group revokes the partitions. This member keeps them until it releases them.
     package mutating func recordRevocation(of partitions: [TopicPartition]) {
         pendingRebalance = .revocation(partitions)
     }
 
-    /// The group has reassigned the partitions. Records that were read from them belong to another member
-    /// now.
+    /// Notes that the group has reassigned the partitions. Records that were read from them belong to another
+    /// member now.
     package mutating func recordLoss(of partitions: [TopicPartition]) {
         pendingRebalance = .loss(partitions)
         epoch += 1
@@ -48,7 +52,7 @@ package struct AssignmentState: Sendable {
         return true
     }
 
-    /// Notes that a commit was requested and answered after the stop.
+    /// Notes that a commit was requested after the stop and has succeeded.
     package mutating func confirmOwnership() { isSuspect = false }
 
     /// The number of commits without an answer.
@@ -56,13 +60,14 @@ package struct AssignmentState: Sendable {
 
     package mutating func recordCommitRequest() { requestedCommits += 1 }
 
-    /// Notes the answer to a commit. Only a member that still owns its partitions can commit. Answers come in
-    /// order.
+    /// Notes the answer to an asynchronous commit. Only a member that still owns its partitions can commit.
     package mutating func recordCommitOutcome(_ outcome: CommitOutcome) {
         completedCommits += 1
-        if outcome == .committed, completedCommits > commitsBeforeSuspension { isSuspect = false }
+        let wasRequestedAfterStop = completedCommits > commitsBeforeSuspension
+        if outcome == .committed, wasRequestedAfterStop { isSuspect = false }
     }
 
+    /// Notes that this member has taken the partitions.
     package mutating func recordAssignment(of partitions: some Sequence<TopicPartition>) {
         pendingRebalance = nil
         self.partitions = Set(partitions)
@@ -71,6 +76,7 @@ package struct AssignmentState: Sendable {
         epoch += 1
     }
 
+    /// Notes that this member has released all partitions. A loss has already begun a new epoch.
     package mutating func recordRelease() {
         if case .loss = pendingRebalance {} else { epoch += 1 }
         pendingRebalance = nil
@@ -78,18 +84,21 @@ package struct AssignmentState: Sendable {
         pausedPartitions = []
     }
 
-    /// Returns the partitions that this member owns and that were not paused before.
+    /// Pauses partitions. Returns those that the library must pause: this member owns them, and they were not
+    /// paused.
     package mutating func pause(_ partitions: [TopicPartition]) -> [TopicPartition] {
-        let fresh = partitions.filter { self.partitions.contains($0) && !pausedPartitions.contains($0) }
-        pausedPartitions.formUnion(fresh)
-        return fresh
+        let newlyPaused = partitions.filter {
+            self.partitions.contains($0) && !pausedPartitions.contains($0)
+        }
+        pausedPartitions.formUnion(newlyPaused)
+        return newlyPaused
     }
 
-    /// Returns the partitions that were paused. To resume any other partition may rewind it to records that
-    /// were read already.
+    /// Resumes partitions. Returns those that the library must resume: they were paused. To resume any other
+    /// partition may rewind it to records that were read already.
     package mutating func resume(_ partitions: [TopicPartition]) -> [TopicPartition] {
-        let held = partitions.filter { pausedPartitions.contains($0) }
-        pausedPartitions.subtract(held)
-        return held
+        let resumed = partitions.filter { pausedPartitions.contains($0) }
+        pausedPartitions.subtract(resumed)
+        return resumed
     }
 }

@@ -15,6 +15,7 @@ package enum CommitOutcome: Sendable, Equatable {
             }
     }
 
+    /// The value of the metric's label.
     package var label: String {
         switch self {
         case .committed: "committed"

@@ -2,8 +2,8 @@ internal import CRdKafka
 package import Lifecycle
 
 extension Consumer {
-    /// A reserve within the longest time between polls, so that a drain that uses all its time still ends in
-    /// time.
+    /// A reserve within the longest time between polls. A stage that uses all its time to finish work before
+    /// a revocation still answers in time.
     package static let drainMarginMilliseconds = 5000
 
     /// A reserve within the session timeout, so that a member considers itself stopped a little before the
@@ -22,10 +22,9 @@ extension Consumer {
     /// partitions were reassigned. Right after it wakes, the library does not know either. So only a later
     /// successful commit clears the suspicion.
     package func isAssignmentCertain(at now: Instant) -> Bool {
-        let age = now.milliseconds(since: lastPolledAt)
-        return age < options.sessionMilliseconds - Self.leaseMarginMilliseconds && !assignment.isSuspect
-            && !isAssignmentLost
-            && !isClientEnded
+        let pollAge = now.milliseconds(since: lastPolledAt)
+        let mayHaveBeenStopped = pollAge >= options.sessionMilliseconds - Self.leaseMarginMilliseconds
+        return !mayHaveBeenStopped && !assignment.isSuspect && !isAssignmentLost && !isClientEnded
     }
 
     /// Captures the group membership for a transaction over work that was read in `epoch`. Returns nil if
@@ -33,8 +32,8 @@ extension Consumer {
     /// checked first, a woken process can commit old work under its new generation.
     package func captureGroupMetadata(forEpoch epoch: Int) -> GroupMetadata? {
         guard let pointer = unsafe rd_kafka_consumer_group_metadata(client.pointer) else { return nil }
-        let group = unsafe GroupMetadata(pointer: pointer, epoch: epoch)
-        return epoch == assignment.epoch && !isAssignmentLost ? group : nil
+        let metadata = unsafe GroupMetadata(pointer: pointer, epoch: epoch)
+        return epoch == assignment.epoch && !isAssignmentLost ? metadata : nil
     }
 
     /// The longest time that an assignment without a group waits for the leaders of its topics.
@@ -66,23 +65,23 @@ extension Consumer {
     }
 
     /// Answers an offer before the start of each partition is known. The group waits for the answer, so the
-    /// library gets an empty assignment. `begin` gives it the partitions.
+    /// library gets an empty assignment. `startReading` gives it the partitions.
     package func assignPaused(_ partitions: [TopicPartition]) throws(KafkaError) {
         if isClientEnded { throw KafkaError(action: "assign partitions", code: .state) }
-        let none = PartitionList([TopicPartition]())
-        try unsafe replaceAssignment(with: none.pointer)
+        let emptyList = PartitionList([TopicPartition]())
+        try unsafe replaceAssignment(with: emptyList.pointer)
         waitForPreviousAssignment()
         assignment.recordAssignment(of: partitions)
         _ = assignment.pause(partitions)
     }
 
-    /// Starts held partitions, or restarts others. Paused partitions stay paused. Clear batches that hold
-    /// records of these partitions, because the records come again.
+    /// Starts the partitions after `assignPaused`, or restarts partitions. Paused partitions stay paused.
+    /// Clear batches that hold records of these partitions, because the records come again.
     ///
     /// The library stops a partition for good if its offset is out of range. Only a restart makes it
     /// continue.
     package func startReading(at starts: [PartitionStart]) throws(KafkaError) {
-        if isClientEnded { throw KafkaError(action: "begin partitions", code: .state) }
+        if isClientEnded { throw KafkaError(action: "start to read partitions", code: .state) }
         let paused = assignment.pausedPartitions
         let list = PartitionList(startingAt: starts)
         try unsafe replaceAssignment(with: list.pointer)
@@ -99,22 +98,22 @@ extension Consumer {
         assignment.recordRelease()
     }
 
-    /// Answers a revocation while the consumer closes. After it the library may answer nothing more, neither
-    /// a question about its assignment nor a call that ends a pause. An offer gets no answer: the library
-    /// does not wait for it, and an answer after the close would block forever.
+    /// Answers a revocation while the consumer closes. After that the library may no longer answer, neither a
+    /// query of its assignment nor a call that ends a pause. So this does not call `release`. An offer gets
+    /// no answer: the library does not wait for it, and an answer after the close would block forever.
     func answerRevocationAtClose() {
-        let isTakenBack = client.events.groupEvents.rebalanceChanges.contains {
+        let wasRevoked = client.events.groupEvents.rebalanceChanges.contains {
             if case .revoked = $0 { true } else { false }
         }
         client.events.groupEvents.rebalanceChanges = []
-        guard isTakenBack else { return }
+        guard wasRevoked else { return }
         _ = unsafe rd_kafka_assign(client.pointer, nil)
         assignment.recordRelease()
     }
 
     /// Asks for the leaders that the library does not know. A group member has learned its topics by joining.
-    /// Without a group the library would begin to read half a second later, which is how long it waits if a
-    /// leader is unknown. Errors are ignored, because the library also finds out by itself.
+    /// Without a group the library would begin to read half a second later: it waits so long if it does not
+    /// know a leader. Errors are ignored, because the library then looks for the leader itself.
     private func lookUpLeaders(of starts: [PartitionStart]) {
         guard case .manual = options.membership else { return }
         let deadline = Deadline(milliseconds: Self.leaderLookupMilliseconds)
@@ -126,6 +125,7 @@ extension Consumer {
         }
     }
 
+    /// Gives the library a new assignment, or none.
     private func replaceAssignment(
         with list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
     ) throws(KafkaError) {
@@ -154,20 +154,21 @@ extension Consumer {
     /// Stops the delivery of records from these partitions. The membership continues. Ignores partitions that
     /// this member does not own or that are already paused.
     package func pause(_ partitions: [TopicPartition]) {
-        let fresh = assignment.pause(partitions)
-        if fresh.isEmpty { return }
-        let list = PartitionList(fresh)
+        let newlyPaused = assignment.pause(partitions)
+        if newlyPaused.isEmpty { return }
+        let list = PartitionList(newlyPaused)
         _ = unsafe rd_kafka_pause_partitions(client.pointer, list.pointer)
     }
 
     /// Resumes paused partitions. Ignores all others.
     package func resume(_ partitions: [TopicPartition]) {
-        let held = assignment.resume(partitions)
-        if held.isEmpty { return }
-        let list = PartitionList(held)
+        let resumed = assignment.resume(partitions)
+        if resumed.isEmpty { return }
+        let list = PartitionList(resumed)
         _ = unsafe rd_kafka_resume_partitions(client.pointer, list.pointer)
     }
 
+    /// Records the rebalance changes of the poll and appends them to its events.
     func takeRebalanceChanges(into events: inout [ConsumerEvent]) {
         for change in client.events.groupEvents.rebalanceChanges {
             switch change {
@@ -184,18 +185,18 @@ extension Consumer {
             }
         }
         client.events.groupEvents.rebalanceChanges = []
-        // The drain took too long.
+        // The stage did not answer the revocation in time.
         if case .revocation(let partitions) = assignment.pendingRebalance, isAssignmentLost {
             lose(partitions, events: &events)
         }
     }
 
     private func revoke(_ partitions: [TopicPartition], events: inout [ConsumerEvent]) {
-        let limit = max(
+        let drainMilliseconds = max(
             options.pollMillisecondsMax / 2, options.pollMillisecondsMax - Self.drainMarginMilliseconds)
         assignment.recordRevocation(of: partitions)
         client.metrics.countRebalance(kind: "revoked")
-        events.append(.revoked(partitions, by: lastPolledAt.advanced(byMilliseconds: limit)))
+        events.append(.revoked(partitions, by: lastPolledAt.advanced(byMilliseconds: drainMilliseconds)))
     }
 
     private func lose(_ partitions: [TopicPartition], events: inout [ConsumerEvent]) {

@@ -3,29 +3,29 @@ internal import CRdKafka
 extension Consumer {
     /// Commits and waits for the answer, at most for the limit.
     package func commit(_ offsets: [OffsetToCommit], withinMilliseconds limit: Int = 5000) -> CommitOutcome {
-        let outcome = requestCommit(of: offsets, withinMilliseconds: limit)
+        let outcome = commitAndWait(offsets, withinMilliseconds: limit)
         client.metrics.countCommit(outcome)
         if outcome == .committed { assignment.confirmOwnership() }
         return outcome
     }
 
-    private func requestCommit(of offsets: [OffsetToCommit], withinMilliseconds limit: Int) -> CommitOutcome {
+    private func commitAndWait(_ offsets: [OffsetToCommit], withinMilliseconds limit: Int) -> CommitOutcome {
         if isAssignmentLost { return .willBeReadAgain(.assignmentLost) }
         let list = PartitionList(committing: offsets)
         guard let queue = unsafe rd_kafka_queue_new(client.pointer) else { return .willBeReadAgain(.state) }
         defer { unsafe rd_kafka_queue_destroy(queue) }
         // The library calls `onCommit` for every commit without its own callback. This callback is never
         // called: the answer is taken from the queue.
-        let asked = unsafe KafkaErrorCode(
+        let requestCode = unsafe KafkaErrorCode(
             rd_kafka_commit_queue(client.pointer, list.pointer, queue, { _, _, _, _ in }, nil))
-        guard asked == .none else { return CommitOutcome(code: asked) }
+        guard requestCode == .none else { return CommitOutcome(code: requestCode) }
         guard let event = unsafe rd_kafka_queue_poll(queue, Int32(clamping: limit)) else {
             return .willBeReadAgain(.timedOut)
         }
         defer { unsafe rd_kafka_event_destroy(event) }
         var code = unsafe KafkaErrorCode(rd_kafka_event_error(event))
-        if code == .none, let answered = unsafe rd_kafka_event_topic_partition_list(event) {
-            code = unsafe PartitionList.firstError(in: answered)?.code ?? .none
+        if code == .none, let answer = unsafe rd_kafka_event_topic_partition_list(event) {
+            code = unsafe PartitionList.firstError(in: answer)?.code ?? .none
         }
         return CommitOutcome(code: code)
     }
@@ -41,12 +41,13 @@ extension Consumer {
         return nil
     }
 
+    /// Records the outcomes of asynchronous commits and appends them to the events of the poll.
     func takeCommitOutcomes(into events: inout [ConsumerEvent]) {
-        for commit in client.events.groupEvents.commitResults {
-            let outcome = CommitOutcome(code: commit.code)
+        for result in client.events.groupEvents.commitResults {
+            let outcome = CommitOutcome(code: result.code)
             client.metrics.countCommit(outcome)
             assignment.recordCommitOutcome(outcome)
-            events.append(.committed(commit.partitions, outcome))
+            events.append(.committed(result.partitions, outcome))
         }
         client.events.groupEvents.commitResults = []
     }
@@ -58,8 +59,8 @@ extension Consumer {
         try client.committedOffsets(of: partitions, until: Deadline(milliseconds: limit))
     }
 
-    /// Asks without waiting. A later poll returns `.answered`.
-    package func submit(_ question: OffsetQuery) -> OffsetQueryID { client.submit(question) }
+    /// Submits a query without waiting. A later poll returns `.queryCompleted`.
+    package func submit(_ query: OffsetQuery) -> OffsetQueryID { client.submit(query) }
 
     /// Counts offsets that the topic deleted before they were read.
     package func countSkippedOffsets(_ offsets: Int64) { client.metrics.countSkippedOffsets(offsets) }
@@ -72,28 +73,20 @@ extension Consumer {
     }
 
     /// Replaces each beginning by its offset. The library must not look up a beginning itself if a seek or a
-    /// pause can follow. These make its answer outdated; the library then asks again and jumps to the
+    /// pause can follow. A late answer would be outdated then. The library would ask again and jump to the
     /// beginning, past the seek.
-    ///
-    /// The question waits behind a fetch that is in flight. A caller that returns to a partition often should
-    /// ask only once.
-    package func resolveBeginnings(
-        of starts: [PartitionStart], withinMilliseconds limit: Int = 5000
-    ) throws(KafkaError) -> [PartitionStart] {
-        try resolveBeginnings(of: starts, until: Deadline(milliseconds: limit))
-    }
-
     func resolveBeginnings(of starts: [PartitionStart], until deadline: Deadline) throws(KafkaError)
         -> [PartitionStart]
     {
-        let open = starts.filter { $0.position == .beginning }
-        if open.isEmpty { return starts }
+        let unresolved = starts.filter { $0.position == .beginning }
+        if unresolved.isEmpty { return starts }
         let beginnings = try client.offsets(
-            for: open.map { ($0.partition, milliseconds: Int64(RD_KAFKA_OFFSET_BEGINNING)) }, until: deadline)
+            for: unresolved.map { ($0.partition, milliseconds: Int64(RD_KAFKA_OFFSET_BEGINNING)) },
+            until: deadline)
         return starts.map { start in
             guard start.position == .beginning else { return start }
-            return PartitionStart(
-                partition: start.partition, position: .offset((beginnings[start.partition] ?? nil) ?? 0))
+            let offset = beginnings[start.partition] ?? nil
+            return PartitionStart(partition: start.partition, position: .offset(offset ?? 0))
         }
     }
 
@@ -115,14 +108,14 @@ extension Consumer {
         }
     }
 
-    /// Asks the broker for the first and the end offset.
+    /// Returns the watermarks. Waits for the leader's answer.
     package func watermarks(
         of partition: TopicPartition, withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> Watermarks {
         try client.watermarks(of: partition, until: Deadline(milliseconds: limit))
     }
 
-    /// Returns the offsets of the last fetch, or nil before the first fetch. Sends no request.
+    /// Returns the watermarks in the answer to the last fetch, or nil before the first one. Sends no request.
     package func knownWatermarks(of partition: TopicPartition) -> Watermarks? {
         var low: Int64 = 0
         var high: Int64 = 0
@@ -131,7 +124,8 @@ extension Consumer {
         return code == .none && high >= 0 ? Watermarks(low: max(0, low), high: high) : nil
     }
 
-    /// Returns, per partition, the offset of the first record at or after a time, or nil without such a record.
+    /// Returns, per partition, the offset of the first record at or after a time, or nil without such a
+    /// record.
     package func offsets(
         atMilliseconds time: Int64, in partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> [TopicPartition: Int64?] {

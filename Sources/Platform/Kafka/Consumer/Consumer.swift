@@ -8,10 +8,14 @@ package import Telemetry
 /// One loop serves it: wait for `descriptor` (or in `poll`), poll, handle the events, process the batch. The
 /// consumer never commits by itself, never skips records, and never decides where a partition begins.
 ///
+/// Its extensions have the assignment of partitions (`+Assignment`), commits and other offsets (`+Offsets`),
+/// and the wait for several consumers (`+Wait`).
+///
 /// If Kafka fences the client of a group member, the consumer reports `lost`, makes a new client after a
 /// pause, and joins again.
 package final class Consumer {
     private(set) var client: KafkaClient
+    /// Makes a client. The argument is the descriptor of the client that it replaces.
     private let makeClient: (WakeupDescriptor?) throws(ConfigurationError) -> KafkaClient
     private var renewalBackoff = ClientRenewalBackoff(now: .now())
     let options: ConsumerOptions
@@ -20,7 +24,7 @@ package final class Consumer {
     var topicsWithKnownLeaders: Set<String> = []
     private var topicTable: TopicTable
     private var fetchWakeup: FetchWakeupCounter
-    /// The time of the last poll. Its age shows that the process was stopped.
+    /// The time of the last poll. A large age shows that the process was stopped.
     package private(set) var lastPolledAt = Instant.now()
 
     /// - Parameter name: The loop that uses this consumer, such as `planner-0`. It is a label of the metrics.
@@ -48,6 +52,7 @@ package final class Consumer {
         try subscribe()
     }
 
+    /// Joins the group, if there is one.
     private func subscribe() throws(ConfigurationError) {
         guard case .group(let group, _, let topics) = options.membership else { return }
         let list = PartitionList(topics.map { TopicPartition($0, RD_KAFKA_PARTITION_UA) })
@@ -61,10 +66,11 @@ package final class Consumer {
     /// does not poll loses its partitions.
     package var descriptor: Int32 { client.wakeup.descriptor }
 
-    /// Topic names. A record's `topic` is an index into this array. The subscribed topics come first, in
-    /// their order.
+    /// The names of the topics. A record's `topic` is an index into this array. The subscribed topics come
+    /// first, in their order.
     package var topics: [String] { topicTable.names }
 
+    /// The error after which the client is unusable, if there was one.
     package var fatalError: KafkaError? { client.fatalError }
 
     /// Empties the batch, fills it with the available records, and returns the other events.
@@ -74,6 +80,7 @@ package final class Consumer {
         batch.clear()
         client.wakeup.clear()
         var events: [ConsumerEvent] = []
+        // A stop of the process between the polls. A stop during this poll is detected below.
         detectSuspension(since: lastPolledAt, allowedMilliseconds: 0, events: &events)
         guard ensureClient(waitMilliseconds: waitMilliseconds) else { return events }
         var wait = waitMilliseconds
@@ -92,20 +99,22 @@ package final class Consumer {
         detectSuspension(since: lastPolledAt, allowedMilliseconds: Int(waitMilliseconds), events: &events)
         takeRebalanceChanges(into: &events)
         takeCommitOutcomes(into: &events)
-        for (id, answer) in client.queryResults.takeAll() { events.append(.queryCompleted(id, answer)) }
+        for (id, result) in client.queryResults.takeAll() { events.append(.queryCompleted(id, result)) }
         return events
     }
 
     /// Detects a stop of the process: time that neither the caller's wait nor its work explains.
     private func detectSuspension(
-        since last: Instant, allowedMilliseconds: Int, events: inout [ConsumerEvent]
+        since lastTime: Instant, allowedMilliseconds: Int, events: inout [ConsumerEvent]
     ) {
         let now = Instant.now()
-        let stopped = now.milliseconds(since: last) - allowedMilliseconds
+        let stoppedMilliseconds = now.milliseconds(since: lastTime) - allowedMilliseconds
         lastPolledAt = now
-        guard stopped >= options.sessionMilliseconds - Self.leaseMarginMilliseconds else { return }
+        guard stoppedMilliseconds >= options.sessionMilliseconds - Self.leaseMarginMilliseconds else {
+            return
+        }
         if case .group = options.membership, assignment.recordSuspension() {
-            events.append(.suspended(milliseconds: stopped))
+            events.append(.suspended(milliseconds: stoppedMilliseconds))
         }
     }
 
@@ -124,7 +133,7 @@ package final class Consumer {
                 unsafe events.append(.reachedEnd(partition, offset: message.pointee.offset))
             }
         case (.autoOffsetReset, let partition?): events.append(.failed(.outOfRange(partition, text: text)))
-        // The library reports the loss itself in a later event.
+        // The consumer was polled too late. The library reports the loss of its partitions in a later event.
         case (.maxPollExceeded, _): client.events.reportError(code, text: text, isFatal: false)
         case (.fatal, _):
             endClient(
@@ -169,19 +178,19 @@ package final class Consumer {
         events.append(.lost(partitions))
     }
 
-    /// Returns whether there is a client to poll. Without one, the call waits as a poll would, and makes a
-    /// new client when it is due.
+    /// Returns whether there is a client to poll. If its pause is over, makes a new client. Before that,
+    /// waits as a poll would.
     private func ensureClient(waitMilliseconds: Int32) -> Bool {
-        guard let due = renewalBackoff.dueAt else { return true }
-        let left = due.milliseconds(since: .now())
-        if left > 0 {
-            usleep(UInt32(max(0, min(left, Int(waitMilliseconds)))) * 1000)
+        guard let dueAt = renewalBackoff.dueAt else { return true }
+        let pauseMilliseconds = dueAt.milliseconds(since: .now())
+        if pauseMilliseconds > 0 {
+            usleep(UInt32(max(0, min(pauseMilliseconds, Int(waitMilliseconds)))) * 1000)
             return false
         }
         do throws(ConfigurationError) {
-            let fresh = try makeClient(client.wakeup)
+            let newClient = try makeClient(client.wakeup)
             client.endInBackground()
-            client = fresh
+            client = newClient
             topicsWithKnownLeaders = []
             topicTable.forgetAddresses()
             try subscribe()
@@ -197,8 +206,10 @@ package final class Consumer {
     }
 
     /// Leaves the group and waits for the library, at most for the limit, because without the cluster it
-    /// would wait much longer. A static member stays in the group. Drain, commit and clear batches first.
-    /// Returns false after the limit; then the group notices by the session timeout.
+    /// would wait much longer. A static member stays in the group. Finish the work, commit and clear batches
+    /// first.
+    ///
+    /// - Returns: False after the limit. Then the group notices by the session timeout.
     package func close(withinMilliseconds limit: Int = 5000) -> Bool {
         let deadline = Deadline(milliseconds: limit)
         if assignment.pendingRebalance != nil { try? release() }

@@ -2,7 +2,8 @@ package import Lifecycle
 
 /// An event that a poll returns besides records.
 package enum ConsumerEvent: Sendable, Equatable {
-    /// The group offers partitions. Answer with `assign`, which names the start of each.
+    /// The group offers partitions. Answer with `assign`, which names the start of each, or with
+    /// `assignPaused`.
     case offered([TopicPartition])
     /// The group revokes the partitions. Finish or drop current work, commit, and answer with `release`
     /// before the deadline. No records come until then.
@@ -17,7 +18,7 @@ package enum ConsumerEvent: Sendable, Equatable {
     case reachedEnd(TopicPartition, offset: Int64)
     /// The outcome of an asynchronous commit.
     case committed([TopicPartition], CommitOutcome)
-    /// Kafka answered a question or a part of it.
+    /// A query has a result, or a part of its result.
     case queryCompleted(OffsetQueryID, OffsetQueryResult)
     case failed(ConsumerFailure)
 }

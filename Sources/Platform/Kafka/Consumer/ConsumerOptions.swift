@@ -12,32 +12,36 @@ package struct ConsumerOptions: Sendable {
     package enum OutOfRangePolicy: String, Sendable {
         /// Report an error to a person: for jobs, sends and reports. Records are never skipped silently.
         case error
-        /// Start again at the beginning: for state topics, which still hold the newest record of each key.
+        /// Start again at the beginning: for compacted topics, which still hold the newest record of each
+        /// key.
         case earliest
     }
 
     package var membership: Membership
     package var outOfRange = OutOfRangePolicy.error
+    /// Whether records of transactions that are open or aborted are read.
     package var readsOpenTransactions = false
     /// The time without a heartbeat after which a member's partitions go to other members.
     package var sessionMilliseconds = 10_000
     /// The longest time between two polls. It also limits the drain before partitions go.
     package var pollMillisecondsMax = 45_000
-    /// The most kibibytes that are fetched ahead.
+    /// The maximum size of the records that are fetched ahead.
     package var prefetchKibibytesMax = 32_768
-    /// The most records that are fetched ahead. The library counts only the value of a record as its size,
-    /// not the headers. So this alone bounds a topic whose data is in its headers.
+    /// The maximum number of records that are fetched ahead. The library counts only the value of a record as
+    /// its size, not the headers. So this alone bounds a topic whose data is in its headers.
     package var prefetchRecordsMax = 100_000
-    /// The most kibibytes in one response of a broker, as sent, possibly compressed.
+    /// The maximum size of one response of a broker, as sent, possibly compressed.
     package var fetchKibibytesMax = 51_200
-    /// The most kibibytes of one partition in one response.
+    /// The maximum size of one partition's records in one response.
     package var partitionKibibytesMax = 1024
-
     /// The longest time for which a broker without new records may hold a fetch. Until it answers, the end of
     /// the partition is not reported.
     package var fetchWaitMilliseconds = 500
 
     package init(membership: Membership) { self.membership = membership }
+
+    /// Several heartbeats fit into a session, and at least one comes every three seconds.
+    private var heartbeatMilliseconds: Int { max(100, min(3000, sessionMilliseconds / 5)) }
 
     func apply(to configuration: inout ClientConfiguration) {
         switch membership {
@@ -50,7 +54,7 @@ package struct ConsumerOptions: Sendable {
         }
         configuration.set("partition.assignment.strategy", to: "range")
         configuration.set("session.timeout.ms", to: "\(sessionMilliseconds)")
-        configuration.set("heartbeat.interval.ms", to: "\(max(100, min(3000, sessionMilliseconds / 5)))")
+        configuration.set("heartbeat.interval.ms", to: "\(heartbeatMilliseconds)")
         configuration.set("max.poll.interval.ms", to: "\(max(pollMillisecondsMax, sessionMilliseconds))")
         configuration.set("enable.auto.commit", to: "false")
         configuration.set("enable.auto.offset.store", to: "false")

@@ -1,23 +1,24 @@
 internal import CRdKafka
 
-/// A counter that tells when to wake the library's fetching for a reader that is faster than its fetch-ahead.
+/// A counter of the records that a reader takes. It tells when to wake the library's fetching, for a reader
+/// that is faster than the library fetches ahead.
 ///
-/// If its queue is full, the library stops fetching. It checks again only when something wakes the broker's
-/// thread. Taking records does not wake it, so the check comes up to a second later. A state reader with a
-/// limit of a few megabytes would read only those few megabytes a second. Any request wakes the thread, and
-/// this one's answer is ignored.
+/// If its queue is full, the library stops fetching. It checks the queue again only when something wakes the
+/// broker's thread. Taking records does not wake the thread, so the check comes up to a second later. A
+/// reader with a limit of a few megabytes would read only those few megabytes a second. Any request wakes the
+/// thread.
 struct FetchWakeupCounter {
-    /// The divisor of the limit. At that fraction the queue is not empty yet.
+    /// The fraction of the queue's limits after which the thread is woken. The queue is not empty yet then.
     private static let limitDivisor = 4
 
-    private let bytesMax: Int
-    private let recordsMax: Int
+    private let bytesPerWakeup: Int
+    private let recordsPerWakeup: Int
     private var bytesTaken = 0
     private var recordsTaken = 0
 
     init(prefetchKibibytesMax: Int, prefetchRecordsMax: Int) {
-        bytesMax = prefetchKibibytesMax << 10 / Self.limitDivisor
-        recordsMax = prefetchRecordsMax / Self.limitDivisor
+        bytesPerWakeup = prefetchKibibytesMax << 10 / Self.limitDivisor
+        recordsPerWakeup = prefetchRecordsMax / Self.limitDivisor
     }
 
     /// Notes the amount that was taken from the queue.
@@ -26,20 +27,21 @@ struct FetchWakeupCounter {
     mutating func recordTaken(bytes: Int, records: Int) -> Bool {
         bytesTaken += bytes
         recordsTaken += records
-        guard bytesTaken >= bytesMax || recordsTaken >= recordsMax else { return false }
+        guard bytesTaken >= bytesPerWakeup || recordsTaken >= recordsPerWakeup else { return false }
         (bytesTaken, recordsTaken) = (0, 0)
         return true
     }
 }
 
 extension Consumer {
-    /// Asks the leaders of all assigned partitions for the end offset, and does not wait.
+    /// Wakes the threads of all brokers that lead an assigned partition. It asks them for the end of the
+    /// partition, without waiting, and ignores the answer.
     func wakeFetching() {
-        var assigned: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
-        guard unsafe rd_kafka_assignment(client.pointer, &assigned) == RD_KAFKA_RESP_ERR_NO_ERROR,
-            let assigned = unsafe assigned
+        var assignment: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+        guard unsafe rd_kafka_assignment(client.pointer, &assignment) == RD_KAFKA_RESP_ERR_NO_ERROR,
+            let assignment = unsafe assignment
         else { return }
-        let list = unsafe PartitionList(adopting: assigned)
+        let list = unsafe PartitionList(adopting: assignment)
         if list.count == 0 { return }
         for index in 0..<list.count {
             unsafe list.pointer.pointee.elems[index].offset = Int64(RD_KAFKA_OFFSET_END)

@@ -1,6 +1,7 @@
 internal import CRdKafka
 
-/// Events that the library's callbacks leave for the consumer to handle after a poll, on the same thread.
+/// The group's events of one poll. The library's callbacks add them, and the consumer handles them after the
+/// poll, on the same thread.
 final class GroupEvents {
     enum RebalanceChange {
         case offered([TopicPartition])
@@ -12,6 +13,7 @@ final class GroupEvents {
         let partitions: [TopicPartition]
     }
 
+    /// In the order of their events.
     var rebalanceChanges: [RebalanceChange] = []
     var commitResults: [CommitResult] = []
 
@@ -29,25 +31,26 @@ private func onRebalance(
     _ partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, _ opaque: UnsafeMutableRawPointer?
 ) {
     guard let client = unsafe client, let opaque = unsafe opaque else { return }
-    let group = unsafe Unmanaged<ClientEvents>.fromOpaque(opaque).takeUnretainedValue().groupEvents
-    let names = unsafe topicPartitions(in: partitions)
-    group.rebalanceChanges.append(
-        code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS ? .offered(names) : .revoked(names))
+    let events = unsafe Unmanaged<ClientEvents>.fromOpaque(opaque).takeUnretainedValue().groupEvents
+    let partitions = unsafe topicPartitions(in: partitions)
+    events.rebalanceChanges.append(
+        code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS ? .offered(partitions) : .revoked(partitions))
     unsafe rd_kafka_yield(client)
 }
 
+/// Records the outcome of a commit: its own error, or else the first error of a partition.
 private func onCommit(
     _ client: OpaquePointer?, _ code: rd_kafka_resp_err_t,
     _ partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, _ opaque: UnsafeMutableRawPointer?
 ) {
     guard let opaque = unsafe opaque else { return }
-    let group = unsafe Unmanaged<ClientEvents>.fromOpaque(opaque).takeUnretainedValue().groupEvents
-    var outcome = KafkaErrorCode(code)
-    if outcome == .none, let partitions = unsafe partitions {
-        outcome = unsafe PartitionList.firstError(in: partitions)?.code ?? .none
+    let events = unsafe Unmanaged<ClientEvents>.fromOpaque(opaque).takeUnretainedValue().groupEvents
+    var code = KafkaErrorCode(code)
+    if code == .none, let partitions = unsafe partitions {
+        code = unsafe PartitionList.firstError(in: partitions)?.code ?? .none
     }
-    unsafe group.commitResults.append(
-        GroupEvents.CommitResult(code: outcome, partitions: topicPartitions(in: partitions)))
+    unsafe events.commitResults.append(
+        GroupEvents.CommitResult(code: code, partitions: topicPartitions(in: partitions)))
 }
 
 private func topicPartitions(

@@ -1,8 +1,10 @@
 internal import CRdKafka
 
-/// The group membership at the start of a transaction: member, generation and assignment epoch. It is
-/// captured before the transaction's first record. Otherwise a member that was paused and rejoined could
-/// commit old work under its new generation.
+/// The group membership at the start of a transaction: member, generation and assignment epoch. Kafka commits
+/// the transaction's offsets only for this generation.
+///
+/// It is captured before the transaction's first record. Otherwise a member that was stopped and has rejoined
+/// could commit old work under its new generation.
 @safe
 package final class GroupMetadata: Sendable {
     /// The handle. Neither this process nor the library changes it after it was made.

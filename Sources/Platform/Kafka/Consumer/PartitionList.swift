@@ -1,11 +1,12 @@
 internal import CRdKafka
 internal import Glibc
 
-/// The library's list of partitions with offsets. One scope owns it.
+/// The library's list of partitions, each with an offset, metadata and an error. One scope owns it.
 @safe
 struct PartitionList: ~Copyable {
     let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
+    /// Takes over a list of the library, and frees it at its end.
     init(adopting pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) {
         unsafe self.pointer = pointer
     }
@@ -52,8 +53,6 @@ struct PartitionList: ~Copyable {
 
     func offset(at index: Int) -> Int64 { unsafe pointer.pointee.elems[index].offset }
 
-    func code(at index: Int) -> KafkaErrorCode { unsafe KafkaErrorCode(pointer.pointee.elems[index].err) }
-
     func metadata(at index: Int) -> String {
         let element = unsafe pointer.pointee.elems[index]
         guard let bytes = unsafe element.metadata else { return "" }
@@ -61,7 +60,16 @@ struct PartitionList: ~Copyable {
             decoding: UnsafeRawBufferPointer(start: bytes, count: element.metadata_size), as: UTF8.self)
     }
 
-    var partitions: [TopicPartition] { (0..<count).map { partition(at: $0) } }
+    /// The entries as the offsets that a group has committed. A negative offset means that it has committed
+    /// none.
+    var committedOffsets: [CommittedOffset] {
+        (0..<count).map { index in
+            let committed = offset(at: index)
+            return CommittedOffset(
+                partition: partition(at: index), offset: committed >= 0 ? committed : nil,
+                metadata: metadata(at: index))
+        }
+    }
 
     /// The first partition that has an error, if any.
     var firstError: (partition: TopicPartition, code: KafkaErrorCode)? { unsafe Self.firstError(in: pointer) }

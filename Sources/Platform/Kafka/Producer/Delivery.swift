@@ -1,7 +1,7 @@
-/// The outcome of sending one record.
+/// The outcome of one record that a producer sent.
 package struct Delivery: Sendable, Equatable {
     package enum DeliveryOutcome: Sendable, Equatable {
-        /// All in-sync replicas have acknowledged the record. The offset is negative, that is unknown, if the
+        /// All in-sync replicas have acknowledged the record. A negative offset is unknown, because the
         /// acknowledgement of an earlier attempt was lost.
         case stored(offset: Int64)
         /// The record is not stored and never will be.

@@ -12,11 +12,11 @@ internal import Synchronization
 final class ImpliedAcknowledgements: Sendable {
     private let count = Atomic<Int>(0)
 
-    /// Returns the count since the last call.
+    /// Returns the number of such records since the last call.
     func takeCount() -> Int { count.exchange(0, ordering: .acquiringAndReleasing) }
 
-    /// Counts on the library's threads, before records leave its queue. Needed if the client gets no event
-    /// per record.
+    /// Counts on the library's threads, before records leave its queue. A transactional producer needs this,
+    /// because it gets no event per record.
     func attach(to configuration: borrowing ClientConfiguration) {
         _ = unsafe rd_kafka_conf_interceptor_add_on_new(
             configuration.librarySettings, interceptorName, onNew, Unmanaged.passUnretained(self).toOpaque())
@@ -24,6 +24,7 @@ final class ImpliedAcknowledgements: Sendable {
 
     fileprivate func increment() { count.add(1, ordering: .acquiringAndReleasing) }
 
+    /// Returns whether a record counts as stored although no broker acknowledged it.
     static func isImplied(_ message: UnsafePointer<rd_kafka_message_t>) -> Bool {
         unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR && rd_kafka_message_broker_id(message) < 0
     }

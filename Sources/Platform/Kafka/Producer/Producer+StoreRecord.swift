@@ -1,6 +1,10 @@
 extension Producer {
-    /// Sends one record and waits until all in-sync replicas have it. For commands that people run, on a
-    /// producer without other users. Returns the record's position, and the cluster's stamp if there is one.
+    /// Sends one record and waits until all in-sync replicas have it. This is for commands that people run.
+    /// The producer must have no other users, because this takes the next delivery.
+    ///
+    /// - Parameter action: completes "cannot …" in an error, such as "write the catalog".
+    /// - Returns: The record's position, and the time at which the cluster stored it if the topic has such
+    ///   times.
     package func storeRecord(
         action: String, in topic: Topic, key: [UInt8], value: [UInt8]?
     ) throws(KafkaError) -> (partition: Int32, offset: Int64, stamp: Int64?) {
@@ -12,8 +16,9 @@ extension Producer {
         }
         var deliveries: [Delivery] = []
         while deliveries.isEmpty { _ = collectDeliveries(into: &deliveries, waitMilliseconds: 100) }
-        switch deliveries[0].outcome {
-        case .stored(let offset): return (deliveries[0].partition, offset, deliveries[0].brokerTimestamp)
+        let delivery = deliveries[0]
+        switch delivery.outcome {
+        case .stored(let offset): return (delivery.partition, offset, delivery.brokerTimestamp)
         case .notStored(let code): throw KafkaError(action: action, code: code)
         case .unknown(let code):
             throw KafkaError(

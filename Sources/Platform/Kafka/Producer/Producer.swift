@@ -4,12 +4,15 @@ package import Telemetry
 /// A producer that is idempotent and waits for the acknowledgement of all in-sync replicas.
 ///
 /// Any thread may send. One thread at a time collects the deliveries. The queue is bounded: if it is full,
-/// `send` returns `full`, and the caller must collect deliveries before it sends again. The queue never
-/// empties without collecting. Records that were not flushed are lost when the last reference to the producer
-/// is released.
+/// `send` returns `full`, and the caller must collect deliveries before it sends again. A record leaves the
+/// queue only when its delivery is collected. Records that were not flushed are lost when the last reference
+/// to the producer is released.
 package final class Producer: Sendable {
-    /// The most deliveries that one call collects. The descriptor stays readable if there are more.
+    /// The maximum number of deliveries that one call collects. The descriptor stays readable if there are
+    /// more.
     package static let deliveriesPerCall = 10_000
+
+    private static let flushStepMilliseconds: Int32 = 10
 
     let client: KafkaClient
 
@@ -27,6 +30,7 @@ package final class Producer: Sendable {
             events: ClientEvents(log: log, metrics: ClientMetrics(metrics: metrics, client: name)))
     }
 
+    /// Returns a topic to send to. Make it once, at the start.
     package func topic(named name: String) throws(KafkaError) -> Topic {
         try Topic(name: name, client: client)
     }
@@ -40,18 +44,18 @@ package final class Producer: Sendable {
     /// The error after which the producer must be rebuilt, if there was one.
     package var fatalError: KafkaError? { client.fatalError }
 
-    /// Asks the broker for the offsets. A consumer's question waits behind its own fetches, up to half a
-    /// second for each partition. A producer's question does not.
+    /// Returns the watermarks. Waits for the leader's answer. A consumer's query waits behind its own
+    /// fetches, up to half a second for each partition. A producer's query does not.
     package func watermarks(
         of partition: TopicPartition, withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> Watermarks {
         try client.watermarks(of: partition, until: Deadline(milliseconds: limit))
     }
 
-    /// Asks without waiting. `takeAnswers` returns the answers.
-    package func submit(_ question: OffsetQuery) -> OffsetQueryID { client.submit(question) }
+    /// Submits a query without waiting. `takeQueryResults` returns the results.
+    package func submit(_ query: OffsetQuery) -> OffsetQueryID { client.submit(query) }
 
-    /// Returns the answers that have come since the last call.
+    /// Returns the results that have come since the last call.
     package func takeQueryResults() -> [(OffsetQueryID, OffsetQueryResult)] { client.queryResults.takeAll() }
 
     /// Queues one record. Key and value are copied. Nil and empty bytes are different values.
@@ -66,8 +70,7 @@ package final class Producer: Sendable {
     ) -> SendResult {
         unsafe client.produce(
             to: topic, partition: partition, key: key, value: value, flags: RD_KAFKA_MSG_F_COPY, headers: nil,
-            tag: tag,
-            timestamp: timestamp)
+            tag: tag, timestamp: timestamp)
     }
 
     /// Queues one record with headers. The library takes the headers, unless the record was not queued.
@@ -77,16 +80,15 @@ package final class Producer: Sendable {
     ) -> SendResult {
         client.produce(
             to: topic, partition: partition, key: key, value: value, flags: RD_KAFKA_MSG_F_COPY,
-            headers: &headers, tag: tag,
-            timestamp: timestamp)
+            headers: &headers, tag: tag, timestamp: timestamp)
     }
 
     /// Appends the deliveries that have arrived. Returns true if there are more to collect.
     package func collectDeliveries(into deliveries: inout [Delivery], waitMilliseconds: Int32 = 0) -> Bool {
         client.wakeup.clear()
-        let limit = deliveries.count + Self.deliveriesPerCall
+        let countMax = deliveries.count + Self.deliveriesPerCall
         var wait = waitMilliseconds
-        while deliveries.count < limit {
+        while deliveries.count < countMax {
             guard let event = unsafe rd_kafka_queue_poll(client.queue, wait) else { return false }
             if unsafe rd_kafka_event_type(event) == RD_KAFKA_EVENT_DR {
                 unsafe appendDeliveries(from: event, to: &deliveries)
@@ -101,13 +103,15 @@ package final class Producer: Sendable {
     }
 
     private func appendDeliveries(from event: OpaquePointer, to deliveries: inout [Delivery]) {
-        let before = deliveries.count
-        var latency: Int64 = -1
+        let countBefore = deliveries.count
+        // The first record that has a latency gives it for the whole event. −1 is unknown.
+        var latencyMicroseconds: Int64 = -1
         while let message = unsafe rd_kafka_event_message_next(event) {
             unsafe deliveries.append(Delivery(message: message))
-            if latency < 0 { latency = unsafe rd_kafka_message_latency(message) }
+            if latencyMicroseconds < 0 { latencyMicroseconds = unsafe rd_kafka_message_latency(message) }
         }
-        client.metrics.recordDeliveries(count: deliveries.count - before, microseconds: latency)
+        client.metrics.recordDeliveries(
+            count: deliveries.count - countBefore, microseconds: latencyMicroseconds)
     }
 
     /// Sends all queued records without lingering. Collects deliveries until all records are delivered or the
@@ -116,14 +120,17 @@ package final class Producer: Sendable {
         let deadline = Deadline(milliseconds: limit)
         while true {
             _ = collectDeliveries(into: &deliveries)
-            let left = deadline.millisecondsLeft
-            if outstandingRecords == 0 || left <= 0 { return outstandingRecords }
-            _ = unsafe rd_kafka_flush(client.pointer, min(Int32(left), 10))
+            let remainingMilliseconds = deadline.millisecondsLeft
+            if outstandingRecords == 0 || remainingMilliseconds <= 0 { return outstandingRecords }
+            // Short steps, because the library waits until the deliveries are collected.
+            _ = unsafe rd_kafka_flush(
+                client.pointer, min(Int32(remainingMilliseconds), Self.flushStepMilliseconds))
         }
     }
 }
 
 extension Delivery {
+    /// Reads the outcome from a delivery report.
     fileprivate init(message: UnsafePointer<rd_kafka_message_t>) {
         let code = unsafe KafkaErrorCode(message.pointee.err)
         let outcome: DeliveryOutcome =
@@ -134,10 +141,11 @@ extension Delivery {
             case RD_KAFKA_MSG_STATUS_NOT_PERSISTED: .notStored(code)
             default: .unknown(code)
             }
-        var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
-        let time = unsafe rd_kafka_message_timestamp(message, &kind)
+        var timestampType = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+        let timestamp = unsafe rd_kafka_message_timestamp(message, &timestampType)
+        let brokerTimestamp = timestampType == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME ? timestamp : nil
         unsafe self.init(
             tag: UInt64(UInt(bitPattern: message.pointee._private)), partition: message.pointee.partition,
-            outcome: outcome, brokerTimestamp: kind == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME ? time : nil)
+            outcome: outcome, brokerTimestamp: brokerTimestamp)
     }
 }

@@ -2,7 +2,7 @@
 package struct ProducerOptions: Sendable {
     package enum Compression: String, Sendable, CaseIterable { case none, lz4, zstd }
 
-    /// The longest time that a record waits for others to share its batch.
+    /// The longest time that a record waits for other records to share its batch.
     package var lingerMilliseconds = 5
     /// The default is lz4 because batches are small if a producer writes to many partitions. The library sets
     /// up zstd again for each batch, both to write and to read. At 5,000 sends a second, that was a fifteenth
@@ -12,13 +12,14 @@ package struct ProducerOptions: Sendable {
     package var compressionOfTopics: [String: Compression] = [:]
     /// The time after which the producer gives up on a record that no broker acknowledged.
     package var deliveryMillisecondsMax = 30_000
-    /// The most records that may wait for acknowledgement. Beyond it, `send` returns `full`.
+    /// The limits of the records that wait for acknowledgement. Beyond them, `send` returns `full`.
     package var queueRecordsMax = 100_000
     package var queueKibibytesMax = 65_536
+    /// The maximum size of one record.
     package var recordBytesMax = 4 * 1024 * 1024 + 64 * 1024
 
-    /// The library builds zstd's tables again for each batch: 800 KiB at the default level, 64 KiB at this
-    /// level. With batches of a few records, this was most of a producer's cost.
+    /// The lowest level. The library builds zstd's tables again for each batch: 800 KiB at the default level,
+    /// 64 KiB at this level. With batches of a few records, this was most of a producer's cost.
     private static let zstdLevel = 1
 
     package init() {}

@@ -1,4 +1,4 @@
-/// Bytes that many records of a transaction share. They are sent without a copy. The transaction keeps them
+/// A value that many records of a transaction share. It is sent without a copy. The transaction keeps it
 /// alive until it has committed or aborted.
 @safe
 package final class SharedRecordValue: Sendable {

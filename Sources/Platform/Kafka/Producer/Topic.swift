@@ -1,6 +1,6 @@
 internal import CRdKafka
 
-/// A topic that a producer sends to. It is made once, at the start, so that a send looks up no name.
+/// The library's handle of a topic. A producer makes it once, at the start, so that a send looks up no name.
 @safe
 package final class Topic: Sendable {
     package let name: String
@@ -9,7 +9,7 @@ package final class Topic: Sendable {
     /// A reference that keeps the client alive as long as its topic.
     private let client: KafkaClient
 
-    /// - Parameter compression: The compression, or nil for the client's default.
+    /// - Parameter compression: the compression of the topic's records, or nil for the client's default.
     init(
         name: String, client: KafkaClient, compression: ProducerOptions.Compression? = nil
     ) throws(KafkaError) {

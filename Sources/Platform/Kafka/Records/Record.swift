@@ -38,11 +38,11 @@ package struct Record: ~Escapable {
     /// The timestamp in milliseconds since 1970, or nil if the record has none.
     package var timestamp: Int64? {
         var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
-        let time = unsafe rd_kafka_message_timestamp(message, &type)
-        return type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : time
+        let timestamp = unsafe rd_kafka_message_timestamp(message, &type)
+        return type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : timestamp
     }
 
-    /// Whether the cluster set the timestamp, and not the producer.
+    /// Whether the cluster set the timestamp (`LogAppendTime`), and not the producer.
     package var isStampedByCluster: Bool {
         var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         _ = unsafe rd_kafka_message_timestamp(message, &type)
@@ -53,15 +53,16 @@ package struct Record: ~Escapable {
     package var headers: RecordHeaderList {
         @_lifetime(copy self)
         get {
-            var found: OpaquePointer?
-            let code = unsafe rd_kafka_message_headers(message, &found)
-            let list = unsafe RecordHeaderList(pointer: code == RD_KAFKA_RESP_ERR_NO_ERROR ? found : nil)
+            var headers: OpaquePointer?
+            let code = unsafe rd_kafka_message_headers(message, &headers)
+            let list = unsafe RecordHeaderList(pointer: code == RD_KAFKA_RESP_ERR_NO_ERROR ? headers : nil)
             return unsafe _overrideLifetime(list, copying: self)
         }
     }
 }
 
-/// Returns nil for a null pointer. Only the pointer tells null from empty.
+/// Returns the bytes at an address, or nil for a null pointer. Only the pointer tells null from empty. The
+/// caller limits the span's lifetime.
 @_lifetime(immortal)
 func span(start bytes: UnsafeRawPointer?, count: Int) -> Span<UInt8>? {
     guard let bytes = unsafe bytes else { return nil }

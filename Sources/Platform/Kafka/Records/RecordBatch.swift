@@ -16,7 +16,9 @@ package struct RecordBatch: ~Copyable {
     /// readers that use all headers should set this.
     private let countsHeaderBytes: Bool
     package private(set) var count = 0
+    /// The size of the keys and values, and of the headers if they count.
     private(set) var bytes = 0
+    /// The first `count` elements are the batch's messages, and the indexes of their topics.
     private let messages: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>>
     private let topics: UnsafeMutablePointer<Int32>
     /// A reference that keeps the client alive as long as its messages.
@@ -60,6 +62,7 @@ package struct RecordBatch: ~Copyable {
         }
     }
 
+    /// Takes over a message of the client.
     mutating func append(
         _ message: UnsafeMutablePointer<rd_kafka_message_t>, topic: Int32, of client: KafkaClient
     ) {
@@ -69,7 +72,7 @@ package struct RecordBatch: ~Copyable {
         unsafe bytes += message.pointee.len + message.pointee.key_len
         count += 1
         guard countsHeaderBytes else { return }
-        let headers = self[count - 1].headers.byteCount
-        bytes += headers
+        let headerBytes = self[count - 1].headers.byteCount
+        bytes += headerBytes
     }
 }

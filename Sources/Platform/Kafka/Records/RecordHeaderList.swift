@@ -1,7 +1,7 @@
 internal import CRdKafka
 internal import Glibc
 
-/// The headers of a record, in their order. Names may repeat.
+/// The headers of a received record, in their order. Names may repeat.
 @safe
 package struct RecordHeaderList: ~Escapable {
     /// Nil if the record has no headers.
@@ -39,6 +39,7 @@ package struct RecordHeaderList: ~Escapable {
     }
 }
 
+/// One header of a received record, read in place.
 @safe
 package struct Header: ~Escapable {
     private let nameStart: UnsafePointer<CChar>?
@@ -71,8 +72,8 @@ package struct Header: ~Escapable {
     /// The size of the value.
     var byteCount: Int { valueCount }
 
-    package func isNamed(_ wanted: StaticString) -> Bool {
-        guard nameCount == wanted.utf8CodeUnitCount, let start = unsafe nameStart else { return false }
-        return unsafe memcmp(start, wanted.utf8Start, nameCount) == 0
+    package func isNamed(_ name: StaticString) -> Bool {
+        guard nameCount == name.utf8CodeUnitCount, let start = unsafe nameStart else { return false }
+        return unsafe memcmp(start, name.utf8Start, nameCount) == 0
     }
 }

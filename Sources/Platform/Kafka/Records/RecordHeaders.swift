@@ -26,7 +26,8 @@ package struct RecordHeaders: ~Copyable {
         }
     }
 
-    /// Adds a header whose name comes from data, as in a dead letter. The name ends at its first zero byte.
+    /// Adds a header whose name comes from data, as for the copy of a record. The name ends at its first zero
+    /// byte.
     package mutating func add(named name: Span<UInt8>, value: Span<UInt8>?) {
         unsafe withPointer(to: name) { nameBytes, nameCount in
             unsafe withPointer(to: value) { bytes, count in
@@ -36,7 +37,7 @@ package struct RecordHeaders: ~Copyable {
         }
     }
 
-    /// Lends the headers to a call that takes ownership if it succeeds.
+    /// Passes the headers to a call that takes ownership of them if it returns true.
     mutating func transferOwnership(to call: (OpaquePointer?) -> Bool) {
         if unsafe call(pointer) { unsafe pointer = nil }
     }
@@ -50,6 +51,7 @@ func withPointer<Result>(
 ) -> Result {
     guard let bytes else { return body(nil, 0) }
     return unsafe bytes.withUnsafeBytes { buffer in
+        // An empty span has no address. The library does not read the one that it gets instead.
         unsafe body(buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 1), buffer.count)
     }
 }

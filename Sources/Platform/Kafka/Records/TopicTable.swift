@@ -1,6 +1,7 @@
 internal import CRdKafka
 
-/// A table that maps each record's topic to a small number without making a string per record.
+/// A table that gives each topic a small number, its index in `names`. A record's topic is found by the
+/// address of the library's topic, so that no string is made per record.
 @safe
 struct TopicTable {
     private(set) var names: [String]
@@ -15,14 +16,15 @@ struct TopicTable {
     /// topic.
     mutating func forgetAddresses() { unsafe knownTopics.removeAll(keepingCapacity: true) }
 
+    /// Returns the index of a topic. A topic that is not known yet is added.
     mutating func index(of topic: OpaquePointer) -> Int32 {
         if let entry = unsafe knownTopics.first(where: { unsafe $0.pointer == topic }) {
             return unsafe entry.index
         }
         let name = unsafe String(cString: rd_kafka_topic_name(topic))
         let index: Int
-        if let known = names.firstIndex(of: name) {
-            index = known
+        if let existingIndex = names.firstIndex(of: name) {
+            index = existingIndex
         } else {
             index = names.count
             names.append(name)

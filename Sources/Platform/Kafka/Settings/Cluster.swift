@@ -1,13 +1,13 @@
 internal import Lifecycle
 
-/// The cluster that a process works on. Each part of the process reads the settings when it starts. The
-/// address of the embedded broker is known only after the broker has started.
+/// The cluster that a process works on. Each part of the process reads the connection settings when it
+/// starts. The address of the embedded broker is known only after the broker has started.
 package final class Cluster: Sendable {
     private let lockedSettings: TracedLock<KafkaSettings>
 
     package init(settings: KafkaSettings) { lockedSettings = TracedLock(settings) }
 
-    /// A cluster that the process starts itself. It has no address before `isServed`.
+    /// Creates a cluster that the process starts itself. It has no address before `setAddress`.
     package convenience init() { self.init(settings: KafkaSettings(brokers: [])) }
 
     package var settings: KafkaSettings { lockedSettings.withLock { $0 } }

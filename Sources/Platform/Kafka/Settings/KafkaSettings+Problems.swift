@@ -49,8 +49,8 @@ extension KafkaSettings {
         return problems
     }
 
-    /// Returns why a key file is unusable, or nil. librdkafka reads the key itself and does not check whether
-    /// other users can read it.
+    /// Returns the reason that a key file is unusable, or nil. librdkafka reads the key itself and does not
+    /// check whether other users can read it.
     private static func keyFileProblem(at path: String) -> String? {
         do {
             close(try SecretFile.open(at: path).descriptor)
@@ -60,6 +60,7 @@ extension KafkaSettings {
         }
     }
 
+    /// Returns the reason that a file cannot be read, or nil.
     private static func fileProblem(at path: String) -> String? {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else { return "cannot be read: \(SystemError.text(for: errno))" }
@@ -106,28 +107,6 @@ extension KafkaSettings {
             } else {
                 nil
             }
-        }
-    }
-}
-
-/// A file with one password.
-enum PasswordFile {
-    static let bytesMax = 64 * 1024
-
-    /// Returns the file's text without the newline at its end, or nil if the file is unusable.
-    static func read(at path: String) -> String? {
-        guard var text = (try? SecretFile.read(at: path, bytesMax: bytesMax)) ?? nil else { return nil }
-        while let last = text.last, last == 0x0A || last == 0x0D { text.removeLast() }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// Returns why the file cannot be used, or nil.
-    static func problem(at path: String) -> String? {
-        do {
-            let bytes = try SecretFile.read(at: path, bytesMax: bytesMax)
-            return bytes == nil ? "is longer than \(bytesMax) bytes" : nil
-        } catch {
-            return error.reason
         }
     }
 }

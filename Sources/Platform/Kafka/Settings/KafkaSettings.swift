@@ -9,6 +9,7 @@ package struct KafkaSettings: Sendable {
         var usesTLS: Bool { self == .tls || self == .scramOverTLS }
         var usesSCRAM: Bool { self == .scramOverTLS || self == .scramOverPlaintext }
 
+        /// The library's name of the protocol.
         var protocolName: String {
             switch self {
             case .plaintext: "plaintext"
@@ -24,7 +25,7 @@ package struct KafkaSettings: Sendable {
         case sha512 = "SCRAM-SHA-512"
     }
 
-    /// Bootstrap brokers, each as `host:port`. A broker that answers names the others.
+    /// The bootstrap brokers, each as `host:port`. The first broker that answers names all others.
     package var brokers: [String]
     package var clientID = "flotilla"
     package var security = SecurityProtocol.plaintext
@@ -33,8 +34,10 @@ package struct KafkaSettings: Sendable {
     /// PEM files with the client certificate and its key, for brokers that require one. Set both or neither.
     package var certificateFile: String?
     package var keyFile: String?
+    /// A file with the password of the key, if the key is encrypted.
     package var keyPasswordFile: String?
     package var scramMechanism = SCRAMMechanism.sha512
+    /// The SCRAM user, and a file with the password.
     package var user: String?
     package var passwordFile: String?
     /// Further properties of the client library, by their librdkafka names.

@@ -8,18 +8,19 @@ extension ProcessSlot {
         case held(path: String)
     }
 
+    /// Takes all slots of a data directory that no running process holds, and names the others.
     package static func allExisting(under directory: String) throws(SlotError) -> [ExistingSlot] {
-        var found: [ExistingSlot] = []
+        var slots: [ExistingSlot] = []
         for number in 0..<slotsMax {
             let path = "\(directory)/slot-\(number)"
             guard unsafe access(path, F_OK) == 0 else { continue }
             if let slot = try acquire(path: path, number: number, randomByte: { .random(in: .min ... .max) })
             {
-                found.append(.free(slot))
+                slots.append(.free(slot))
             } else {
-                found.append(.held(path: path))
+                slots.append(.held(path: path))
             }
         }
-        return found
+        return slots
     }
 }

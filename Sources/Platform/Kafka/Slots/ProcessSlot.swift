@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// A process's slot in its data directory: a locked directory that holds a unique id.
+/// A process's slot: a numbered and locked directory, such as `slot-0`, that holds a unique id.
 ///
 /// The id, with stage and loop, forms the static membership and the transactional id. So a restarted process
 /// takes over its previous membership at once, and two running processes never share one. The lock lasts as
-/// long as this value. The kernel releases it however the process dies.
+/// long as this object. The kernel releases it however the process dies.
 package final class ProcessSlot: Sendable {
-    /// The most processes that can share a data directory.
+    /// The maximum number of processes that can share a data directory.
     package static let slotsMax = 64
 
     package let path: String
@@ -24,14 +24,7 @@ package final class ProcessSlot: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Unlocks explicitly, because a child process that is being started may hold the descriptor a little
-    /// longer.
-    deinit {
-        flock(descriptor, LOCK_UN)
-        close(descriptor)
-    }
-
-    /// Takes the first slot that no running process holds. Makes a new slot if all are held.
+    /// Takes the first slot that no running process holds. Makes a new slot if all existing ones are held.
     ///
     /// - Parameters:
     ///   - directory: The data directory. It is made if it is missing.
@@ -51,11 +44,18 @@ package final class ProcessSlot: Sendable {
         throw .allSlotsHeld(directory, slotsMax)
     }
 
-    /// Returns the identity of one loop of a stage. Kafka gets it as `group.instance.id` and as
-    /// `transactional.id`.
+    /// Returns the identity of one loop of a stage, such as `flotilla.planner.` with the id and `.0`. Kafka
+    /// gets it as `group.instance.id` and as `transactional.id`.
     package func identity(stage: String, loop: Int) -> String { "flotilla.\(stage).\(id).\(loop)" }
 
-    /// Returns nil if another process holds the slot.
+    /// Unlocks explicitly, because a child process that is being started may hold the descriptor a little
+    /// longer.
+    deinit {
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
+
+    /// Takes the slot, and makes it if it is missing. Returns nil if another process holds it.
     static func acquire(
         path: String, number: Int, randomByte: () -> UInt8
     ) throws(SlotError) -> ProcessSlot? {
@@ -67,8 +67,8 @@ package final class ProcessSlot: Sendable {
                 if errno == ENOENT { continue }
                 throw SlotError.systemCallFailed("open", path, errno)
             }
-            var keep = false
-            defer { if !keep { close(descriptor) } }
+            var isAcquired = false
+            defer { if !isAcquired { close(descriptor) } }
             if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
                 if errno == EWOULDBLOCK { return nil }
                 if errno == EINTR { continue }
@@ -77,7 +77,7 @@ package final class ProcessSlot: Sendable {
             // The lock holds the directory that was opened. The path may already lead to a newer directory.
             guard isSameDirectory(path: path, descriptor: descriptor) else { continue }
             let id = try SlotIDFile(directory: path).readOrMakeID(randomByte: randomByte)
-            keep = true
+            isAcquired = true
             return ProcessSlot(path: path, number: number, id: id, descriptor: descriptor)
         }
     }

@@ -2,7 +2,9 @@ internal import Glibc
 
 /// The reason why a process gets no slot. Without a slot it has no identity and no directory for its state.
 package enum SlotError: Error, Equatable, CustomStringConvertible {
+    /// A system call on the path failed with an error number. The verb names it: "cannot open …".
     case systemCallFailed(_ verb: String, _ path: String, _ code: Int32)
+    /// Running processes hold all slots that a directory can have.
     case allSlotsHeld(_ directory: String, _ count: Int)
 
     package var description: String {
@@ -10,7 +12,8 @@ package enum SlotError: Error, Equatable, CustomStringConvertible {
         case .systemCallFailed(let verb, let path, let code):
             "cannot \(verb) \(path): \(unsafe String(cString: strerror(code))); \(Self.remedy(for: code))"
         case .allSlotsHeld(let directory, let count):
-            "all \(count) slots under \(directory) are held by running processes; give this process another data directory"
+            "all \(count) slots under \(directory) are held by running processes; give this process another "
+                + "data directory"
         }
     }
 

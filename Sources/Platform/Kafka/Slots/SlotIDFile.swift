@@ -1,9 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// The file in a slot that holds its id. The caller must hold the slot's lock.
+/// The file `id` in a slot: 32 hexadecimal digits and a newline. The caller must hold the slot's lock.
 struct SlotIDFile {
     static let digitCount = 32
+    private static let byteCount = digitCount + 1
 
     private let directory: String
     private var path: String { directory + "/id" }
@@ -19,6 +20,7 @@ struct SlotIDFile {
         return id
     }
 
+    /// Returns nil if the file is missing or incomplete.
     private func read() throws(SlotError) -> String? {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else {
@@ -26,27 +28,35 @@ struct SlotIDFile {
             throw .systemCallFailed("open", path, errno)
         }
         defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: Self.digitCount + 1)
-        let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-        if count < 0 { throw .systemCallFailed("read", path, errno) }
-        let isWhole =
-            count == Self.digitCount + 1 && bytes.last == 0x0A
-            && bytes.dropLast().allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-        return isWhole ? String(decoding: bytes.dropLast(), as: UTF8.self) : nil
+        var bytes = [UInt8](repeating: 0, count: Self.byteCount)
+        let readCount = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+        if readCount < 0 { throw .systemCallFailed("read", path, errno) }
+        let digits = bytes.dropLast()
+        let isComplete =
+            readCount == Self.byteCount && bytes.last == UInt8(ascii: "\n")
+            && digits.allSatisfy(Self.isHexadecimalDigit)
+        return isComplete ? String(decoding: digits, as: UTF8.self) : nil
     }
 
-    /// Syncs the id to the disk before anything uses it. Otherwise a power cut could give the process another
-    /// id while the transaction of the old id is still open.
+    private static func isHexadecimalDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+        default: false
+        }
+    }
+
+    /// Writes the id and syncs it to the disk before anything uses it. Otherwise a power cut could give the
+    /// process another id while the transaction of the old id is still open.
     private func write(_ id: String) throws(SlotError) {
-        let draft = path + ".new"
-        let descriptor = unsafe linux_open(draft, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        guard descriptor >= 0 else { throw .systemCallFailed("make", draft, errno) }
+        let newPath = path + ".new"
+        let descriptor = unsafe linux_open(newPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        guard descriptor >= 0 else { throw .systemCallFailed("make", newPath, errno) }
         defer { close(descriptor) }
         let bytes = Array((id + "\n").utf8)
         let written = unsafe Glibc.write(descriptor, bytes, bytes.count)
-        if written != bytes.count { throw .systemCallFailed("write", draft, written < 0 ? errno : ENOSPC) }
-        if fsync(descriptor) != 0 { throw .systemCallFailed("sync", draft, errno) }
-        if unsafe rename(draft, path) != 0 { throw .systemCallFailed("rename", draft, errno) }
+        if written != bytes.count { throw .systemCallFailed("write", newPath, written < 0 ? errno : ENOSPC) }
+        if fsync(descriptor) != 0 { throw .systemCallFailed("sync", newPath, errno) }
+        if unsafe rename(newPath, path) != 0 { throw .systemCallFailed("rename", newPath, errno) }
         let parent = unsafe linux_open(directory, O_RDONLY | O_DIRECTORY, 0)
         guard parent >= 0 else { throw .systemCallFailed("open", directory, errno) }
         defer { close(parent) }

@@ -1,5 +1,6 @@
 /// A failure of a transactional call, with advice on the next step.
 package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
+    /// A call of the library. The raw value completes "cannot …" in an error.
     package enum Operation: String, Sendable {
         case initialize = "start transactions"
         case begin = "begin a transaction"
@@ -21,6 +22,7 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
         case unclassified
     }
 
+    /// The next step of the caller.
     package enum Advice: Sendable, Equatable {
         /// Repeat the same call until a deadline.
         case retryCall
@@ -39,11 +41,11 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
     package let text: String
     package let errorClass: ErrorClass
 
-    package init(operation: Operation, code: KafkaErrorCode, text: String, errorClass kind: ErrorClass) {
+    package init(operation: Operation, code: KafkaErrorCode, text: String, errorClass: ErrorClass) {
         self.operation = operation
         self.code = code
         self.text = text
-        self.errorClass = kind
+        self.errorClass = errorClass
     }
 
     package var advice: Advice {
@@ -51,6 +53,7 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
         case (.fatal, _): .replaceProducer
         case (_, .abort) where code == .timedOut: .retryCall
         case (.retriable, _): .retryCall
+        // A transaction that cannot be aborted can only be fenced.
         case (.abortable, .abort): .replaceProducer
         case (.abortable, _): hasLostPartitions ? .abortAndDiscard : .abortAndRetry
         case (.unclassified, .flush): .abortAndRetry

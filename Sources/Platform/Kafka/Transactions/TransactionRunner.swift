@@ -1,8 +1,8 @@
 internal import Lifecycle
 package import Telemetry
 
-/// The one transactional producer of a stage's loop. It replaces the producer after a failure that
-/// requires a new one. Pinned to the loop's thread.
+/// A runner of a stage's transactions. It owns the one transactional producer of a loop, and replaces the
+/// producer after a failure that requires a new one. It is pinned to the loop's thread.
 package final class TransactionRunner {
     package enum TransactionOutcome: Sendable, Equatable {
         case committed
@@ -11,24 +11,25 @@ package final class TransactionRunner {
         case startOver
     }
 
-    /// The steps of a transaction after which a process can die. Tests kill it there.
+    /// The steps of a transaction between which a process can die. Tests kill it there.
     package enum TransactionStep: Sendable { case begun, offsetsSent }
 
-    /// The longest wait of a start for a cluster that has just been started itself.
+    /// The longest wait of a starting process for a cluster that has just been started too.
     package static let startMilliseconds = 30_000
     /// The pause between two attempts of `prepare`.
     private static let pauseMicroseconds: UInt32 = 50_000
-    /// The longest time for other work while the cluster stores the records. It usually takes much less.
+    /// The longest time for other work while the cluster stores the records. Storing usually takes much less.
     private static let otherWorkMilliseconds = 1000
 
     private let makeProducer: () throws -> TransactionalProducer
     private let topicNames: [String]
     private let log: Log
+    // The producer and its topics, if there is one, and whether it can begin a transaction.
     private var producer: TransactionalProducer?
     private var topics: [Topic] = []
     private var isInitialized = false
 
-    /// - Parameter make: makes a producer with the loop's transactional id.
+    /// - Parameter makeProducer: makes a producer with the loop's transactional id.
     package init(topics: [String], log: Log, makeProducer: @escaping () throws -> TransactionalProducer) {
         self.makeProducer = makeProducer
         self.log = log
@@ -38,15 +39,16 @@ package final class TransactionRunner {
     /// Whether a producer can begin a transaction. If not, call `prepare`.
     package var isReady: Bool { isInitialized }
 
-    /// Makes a producer and fences any earlier producer with the same id. Retries problems that heal by
-    /// themselves.
+    /// Makes a producer and fences any earlier producer with the same id. Retries transient failures within
+    /// the limit.
     ///
-    /// - Returns: nil, or the call that still fails, with the cluster's error code.
+    /// - Returns: Nil if the producer is ready, or the text of the failure that remains.
+    /// - Throws: An error that only a person can remove.
     package func prepare(withinMilliseconds limit: Int) throws -> String? {
         if isInitialized { return nil }
         let deadline = Deadline(milliseconds: limit)
         while true {
-            let obstacle: String
+            let remainingFailure: String
             do {
                 let producer = try producer ?? makeNewProducer()
                 try producer.initialize(withinMilliseconds: deadline.millisecondsLeft)
@@ -58,24 +60,25 @@ package final class TransactionRunner {
                     throw KafkaError(
                         action: failure.operation.rawValue, code: failure.code, text: failure.text)
                 }
-                // A call that timed out continues where it is, with the same producer.
                 if failure.code.isFencing { producer?.countFence() }
+                // A call that timed out is repeated with the same producer, and continues where it was.
                 if failure.advice != .retryCall { dropProducer() }
-                obstacle = failure.description
-                if failure.code.retryability == .never, !failure.code.isFencing { return obstacle }
+                remainingFailure = failure.description
+                let isPermanent = failure.code.retryability == .never && !failure.code.isFencing
+                if isPermanent { return remainingFailure }
             } catch let error as KafkaError where error.code.retryability != .never {
-                obstacle = error.description
+                remainingFailure = error.description
             }
-            if deadline.millisecondsLeft == 0 { return obstacle }
+            if deadline.millisecondsLeft == 0 { return remainingFailure }
             pause(microseconds: Self.pauseMicroseconds)
         }
     }
 
     private func makeNewProducer() throws -> TransactionalProducer {
-        let made = try makeProducer()
-        topics = try topicNames.map { name throws(KafkaError) in try made.topic(named: name) }
-        producer = made
-        return made
+        let newProducer = try makeProducer()
+        topics = try topicNames.map { name throws(KafkaError) in try newProducer.topic(named: name) }
+        producer = newProducer
+        return newProducer
     }
 
     /// Connects to all leaders, so that the first transaction is as fast as the others. A missing leader
@@ -90,13 +93,14 @@ package final class TransactionRunner {
         }
     }
 
-    /// Runs one transaction. `send` queues its records through the producer that it receives. It returns
-    /// false if the producer refused a record.
+    /// Runs one transaction: sends records, then commits the offsets of the batch from which they were made.
     ///
     /// - Parameters:
     ///   - group: the group metadata, captured before this work.
-    ///   - meanwhile: does a piece of other work. It is repeated until the cluster has the records.
-    ///     It returns false if no work is left.
+    ///   - meanwhile: does a piece of other work. It is repeated until the cluster has the records. It
+    ///     returns false if no work is left.
+    ///   - send: queues the records through the producer that it receives. It returns false if the producer
+    ///     refused a record.
     package func run(
         committing offsets: [OffsetToCommit], for group: GroupMetadata, onStep: (TransactionStep) -> Void,
         meanwhile: () throws -> Bool = { false }, send: (TransactionalProducer, [Topic]) -> Bool
@@ -113,8 +117,8 @@ package final class TransactionRunner {
         } catch {
             return startOver(after: error, with: producer)
         }
-        let until = Deadline(milliseconds: Self.otherWorkMilliseconds)
-        while producer.outstandingRecords > 0, until.millisecondsLeft > 0, try meanwhile() {
+        let deadline = Deadline(milliseconds: Self.otherWorkMilliseconds)
+        while producer.outstandingRecords > 0, deadline.millisecondsLeft > 0, try meanwhile() {
             producer.pollEvents()
         }
         do throws(TransactionFailure) {
@@ -127,6 +131,7 @@ package final class TransactionRunner {
         }
     }
 
+    /// Aborts the transaction, or drops the producer if that fails or cannot help.
     private func startOver(
         after failure: TransactionFailure, with producer: TransactionalProducer
     ) -> TransactionOutcome {

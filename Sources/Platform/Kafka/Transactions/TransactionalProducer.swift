@@ -3,56 +3,66 @@ internal import Glibc
 internal import Lifecycle
 package import Telemetry
 
-/// A producer that sends records and commits consumed offsets in transactions. Pinned to one thread.
+/// A producer that sends records and commits consumed offsets in transactions. It is pinned to one thread.
 ///
-/// Call `initialise` and `connectToLeaders` first. Then repeat `begin`, `send`, `sendOffsets`, and `commit` or `abort`.
-/// The `advice` of a failure names the next step. A failed delivery appears in `sendOffsets` or `commit`.
-/// There are no delivery reports to collect.
+/// Call `initialize` and `connectToLeaders` first. Then repeat `begin`, `send`, `sendOffsets`, and `commit`
+/// or `abort`. The `advice` of a failure names the next step. A failed delivery appears in `sendOffsets` or
+/// `commit`. There are no delivery reports to collect.
 package final class TransactionalProducer {
     /// The broker ends a transaction after this time. Until then an abandoned transaction hides all
     /// records behind it.
     package static let transactionMillisecondsMax = 10_000
-    /// The time limit of `initialise`. A cluster that has just started delays the first transaction.
+    /// The time limit of `initialize`. A cluster that has just started delays the first transaction.
     package static let initializeMillisecondsMax = 15_000
+    /// The library's pause before it repeats a request.
+    private static let retryBackoffMilliseconds = 5
+    /// The pause before a call of the library is repeated.
+    private static let retryPauseMicroseconds: UInt32 = 5000
+    /// The pauses between polls while records are delivered: they double from the first to the second value.
+    private static let pollPauseMicrosecondsMin: UInt32 = 50
+    private static let pollPauseMicrosecondsMax: UInt32 = 1000
 
     private let client: KafkaClient
     private let compressionOfTopics: [String: ProducerOptions.Compression]
     private var begunAt = Instant.now()
 
     /// - Parameters:
-    /// - transactionalID: derived from the slot, so that no other living process has the same id.
-    ///   - timeout: the time after which the broker ends a transaction.
+    ///   - transactionalID: derived from the slot, so that no other living process has the same id.
+    ///   - timeoutMilliseconds: the time after which the broker ends a transaction.
+    ///   - name: the loop that uses this producer, such as `planner-0`. It is a label of the metrics.
     package init(
         settings: KafkaSettings, options: ProducerOptions = ProducerOptions(), transactionalID: String,
-        timeoutMilliseconds timeout: Int = TransactionalProducer.transactionMillisecondsMax, name: String,
+        timeoutMilliseconds: Int = TransactionalProducer.transactionMillisecondsMax, name: String,
         log: Log, metrics: Metrics
     ) throws(ConfigurationError) {
         var options = options
-        // A transaction is sent as soon as it is complete. In the first call of each transaction the
-        // library often finds that the previous one has not quite ended, and tries again. Its default back-off
-        // of 100 ms would delay that call.
+        // A transaction is sent as soon as it is complete. In the first call of each transaction the library
+        // often finds that the previous one has not quite ended, and tries again. Its default back-off of 100
+        // ms would delay that call.
         options.lingerMilliseconds = 0
         var configuration = try ClientConfiguration(settings)
         options.apply(to: &configuration)
         compressionOfTopics = options.compressionOfTopics
         configuration.set("transactional.id", to: transactionalID)
-        configuration.set("transaction.timeout.ms", to: "\(timeout)")
-        configuration.set("retry.backoff.ms", to: "5")
+        configuration.set("transaction.timeout.ms", to: "\(timeoutMilliseconds)")
+        configuration.set("retry.backoff.ms", to: "\(Self.retryBackoffMilliseconds)")
         // The library refuses an answer limit that is longer than the transaction's.
         if settings.properties["socket.timeout.ms"] == nil,
-            timeout <= ClientConfiguration.responseMilliseconds
+            timeoutMilliseconds <= ClientConfiguration.responseMilliseconds
         {
-            configuration.set("socket.timeout.ms", to: "\(max(timeout - 100, 10))")
+            configuration.set("socket.timeout.ms", to: "\(max(timeoutMilliseconds - 100, 10))")
         }
         let events = ClientEvents(log: log, metrics: ClientMetrics(metrics: metrics, client: name))
         events.impliedAcknowledgements.attach(to: configuration)
         client = try KafkaClient(type: .transactionalProducer, configuration: configuration, events: events)
     }
 
+    /// Returns a topic to send to. Make it once, at the start.
     package func topic(named name: String) throws(KafkaError) -> Topic {
         try Topic(name: name, client: client, compression: compressionOfTopics[name])
     }
 
+    /// The error after which the producer must be replaced, if there was one.
     package var fatalError: KafkaError? { client.fatalError }
 
     /// Fences any earlier producer with this id and ends its open transaction.
@@ -71,8 +81,8 @@ package final class TransactionalProducer {
     {
         let deadline = Deadline(milliseconds: limit)
         for topic in topics {
-            let known = try client.describe(topic, until: deadline)
-            for partition in known.partitions {
+            let description = try client.describe(topic, until: deadline)
+            for partition in description.partitions {
                 _ = try client.watermarks(of: TopicPartition(topic.name, partition), until: deadline)
             }
         }
@@ -84,6 +94,7 @@ package final class TransactionalProducer {
     /// Counts that another producer with the same id fenced this one.
     func countFence() { client.metrics.countTransaction(result: "fenced") }
 
+    /// Begins a transaction.
     package func begin() throws(TransactionFailure) {
         begunAt = .now()
         _ = client.events.impliedAcknowledgements.takeCount()
@@ -96,23 +107,21 @@ package final class TransactionalProducer {
     ) -> SendResult {
         unsafe client.produce(
             to: topic, partition: partition, key: key, value: value, flags: RD_KAFKA_MSG_F_COPY, headers: nil,
-            tag: 0,
-            timestamp: timestamp)
+            tag: 0, timestamp: timestamp)
     }
 
-    /// Queues one record with headers. The headers are consumed, unless the record was not queued.
+    /// Queues one record with headers. The library takes the headers, unless the record was not queued.
     package func send(
         to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: inout RecordHeaders, timestamp: Int64 = 0
     ) -> SendResult {
         client.produce(
             to: topic, partition: partition, key: key, value: value, flags: RD_KAFKA_MSG_F_COPY,
-            headers: &headers, tag: 0,
-            timestamp: timestamp)
+            headers: &headers, tag: 0, timestamp: timestamp)
     }
 
-    /// Queues one record with headers. The body is not copied. It is kept until the transaction has
-    /// ended.
+    /// Queues one record with headers and a shared value. The value is not copied. It is kept until the
+    /// transaction has ended.
     package func send(
         to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, body: SharedRecordValue,
         headers: inout RecordHeaders, timestamp: Int64 = 0
@@ -125,9 +134,9 @@ package final class TransactionalProducer {
 
     /// Waits until the queue has space after the result `full`. Returns false if the limit passes first.
     package func waitForQueueSpace(withinMilliseconds limit: Int) -> Bool {
-        let before = outstandingRecords
+        let fullCount = outstandingRecords
         let deadline = Deadline(milliseconds: limit)
-        while outstandingRecords >= before {
+        while outstandingRecords >= fullCount {
             if deadline.millisecondsLeft == 0 { return false }
             _ = unsafe rd_kafka_poll(client.pointer, 1)
         }
@@ -150,11 +159,12 @@ package final class TransactionalProducer {
     /// outcome is known.
     package func commit() throws(TransactionFailure) {
         try waitForDeliveries()
-        let implied = client.events.impliedAcknowledgements.takeCount()
-        guard implied == 0 else {
+        let impliedCount = client.events.impliedAcknowledgements.takeCount()
+        guard impliedCount == 0 else {
             throw TransactionFailure(
                 operation: .flush, code: .outOfOrderSequence,
-                text: "\(implied) records were not acknowledged, but later ones were", errorClass: .abortable)
+                text: "\(impliedCount) records were not acknowledged, but later ones were",
+                errorClass: .abortable)
         }
         // The library applies its own limit here: the remaining time of the transaction.
         try unsafe retry(.commit, until: Deadline(milliseconds: Self.transactionMillisecondsMax)) {
@@ -164,6 +174,7 @@ package final class TransactionalProducer {
         client.metrics.recordCommittedTransaction(seconds: Instant.now().seconds(since: begunAt))
     }
 
+    /// Aborts the transaction and drops its records.
     package func abort() throws(TransactionFailure) {
         client.metrics.countTransaction(result: "aborted")
         try unsafe retry(.abort, until: Deadline(milliseconds: Self.transactionMillisecondsMax)) {
@@ -184,7 +195,7 @@ package final class TransactionalProducer {
     /// library's own flush.
     private func waitForDeliveries() throws(TransactionFailure) {
         let deadline = Deadline(milliseconds: Self.transactionMillisecondsMax)
-        var pause: UInt32 = 50
+        var pauseMicroseconds = Self.pollPauseMicrosecondsMin
         while outstandingRecords > 0 {
             if deadline.millisecondsLeft == 0 {
                 throw TransactionFailure(
@@ -193,11 +204,12 @@ package final class TransactionalProducer {
                     errorClass: .abortable)
             }
             pollEvents()
-            usleep(pause)
-            pause = min(pause * 2, 1000)
+            usleep(pauseMicroseconds)
+            pauseMicroseconds = min(pauseMicroseconds * 2, Self.pollPauseMicrosecondsMax)
         }
     }
 
+    /// Calls the library, again while the failure advises it, until the deadline.
     private func retry(
         _ operation: TransactionFailure.Operation, until deadline: Deadline, call body: () -> OpaquePointer?
     ) throws(TransactionFailure) {
@@ -207,17 +219,18 @@ package final class TransactionalProducer {
             } catch {
                 guard error.advice == .retryCall, deadline.millisecondsLeft > 0 else { throw error }
                 pollEvents()
-                usleep(5000)
+                usleep(Self.retryPauseMicroseconds)
             }
         }
     }
 
+    /// Calls the library. The body returns its error, or nil after success.
     private func perform(
         _ operation: TransactionFailure.Operation, call body: () -> OpaquePointer?
     ) throws(TransactionFailure) {
         guard let error = unsafe body() else { return }
         defer { unsafe rd_kafka_error_destroy(error) }
-        let kind: TransactionFailure.ErrorClass =
+        let errorClass: TransactionFailure.ErrorClass =
             if unsafe rd_kafka_error_is_fatal(error) != 0 {
                 .fatal
             } else if unsafe rd_kafka_error_txn_requires_abort(error) != 0 {
@@ -229,6 +242,6 @@ package final class TransactionalProducer {
             }
         throw TransactionFailure(
             operation: operation, code: unsafe KafkaErrorCode(rd_kafka_error_code(error)),
-            text: unsafe String(cString: rd_kafka_error_string(error)), errorClass: kind)
+            text: unsafe String(cString: rd_kafka_error_string(error)), errorClass: errorClass)
     }
 }

@@ -1,5 +1,9 @@
-internal import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+internal import Jobs
+internal import Payloads
 package import Registry
+internal import Sends
 package import Store
 
 // The catch-up of late tokens. If a token arrives after the newest send of its scope, the lane sends it that

@@ -1,5 +1,7 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Payloads
 internal import Registry
+internal import Sends
 internal import Store
 
 // From a page of tokens to jobs.

@@ -1,4 +1,8 @@
-internal import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+internal import Jobs
+internal import Payloads
+internal import Sends
 internal import Store
 
 // The decision whether a recipient gets the content of an expansion, and in which version. It depends only on
@@ -106,7 +110,7 @@ struct VariantName: Hashable {
     var isAnswer = false
     var version: Int64
     var generation: Int64
-    var scope: SheetHead.Scope
+    var scope: ScopeKind
     var timestamp: Int64?
     var state = State.shared
 }
@@ -116,7 +120,7 @@ private struct PushContentVersion {
     var content: PushContent
     var version: Int64
     var generation: Int64
-    var scope: SheetHead.Scope
+    var scope: ScopeKind
     /// The timestamp of the body. Nil if it is the version.
     var timestamp: Int64?
     var isOwn = false

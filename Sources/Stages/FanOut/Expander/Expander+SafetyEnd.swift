@@ -1,5 +1,9 @@
-package import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+internal import Jobs
+internal import Payloads
 package import Registry
+package import Sends
 package import Store
 
 // The safety END. The system ends an activity after eight hours, with the state that it then shows. Shortly

@@ -1,5 +1,6 @@
-internal import LiveActivity
+internal import Payloads
 internal import Registry
+internal import Sends
 internal import Store
 
 // The scope rows of a lane. They are written with the first page of an expansion, so that every later token

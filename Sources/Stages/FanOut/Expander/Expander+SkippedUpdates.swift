@@ -1,5 +1,6 @@
-internal import LiveActivity
+internal import Payloads
 internal import Registry
+internal import Sends
 internal import Store
 
 // Most groups are small and have no members in most lanes. Such a lane skips their updates and keeps no row.

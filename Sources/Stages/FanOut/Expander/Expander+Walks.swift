@@ -1,5 +1,8 @@
-internal import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+internal import Payloads
 internal import Registry
+internal import Sends
 internal import Store
 
 // From the targets of an expansion to pages of the registry.

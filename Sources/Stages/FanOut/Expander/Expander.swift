@@ -1,5 +1,7 @@
-package import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
 package import Registry
+package import Sends
 package import Store
 
 /// The expander of a lane, which turns its `expansions` into jobs page by page. It reads the lane's registry

@@ -1,4 +1,4 @@
-package import LiveActivity
+package import CatalogRecords
 
 /// The parts of the catalog that the expander needs: the push topics of apps and the rules of segments.
 package protocol ExpanderCatalog {

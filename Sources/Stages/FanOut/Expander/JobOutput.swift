@@ -1,6 +1,8 @@
 internal import Glibc
-package import LiveActivity
+internal import Identifiers
+package import Jobs
 package import Registry
+package import Sends
 
 /// The output of a lane in one transaction, beside its rows of `starts`. It holds sheets of jobs,
 /// continuations, and reports of finished expansions. Bodies and heads are made once and referred to by

@@ -1,4 +1,6 @@
-package import LiveActivity
+package import Identifiers
+internal import RecordFormat
+package import Sends
 package import Store
 
 /// The rows of `starts` of a lane as the expander sees them: the committed rows with its changes on top. Keys

@@ -1,7 +1,8 @@
+internal import CatalogRecords
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Registry
+internal import Sends
 internal import StageSupport
 
 /// A request that was read and is not in a committed transaction yet.
@@ -18,7 +19,7 @@ struct UncommittedRequest {
 struct RequestQueue {
     /// The uncommitted requests, in the topic's order.
     private(set) var uncommitted: ArraySlice<UncommittedRequest> = []
-    private(set) var bytes = 0
+    private(set) var byteCount = 0
     /// The offset of the next new record. Lower offsets were read already.
     private(set) var nextOffset: Int64?
     /// The committed offset. Nil if the topic is read from its beginning.
@@ -29,7 +30,7 @@ struct RequestQueue {
 
     mutating func resume(at committed: Int64?) {
         uncommitted = []
-        bytes = 0
+        byteCount = 0
         (self.committedOffset, nextOffset) = (committed, committed)
     }
 
@@ -42,14 +43,14 @@ struct RequestQueue {
 
     mutating func append(_ request: UncommittedRequest) {
         uncommitted.append(request)
-        bytes += request.bytes
+        byteCount += request.bytes
         nextOffset = request.offset + 1
     }
 
     /// Removes the first `count` requests, because they are committed.
     mutating func removeFirst(_ count: Int) {
         for request in uncommitted.prefix(count) {
-            bytes -= request.bytes
+            byteCount -= request.bytes
             committedOffset = request.offset + 1
         }
         uncommitted = uncommitted.dropFirst(count)
@@ -94,13 +95,13 @@ final class AssignedLane: AssignedPartition {
 
     var name: String { "lane \(partition)" }
 
-    func next(in topic: Int) -> Int64? { queues[ExpanderInputTopic(index: topic)].nextOffset }
+    func nextOffset(in topic: Int) -> Int64? { queues[ExpanderInputTopic(index: topic)].nextOffset }
     func hasUncommittedRecords(in topic: Int) -> Bool { !queues[ExpanderInputTopic(index: topic)].isEmpty }
     func committedOffset(in topic: Int) -> Int64? { queues[ExpanderInputTopic(index: topic)].committedOffset }
-    func reached(_ offset: Int64, in topic: Int) {
+    func markCommitted(below offset: Int64, in topic: Int) {
         queues[ExpanderInputTopic(index: topic)].markCommitted(below: offset)
     }
-    func begin(at offset: Int64?, in topic: Int) {
+    func resume(at offset: Int64?, in topic: Int) {
         queues[ExpanderInputTopic(index: topic)].resume(at: offset)
     }
 

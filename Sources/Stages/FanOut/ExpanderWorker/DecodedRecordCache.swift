@@ -19,25 +19,25 @@ final class DecodedRecordCache<Value: Sendable> {
     private var indices: [UInt32: Int] = [:]
     private var bytes = 0
     /// The likely next value. Records usually come to all lanes in the same order.
-    private var next = 0
+    private var likelyNextIndex = 0
 
     func value<Failure: Error>(
         of record: Span<UInt8>, decode: (Span<UInt8>) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        if next < cached.count, cached[next].record.equals(record) {
-            next += 1
-            return cached[next - 1].value
+        if likelyNextIndex < cached.count, cached[likelyNextIndex].record.equals(record) {
+            likelyNextIndex += 1
+            return cached[likelyNextIndex - 1].value
         }
         let hash = Murmur2.hash(of: record)
         if let number = indices[hash], cached[number].record.equals(record) {
-            next = number + 1
+            likelyNextIndex = number + 1
             return cached[number].value
         }
         let value = try decode(record)
         if cached.count >= countMax || bytes >= bytesMax { dropOlderHalf() }
         indices[hash] = cached.count
         cached.append(CachedRecord(record: [UInt8](copying: record), hash: hash, value: value))
-        next = cached.count
+        likelyNextIndex = cached.count
         bytes += record.count
         return value
     }

@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import StageSupport
 
 /// A cache of the encoded scopes of one transaction. If most lanes have no recipients of a group, they have
@@ -14,17 +15,17 @@ struct EncodedScopeCache {
     private var cached: [CachedScope] = []
     private var indices: [HashedKey: Int] = [:]
     /// The likely next row. Lanes usually have their scopes in the same order.
-    private var next = 0
+    private var likelyNextIndex = 0
 
     mutating func record(of scope: LaneScope, under key: HashedKey) -> [UInt8] {
         guard let number = index(of: key) else {
             let record = scope.encoded()
-            next = cached.count + 1
+            likelyNextIndex = cached.count + 1
             indices[key] = cached.count
             cached.append(CachedScope(key: key, scope: scope, record: record))
             return record
         }
-        next = number + 1
+        likelyNextIndex = number + 1
         if cached[number].scope == scope { return cached[number].record }
         let record = scope.encoded()
         cached[number] = CachedScope(key: key, scope: scope, record: record)
@@ -32,7 +33,7 @@ struct EncodedScopeCache {
     }
 
     private func index(of key: HashedKey) -> Int? {
-        if next < cached.count, cached[next].key == key { return next }
+        if likelyNextIndex < cached.count, cached[likelyNextIndex].key == key { return likelyNextIndex }
         return indices[key]
     }
 }

@@ -1,9 +1,10 @@
 internal import Catalog
+internal import CatalogRecords
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Registry
+internal import Sends
 internal import StageSupport
 internal import Store
 internal import Telemetry
@@ -21,50 +22,50 @@ final class ExpanderDecider: StageDecider {
     /// that one transaction takes all of them.
     static let gatherMilliseconds = 100
     /// The longest wait during a walk through `starts`, which reads a page in each iteration.
-    static let walkingMilliseconds = 50
+    static let scanningMilliseconds = 50
     /// The wait for the views while the overlay is full.
-    static let fullMilliseconds = 20
+    static let overlayFullMilliseconds = 20
     /// The loop does not measure, because requests wait in the queues of their lanes.
-    static let measuresWaiting = true
+    static let measuresWaitingRecords = true
 
     let settings: FanOutSettings
     let metrics: ExpanderMetrics
     let stage: StageClients<ExpanderDecider>
     let registry: LaneRegistries
     let reader = JSONReader(limits: Expansion.limits)
-    let lanes: LanePartitioner
+    let partitioner: LanePartitioner
     private let readCatalog: () -> CatalogSnapshot?
 
     var page = TokenPage()
-    var news = LaneChanges()
-    let requests = DecodedRecordCache<ExpansionRequest>()
-    let scopes = DecodedRecordCache<LaneScope>()
+    var registryChanges = LaneChanges()
+    let requestCache = DecodedRecordCache<ExpansionRequest>()
+    let scopeCache = DecodedRecordCache<LaneScope>()
     var pageSize: AdaptivePageSize
     /// The time of the next transaction that only commits registry offsets. News without output can wait.
     var nextRegistryCommit = Instant.now()
     /// The number of the iteration. It selects the first lane of a transaction, so that no lane is always
     /// last.
-    var turn = 0
+    var iteration = 0
     /// The time that the current transaction has spent on reading `starts` while it waited.
-    var startsSeconds = 0.0
+    var scopeReadSeconds = 0.0
     /// Whether the previous transaction was for urgent requests.
-    var wasUrgent = false
+    var wasLastTransactionUrgent = false
     /// The start and the number of requests of the last urgent transaction.
-    var lastUrgent: (began: Instant, requests: Int)?
-    var startsWalk = ScopeScan()
+    var lastUrgentTransaction: (began: Instant, requests: Int)?
+    var scopeScan = ScopeScan()
     /// The newest question for young records.
-    var youngRecords: OffsetQueryID?
+    var youngRecordsQuery: OffsetQueryID?
     /// The time of the next question whether this machine's clock is ahead.
-    var nextQuestion = Instant.now()
+    var nextYoungRecordsQuery = Instant.now()
 
     init(
-        _ settings: FanOutSettings, in environment: StageEnvironment, _ context: StageContext<Step>,
+        settings: FanOutSettings, in environment: StageEnvironment, context: StageContext<Step>,
         settleMilliseconds: Int
     ) throws {
         self.settings = settings
         metrics = ExpanderMetrics(context.metrics)
         let layout = environment.layout
-        lanes = LanePartitioner(laneCount: layout.lanes)
+        partitioner = LanePartitioner(laneCount: layout.lanes)
         readCatalog = { environment.catalog }
         pageSize = AdaptivePageSize(
             rowsAtStart: settings.pageRowsAtStart, millisecondsMax: settings.pageMilliseconds)
@@ -72,11 +73,12 @@ final class ExpanderDecider: StageDecider {
             topic: layout.name(of: .starts), table: "starts", schema: TransactionScopes.viewSchema)
         view.derive = NewestStart.writeRow
         view.rowOrder = ScopesRowOrder.self
-        var form = StageForm(
-            stage: FanOutService.name, group: "expander", input: "expansions",
-            topics: ExpanderInputTopic.allCases.map(\.name), outputs: Place.allCases.map(\.topic), view: view)
-        form.loop = FanOutService.Loop.expander.rawValue
-        form.followed = [.registry]
+        var form = LoopConfiguration(
+            stage: FanOutService.name, group: "expander", inputName: "expansions",
+            topics: ExpanderInputTopic.allCases.map(\.name), outputTopics: OutputTopic.allCases.map(\.topic),
+            view: view)
+        form.loopNumber = FanOutService.Loop.expander.rawValue
+        form.followedTopics = [.registry]
         (form.batchRecordsMax, form.batchBytesMax) = (4000, 16 << 20)
         form.viewLimits = settings.viewLimits
         form.sessionMilliseconds = settings.sessionMilliseconds
@@ -86,18 +88,20 @@ final class ExpanderDecider: StageDecider {
         // the bytes for a quarter of the total cost of a large send. If each job is a record, the body
         // repeats and compression helps.
         if settings.jobsPerSheet > 1 {
-            form.producer.compressionOfTopics[layout.name(of: .jobs)] = ProducerOptions.Compression.none
+            form.producerOptions.compressionOfTopics[layout.name(of: .jobs)] =
+                ProducerOptions.Compression.none
         }
         registry = try LaneRegistries(
             topic: layout.name(of: .registry), directory: environment.stateDirectory(of: FanOutService.name),
             limits: settings.viewLimits, kafka: environment.cluster.settings, log: context.log,
             metrics: context.metrics)
         stage = try StageClients(
-            form, in: environment, context, metrics: metrics.stage, settleMilliseconds: settleMilliseconds)
+            configuration: form, in: environment, context: context, metrics: metrics.stage,
+            settleMilliseconds: settleMilliseconds)
     }
 
     /// The topics of a transaction, in the order of writing.
-    enum Place: Int, CaseIterable {
+    enum OutputTopic: Int, CaseIterable {
         case jobsUrgent
         case jobs
         case starts
@@ -120,58 +124,61 @@ final class ExpanderDecider: StageDecider {
     }
 
     /// The views of `starts`.
-    var starts: TopicViews { stage.views }
+    var scopeViews: TopicViews { stage.views }
     /// The catalog. Nil until it is known.
     var catalog: CatalogSnapshot? { readCatalog() }
-    var owned: Dictionary<Int32, AssignedLane>.Values { stage.member.owned.values }
+    var assignedLanes: Dictionary<Int32, AssignedLane>.Values { stage.member.assignedPartitions.values }
 
     // MARK: Readiness
 
     var isReady: Bool { catalog != nil }
-    var problems: [String] { isReady ? [] : ["the catalog has not been read to its end"] }
-    var blockage: DiskFullState? { registry.diskFull }
-    var isSettled: Bool { stage.isSettled && registry.diskFull == nil }
+    var readinessProblems: [String] { isReady ? [] : ["the catalog has not been read to its end"] }
+    var diskFull: DiskFullState? { registry.diskFull }
+    var canDecide: Bool { stage.canDecide && registry.diskFull == nil }
 
     /// Whether the overlay is full. Then pages wait until the views have caught up. Urgent requests continue,
     /// because they are small.
     var isOverlayFull: Bool {
-        starts.overlayRows > settings.overlayRowsMax || starts.overlayBytes > settings.overlayBytesMax
+        scopeViews.overlayRows > settings.overlayRowsMax || scopeViews.overlayBytes > settings.overlayBytesMax
     }
 
     // MARK: Membership
 
-    func assigned(_ numbers: [Int32]) { registry.closeFiles(except: numbers) }
+    func partitionsAssigned(_ numbers: [Int32]) { registry.closeFiles(except: numbers) }
 
-    func letGo() { registry.releaseAll() }
+    func partitionsRevoked() { registry.releaseAll() }
 
-    func openNext(of numbers: [Int32]) throws -> Bool { try registry.openNextFile(of: numbers) }
+    func openNextFile(of numbers: [Int32]) throws -> Bool { try registry.openNextFile(of: numbers) }
 
-    func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) throws {
+    func startRestoring(_ numbers: [Int32], followedOffsets offsets: [CommittedOffset]) throws {
         var committed: [Int32: Int64?] = [:]
         for offset in offsets {
             let partition = offset.partition.partition
             committed[partition] = .some(offset.offset)
-            stage.member.owned[partition]?.resetForReading(registryCommitted: offset.offset)
+            stage.member.assignedPartitions[partition]?.resetForReading(registryCommitted: offset.offset)
         }
         try registry.startReading(from: committed)
     }
 
     var followedOffsets: [OffsetToCommit] {
-        owned.compactMap { lane in
+        assignedLanes.compactMap { lane in
             lane.registryCommitted.map {
-                OffsetToCommit(partition: stage.place(.registry, lane.partition), offset: $0)
+                OffsetToCommit(
+                    partition: stage.topicPartition(of: .registry, number: lane.partition), offset: $0)
             }
         }
     }
 
     // MARK: Views
 
-    func viewIsComplete(_ partition: Int32) { stage.member.owned[partition]?.hasReadScopes = true }
+    func viewCompleted(of partition: Int32) {
+        stage.member.assignedPartitions[partition]?.hasReadScopes = true
+    }
 
-    func readOthers() throws {
+    func pollOwnClients() throws {
         try readRegistry()
         if stage.member.mustStartOver { return }
-        for lane in owned where lane.state == .restoring { finishRestoring(lane) }
+        for lane in assignedLanes where lane.state == .restoring { finishRestoring(lane) }
     }
 
     func readRegistry() throws {
@@ -179,7 +186,8 @@ final class ExpanderDecider: StageDecider {
         // A lane with a damaged file is not in the registry any more. After a full disk, some records were
         // not taken.
         if !stage.member.mustStartOver,
-            registry.diskFull != nil || stage.member.owned.keys.contains(where: { registry[$0] == nil })
+            registry.diskFull != nil
+                || stage.member.assignedPartitions.keys.contains(where: { registry[$0] == nil })
         {
             stage.member.startOverLater()
         }
@@ -194,63 +202,69 @@ final class ExpanderDecider: StageDecider {
         }
         if lane.worker == nil {
             let table = TransactionScopes(
-                lane: lane.partition, views: starts, decoded: scopes, reader: reader, log: stage.log)
+                lane: lane.partition, views: scopeViews, scopeCache: scopeCache, reader: reader,
+                log: stage.log)
             lane.worker = LaneWorker(
                 registry: file, table: table, isNew: lane.isNew, jobsPerSheet: settings.jobsPerSheet)
             registry.serve(lane: lane.partition)
         }
-        if registry.isComplete(lane: lane.partition) { stage.member.serve(lane.partition) }
+        if registry.isComplete(lane: lane.partition) { stage.member.startServing(lane.partition) }
     }
 
     // MARK: Work
 
-    func work(at now: Instant) throws -> Wake? {
-        try work()
-        if isSettled { try walkOn(now) }
-        return wake(at: stage.time.now())
+    func performDueWork(at now: Instant) throws -> Wakeup? {
+        try runTransaction()
+        if canDecide { try scanNextPage(at: now) }
+        return nextWakeup(at: stage.time.now())
     }
 
-    private func wake(at now: Instant) -> Wake {
-        if registry.hasMore || hasWork { return Wake(at: now) }
+    private func nextWakeup(at now: Instant) -> Wakeup {
+        if registry.hasMore || hasWork { return Wakeup(at: now) }
         if isOverlayFull {
-            return Wake(at: now.advanced(byMilliseconds: Self.fullMilliseconds), or: [.records, .views])
+            return Wakeup(
+                at: now.advanced(byMilliseconds: Self.overlayFullMilliseconds), or: [.records, .views])
         }
-        if startsWalk.isInProgress { return Wake(at: now.advanced(byMilliseconds: Self.walkingMilliseconds)) }
-        var idle = Wake(
-            at: now.advanced(byMilliseconds: Self.idleMilliseconds), or: [.records, .views, .others])
-        idle.gatherMilliseconds = Self.gatherMilliseconds
+        if scopeScan.isInProgress {
+            return Wakeup(at: now.advanced(byMilliseconds: Self.scanningMilliseconds))
+        }
+        var idle = Wakeup(
+            at: now.advanced(byMilliseconds: Self.idleMilliseconds), or: [.records, .views, .ownClients])
+        idle.gatheringMilliseconds = Self.gatherMilliseconds
         return idle
     }
 
     /// Whether requests wait that a transaction can take now.
     private var hasWork: Bool {
-        isSettled
-            && owned.contains { lane in
+        canDecide
+            && assignedLanes.contains { lane in
                 lane.isServing
                     && (isOverlayFull ? !lane.queues[.urgent].isEmpty : !lane.queues.isEmpty)
             }
     }
 
-    var descriptors: [Int32] { [registry.descriptor] }
+    var ownClientDescriptors: [Int32] { [registry.descriptor] }
 
-    func upkeep(at now: Instant) {
+    func performUpkeep(at now: Instant) {
         registry.retryFullDisk(at: now)
-        askTheTime(now)
+        queryYoungRecords(at: now)
         metrics.clockDoubtSeconds.set(Double(stage.clock.doubtMilliseconds) / 1000)
         metrics.pageRows.set(Double(pageSize.rows))
-        let queues = owned.flatMap(\.queues.all)
+        let queues = assignedLanes.flatMap(\.queues.all)
         stage.metrics.inFlight.set(Double(queues.reduce(0) { $0 + $1.count }))
         let oldest = queues.compactMap { $0.uncommitted.first?.stamp }.min()
         stage.metrics.oldestSeconds.set(Double(max(0, oldest.map { times.now - $0 } ?? 0)) / 1000)
     }
 
-    func finish() { registry.finish() }
+    func close() { registry.closeAll() }
 }
 
 /// The catalog in the form that pages need.
-struct ExpanderView: ExpanderCatalog {
-    let view: CatalogSnapshot
+struct SnapshotCatalog: ExpanderCatalog {
+    let snapshot: CatalogSnapshot
 
-    func app(_ id: String) -> App? { view.apps[id] }
-    func segment(_ name: String, of app: String) -> SegmentRule? { view.segment(named: name, of: app)?.rule }
+    func app(_ id: String) -> App? { snapshot.apps[id] }
+    func segment(_ name: String, of app: String) -> SegmentRule? {
+        snapshot.segment(named: name, of: app)?.rule
+    }
 }

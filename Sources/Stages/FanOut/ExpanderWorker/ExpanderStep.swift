@@ -9,7 +9,7 @@ package enum ExpanderStep: Int, StageStep, CaseIterable {
     case deadLettersAcknowledged
     case transactionBegun
     case jobsSent
-    case startsSent
+    case scopeRowsSent
     case progressSent
     case continuationsSent
     case groupStateRequestsSent
@@ -21,5 +21,5 @@ package enum ExpanderStep: Int, StageStep, CaseIterable {
     case assigned
     case viewOpened
     case restored
-    case scanned
+    case pageScanned
 }

@@ -1,5 +1,5 @@
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
 
 /// Sends the output of a lane. Heads and bodies of sheets are encoded once.
 struct JobSender {
@@ -23,7 +23,7 @@ struct JobSender {
                     to: sheet.isUrgent ? urgent : normal, partition: Int32(sheet.lane), key: nil,
                     body: bodies[sheet.body], headers: &headers)
                 if result == .queued { break }
-                guard hasRoom(after: result) else { return false }
+                guard waitForSpace(after: result) else { return false }
             }
         }
         return true
@@ -39,11 +39,11 @@ struct JobSender {
                     producer.send(to: topic, partition: partition, key: nil, value: value.span)
                 }
             if result == .queued { return true }
-            guard hasRoom(after: result) else { return false }
+            guard waitForSpace(after: result) else { return false }
         }
     }
 
-    private func hasRoom(after result: SendResult) -> Bool {
+    private func waitForSpace(after result: SendResult) -> Bool {
         result == .full && producer.waitForQueueSpace(withinMilliseconds: Self.queueWaitMilliseconds)
     }
 }

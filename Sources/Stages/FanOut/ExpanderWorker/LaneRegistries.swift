@@ -19,15 +19,15 @@ final class LaneRegistries {
         var restore: LaneRestore?
         /// The offset of the next record to take.
         var nextOffset: Int64
-        var asOf: WallTime
+        var completeUntil: WallTime
         /// The number of records that were taken and are not in the file.
         var bufferedCount = 0
         /// Whether the lane has read everything that was written.
         var isComplete = false
 
-        init(lane: Lane, asOf: WallTime) {
+        init(lane: Lane, completeUntil: WallTime) {
             self.lane = lane
-            self.asOf = asOf
+            self.completeUntil = completeUntil
             nextOffset = lane.appliedOffset ?? 0
         }
 
@@ -40,12 +40,12 @@ final class LaneRegistries {
                 try lane.apply(key: record.key, value: record.value, offset: record.offset)
             }
             nextOffset = max(nextOffset, record.offset + 1)
-            if let time = record.timestamp { asOf = WallTime(milliseconds: time) }
+            if let time = record.timestamp { completeUntil = WallTime(milliseconds: time) }
         }
 
         /// Starts to read again from the file's offset.
-        func restart(newsBegins: Int64) throws(StoreError) {
-            try lane.restart(changesReportedFrom: newsBegins)
+        func restart(changesReportedFrom: Int64) throws(StoreError) {
+            try lane.restart(changesReportedFrom: changesReportedFrom)
             nextOffset = lane.appliedOffset ?? 0
             bufferedCount = 0
             isComplete = false
@@ -54,7 +54,7 @@ final class LaneRegistries {
         func finishRestore() throws(StoreError) {
             guard let restore else { return }
             let offset = min(nextOffset, lane.changesReportedFrom ?? nextOffset)
-            try restore.finish(AppliedProgress(offset: offset, completeUntil: asOf))
+            try restore.finish(AppliedProgress(offset: offset, completeUntil: completeUntil))
             self.restore = nil
         }
     }
@@ -158,7 +158,7 @@ final class LaneRegistries {
         let closed = numbers.filter { entries[$0] == nil }.sorted()
         guard let partition = closed.first else { return true }
         do throws(StoreError) {
-            entries[partition] = Entry(lane: try makeLane(partition: partition), asOf: .now())
+            entries[partition] = Entry(lane: try makeLane(partition: partition), completeUntil: .now())
         } catch {
             guard error.isTransient else { throw error }
             waitForDiskSpace(after: error)
@@ -189,7 +189,7 @@ final class LaneRegistries {
         for (partition, offset) in committed {
             guard let entry = try openEntry(of: partition) else { continue }
             let place = TopicPartition(topic, partition)
-            try entry.restart(newsBegins: offset ?? entry.lane.appliedOffset ?? .max)
+            try entry.restart(changesReportedFrom: offset ?? entry.lane.appliedOffset ?? .max)
             if entry.lane.appliedOffset == nil {
                 entry.restore = LaneRestore(
                     lane: entry.lane,
@@ -290,7 +290,7 @@ final class LaneRegistries {
     private func handleEnd(at offset: Int64, of place: TopicPartition) throws {
         guard let entry = entries[place.partition] else { return }
         entry.nextOffset = max(entry.nextOffset, offset)
-        entry.asOf = .now()
+        entry.completeUntil = .now()
         guard let ends = consumer.knownWatermarks(of: place), entry.nextOffset >= ends.high else { return }
         if entry.lane.changesReportedFrom == .max { entry.lane.changesReportedFrom = offset }
         try finishRestore(of: entry, lane: place.partition)
@@ -308,11 +308,12 @@ final class LaneRegistries {
     // MARK: Applying
 
     /// Applies the taken records and writes the resulting news to `news`.
-    func commit(lane partition: Int32, changes news: inout LaneChanges) throws(StoreError) {
+    func commit(lane partition: Int32, changesInto news: inout LaneChanges) throws(StoreError) {
         news.removeAll()
         guard let entry = entries[partition], entry.restore == nil else { return }
         try entry.lane.commit(
-            AppliedProgress(offset: entry.nextOffset, completeUntil: entry.asOf), reportingChangesInto: &news)
+            AppliedProgress(offset: entry.nextOffset, completeUntil: entry.completeUntil),
+            reportingChangesInto: &news)
         entry.bufferedCount = 0
     }
 
@@ -351,7 +352,7 @@ final class LaneRegistries {
         }
     }
 
-    func finish() {
+    func closeAll() {
         batch.clear()
         _ = consumer.close()
         for entry in entries.values { close(entry) }

@@ -1,4 +1,6 @@
-internal import LiveActivity
+internal import Identifiers
+internal import RecordFormat
+internal import Sends
 internal import StageSupport
 internal import Store
 

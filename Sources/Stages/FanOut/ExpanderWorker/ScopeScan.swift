@@ -1,6 +1,7 @@
 internal import JSON
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import StageSupport
 internal import Store
 
@@ -24,23 +25,23 @@ struct ScopeScan {
 
     private(set) var lane: Int32?
     var range = KeyRange.everything
-    private var remaining: [Int32] = []
+    private var remainingLanes: [Int32] = []
     private var nextPass = Instant.now()
     private var nextPage = Instant.now()
 
     /// Whether a pass is in progress.
-    var isInProgress: Bool { lane != nil || !remaining.isEmpty }
+    var isInProgress: Bool { lane != nil || !remainingLanes.isEmpty }
 
     /// Returns the lane to read now. Nil if no page is due.
     mutating func nextLane(of lanes: some Collection<Int32>, at now: Instant) -> Int32? {
         if now < nextPage { return nil }
         nextPage = now.advanced(byMilliseconds: Self.pageMilliseconds)
         if let lane, !lanes.contains(lane) { self.lane = nil }
-        if lane == nil, remaining.isEmpty, now >= nextPass {
-            remaining = lanes.sorted(by: >)
+        if lane == nil, remainingLanes.isEmpty, now >= nextPass {
+            remainingLanes = lanes.sorted(by: >)
             nextPass = now.advanced(byMilliseconds: Self.passMilliseconds)
         }
-        while lane == nil, let partition = remaining.popLast() {
+        while lane == nil, let partition = remainingLanes.popLast() {
             if lanes.contains(partition) { (lane, range) = (partition, .everything) }
         }
         return lane

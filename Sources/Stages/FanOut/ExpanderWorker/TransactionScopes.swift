@@ -1,8 +1,10 @@
 internal import Cryptography
+internal import Identifiers
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import StageSupport
 internal import Store
 internal import Telemetry
@@ -15,7 +17,7 @@ final class TransactionScopes: ScopeTable {
     let lane: Int32
     private let views: TopicViews
     /// The cache of decoded scopes that all lanes share.
-    private let decoded: DecodedRecordCache<LaneScope>
+    private let scopeCache: DecodedRecordCache<LaneScope>
     private let reader: JSONReader
     private let log: Log
     /// The starts that the transaction writes, with the last value of each key, in the order of their first
@@ -39,9 +41,10 @@ final class TransactionScopes: ScopeTable {
     private var newestStarts: [HashedKey: [UInt8]]?
 
     init(
-        lane: Int32, views: TopicViews, decoded: DecodedRecordCache<LaneScope>, reader: JSONReader, log: Log
+        lane: Int32, views: TopicViews, scopeCache: DecodedRecordCache<LaneScope>, reader: JSONReader,
+        log: Log
     ) {
-        self.decoded = decoded
+        self.scopeCache = scopeCache
         self.lane = lane
         self.views = views
         self.reader = reader
@@ -79,7 +82,7 @@ final class TransactionScopes: ScopeTable {
                 changedScopes[number].scope
             } else {
                 try lookUp(key) { value throws(RecordDecodingError) in
-                    try decoded.value(of: value, decode: decode)
+                    try scopeCache.value(of: value, decode: decode)
                 }
             }
         currentScope = CurrentScope(key: key, scope: scope)
@@ -213,8 +216,7 @@ final class TransactionScopes: ScopeTable {
         return HashedKey(RecordKey.join("", "", Hex.text(of: SHA256.digest(of: key))))
     }
 
-    private func decode<Row: LiveActivity.JSONRecord>(_ value: Span<UInt8>) throws(RecordDecodingError) -> Row
-    {
+    private func decode<Row: JSONRecord>(_ value: Span<UInt8>) throws(RecordDecodingError) -> Row {
         try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
             try unsafe Row.decode(bytes, with: reader)
         }
@@ -253,7 +255,7 @@ final class TransactionScopes: ScopeTable {
 
     private func lookUpInView(_ key: HashedKey, found: (Span<UInt8>) -> Void) throws(StoreError) {
         guard let view = views[lane] else { return }
-        try view.read { picture throws(StoreError) in
+        try view.withSnapshot { picture throws(StoreError) in
             try view.lookUp(key.bytes.span, in: picture, found: found)
         }
     }

@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Sends
 internal import Store
 
 /// The check that the keys of a send's rows fit into the planner's view. Usual names always fit. Only names

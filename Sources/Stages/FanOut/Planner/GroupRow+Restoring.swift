@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Payloads
+internal import Sends
 
 // The states that return when updates of a scope are cancelled. A cancelled state never returns.
 

@@ -1,4 +1,4 @@
-package import LiveActivity
+package import Sends
 package import Store
 
 /// The planner's rows while it plans: the committed rows with its changes on top. Only reads from disk can

@@ -1,4 +1,5 @@
-package import LiveActivity
+package import Schedules
+package import Sends
 
 /// The result of planning one request. All of it is written in one transaction with the next offset. The note
 /// follows the commit.

@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Sends
 internal import Store
 
 // The cancel of a send. A held send is dropped, lanes and senders stop the send, and the state that it had

@@ -1,4 +1,7 @@
-internal import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+internal import Payloads
+internal import Sends
 internal import Store
 
 // The reasons to refuse a send that need the planner's rows, so that no gateway can know them.

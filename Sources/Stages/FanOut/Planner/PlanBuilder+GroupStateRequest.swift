@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Payloads
+internal import Sends
 internal import Store
 
 extension PlanBuilder {

@@ -1,4 +1,6 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Payloads
+internal import Sends
 internal import Store
 
 // Sends to named users and activities of a group. Each of them is a separate scope within the group.

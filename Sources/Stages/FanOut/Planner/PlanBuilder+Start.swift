@@ -1,4 +1,7 @@
-internal import LiveActivity
+internal import JSON
+internal import Payloads
+internal import Schedules
+internal import Sends
 internal import Store
 
 // Starts. They open a generation of a scope, or add recipients to an open one. A recipient that joins gets

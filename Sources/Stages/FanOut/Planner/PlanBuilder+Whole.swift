@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import Sends
 internal import Store
 
 // Sends to a whole scope: to a group, to the owner of a private group, or to an activity without a group.

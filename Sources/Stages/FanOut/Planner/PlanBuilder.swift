@@ -1,4 +1,6 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Payloads
+internal import Sends
 internal import Store
 
 /// One request while it is planned.

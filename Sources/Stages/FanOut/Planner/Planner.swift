@@ -1,4 +1,7 @@
-package import LiveActivity
+package import CatalogRecords
+package import Identifiers
+internal import Payloads
+package import Sends
 package import Store
 
 /// The decisions about a request of `sends`: its version and generation, the lanes that expand it, and its

@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import Sends
 
 /// The assignment of versions. A version is the second of the record's stamp, or the next unused one. So a
 /// burst runs ahead of the clock, up to a limit.

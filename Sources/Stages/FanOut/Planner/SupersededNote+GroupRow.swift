@@ -1,4 +1,4 @@
-package import LiveActivity
+package import Sends
 
 extension SupersededVersions {
     /// The time for which notes name a cancelled send. After it, its jobs are gone from the topics.

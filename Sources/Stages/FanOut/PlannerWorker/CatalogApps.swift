@@ -1,6 +1,6 @@
+internal import CatalogRecords
 internal import Glibc
 internal import Lifecycle
-internal import LiveActivity
 
 /// The catalog's apps as the planner sees them. Owned by one thread.
 final class CatalogApps {

@@ -1,5 +1,6 @@
 internal import JSON
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 
 /// The parts of a row that a walk through all rows needs. They are read in place, without a copy of the
 /// content states.

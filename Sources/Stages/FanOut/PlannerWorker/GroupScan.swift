@@ -15,19 +15,19 @@ package struct GroupScan {
     private(set) var isFirstPass = false
     var range = KeyRange.everything
     /// The newly assigned partitions. They come first.
-    private var newlyAssigned: [Int32] = []
+    private var newlyAssignedPartitions: [Int32] = []
     /// The partitions that the regular pass has not visited yet.
-    private var remaining: [Int32] = []
+    private var remainingPartitions: [Int32] = []
     private var nextPass: Instant?
     private var nextPage: Instant?
 
     /// Whether a page must be read in each iteration, because held sends may wait there.
-    var isUrgent: Bool { !newlyAssigned.isEmpty || (current != nil && isFirstPass) }
+    var isUrgent: Bool { !newlyAssignedPartitions.isEmpty || (current != nil && isFirstPass) }
 
     /// Adds a partition whose rows can be read now.
     mutating func add(_ partition: Int32) {
-        if !newlyAssigned.contains(partition), !(current == partition && isFirstPass) {
-            newlyAssigned.append(partition)
+        if !newlyAssignedPartitions.contains(partition), !(current == partition && isFirstPass) {
+            newlyAssignedPartitions.append(partition)
         }
     }
 
@@ -36,20 +36,20 @@ package struct GroupScan {
         -> Int32?
     {
         if let partition = current, !owned.contains(partition) { current = nil }
-        newlyAssigned.removeAll { !owned.contains($0) }
+        newlyAssignedPartitions.removeAll { !owned.contains($0) }
         // A first pass goes before a regular pass.
-        if let partition = newlyAssigned.first, current == nil || !isFirstPass {
-            if let waiting = current { remaining.append(waiting) }
-            newlyAssigned.removeFirst()
+        if let partition = newlyAssignedPartitions.first, current == nil || !isFirstPass {
+            if let waiting = current { remainingPartitions.append(waiting) }
+            newlyAssignedPartitions.removeFirst()
             (current, isFirstPass, range) = (partition, true, .everything)
         }
         if current == nil {
             if nextPass == nil { nextPass = now.advanced(byMilliseconds: intervalMilliseconds) }
-            if remaining.isEmpty, let due = nextPass, now >= due {
-                remaining = owned.sorted(by: >)
+            if remainingPartitions.isEmpty, let due = nextPass, now >= due {
+                remainingPartitions = owned.sorted(by: >)
                 nextPass = now.advanced(byMilliseconds: intervalMilliseconds)
             }
-            while current == nil, let partition = remaining.popLast() {
+            while current == nil, let partition = remainingPartitions.popLast() {
                 if owned.contains(partition) {
                     (current, isFirstPass, range) = (partition, false, .everything)
                 }

@@ -1,7 +1,9 @@
+internal import CatalogRecords
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import StageSupport
 internal import Store
 internal import Telemetry
@@ -10,14 +12,14 @@ internal import Topics
 /// The result of a transaction, apart from its records.
 struct PlannedWork {
     var notes: [SupersededVersions] = []
-    var verdicts: [ProgressRecord.PlannerVerdict: Int] = [:]
-    var sends = 0
-    var misfits = 0
+    var verdictCounts: [ProgressRecord.PlannerVerdict: Int] = [:]
+    var sendCount = 0
+    var rejectedCount = 0
 
     mutating func add(_ plan: Plan) {
         if let note = plan.note { notes.append(note) }
         for progress in plan.progress {
-            if case .planner(let part) = progress.part { verdicts[part.verdict, default: 0] += 1 }
+            if case .planner(let part) = progress.part { verdictCounts[part.verdict, default: 0] += 1 }
         }
     }
 }
@@ -26,41 +28,43 @@ extension PlannerDecider {
     /// The most rows that one transaction reads. The next transaction takes the rest.
     private static let rowsMax = 20_000
 
-    func begin(_ hand: borrowing BatchInHand) -> Bool {
+    func prepare(for batch: borrowing PendingBatch) -> Bool {
         apps.refresh()
         return true
     }
 
     func beginTransaction() {
         output.removeAll()
-        planned = PlannedWork()
+        plannedWork = PlannedWork()
         tables.removeAll()
     }
 
     var isOutputFull: Bool { output.isFull }
 
-    func finishTransaction() { for table in tables.values { table.write(to: &output) } }
+    func addChangedRows() { for table in tables.values { table.write(to: &output) } }
 
-    func send(by producer: TransactionalProducer, to topics: [Topic]) -> Bool {
-        output.send(by: producer, to: topics, onStep: stage.reached)
+    func sendOutput(by producer: TransactionalProducer, to topics: [Topic]) -> Bool {
+        output.send(by: producer, to: topics, onStep: stage.reportStep)
     }
 
-    func committed(at now: Instant) {
+    func applyCommittedChanges(at now: Instant) {
         output.forEachRow { partition, key, record in
             stage.views.overlays[partition]?.recordCommit(of: key, as: record, at: now)
         }
     }
 
-    func conclude() {
-        for note in planned.notes { notes.send(note) }
-        stage.reached(.notesSent)
-        stage.metrics.records("planned").add(planned.sends - planned.misfits)
-        stage.metrics.records("rejected").add(planned.misfits)
-        for (verdict, count) in planned.verdicts { metrics.verdicts(verdict.rawValue).add(count) }
-        for target in PlannerOutput.OutputTopic.allCases where output.count(of: target) > 0 {
-            stage.metrics.produced(target.topic.rawValue).add(output.count(of: target))
+    func publishOutcomes() {
+        for note in plannedWork.notes { supersededNoteWriter.send(note) }
+        stage.reportStep(.supersededNotesSent)
+        stage.metrics.records(withOutcome: "planned").add(plannedWork.sendCount - plannedWork.rejectedCount)
+        stage.metrics.records(withOutcome: "rejected").add(plannedWork.rejectedCount)
+        for (verdict, count) in plannedWork.verdictCounts {
+            metrics.sends(withVerdict: verdict.rawValue).add(count)
         }
-        metrics.notes.add(planned.notes.count)
+        for target in PlannerOutput.OutputTopic.allCases where output.count(of: target) > 0 {
+            stage.metrics.produced(to: target.topic.rawValue).add(output.count(of: target))
+        }
+        metrics.supersededNotes.add(plannedWork.notes.count)
     }
 
     func table(of partition: Int32) -> TransactionGroups {
@@ -86,42 +90,43 @@ extension PlannerDecider {
         } catch {
             throw RejectedRecord(error)
         }
-        guard let key = request.scopeKey?.bytes else { throw .keyless }
-        guard key.count <= EnvironmentLimits.keyBytesMax else { throw .keyTooLong(key.count) }
+        guard let key = request.scopeKey?.bytes else { throw .missingKey }
+        guard key.count <= EnvironmentLimits.keyBytesMax else { throw .keyTooLong(bytes: key.count) }
         if case .send(let send) = request, send.fingerprint != nil {
             let bytes = SendIdempotencyRow.key(app: send.app, send: send.id).count
-            guard bytes <= EnvironmentLimits.keyBytesMax else { throw .keyTooLong(bytes) }
+            guard bytes <= EnvironmentLimits.keyBytesMax else { throw .keyTooLong(bytes: bytes) }
         }
-        let home = lanes.partition(of: key)
-        guard home == record.partition else { throw .astray(home) }
+        let home = partitioner.partition(of: key)
+        guard home == record.partition else { throw .wrongPartition(belongsIn: home) }
         return (request, stamp)
     }
 
     // MARK: Deciding
 
-    func decide(_ part: inout BatchPart, of batch: borrowing RecordBatch, recordsMax: Int) throws {
+    func decideRecords(of part: inout BatchPart, in batch: borrowing RecordBatch, recordsMax: Int) throws {
         let table = table(of: part.partition)
-        let first = part.taken
-        while !part.isTaken, part.taken - first < recordsMax, !output.isFull, table.count < Self.rowsMax {
-            try decide(part.next, of: batch, in: table)
-            part.takeNext()
+        let first = part.takenCount
+        while !part.isTaken, part.takenCount - first < recordsMax, !output.isFull, table.count < Self.rowsMax
+        {
+            try decide(recordAt: part.nextIndex, of: batch, in: table)
+            part.markNextTaken()
         }
         if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
     }
 
     private func decide(
-        _ index: Int, of batch: borrowing RecordBatch, in table: TransactionGroups
+        recordAt index: Int, of batch: borrowing RecordBatch, in table: TransactionGroups
     ) throws(StoreError) {
-        planned.sends += 1
+        plannedWork.sendCount += 1
         let now = stage.time.now()
         let request: SendRequest
         var stamp: Int64
         do throws(RejectedRecord) {
             (request, stamp) = try read(batch[index])
         } catch {
-            planned.misfits += 1
+            plannedWork.rejectedCount += 1
             return stage.sendToDeadLetters(
-                index, of: batch, as: error, at: stage.clock.decisionTime(at: now) ?? 0)
+                recordAt: index, of: batch, as: error, at: stage.clock.decisionTime(at: now) ?? 0)
         }
         let time = stage.clock.time(at: now)?.milliseconds ?? stamp
         // A low timestamp is safe. A high one makes phones ignore updates for as long as it is ahead.
@@ -130,22 +135,22 @@ extension PlannerDecider {
         var app: App?
         if case .send(let send) = request { app = apps.app(id: send.app, age: age) }
         var table = table
-        take(try planner.plan(request, stamp: stamp, app: app, in: &table), of: table.partition)
+        add(try planner.plan(request, stamp: stamp, app: app, in: &table), from: table.partition)
     }
 
-    func take(_ plan: Plan, of partition: Int32) {
+    func add(_ plan: Plan, from partition: Int32) {
         output.add(plan)
-        planned.add(plan)
+        plannedWork.add(plan)
         // Added before the commit. If the commit succeeds but its answer is lost, the reminder must exist.
-        if let waiting = plan.heldSend { held.add(waiting.key, in: partition, at: waiting.at) }
+        if let waiting = plan.heldSend { heldSendReminders.add(waiting.key, in: partition, at: waiting.at) }
     }
 }
 
 extension RejectedRecord {
-    fileprivate static let keyless = RejectedRecord(
+    fileprivate static let missingKey = RejectedRecord(
         code: "no_group", reason: "the record names neither a group nor one activity")
 
-    fileprivate static func keyTooLong(_ bytes: Int) -> RejectedRecord {
+    fileprivate static func keyTooLong(bytes: Int) -> RejectedRecord {
         RejectedRecord(
             code: "key_too_long",
             reason:
@@ -153,7 +158,7 @@ extension RejectedRecord {
         )
     }
 
-    fileprivate static func astray(_ home: Int) -> RejectedRecord {
+    fileprivate static func wrongPartition(belongsIn home: Int) -> RejectedRecord {
         RejectedRecord(
             code: "wrong_partition",
             reason:

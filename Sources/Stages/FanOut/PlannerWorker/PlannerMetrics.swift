@@ -7,27 +7,27 @@ struct PlannerMetrics {
     let stage: StageMetrics
     let clockDoubtSeconds: Gauge
     private let metrics: Metrics
-    let held: Gauge
-    let notes: Counter
-    let forgotten: Counter
+    let heldSends: Gauge
+    let supersededNotes: Counter
+    let forgottenRows: Counter
 
     init(_ metrics: Metrics) {
         self.metrics = metrics
         var names = StageMetrics.Names(stage: "fan_out", records: "records", view: "groups", rows: "groups")
-        (names.loop, names.restored) = ("planner", "groups")
-        stage = StageMetrics(metrics, names)
+        (names.loopLabel, names.restoreViewLabel) = ("planner", "groups")
+        stage = StageMetrics(metrics: metrics, names: names)
         clockDoubtSeconds = FanOutMetrics.clockDoubtSeconds(metrics, loop: "planner")
-        held = metrics.gauge(
+        heldSends = metrics.gauge(
             "flotilla_fan_out_held_sends",
             help: "sends that wait so that their version is not ahead of the clock")
-        notes = metrics.counter(
+        supersededNotes = metrics.counter(
             "flotilla_fan_out_superseded_notes_total", help: "notes to senders about superseded sends")
-        forgotten = metrics.counter(
+        forgottenRows = metrics.counter(
             "flotilla_fan_out_forgotten_rows_total",
             help: "rows of groups and of seen sends that were forgotten")
     }
 
-    func verdicts(_ verdict: String) -> Counter {
+    func sends(withVerdict verdict: String) -> Counter {
         metrics.counter(
             "flotilla_fan_out_verdicts_total", help: "sends, by the planner's verdict",
             labels: ["verdict": verdict])

@@ -1,5 +1,8 @@
+internal import Identifiers
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Schedules
+internal import Sends
 internal import StageSupport
 internal import Topics
 
@@ -52,7 +55,7 @@ struct PlannerOutput: ~Copyable {
         rows.removeAll(keepingCapacity: true)
     }
 
-    mutating func add(_ row: some LiveActivity.JSONRecord, key: HashedKey, partition: Int32) {
+    mutating func add(_ row: some JSONRecord, key: HashedKey, partition: Int32) {
         let value = records.encode(row)
         records.add(to: OutputTopic.groups.rawValue, partition: partition, key: key.bytes, value: value)
         rows.append(Row(key: key, partition: partition, value: value))
@@ -88,7 +91,7 @@ struct PlannerOutput: ~Copyable {
     }
 
     /// - Parameter lane: the lane of the record. Nil for every lane.
-    private mutating func add(_ record: some LiveActivity.JSONRecord, to target: OutputTopic, lane: Int?) {
+    private mutating func add(_ record: some JSONRecord, to target: OutputTopic, lane: Int?) {
         let value = records.encode(record)
         let chosen = lane.map { $0..<$0 + 1 } ?? 0..<partitioner.laneCount
         for lane in chosen { records.add(to: target.rawValue, partition: Int32(lane), value: value) }
@@ -119,7 +122,7 @@ extension PlannerOutput.OutputTopic {
     fileprivate var sentStep: PlannerStep {
         switch self {
         case .groups: .groupsSent
-        case .expansionsUrgent: .urgentSent
+        case .expansionsUrgent: .urgentExpansionsSent
         case .expansions: .expansionsSent
         case .progress: .progressSent
         case .schedules: .schedulesSent

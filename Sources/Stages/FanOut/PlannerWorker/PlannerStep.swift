@@ -9,21 +9,21 @@ package enum PlannerStep: Int, RecordStep, CaseIterable {
     case decided
     case transactionBegun
     case groupsSent
-    case urgentSent
+    case urgentExpansionsSent
     case expansionsSent
     case progressSent
     case schedulesSent
     case offsetsSent
     case committed
     case overlayUpdated
-    case notesSent
+    case supersededNotesSent
     case viewWritten
     case assigned
     case viewOpened
     case restored
-    case held
-    case released
-    case scanned
-    case sweepBegun
-    case swept
+    case heldSendsPlanned
+    case heldSendsReleased
+    case pageScanned
+    case sweepStarted
+    case sweepCommitted
 }

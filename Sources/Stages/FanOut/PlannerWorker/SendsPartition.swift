@@ -3,7 +3,7 @@ internal import StageSupport
 internal import Topics
 
 /// One assigned partition of `sends` and `sends.timed`.
-struct SendsPartition: PositionedPart {
+struct SendsPartition: PositionedPartition {
     let partition: Int32
     var state = PartitionState.restoring
     var restoringSince: Instant

@@ -1,5 +1,6 @@
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import Telemetry
 internal import Topics
 

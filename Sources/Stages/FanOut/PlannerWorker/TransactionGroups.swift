@@ -1,5 +1,6 @@
 internal import JSON
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import StageSupport
 internal import Store
 internal import Telemetry

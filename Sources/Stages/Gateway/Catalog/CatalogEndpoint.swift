@@ -1,8 +1,10 @@
+internal import CatalogRecords
 internal import HTTPServer
 internal import JSON
-internal import LiveActivity
 
-/// The calls about activity types, segments and definitions. Each kind has the same calls.
+/// The calls about the objects of the catalog: `/v1/activity-types`, `/v1/segments` and `/v1/definitions`. Each
+/// kind can be listed, shown and deleted. Types and segments can be put. Netmera's interface creates the
+/// definitions.
 struct CatalogEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker
@@ -31,10 +33,9 @@ struct CatalogEndpoint: Sendable {
     private func addReadRoute(
         _ path: String, to routes: inout HTTPRoutes, decide: @escaping RequestWorker.Decide
     ) {
-        let (authorization, worker) = (authorization, worker)
-        routes.onAdmission(.get, path: path) { request in
-            authorization.admit(request, for: .read) { incoming in
-                worker.accept(incoming, as: .catalog, decide: decide)
+        routes.onAdmission(.get, path: path) { [authorization, worker] request in
+            authorization.admit(request, for: .read) { authorized in
+                worker.accept(authorized, as: .catalog, decide: decide)
             }
         }
     }
@@ -43,12 +44,11 @@ struct CatalogEndpoint: Sendable {
         _ kind: CatalogObjectKind, by method: HTTPMethod, to routes: inout HTTPRoutes,
         decide: @escaping RequestWorker.Decide
     ) {
-        let (authorization, worker) = (authorization, worker)
         routes.onAdmission(
             method, path: "/v1/\(kind.path)/{name}", bodyBytesMax: GatewayLimits.catalogBytesMax
-        ) { request in
-            authorization.admit(request, for: .admin) { incoming in
-                worker.accept(incoming, as: .catalog, decide: decide)
+        ) { [authorization, worker] request in
+            authorization.admit(request, for: .admin) { authorized in
+                worker.accept(authorized, as: .catalog, decide: decide)
             }
         }
     }

@@ -1,9 +1,11 @@
 internal import Catalog
+internal import CatalogRecords
 internal import HTTPServer
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
 
-/// A kind of object that the catalog holds for an app.
+/// A kind of object that the catalog holds for an app, and the decisions of the calls about it.
 enum CatalogObjectKind: String, Sendable, CaseIterable {
     case activityTypes = "activity-types"
     case segments
@@ -11,6 +13,7 @@ enum CatalogObjectKind: String, Sendable, CaseIterable {
 
     static let segmentsPerAppMax = 1000
 
+    /// The part of the path behind `/v1/`.
     var path: String { rawValue }
 
     private var unknownCode: String {
@@ -45,8 +48,8 @@ enum CatalogObjectKind: String, Sendable, CaseIterable {
         case .segments:
             Self.write(names: context.catalog.segments(of: context.app.id).keys.sorted(), to: &json)
         case .definitions:
-            let all = context.catalog.definitions(of: context.app.id).values
-            for definition in all.sorted(by: { $0.number < $1.number }) {
+            let definitions = context.catalog.definitions(of: context.app.id).values
+            for definition in definitions.sorted(by: { $0.number < $1.number }) {
                 json.beginObject()
                 Self.writeSummary(of: definition, to: &json)
                 json.endObject()
@@ -122,10 +125,10 @@ enum CatalogObjectKind: String, Sendable, CaseIterable {
     static func putType(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let name = try context.name(inPath: "name")
         let object = try context.root().object()
-        if let written = object["name"].optional, !written.string().isExactlyEqual(to: name),
-            written.kind == .string
+        if let writtenName = object["name"].optional, !writtenName.string().isExactlyEqual(to: name),
+            writtenName.kind == .string
         {
-            written.report("must be the name in the path, or be omitted")
+            writtenName.report("must be the name in the path, or be omitted")
         }
         let type = ActivityType(name: name, from: object)
         object.reportUnknownFields()
@@ -145,8 +148,8 @@ enum CatalogObjectKind: String, Sendable, CaseIterable {
         let segment = Segment(app: context.app.id, name: name, rule: object["rule"].segmentRule())
         object.reportUnknownFields()
         try context.throwProblems()
-        let known = context.catalog.segments(of: context.app.id)
-        if known[name] == nil, known.count >= segmentsPerAppMax {
+        let segments = context.catalog.segments(of: context.app.id)
+        if segments[name] == nil, segments.count >= segmentsPerAppMax {
             throw tooMany("segments", limit: segmentsPerAppMax)
         }
         var json = JSONWriter(capacity: 1024)
@@ -154,11 +157,11 @@ enum CatalogObjectKind: String, Sendable, CaseIterable {
         return .changeCatalog(.put(segment), .json(json.bytes))
     }
 
-    private static func tooMany(_ what: String, limit: Int) -> RefusedRequest {
+    private static func tooMany(_ objects: String, limit: Int) -> RefusedRequest {
         RefusedRequest(
             [
                 RequestProblem(
-                    code: "too_many", at: "", message: "the app has \(limit) \(what); delete one first")
+                    code: "too_many", at: "", message: "the app has \(limit) \(objects); delete one first")
             ],
             status: 409)
     }
@@ -171,6 +174,7 @@ enum CatalogObjectKind: String, Sendable, CaseIterable {
             if context.catalog.types(of: context.app.id)[name] != nil {
                 return .changeCatalog(.deleteType(name, of: context.app.id), deleted)
             }
+            // `activityTypes` also has the types that are written in the app's document.
             if context.app.activityTypes.contains(where: { $0.name.isExactlyEqual(to: name) }) {
                 throw RefusedRequest(
                     [

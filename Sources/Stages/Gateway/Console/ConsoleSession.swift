@@ -1,10 +1,10 @@
 internal import Catalog
+internal import CatalogRecords
 internal import Cryptography
-internal import LiveActivity
 internal import Telemetry
 
-/// A console session. It is stored in the browser's cookie, sealed, and every gateway with the same sealing
-/// keys can open it. No gateway stores it. It is valid only as long as its API key.
+/// A log-in to the console with an API key. No gateway stores it: the browser's cookie has it in sealed form,
+/// and every gateway with the same sealing keys can open it. It is valid only as long as its API key.
 struct ConsoleSession: Sendable, Equatable {
     /// The lifetime from log-in. Activity does not extend it, because pages poll all the time and would never
     /// expire.
@@ -12,7 +12,7 @@ struct ConsoleSession: Sendable, Equatable {
     static let milliseconds = Int64(hours) * 3_600_000
     /// The tolerated clock difference, because another gateway's clock may be ahead.
     private static let clockSkewMillisecondsMax: Int64 = 60_000
-    private static let keyDigestBytes = 8
+    private static let keyDigestByteCount = 8
 
     /// The id of the API key.
     let keyID: String
@@ -33,7 +33,7 @@ struct ConsoleSession: Sendable, Equatable {
         now.milliseconds >= endsAt || startedAt > now.milliseconds + Self.clockSkewMillisecondsMax
     }
 
-    private static func digest(of key: APIKey) -> [UInt8] { Array(key.secretHash.prefix(keyDigestBytes)) }
+    private static func digest(of key: APIKey) -> [UInt8] { Array(key.secretHash.prefix(keyDigestByteCount)) }
 
     /// Returns the access that the session's key has now.
     func access(in catalog: CatalogSnapshot, for role: APIKey.Role, now: WallTime) -> AccessDecision {
@@ -43,21 +43,25 @@ struct ConsoleSession: Sendable, Equatable {
 
     // MARK: Encoding
 
-    private static let version: UInt8 = 1
+    private static let formatVersion: UInt8 = 1
+    private static let timeRange = 1..<9
+    private static let keyDigestRange = 9..<9 + keyDigestByteCount
 
+    /// The format version in one byte, the time of log-in in eight (big-endian), the digest of the key, and the
+    /// key's id in UTF-8.
     var bytes: [UInt8] {
         let time = UInt64(bitPattern: startedAt)
-        return [Self.version] + (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * $0)) } + keyDigest
-            + Array(keyID.utf8)
+        let timeBytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * $0)) }
+        return [Self.formatVersion] + timeBytes + keyDigest + Array(keyID.utf8)
     }
 
     init?(bytes: [UInt8]) {
-        let head = 9 + Self.keyDigestBytes
-        guard bytes.count > head, bytes[0] == Self.version,
-            let id = String(validating: bytes[head...], as: UTF8.self)
+        let keyIDStart = Self.keyDigestRange.upperBound
+        guard bytes.count > keyIDStart, bytes[0] == Self.formatVersion,
+            let keyID = String(validating: bytes[keyIDStart...], as: UTF8.self)
         else { return nil }
-        keyID = id
-        keyDigest = Array(bytes[9..<head])
-        startedAt = Int64(bitPattern: bytes[1..<9].reduce(0) { $0 << 8 | UInt64($1) })
+        self.keyID = keyID
+        keyDigest = Array(bytes[Self.keyDigestRange])
+        startedAt = Int64(bitPattern: bytes[Self.timeRange].reduce(0) { $0 << 8 | UInt64($1) })
     }
 }

@@ -1,9 +1,10 @@
 internal import Cryptography
 internal import HTTPServer
-internal import LiveActivity
 internal import Telemetry
 
-/// The check of a request's console session and of its origin.
+/// The check of a request that has the cookie of a console session. A browser sends the cookie with every
+/// request to this host, also if a page of another site makes the request. So a call with a session must also
+/// have a token, which only the console's own pages know (`SessionSeal.token`).
 struct SessionCheck: Sendable {
     /// The header with the session's token.
     static let tokenHeader = "flotilla-console"
@@ -14,7 +15,7 @@ struct SessionCheck: Sendable {
         case session(ConsoleSession)
         /// The session has expired, or no gateway with these sealing keys made it.
         case ended
-        /// A browser sent the cookie on behalf of another site.
+        /// A browser sent the cookie with a request of another site.
         case foreign
     }
 
@@ -25,8 +26,8 @@ struct SessionCheck: Sendable {
             let cookie = SessionCookie.value(in: headers)
         else { return .none }
         let token = Array(SessionSeal.token(for: cookie).utf8)
-        guard Self.isSameSite(headers), let brought = headers[Self.tokenHeader],
-            isEqualInConstantTime(Array(brought.utf8), token)
+        guard Self.isSameSite(headers), let sentToken = headers[Self.tokenHeader],
+            isEqualInConstantTime(Array(sentToken.utf8), token)
         else { return .foreign }
         return session(in: cookie, now: now).map(SessionVerdict.session) ?? .ended
     }
@@ -37,8 +38,8 @@ struct SessionCheck: Sendable {
         return session
     }
 
-    /// Whether the browser reports the console's own site as the origin. Browsers omit the header on a page
-    /// without TLS on another machine. Then only the token decides.
+    /// Whether the browser does not name another site as the origin of the request. Browsers omit the header on
+    /// a page without TLS on another machine. Then only the token decides.
     static func isSameSite(_ headers: HTTPHeaders) -> Bool {
         guard let site = headers["sec-fetch-site"] else { return true }
         return site == "same-origin" || site == "none"

@@ -9,16 +9,16 @@ enum SessionCookie {
 
     /// Returns the only cookie of this name, or nil if the headers have zero or several.
     static func value(in headers: HTTPHeaders) -> String? {
-        var found: String?
+        var value: String?
         for line in headers.all(named: "cookie") where line.utf8.count <= lineBytesMax {
             for part in line.split(separator: ";") {
                 let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
                 guard pair.count == 2, pair[0] == name else { continue }
-                guard found == nil, pair[1].utf8.count <= valueBytesMax else { return nil }
-                found = String(pair[1])
+                guard value == nil, pair[1].utf8.count <= valueBytesMax else { return nil }
+                value = String(pair[1])
             }
         }
-        return found
+        return value
     }
 
     /// Returns the `Set-Cookie` header line.

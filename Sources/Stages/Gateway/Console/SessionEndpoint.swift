@@ -1,11 +1,11 @@
 internal import Catalog
+internal import CatalogRecords
 internal import HTTPServer
 internal import JSON
-internal import LiveActivity
 internal import StageSupport
 internal import Telemetry
 
-/// `/console/session`: log-in with an API key, the current session, and log-out.
+/// `/console/session`: `POST` logs in with an API key, `GET` returns the browser's session, `DELETE` logs out.
 struct SessionEndpoint: Sendable {
     static let path = "/console/session"
 
@@ -15,18 +15,17 @@ struct SessionEndpoint: Sendable {
     let clock: GatewayClock
 
     func add(to routes: inout HTTPRoutes) {
-        let (authorization, worker) = (authorization, worker)
         let sessions = authorization.sessions
         // The key comes in a header, as in every other call. A form of another site cannot send that header.
-        routes.onAdmission(.post, path: Self.path) { request in
+        routes.onAdmission(.post, path: Self.path) { [authorization, worker] request in
             guard SessionCheck.isSameSite(request.headers) else {
                 return .refused(SessionCheck.foreignResponse)
             }
             guard sessions.seal.canSeal else { return .refused(Self.withoutSealingKeys) }
-            return authorization.admit(request, for: .read) { incoming in
-                worker.accept(incoming, as: .session) { context throws(RefusedRequest) in
+            return authorization.admit(request, for: .read) { authorized in
+                worker.accept(authorized, as: .session) { context throws(RefusedRequest) in
                     try context.refuseBody()
-                    return Self.logIn(incoming, in: context, sealedBy: sessions.seal)
+                    return Self.logIn(authorized, in: context, sealedBy: sessions.seal)
                 }
             }
         }
@@ -42,13 +41,13 @@ struct SessionEndpoint: Sendable {
     }
 
     private static func logIn(
-        _ incoming: AuthorizedRequest, in context: RequestContext, sealedBy seal: SessionSeal
+        _ authorized: AuthorizedRequest, in context: RequestContext, sealedBy seal: SessionSeal
     ) -> RequestDecision {
-        let key = incoming.caller.key
+        let key = authorized.caller.key
         let session = ConsoleSession(of: key, startedAt: max(0, context.now.milliseconds))
         guard let cookie = seal.cookie(for: session) else { return .answer(withoutSealingKeys) }
         var response = response(key: key, session: session, cookie: cookie)
-        let isSecure = incoming.request.headers["origin"]?.hasPrefix("https:") == true
+        let isSecure = authorized.request.headers["origin"]?.hasPrefix("https:") == true
         response.headers.add(
             "Set-Cookie",
             value: SessionCookie.headerLine(
@@ -56,8 +55,8 @@ struct SessionEndpoint: Sendable {
         return .store([context.auditRecord(action: "console.login", subject: key.id)], response)
     }
 
-    /// Returns the session of a page that was just loaded. It needs only the cookie, because the page gets
-    /// the token from this answer.
+    /// Returns the browser's session to a page that was just loaded. The call needs no token, because the page
+    /// gets the token from this answer.
     private func currentSession(for request: HTTPRequest) -> HTTPResponse {
         guard SessionCheck.isSameSite(request.headers) else { return SessionCheck.foreignResponse }
         guard let catalog = environment.catalog else { return Unavailable.notReady }

@@ -1,18 +1,20 @@
+internal import CatalogRecords
 internal import Cryptography
 internal import Lifecycle
-internal import LiveActivity
+internal import TokenSealing
 
-/// The conversion between sessions and sealed cookies.
+/// The conversion between console sessions and the sealed text in the browser's cookie. The server's threads
+/// share it.
 final class SessionSeal: Sendable {
     private let seal: TracedLock<TokenSeal>
     /// Whether there are sealing keys. Without them, anyone who can read the catalog could forge a session,
     /// so no sessions exist.
     let canSeal: Bool
-    /// The owner name of sealed sessions. No app has this id, so an app's secret never opens as a session,
+    /// The app for which sessions are sealed. No app has this id, so an app's secret never opens as a session,
     /// and a session never opens as a secret.
     private static let owner = AuditEntry.everyApp
     private static let purpose = "console session"
-    private static let tokenBytes = 16
+    private static let tokenByteCount = 16
 
     init(keys: SealingKeys?) {
         let seal = TokenSeal(keys: keys)
@@ -20,6 +22,7 @@ final class SessionSeal: Sendable {
         self.seal = TracedLock(seal)
     }
 
+    /// Returns nil without sealing keys.
     func cookie(for session: ConsoleSession) -> String? {
         seal.withLock { $0.seal(secret: session.bytes, app: Self.owner, name: Self.purpose) }
     }
@@ -29,16 +32,14 @@ final class SessionSeal: Sendable {
         let secret = seal.withLock { seal in
             try? seal.open(secret: cookie, app: Self.owner, name: Self.purpose)
         }
-        return secret.flatMap { secret in ConsoleSession(bytes: unsafe secret.withBytes { unsafe Array($0) })
-        }
+        guard let secret else { return nil }
+        return ConsoleSession(bytes: unsafe secret.withBytes { unsafe Array($0) })
     }
 
     /// Returns the token that each call must send beside the cookie. A page of another site can make the
     /// browser send the cookie but cannot read it, so it cannot compute the token.
     static func token(for cookie: String) -> String {
-        Base64URL.encode(
-            Array(
-                SHA256.digest(of: Array("flotilla console token ".utf8) + Array(cookie.utf8)).prefix(
-                    tokenBytes)))
+        let digest = SHA256.digest(of: Array("flotilla console token ".utf8) + Array(cookie.utf8))
+        return Base64URL.encode(Array(digest.prefix(tokenByteCount)))
     }
 }

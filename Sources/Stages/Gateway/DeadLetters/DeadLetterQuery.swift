@@ -1,9 +1,9 @@
 internal import HTTPServer
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
 internal import Replay
 
-/// The filter and options of a call about dead letters. It always covers only the app of the key.
+/// The selection of dead letters by a call, and its options. It always covers only the app of the key.
 struct DeadLetterQuery: Sendable {
     static let limitDefault = 100
     static let limitMax = 1_000
@@ -20,12 +20,14 @@ struct DeadLetterQuery: Sendable {
 
     // MARK: Read calls
 
-    /// - Parameter query: The query parameters.
-    init(parameters query: [(name: String, value: String)], of app: String) throws(RefusedRequest) {
+    /// - Parameter parameters: The query parameters.
+    init(parameters: [(name: String, value: String)], of app: String) throws(RefusedRequest) {
         filter.app = app
-        var seen: Set<String> = []
-        for (name, value) in query {
-            if !seen.insert(name).inserted { add(code: "duplicate_key", at: name, message: "occurs twice") }
+        var seenNames: Set<String> = []
+        for (name, value) in parameters {
+            if !seenNames.insert(name).inserted {
+                add(code: "duplicate_key", at: name, message: "occurs twice")
+            }
             switch name {
             case "limit":
                 guard let number = Int(value), (1...Self.limitMax).contains(number) else {
@@ -46,22 +48,22 @@ struct DeadLetterQuery: Sendable {
                 if let problem = NameRules.problem(value) { add(code: "invalid", at: name, message: problem) }
                 set(name, to: value)
             default:
-                let known = Self.filterNames + ["limit", "settled"]
+                let knownNames = Self.filterNames + ["limit", "settled"]
                 add(
                     code: "unknown_field", at: name,
-                    message: "is not a parameter of this call; use \(known.joined(separator: ", "))")
+                    message: "is not a parameter of this call; use \(knownNames.joined(separator: ", "))")
             }
         }
         try throwProblems()
     }
 
-    /// Selects one dead letter by the two parts of its name.
+    /// Selects one dead letter by its place in the topic, which is also its id: `3/1042`.
     init(partition: String?, offset: String?, of app: String) throws(RefusedRequest) {
         filter.app = app
-        guard let name = DeadLetterID("\(partition ?? "")/\(offset ?? "")") else {
+        guard let id = DeadLetterID("\(partition ?? "")/\(offset ?? "")") else {
             throw Self.unknownDeadLetter
         }
-        filter.ids = [name]
+        filter.ids = [id]
         includesSettled = true
     }
 
@@ -79,13 +81,13 @@ struct DeadLetterQuery: Sendable {
     init(body root: JSONValue, of app: String) {
         filter.app = app
         let object = root.object()
-        if let letters = object["letters"].optional {
-            for text in letters.names(countMax: DeadLetterFilter.idsMax) {
-                guard let name = DeadLetterID(text) else {
-                    letters.report("must name dead letters by partition and offset, such as 3/1042")
+        if let ids = object["letters"].optional {
+            for text in ids.names(countMax: DeadLetterFilter.idsMax) {
+                guard let id = DeadLetterID(text) else {
+                    ids.report("must name dead letters by partition and offset, such as 3/1042")
                     break
                 }
-                filter.ids.insert(name)
+                filter.ids.insert(id)
             }
         }
         filter.stage = object["stage"].optional?.name()
@@ -96,19 +98,21 @@ struct DeadLetterQuery: Sendable {
         selectsAll = object["every"].optional?.bool() ?? false
         object.reportUnknownFields()
         // A call without a filter is usually a mistake, so it must say `every`.
-        var rest = filter
-        rest.app = nil
-        if rest.isAll, !selectsAll {
+        var conditions = filter
+        conditions.app = nil
+        if conditions.isAll, !selectsAll {
             root.report("must select dead letters with letters, stage, reason, since, until or every")
         }
     }
 
     // MARK: Helpers
 
+    /// Sets `stage` or `reason`.
     private mutating func set(_ name: String, to value: String) {
         if name == "stage" { filter.stage = value } else { filter.code = value }
     }
 
+    /// Sets `since` or `until`.
     private mutating func set(_ name: String, to time: Int64) {
         if name == "since" { filter.since = time } else { filter.until = time }
     }
@@ -121,6 +125,7 @@ struct DeadLetterQuery: Sendable {
         if !problems.isEmpty { throw RefusedRequest(problems) }
     }
 
+    /// Whether the call's answer has dead letters in this state.
     func includes(_ state: DeadLetterJournal.DeadLetterState) -> Bool {
         includesSettled || state == .open || state == .doubtful
     }

@@ -1,18 +1,9 @@
 internal import HTTPServer
 internal import JSON
-internal import LiveActivity
 internal import Replay
 
 /// The answers to calls about dead letters.
 enum DeadLetterResponse {
-    private static func object(write: (inout JSONWriter) -> Void) -> HTTPResponse {
-        var json = JSONWriter(capacity: 4096)
-        json.beginObject()
-        write(&json)
-        json.endObject()
-        return .json(json.bytes)
-    }
-
     static func summary(_ summary: DeadLetterSummary) -> HTTPResponse {
         object { json in
             json.name("sums")
@@ -29,29 +20,31 @@ enum DeadLetterResponse {
 
     /// Returns a list of dead letters.
     ///
-    /// - Parameter more: The number of matching dead letters beyond the limit.
-    static func list(_ letters: [(DeadLetterRecord, DeadLetterJournal.DeadLetterState)], more: Int)
-        -> HTTPResponse
-    {
+    /// - Parameter moreCount: The number of matching dead letters beyond the limit.
+    static func list(
+        _ deadLetters: [(DeadLetterRecord, DeadLetterJournal.DeadLetterState)], more moreCount: Int
+    ) -> HTTPResponse {
         object { json in
             json.name("letters")
             json.beginArray()
-            for (letter, state) in letters {
+            for (deadLetter, state) in deadLetters {
                 json.beginObject()
-                letter.write(state: state, to: &json)
+                deadLetter.write(state: state, to: &json)
                 json.endObject()
             }
             json.endArray()
-            json.field("more", more)
+            json.field("more", moreCount)
         }
     }
 
-    static func detail(of letter: DeadLetterRecord, state: DeadLetterJournal.DeadLetterState) -> HTTPResponse
-    {
+    /// Returns one dead letter with its content. If it is a sheet of jobs, each job is a push.
+    static func detail(
+        of deadLetter: DeadLetterRecord, state: DeadLetterJournal.DeadLetterState
+    ) -> HTTPResponse {
         object { json in
-            letter.write(state: state, to: &json)
-            letter.writeSheet(to: &json)
-            guard let sheet = letter.sheet else { return }
+            deadLetter.write(state: state, to: &json)
+            deadLetter.writeSheet(to: &json)
+            guard let sheet = deadLetter.sheet else { return }
             json.name("pushes")
             json.beginArray()
             for job in sheet.jobs {
@@ -85,11 +78,22 @@ enum DeadLetterResponse {
         }
     }
 
-    static func discarded(_ letters: Int, inDoubt: Int?, isDryRun: Bool) -> HTTPResponse {
+    /// - Parameters:
+    ///   - count: The number of discarded dead letters.
+    ///   - inDoubtCount: The number of dead letters that stay because their redrive has begun.
+    static func discarded(_ count: Int, inDoubt inDoubtCount: Int?, isDryRun: Bool) -> HTTPResponse {
         object { json in
             json.field("dryRun", isDryRun ? true : nil)
-            json.field("letters", letters)
-            json.field("inDoubt", inDoubt)
+            json.field("letters", count)
+            json.field("inDoubt", inDoubtCount)
         }
+    }
+
+    private static func object(write: (inout JSONWriter) -> Void) -> HTTPResponse {
+        var json = JSONWriter(capacity: 4096)
+        json.beginObject()
+        write(&json)
+        json.endObject()
+        return .json(json.bytes)
     }
 }

@@ -1,7 +1,8 @@
+internal import CatalogRecords
 internal import HTTPServer
-internal import LiveActivity
 
-/// `/v1/dead-letters`: the app's records that a stage could not use.
+/// `/v1/dead-letters`: the records of the app that a stage could not use, and calls that send them again or discard
+/// them.
 struct DeadLettersEndpoint: Sendable {
     static let path = "/v1/dead-letters"
     private static let bodyBytesMax = 64 * 1024
@@ -10,44 +11,58 @@ struct DeadLettersEndpoint: Sendable {
     let service: DeadLetterService
 
     func add(to routes: inout HTTPRoutes) {
-        let (authorization, desk) = (authorization, service)
-        for (path, isEach) in [(Self.path, false), (Self.path + "/each", true)] {
-            routes.onAdmission(.get, path: path) { request in
-                authorization.admit(request, for: .read) { incoming in
-                    Self.withQuery(of: incoming) { request throws(RefusedRequest) in
-                        try DeadLetterQuery(parameters: request.query, of: incoming.caller.app.id)
-                    } then: {
-                        desk.list(for: incoming, query: $0, isEach: isEach)
-                    }
+        addListRoute(Self.path, isEach: false, to: &routes)
+        addListRoute(Self.path + "/each", isEach: true, to: &routes)
+        addShowRoute(to: &routes)
+        addCommandRoute("/redrive", command: .redrive, to: &routes)
+        addCommandRoute("/discard", command: .discard, to: &routes)
+    }
+
+    private func addListRoute(_ path: String, isEach: Bool, to routes: inout HTTPRoutes) {
+        routes.onAdmission(.get, path: path) { [authorization, service] request in
+            authorization.admit(request, for: .read) { authorized in
+                Self.withQuery(of: authorized) { request throws(RefusedRequest) in
+                    try DeadLetterQuery(parameters: request.query, of: authorized.caller.app.id)
+                } then: { query in
+                    service.list(for: authorized, query: query, isEach: isEach)
                 }
-            }
-        }
-        routes.onAdmission(.get, path: Self.path + "/{partition}/{offset}") { request in
-            authorization.admit(request, for: .read) { incoming in
-                Self.withQuery(of: incoming) { request throws(RefusedRequest) in
-                    try DeadLetterQuery(
-                        partition: request.parameters["partition"], offset: request.parameters["offset"],
-                        of: incoming.caller.app.id)
-                } then: {
-                    desk.show(for: incoming, query: $0)
-                }
-            }
-        }
-        for (word, deed) in [("redrive", DeadLetterService.DeadLetterCommand.redrive), ("discard", .discard)]
-        {
-            routes.onAdmission(.post, path: Self.path + "/" + word, bodyBytesMax: Self.bodyBytesMax) {
-                request in
-                authorization.admit(request, for: .admin) { desk.perform(for: $0, action: deed) }
             }
         }
     }
 
+    private func addShowRoute(to routes: inout HTTPRoutes) {
+        routes.onAdmission(.get, path: Self.path + "/{partition}/{offset}") {
+            [authorization, service] request in
+            authorization.admit(request, for: .read) { authorized in
+                Self.withQuery(of: authorized) { request throws(RefusedRequest) in
+                    try DeadLetterQuery(
+                        partition: request.parameters["partition"], offset: request.parameters["offset"],
+                        of: authorized.caller.app.id)
+                } then: { query in
+                    service.show(for: authorized, query: query)
+                }
+            }
+        }
+    }
+
+    private func addCommandRoute(
+        _ subpath: String, command: DeadLetterService.DeadLetterCommand, to routes: inout HTTPRoutes
+    ) {
+        routes.onAdmission(.post, path: Self.path + subpath, bodyBytesMax: Self.bodyBytesMax) {
+            [authorization, service] request in
+            authorization.admit(request, for: .admin) { service.perform(for: $0, action: command) }
+        }
+    }
+
+    /// Passes the query of a request to `body`, or answers with the query's problems.
     private static func withQuery(
-        of incoming: AuthorizedRequest, parse query: (HTTPRequest) throws(RefusedRequest) -> DeadLetterQuery,
-        then: (DeadLetterQuery) -> Bool
+        of authorized: AuthorizedRequest, parse: (HTTPRequest) throws(RefusedRequest) -> DeadLetterQuery,
+        then body: (DeadLetterQuery) -> Bool
     ) -> Bool {
-        do throws(RefusedRequest) { return then(try query(incoming.request)) } catch {
-            incoming.reply.send(error.response)
+        do throws(RefusedRequest) {
+            return body(try parse(authorized.request))
+        } catch {
+            authorized.reply.send(error.response)
             return true
         }
     }

@@ -1,9 +1,12 @@
 internal import Cryptography
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
 
 /// A SHA-256 of a body's content, in hexadecimal. The order of members and white space do not change it, so a
-/// client may encode a retry differently.
+/// client may encode a repeated request differently.
+///
+/// The hashed form of `{"b": [1], "a": "x"}` is `{1:a"1:x1:b[1,]}`: members sorted by name, and a length before
+/// each name and text, so that two different bodies never have the same form.
 enum BodyDigest {
     static func of(_ body: JSONValue) -> String {
         var bytes: [UInt8] = []
@@ -19,7 +22,6 @@ enum BodyDigest {
             members.sort { $0.name.lexicographicallyPrecedes($1.name) }
             bytes.append(UInt8(ascii: "{"))
             for (name, member) in members {
-                // The length before the name keeps two different texts from producing the same bytes.
                 bytes += Array("\(name.count):".utf8) + name
                 append(member, to: &bytes)
             }

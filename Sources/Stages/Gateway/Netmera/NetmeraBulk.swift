@@ -1,5 +1,7 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
+internal import Sends
 
 /// `POST /rest/3.0/sendBulkNotification`: a start for many recipients.
 enum NetmeraBulk {
@@ -26,19 +28,21 @@ enum NetmeraBulk {
 
     private static func audience(in target: JSONValue) -> Audience {
         let object = target.object()
-        let everyone = object["sendToAll"].optional?.bool() ?? false
-        let lists: [(JSONValue, ([String]) -> Audience)] = [
+        let isForAll = object["sendToAll"].optional?.bool() ?? false
+        let lists: [(value: JSONValue, makeAudience: ([String]) -> Audience)] = [
             (object["segments"], Audience.segments), (object["tags"], Audience.tags),
             (object["extIds"], Audience.users),
         ]
         object.reportUnknownFields()
-        let given = lists.filter { $0.0.optional != nil }
-        guard given.count + (everyone ? 1 : 0) == 1 else {
+        let presentLists = lists.filter { $0.value.optional != nil }
+        guard presentLists.count + (isForAll ? 1 : 0) == 1 else {
             if target.kind == .object {
                 target.report("must have exactly one of sendToAll: true, segments, tags, extIds")
             }
             return .everyone
         }
-        return everyone ? .everyone : given[0].1(given[0].0.names(countMax: Audience.namesMax))
+        if isForAll { return .everyone }
+        let list = presentLists[0]
+        return list.makeAudience(list.value.names(countMax: Audience.namesMax))
     }
 }

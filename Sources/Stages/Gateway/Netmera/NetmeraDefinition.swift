@@ -1,17 +1,21 @@
 internal import Catalog
+internal import CatalogRecords
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
-internal import Synchronization
+internal import Payloads
+internal import Sends
 internal import Telemetry
 
-/// `POST /rest/3.0/createNotificationDefinition`: the content of a start for one user, to be sent by its
-/// number.
+/// `POST /rest/3.0/createNotificationDefinition`: stores the content of a start for one user under a number.
+/// `NetmeraTransactional` sends it by that number.
 enum NetmeraDefinition {
     static let fields = NetmeraFields.fields(prefix: "", audience: "target")
-    /// The group of a definition without one during the check. It is longer than most group names.
+    /// Stands for the group during the check of a definition without a group. It is longer than most group
+    /// names, so that the payload's size is not underestimated.
     private static let placeholderGroup = String(repeating: "g", count: 64)
 
-    /// Returns the start as it will be sent, so that its problems show when the definition is made.
+    /// Returns a start with the content of the definition, so that its problems show when the definition is made, and
+    /// the definition's group.
     static func draft(from root: JSONValue) -> (draft: SendDraft, group: String?) {
         let object = root.object()
         var draft = SendDraft(event: .start, audience: .users(["somebody"]))
@@ -30,8 +34,8 @@ enum NetmeraDefinition {
         return (draft, group)
     }
 
-    /// Returns the record with the content as given. The group attribute is added when the definition is
-    /// sent.
+    /// Returns the record of the catalog. Its content lacks the group attribute, which is added when the
+    /// definition is sent.
     static func definition(
         from draft: SendDraft, group: String?, number: Int64, app: App, now: WallTime
     ) -> NotificationDefinition {
@@ -41,21 +45,5 @@ enum NetmeraDefinition {
             app: app.id, number: number, createdAt: max(0, now.milliseconds), content: content)
         definition.group = group
         return definition
-    }
-}
-
-/// A generator of unique, increasing numbers: milliseconds followed by 20 random bits. The random bits
-/// separate numbers that several gateways make in the same millisecond.
-final class DefinitionNumberGenerator: Sendable {
-    private static let randomBits: Int64 = 20
-    private let last = Mutex(Int64(0))
-
-    func next(now: WallTime) -> Int64 {
-        let time = max(0, min(now.milliseconds, Int64.max >> Self.randomBits))
-        let made = time << Self.randomBits | Int64.random(in: 0..<(1 << Self.randomBits))
-        return last.withLock { last in
-            last = max(last + 1, made)
-            return last
-        }
     }
 }

@@ -1,10 +1,11 @@
 internal import Catalog
+internal import CatalogRecords
 internal import HTTPServer
 internal import JSON
-internal import LiveActivity
 internal import Telemetry
 
-/// `/rest/3.0`: Netmera's calls, as its documentation describes them.
+/// `/rest/3.0`: the calls of Netmera's REST interface, for backends that were written for Netmera. Each call but
+/// `createNotificationDefinition` becomes a send.
 struct NetmeraEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker
@@ -46,10 +47,10 @@ struct NetmeraEndpoint: Sendable {
         _ path: String, kind: RequestKind, to routes: inout HTTPRoutes,
         decide: @escaping RequestWorker.Decide
     ) {
-        let (authorization, worker) = (authorization, worker)
-        routes.onAdmission(.post, path: path, bodyBytesMax: GatewayLimits.sendBytesMax) { request in
-            authorization.admit(request, for: .send, keyStyle: .netmera) { incoming in
-                worker.accept(incoming, as: kind, decide: decide)
+        routes.onAdmission(.post, path: path, bodyBytesMax: GatewayLimits.sendBytesMax) {
+            [authorization, worker] request in
+            authorization.admit(request, for: .send, keyStyle: .netmera) { authorized in
+                worker.accept(authorized, as: kind, decide: decide)
             }
         }
     }

@@ -1,8 +1,13 @@
 internal import JSON
-internal import LiveActivity
+internal import Payloads
 
-/// The field names of Netmera's calls and the fields that several calls share.
+/// The fields that several of Netmera's calls share: their names, for error messages, and their readers.
 enum NetmeraFields {
+    /// Returns the names of the fields in a call's body.
+    ///
+    /// - Parameters:
+    ///   - prefix: The path of the object that has the content, such as `message.`.
+    ///   - audience: The path of the audience.
     static func fields(prefix: String, audience: String) -> SendFields {
         var fields = SendFields()
         fields.group = prefix + "groupId"
@@ -17,7 +22,7 @@ enum NetmeraFields {
         return fields
     }
 
-    /// Only iOS has Live Activities.
+    /// Checks that the platforms are `["IOS"]`, because only iOS has Live Activities.
     static func checkPlatforms(_ value: JSONValue) {
         let platforms = value.strings(countMax: 10)
         if value.kind == .array, platforms != ["IOS"] { value.report("must be [\"IOS\"]") }

@@ -1,16 +1,19 @@
 internal import Catalog
+internal import CatalogRecords
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
+internal import Sends
 internal import Telemetry
 
-/// `POST /rest/3.0/sendNotification`: a start for one user from a definition.
+/// `POST /rest/3.0/sendNotification`: a start for one user. The content comes from a definition
+/// (`NetmeraDefinition`), and the body can override parts of it.
 enum NetmeraTransactional {
     static let fields = NetmeraFields.fields(prefix: "message.", audience: "target.extId")
 
     static func draft(from root: JSONValue, of app: App, in catalog: CatalogSnapshot) -> SendDraft {
         let object = root.object()
-        let key = object["notificationKey"]
-        let number = number(in: key)
+        let number = definitionNumber(in: object["notificationKey"])
         let definition = number.flatMap { catalog.definition(number: $0, of: app.id) }
         let target = object["target"].object()
         var draft = SendDraft(event: .start, audience: .users([target["extId"].name()]))
@@ -52,8 +55,8 @@ enum NetmeraTransactional {
         message.reportUnknownFields()
     }
 
-    /// Reads the number. Netmera's examples write it as a string.
-    private static func number(in key: JSONValue) -> Int64? {
+    /// Reads the number of a definition. Netmera's examples write it as a string.
+    private static func definitionNumber(in key: JSONValue) -> Int64? {
         if key.kind == .integer { return Int64(key.int(in: 0...Int.max)) }
         let text = key.string()
         if let number = Int64(text), number >= 0, "\(number)" == text { return number }

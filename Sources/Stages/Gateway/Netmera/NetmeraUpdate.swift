@@ -1,7 +1,9 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
+internal import Sends
 
-/// `POST /rest/3.0/update-live-activity`: an update or an end of a whole group or of the named recipients.
+/// `POST /rest/3.0/update-live-activity`: an update or an end of a whole group, of one user or of named activities.
 enum NetmeraUpdate {
     static let fields = NetmeraFields.fields(prefix: "", audience: "target")
 

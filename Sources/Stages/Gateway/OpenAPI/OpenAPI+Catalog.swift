@@ -1,6 +1,6 @@
 extension OpenAPI {
-    private static func list(_ kind: CatalogObjectKind, id: String, of what: String) -> String {
-        ##""/v1/\##(kind.path)":{"get":{"operationId":"list\##(id)","summary":"All \##(what) of the app.","description":"Role read.","security":[{"bearer":[]}],"responses":{\##(response(200, schema: "items", meaning: "All of them, by name.")),\##(refusals())}}}"##
+    private static func list(_ kind: CatalogObjectKind, id: String, of objects: String) -> String {
+        ##""/v1/\##(kind.path)":{"get":{"operationId":"list\##(id)","summary":"All \##(objects) of the app.","description":"Role read.","security":[{"bearer":[]}],"responses":{\##(response(200, schema: "items", meaning: "All of them, by name.")),\##(refusals())}}}"##
     }
 
     /// - Parameter schema: The schema of the body of `PUT`, or nil if there is no such call.

@@ -3,22 +3,24 @@ extension OpenAPI {
         ##"{"name":"\##(name)","in":"query","required":false,"schema":\##(schema)}"##
     }
 
-    private static let name = ##"{"$ref":"#/components/schemas/name"}"##
-    private static let time = ##"{"type":"integer","minimum":0}"##
-    private static let range = [parameter("from", schema: time), parameter("to", schema: time)]
-    private static let code = parameter(
+    private static let nameSchema = ##"{"$ref":"#/components/schemas/name"}"##
+    private static let timeSchema = ##"{"type":"integer","minimum":0}"##
+    private static let timeRange = [
+        parameter("from", schema: timeSchema), parameter("to", schema: timeSchema),
+    ]
+    private static let byCode = parameter(
         "code", schema: ##"{"enum":["n:lst","n:lut","n:lac","profile","tap"]}"##)
-    private static let byType = parameter("type", schema: name)
-    private static let byGroup = parameter("group", schema: name)
+    private static let byType = parameter("type", schema: nameSchema)
+    private static let byGroup = parameter("group", schema: nameSchema)
 
-    private static func pages(max: Int = 500) -> [String] {
+    private static func pageParameters(max: Int = 500) -> [String] {
         [
             parameter("limit", schema: ##"{"type":"integer","minimum":1,"maximum":\##(max),"default":50}"##),
             parameter("cursor", schema: ##"{"type":"string"}"##),
         ]
     }
 
-    private static let path =
+    private static let idParameter =
         ##"{"name":"id","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}}"##
 
     private static func get(
@@ -30,22 +32,22 @@ extension OpenAPI {
 
     static let listSends = get(
         id: "listSends", summary: "Sends and their outcomes, the newest first; at most 7 days.",
-        parameters: [byGroup] + range + pages(), schema: "sendList")
+        parameters: [byGroup] + timeRange + pageParameters(), schema: "sendList")
     static let getUser = get(
         id: "user", summary: "The known state of a user's phones, and the reason for their display.",
-        parameters: [path],
+        parameters: [idParameter],
         schema: "user",
         missing: true)
 
     static let insightPaths = ##"""
-        "/v1/groups":{\##(get(id: "listGroups", summary: "The current groups, those with the newest send first.", parameters: [parameter("state", schema: ##"{"enum":["live","ended","all"]}"##)] + pages(), schema: "groupList"))},
-        "/v1/groups/{id}":{\##(get(id: "group", summary: "One group: its newest state, its running activities, and its versions.", parameters: [path, parameter("user", schema: name)], schema: "group", missing: true))},
-        "/v1/groups/{id}/timeline":{\##(get(id: "groupTimeline", summary: "All versions of a group and their outcomes.", parameters: [path] + pages(), schema: "timeline", missing: true))},
-        "/v1/installations/{id}":{\##(get(id: "installation", summary: "The known state of one phone, and the reason for its display.", parameters: [path], schema: "installation", missing: true))},
-        "/v1/events":{\##(get(id: "listEvents", summary: "Events that phones reported, by time; at most 31 days. With format csv or jsonl the answer is a file, and the header Next-Cursor has the next cursor.", parameters: [parameter("user", schema: name), parameter("installation", schema: name), byGroup, code, byType] + range + [parameter("order", schema: ##"{"enum":["newest","oldest"]}"##), parameter("format", schema: ##"{"enum":["json","csv","jsonl"]}"##)] + pages(max: 5000), schema: "eventList", files: ["text/csv", "application/x-ndjson"]))},
-        "/v1/events/counts":{\##(get(id: "countEvents", summary: "Counts of events by hour or by day; at most 31 days.", parameters: [code, byType, byGroup] + range + [parameter("by", schema: ##"{"enum":["hour","day"]}"##), parameter("split", schema: ##"{"type":"string","description":"Any of code, type and group, separated by commas."}"##)], schema: "eventCounts"))},
+        "/v1/groups":{\##(get(id: "listGroups", summary: "The current groups, those with the newest send first.", parameters: [parameter("state", schema: ##"{"enum":["live","ended","all"]}"##)] + pageParameters(), schema: "groupList"))},
+        "/v1/groups/{id}":{\##(get(id: "group", summary: "One group: its newest state, its running activities, and its versions.", parameters: [idParameter, parameter("user", schema: nameSchema)], schema: "group", missing: true))},
+        "/v1/groups/{id}/timeline":{\##(get(id: "groupTimeline", summary: "All versions of a group and their outcomes.", parameters: [idParameter] + pageParameters(), schema: "timeline", missing: true))},
+        "/v1/installations/{id}":{\##(get(id: "installation", summary: "The known state of one phone, and the reason for its display.", parameters: [idParameter], schema: "installation", missing: true))},
+        "/v1/events":{\##(get(id: "listEvents", summary: "Events that phones reported, by time; at most 31 days. With format csv or jsonl the answer is a file, and the header Next-Cursor has the next cursor.", parameters: [parameter("user", schema: nameSchema), parameter("installation", schema: nameSchema), byGroup, byCode, byType] + timeRange + [parameter("order", schema: ##"{"enum":["newest","oldest"]}"##), parameter("format", schema: ##"{"enum":["json","csv","jsonl"]}"##)] + pageParameters(max: 5000), schema: "eventList", files: ["text/csv", "application/x-ndjson"]))},
+        "/v1/events/counts":{\##(get(id: "countEvents", summary: "Counts of events by hour or by day; at most 31 days.", parameters: [byCode, byType, byGroup] + timeRange + [parameter("by", schema: ##"{"enum":["hour","day"]}"##), parameter("split", schema: ##"{"type":"string","description":"Any of code, type and group, separated by commas."}"##)], schema: "eventCounts"))},
         "/v1/fleet":{\##(get(id: "fleet", summary: "The lag of the topics' readers, and the processes that answer for each lane.", parameters: [], schema: "fleet"))},
-        "/v1/audit":{\##(get(id: "audit", summary: "Changes and their authors, the newest first; at most 400 days.", parameters: range + pages(), schema: "auditList"))}
+        "/v1/audit":{\##(get(id: "audit", summary: "Changes and their authors, the newest first; at most 400 days.", parameters: timeRange + pageParameters(), schema: "auditList"))}
         """##
 
     private static let asOfProperties =

@@ -1,9 +1,9 @@
 extension OpenAPI {
-    private static let user = ##""parameters":[{"$ref":"#/components/parameters/user"}]"##
+    private static let userParameter = ##""parameters":[{"$ref":"#/components/parameters/user"}]"##
 
     static let otherPaths = #"""
-        "/v1/users/{id}/profile":{"put":{"operationId":"putProfile","summary":"Sets tags and attributes of a user, for all of the user's installations.","description":"Role send.","security":[{"bearer":[]}],\#(user),\#(body(schema: "profile")),"responses":{\#(response(202, schema: "userAccepted", meaning: "Stored.")),\#(refusals(body: true))}}},
-        "/v1/users/{id}":{\#(getUser),"delete":{"operationId":"eraseUser","summary":"Erases a user everywhere.","description":"Role send.","security":[{"bearer":[]}],\#(user),"responses":{\#(response(202, schema: "userAccepted", meaning: "Stored. Remaining records expire.")),\#(refusals())}}},
+        "/v1/users/{id}/profile":{"put":{"operationId":"putProfile","summary":"Sets tags and attributes of a user, for all of the user's installations.","description":"Role send.","security":[{"bearer":[]}],\#(userParameter),\#(body(schema: "profile")),"responses":{\#(response(202, schema: "userAccepted", meaning: "Stored.")),\#(refusals(body: true))}}},
+        "/v1/users/{id}":{\#(getUser),"delete":{"operationId":"eraseUser","summary":"Erases a user everywhere.","description":"Role send.","security":[{"bearer":[]}],\#(userParameter),"responses":{\#(response(202, schema: "userAccepted", meaning: "Stored. Remaining records expire.")),\#(refusals())}}},
         "/v1/reports":{"post":{"operationId":"report","summary":"Stores reports of phones: one report, or an array of up to 1,000.","description":"Role report.","security":[{"bearer":[]}],\#(body(schema: "reports")),"responses":{\#(response(202, schema: "reportsTaken", meaning: "The valid reports are stored. The others are listed with their problems.")),\#(refusals(body: true))}}},
         "/console":{"get":{"operationId":"console","summary":"The console.","responses":{"200":{"description":"The page.","content":{"text/html":{"schema":{"type":"string"}}}}}}},
         "/console/{file}":{"get":{"operationId":"consoleFile","summary":"A file of the console.","parameters":[{"name":"file","in":"path","required":true,"schema":{"type":"string"}}],"responses":{"200":{"description":"The file."},"304":{"description":"The file has not changed."},"400":{"$ref":"#/components/responses/badRequest"},"404":{"$ref":"#/components/responses/notFound"}}}},

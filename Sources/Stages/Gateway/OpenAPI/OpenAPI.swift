@@ -1,8 +1,10 @@
 internal import HTTPServer
 
-/// `/v1/openapi.json`: the gateway's interface, for people and for programs. It is written by hand, because
-/// code decides
-/// which bodies are valid. Tests compare the document with the code, route by route and field by field.
+/// `/v1/openapi.json`: the gateway's interface as an OpenAPI document, for people and for programs. It is
+/// written by hand, because code decides which bodies are valid. Tests compare the document with the code,
+/// route by route and field by field.
+///
+/// Each `…Paths` is a list of members of `paths`, and each `…Schemas` a list of members of `components.schemas`.
 enum OpenAPI {
     static func add(to routes: inout HTTPRoutes) {
         let response = HTTPResponse.json(Array(document.utf8))
@@ -14,21 +16,18 @@ enum OpenAPI {
         + [
             sendPaths, insightPaths, schedulePaths, netmeraPaths, catalogPaths, deadLetterPaths, otherPaths,
         ].joined(separator: ",")
-        + #"},"components":{"securitySchemes":"# + keys + #","parameters":"# + parameters
+        + #"},"components":{"securitySchemes":"# + securitySchemes + #","parameters":"# + parameters
         + #","responses":"# + responses + #","schemas":{"#
         + [
             values, sendSchemas, insightSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas,
-            deadLetterSchemas,
-            sessionSchemas,
-            reportSchemas,
-        ].joined(
-            separator: ",") + "}}}"
+            deadLetterSchemas, sessionSchemas, reportSchemas,
+        ].joined(separator: ",") + "}}}"
 
     private static let head = #"""
         {"openapi":"3.1.0","info":{"title":"Flotilla","version":"1","description":"Starts, updates and ends iOS Live Activities. Bodies are strict: unknown fields, duplicate fields and bodies beyond a limit are refused. A member that is null counts as omitted. Names have at most 200 bytes of UTF-8 and no control characters."}
         """#
 
-    private static let keys = #"""
+    private static let securitySchemes = #"""
         {"bearer":{"type":"http","scheme":"bearer","description":"A key from `flotilla keys create`. Its role grants calls: report, read, send (includes report and read), admin (all)."},
         "netmera":{"type":"apiKey","in":"header","name":"X-netmera-api-key"}}
         """#
@@ -58,33 +57,37 @@ enum OpenAPI {
         "unavailable":{"description":"The service is unavailable, or it is unknown whether the request was stored. Send it again.","headers":{"Retry-After":{"schema":{"type":"integer"}}},"content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}}}
         """#
 
-    /// Returns the refusals that any call with a key can get, and those of calls with a body, a name or a
-    /// conflict.
+    /// Returns the refusals that any call with a key can get.
+    ///
+    /// - Parameters:
+    ///   - body: Whether the call has a body.
+    ///   - missing: Whether the call names an object that may not exist.
+    ///   - conflict: Whether the call can contradict an earlier one.
     static func refusals(body: Bool = false, missing: Bool = false, conflict: Bool = false) -> String {
-        var list = [
+        var references = [
             ("400", "badRequest"), ("401", "unauthorized"), ("403", "forbidden"), ("408", "limit"),
             ("413", "limit"), ("414", "limit"), ("415", "limit"), ("422", "refused"), ("429", "tooMany"),
             ("431", "limit"), ("503", "unavailable"),
         ]
-        if !body { list.removeAll { $0.0 == "415" } }
-        if missing { list.append(("404", "notFound")) }
-        if conflict { list.append(("409", "conflict")) }
-        return list.map { ##""\##($0.0)":{"$ref":"#/components/responses/\##($0.1)"}"## }.joined(
+        if !body { references.removeAll { $0.0 == "415" } }
+        if missing { references.append(("404", "notFound")) }
+        if conflict { references.append(("409", "conflict")) }
+        return references.map { ##""\##($0.0)":{"$ref":"#/components/responses/\##($0.1)"}"## }.joined(
             separator: ",")
     }
 
     static func body(schema: String, example: String? = nil) -> String {
-        let shown = example.map { #","example":"# + $0 } ?? ""
+        let exampleMember = example.map { #","example":"# + $0 } ?? ""
         return
-            ##""requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}\##(shown)}}}"##
+            ##""requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}\##(exampleMember)}}}"##
     }
 
-    /// - Parameter files: Media types of the file that the caller may request instead of JSON.
+    /// - Parameter files: The media types in which the caller may request a file instead of JSON.
     static func response(
         _ status: Int, schema: String, meaning description: String, files: [String] = []
     ) -> String {
-        let others = files.map { ##","\##($0)":{"schema":{"type":"string"}}"## }.joined()
+        let fileTypes = files.map { ##","\##($0)":{"schema":{"type":"string"}}"## }.joined()
         return
-            ##""\##(status)":{"description":"\##(description)","content":{"application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}}\##(others)}}"##
+            ##""\##(status)":{"description":"\##(description)","content":{"application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}}\##(fileTypes)}}"##
     }
 }

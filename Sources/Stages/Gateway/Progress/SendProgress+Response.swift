@@ -1,12 +1,12 @@
 internal import HTTPServer
 internal import JSON
-internal import LiveActivity
+internal import Sends
 
 extension SendProgress {
-    /// Returns the answer of `GET /v1/sends/{id}`.
+    /// Returns the answer of `GET /v1/sends/{id}`: what the planner and the lanes wrote about the send, and the
+    /// outcomes of its jobs.
     ///
-    /// - Parameter report: The outcomes of the jobs as a JSON object, or nil if the insight stage does not
-    ///   answer.
+    /// - Parameter report: The outcomes as a JSON object of the insight stage, or nil if that stage does not answer.
     func response(report: [UInt8]?) -> HTTPResponse {
         var json = JSONWriter(capacity: 1024)
         json.beginObject()
@@ -19,7 +19,7 @@ extension SendProgress {
         json.field("dryRun", isDryRun ? true : nil)
         json.field("acceptedAt", acceptedAt)
         json.field("at", lastWrittenAt)
-        json.field("dueAt", timer?.dueAt)
+        json.field("dueAt", dueAt)
         json.field("version", plannerPart?.version)
         json.field("generation", plannerPart?.generation)
         json.field("findings", plannerPart?.findings)

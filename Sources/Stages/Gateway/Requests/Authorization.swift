@@ -1,18 +1,41 @@
 internal import Catalog
+internal import CatalogRecords
 internal import HTTPServer
 internal import Lifecycle
-internal import LiveActivity
 internal import StageSupport
 internal import Telemetry
 
-/// The admission of requests: key, role, rate limits and readiness. Everything is decided from the head of a
-/// request, before its body uses memory.
+/// The check of each request at its head, before its body uses memory: who calls, what the caller may do, how
+/// often, and whether the gateway can serve now. The server's threads call it.
+///
+/// - The caller is the API key in the request (`Authorization: Bearer`, or Netmera's header), or the key of a
+///   console session if the request has no such header.
+/// - The key must be neither revoked nor expired, and its app must exist (`CatalogSnapshot.access`).
+/// - The key's role must include the role that the route asks for. A send asks for `send`. A schedule and its
+///   cancel ask for `report`, so that a phone can make them for its own user. Queries ask for `read`. Changes
+///   of the catalog and repairs of dead letters ask for `admin`.
+/// - `send` includes `read` and `report`, and `admin` includes all roles.
+/// - `RequestWorker` checks the key again before it decides the request.
+///
+/// An operator on the command line needs no key: `OperatorSends` writes to Kafka directly.
 final class Authorization: Sendable {
+    /// The counts by key and by address, shared by the server's threads.
     private struct CallerCounts {
         var failures: FailedAttempts
         var keyLimiter: RateLimiter
         var peerLimiter: RateLimiter
         var hasLoggedProxy = false
+    }
+
+    private enum CallerCheck {
+        case access(AccessDecision)
+        /// The request has a console session that is not valid.
+        case invalidSession(HTTPResponse)
+    }
+
+    private struct ExceededLimit {
+        let limit: RateLimit
+        let waitMilliseconds: Int
     }
 
     private let environment: StageEnvironment
@@ -23,22 +46,21 @@ final class Authorization: Sendable {
     private let clientAddresses: ClientAddressResolver
     private let metrics: GatewayMetrics
     private let log: Log
-    /// The check of console sessions.
     let sessions: SessionCheck
     private let counts: TracedLock<CallerCounts>
 
     init(
         in environment: StageEnvironment, kafkaHealth: KafkaHealth, clock: GatewayClock,
-        delayedRefusals: DelayedRefusals,
-        limits: GatewayLimits,
-        clients: ClientAddressResolver, metrics: GatewayMetrics, log: Log
+        delayedRefusals: DelayedRefusals, limits: GatewayLimits,
+        clients clientAddresses: ClientAddressResolver,
+        metrics: GatewayMetrics, log: Log
     ) {
         self.environment = environment
         self.kafkaHealth = kafkaHealth
         self.clock = clock
         self.delayedRefusals = delayedRefusals
         self.limits = limits
-        self.clientAddresses = clients
+        self.clientAddresses = clientAddresses
         self.metrics = metrics
         self.log = log
         sessions = SessionCheck(seal: SessionSeal(keys: environment.sealingKeys))
@@ -54,7 +76,8 @@ final class Authorization: Sendable {
                     entriesMax: GatewayLimits.peersCountedMax, now: now)))
     }
 
-    /// Admits or refuses a request from its head.
+    /// Admits or refuses a request. The key is checked first, so that strangers learn nothing about the load.
+    /// Kafka is checked last, so that a wrong request is refused as such even while Kafka is down.
     ///
     /// - Parameter take: Takes over the request with its body and the duty to answer. Returns false, without
     ///   taking over either, if too many requests wait.
@@ -62,29 +85,23 @@ final class Authorization: Sendable {
         _ request: HTTPRequest, for role: APIKey.Role, keyStyle style: APIKeyStyle = .bearer,
         take: @escaping @Sendable (AuthorizedRequest) -> Bool
     ) -> HTTPAdmission {
-        guard let catalog = environment.catalog else { return refuseUnread(with: Unavailable.notReady) }
+        guard let catalog = environment.catalog else { return turnAway(with: Unavailable.notReady) }
         let address = clientAddresses.address(of: request)
         let peer = PeerNetwork.network(of: address)
         let access: AccessDecision
-        switch sessions.verdict(on: request.headers, now: clock.now) {
-        case .none:
-            access = catalog.access(
-                withText: APIKeyHeader.key(in: request.headers, style: style), for: role, now: clock.now)
-        case .session(let session): access = session.access(in: catalog, for: role, now: clock.now)
-        case .ended: return .refused(SessionCheck.endedResponse)
-        case .foreign: return .refused(SessionCheck.foreignResponse)
+        switch checkCaller(of: request, for: role, keyStyle: style, in: catalog) {
+        case .access(let decision): access = decision
+        case .invalidSession(let response): return .refused(response)
         }
         guard case .granted(let key, let app) = access else { return refuse(access, to: peer, style: style) }
         if clientAddresses.comesThroughUnlistedProxy(request) { logUnlistedProxy(peer: request.peer) }
-        if let (limit, wait) = exceededLimit(key: key, peer: peer) {
-            metrics.countLimited(by: limit)
-            return .refused(Unavailable.limited(by: limit, waitMilliseconds: wait))
+        if let exceeded = exceededLimit(key: key, peer: peer) {
+            metrics.countLimited(by: exceeded.limit)
+            return .refused(
+                Unavailable.limited(by: exceeded.limit, waitMilliseconds: exceeded.waitMilliseconds))
         }
-        if let encoding = request.headers["content-encoding"], encoding.lowercased() != "identity" {
-            let message = "send the body without an encoding, not as \(encoding)"
-            return .refused(.error(status: 415, code: "encoding_not_supported", message: message))
-        }
-        guard kafkaHealth.isReachable(at: .now()) else { return refuseUnread(with: Unavailable.unreachable) }
+        if let refusal = Self.refusalOfEncoding(in: request.headers) { return .refused(refusal) }
+        guard kafkaHealth.isReachable(at: .now()) else { return turnAway(with: Unavailable.unreachable) }
         let caller = RequestCaller(key: key, app: app, address: address)
         return .admitted { request, reply in
             if take(AuthorizedRequest(request: request, caller: caller, reply: reply)) { return }
@@ -93,26 +110,51 @@ final class Authorization: Sendable {
         }
     }
 
-    /// Counts the request and returns the limit that it exceeds, with the time to wait. The address limit
-    /// applies only to keys without the send role. A backend sends all of its requests from one address.
-    private func exceededLimit(key: APIKey, peer: String) -> (RateLimit, waitMilliseconds: Int)? {
+    private func checkCaller(
+        of request: HTTPRequest, for role: APIKey.Role, keyStyle style: APIKeyStyle,
+        in catalog: CatalogSnapshot
+    ) -> CallerCheck {
+        switch sessions.verdict(on: request.headers, now: clock.now) {
+        case .none:
+            let key = APIKeyHeader.key(in: request.headers, style: style)
+            return .access(catalog.access(withText: key, for: role, now: clock.now))
+        case .session(let session):
+            return .access(session.access(in: catalog, for: role, now: clock.now))
+        case .ended: return .invalidSession(SessionCheck.endedResponse)
+        case .foreign: return .invalidSession(SessionCheck.foreignResponse)
+        }
+    }
+
+    /// Counts the request and returns the limit that it exceeds. The address limit applies only to keys
+    /// without the send role, because a backend sends all of its requests from one address.
+    private func exceededLimit(key: APIKey, peer: String) -> ExceededLimit? {
         let now = Instant.now()
-        return counts.withLock { state in
-            if !key.role.includes(.send), let wait = state.peerLimiter.recordRequest(of: peer, now: now) {
-                return (.peer(perSecond: limits.requestsPerPeerAndSecondMax), wait)
+        return counts.withLock { counts in
+            if !key.role.includes(.send), let wait = counts.peerLimiter.recordRequest(of: peer, now: now) {
+                return ExceededLimit(
+                    limit: .peer(perSecond: limits.requestsPerPeerAndSecondMax), waitMilliseconds: wait)
             }
-            return state.keyLimiter.recordRequest(of: key.id, now: now).map { wait in
-                (.key(perSecond: limits.requestsPerKeyAndSecondMax), wait)
+            return counts.keyLimiter.recordRequest(of: key.id, now: now).map { wait in
+                ExceededLimit(
+                    limit: .key(perSecond: limits.requestsPerKeyAndSecondMax), waitMilliseconds: wait)
             }
         }
+    }
+
+    private static func refusalOfEncoding(in headers: HTTPHeaders) -> HTTPResponse? {
+        guard let encoding = headers["content-encoding"], encoding.lowercased() != "identity" else {
+            return nil
+        }
+        let message = "send the body without an encoding, not as \(encoding)"
+        return .error(status: 415, code: "encoding_not_supported", message: message)
     }
 
     /// Logs the unlisted proxy once. Any client can send this header, so repeated messages could fill the
     /// log.
     private func logUnlistedProxy(peer: String) {
-        let isFirst = counts.withLock { state in
-            defer { state.hasLoggedProxy = true }
-            return !state.hasLoggedProxy
+        let isFirst = counts.withLock { counts in
+            defer { counts.hasLoggedProxy = true }
+            return !counts.hasLoggedProxy
         }
         guard isFirst else { return }
         log.warning(
@@ -120,11 +162,11 @@ final class Authorization: Sendable {
             .field("address", peer))
     }
 
-    /// Refuses a request without a valid key, with a delay that grows with each failure. All reasons count
+    /// Refuses a request without access, with a delay that grows with each failure. All reasons count
     /// alike, also 403.
     private func refuse(_ access: AccessDecision, to peer: String, style: APIKeyStyle) -> HTTPAdmission {
         guard let (reason, response) = APIKeyHeader.refusal(for: access, style: style) else {
-            return refuseUnread(with: Unavailable.notReady)
+            return turnAway(with: Unavailable.notReady)
         }
         metrics.countRefusedKey(reason: reason)
         let delay = counts.withLock { $0.failures.recordFailure(of: peer, now: .now()) }
@@ -134,7 +176,7 @@ final class Authorization: Sendable {
         }
     }
 
-    private func refuseUnread(with response: HTTPResponse) -> HTTPAdmission {
+    private func turnAway(with response: HTTPResponse) -> HTTPAdmission {
         metrics.turnedAway.add()
         return .refused(response)
     }

@@ -2,27 +2,27 @@ internal import Lifecycle
 internal import StageSupport
 internal import Telemetry
 
-/// The gateway's clock. It follows the cluster's clock from acknowledgements, because the planner uses that
-/// clock too. Before the first acknowledgement it is the machine's clock.
+/// The cluster's time, as far as this gateway knows it. The planner uses the same time. The producers pass
+/// each broker's timestamp from the acknowledgements. Before the first one, `now` is the machine's time.
 final class GatewayClock: Sendable {
     private let state = TracedLock(ClusterClock(now: .now()))
     private let machineClock: @Sendable () -> WallTime
 
-    /// - Parameter own: The machine's clock.
     init(machineClock: @escaping @Sendable () -> WallTime = { .now() }) { self.machineClock = machineClock }
 
+    /// - Parameter stamp: The timestamp of an acknowledged record, in milliseconds since 1970.
     func observe(stamp: Int64) {
         let (machine, now) = (machineClock(), Instant.now())
         state.withLock { clock in
-            clock.tick(machine: machine.milliseconds, at: now)
-            clock.saw(stamp, at: now)
+            clock.observe(machineTime: machine.milliseconds, at: now)
+            clock.observe(stamp: stamp, at: now)
         }
     }
 
     var now: WallTime {
         let (machine, now) = (machineClock(), Instant.now())
         return state.withLock { clock in
-            clock.tick(machine: machine.milliseconds, at: now)
+            clock.observe(machineTime: machine.milliseconds, at: now)
             return clock.time(at: now)
         } ?? machine
     }

@@ -1,19 +1,22 @@
 internal import JSON
-internal import LiveActivity
 internal import Telemetry
 
-/// Times in requests: ISO 8601 in UTC, seconds since 1970, or seconds from now by the server's clock. The
-/// offset form protects against a wrong clock of the caller.
+/// Dates in requests: ISO 8601 in UTC, seconds since 1970, or `{"offset": 3600}`, which counts seconds from now by
+/// the server's clock. An offset is right even if the caller's clock is wrong.
 extension JSONValue {
     private static let offsetSecondsMax = 366 * 86_400
+    /// The length of `2026-11-20T20:00:00`. A fraction begins with a point after it.
+    private static let dateAndTimeLength = 19
+    /// The largest integer that programs with floating-point numbers represent exactly.
+    private static let dateIntegerMax = 1 << 53
 
-    /// Returns the date in seconds since 1970.
+    /// Returns the date in seconds since 1970. After a problem it is 0.
     func date(now: WallTime) -> Int64 {
         switch kind {
         case .string: isoDate()
         case .object: offsetDate(now: now)
-        // The payload rules refuse milliseconds with the field's name.
-        case .integer: Int64(int(in: 0...(1 << 53)))
+        // A value in milliseconds is not refused here. The checks of the send refuse it.
+        case .integer: Int64(int(in: 0...Self.dateIntegerMax))
         default: reportWrongDate()
         }
     }
@@ -38,9 +41,13 @@ extension JSONValue {
         guard let text = unsafe text else { return 0 }
         if let seconds = unsafe UTCDate.seconds(iso8601: text) { return max(0, seconds) }
         if unsafe UTCDate.hasFraction(iso8601: text) {
-            let digits = unsafe text[20...].prefix { (0x30...0x39).contains($0) }.count
-            let whole = unsafe Array(text[..<19]) + Array(text[(20 + digits)...])
-            let seconds = unsafe whole.withUnsafeBufferPointer { unsafe UTCDate.seconds(iso8601: $0) }
+            let fractionStart = Self.dateAndTimeLength + 1
+            let digits = unsafe text[fractionStart...].prefix { (0x30...0x39).contains($0) }.count
+            let withoutFraction =
+                unsafe Array(text[..<Self.dateAndTimeLength]) + Array(text[(fractionStart + digits)...])
+            let seconds = unsafe withoutFraction.withUnsafeBufferPointer {
+                unsafe UTCDate.seconds(iso8601: $0)
+            }
             if let seconds { return max(0, seconds) }
         }
         report("must be a date in ISO 8601, in UTC, such as \"2026-11-20T20:00:00Z\"")

@@ -2,8 +2,8 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// A producer that is shared by many requests. A request is settled when all of its records are on all
-/// in-sync replicas, or when their fate is unknown. Confined to its loop.
+/// One Kafka producer for the records of many requests. A request is settled when all in-sync replicas have all
+/// of its records, or when one of them was not stored or may not be. Confined to its loop.
 final class SharedProducer<Request>: EventHandler {
     private static var tickMilliseconds: Int { 1000 }
 
@@ -13,9 +13,9 @@ final class SharedProducer<Request>: EventHandler {
     private let topicNames: [String]
     private let onAcknowledgement: () -> Void
     private let clock: GatewayClock
-    /// Reports the outcome of a request.
+    /// Receives each request once, when it is settled.
     var onSettled: (Request, _ isStored: Bool) -> Void = { _, _ in }
-    /// Receives the waiting requests once a second.
+    /// Receives the requests that are not settled, once a second.
     var onTick: ([Request]) -> Void = { _ in }
     private var timer: LoopTimer?
     private(set) var producer: Producer
@@ -25,31 +25,31 @@ final class SharedProducer<Request>: EventHandler {
 
     /// - Parameters:
     ///   - topics: Topic names with their prefix. A record names its topic by the index in this list.
-    ///   - seen: Runs after each acknowledgement from Kafka.
+    ///   - onAcknowledgement: Runs after each acknowledgement from Kafka.
     init(
-        settings: KafkaSettings, topics names: [String], limits: GatewayLimits, on loop: EventLoop,
+        settings: KafkaSettings, topics topicNames: [String], limits: GatewayLimits, on loop: EventLoop,
         context: ServiceContext, clock: GatewayClock, onAcknowledgement: @escaping () -> Void
     ) throws {
         var options = ProducerOptions()
         options.lingerMilliseconds = limits.lingerMilliseconds
         options.deliveryMillisecondsMax = limits.acknowledgeMilliseconds
-        let connect = { [options] in
+        let makeProducer = { [options] in
             try Producer(
                 settings: settings, options: options, name: loop.name, log: context.log,
                 metrics: context.metrics)
         }
-        self.makeProducer = connect
-        self.topicNames = names
+        self.makeProducer = makeProducer
+        self.topicNames = topicNames
         self.loop = loop
         self.context = context
         self.onAcknowledgement = onAcknowledgement
         self.clock = clock
-        let producer = try connect()
+        let producer = try makeProducer()
         self.producer = producer
-        topics = try names.map { try producer.topic(named: $0) }
+        topics = try topicNames.map { try producer.topic(named: $0) }
     }
 
-    /// Starts the outbox. The callbacks must be set before.
+    /// Starts to collect acknowledgements. `onSettled` and `onTick` must be set before.
     func start() throws {
         try register()
         timer = LoopTimer(on: loop) { [unowned self] in tick() }
@@ -59,25 +59,25 @@ final class SharedProducer<Request>: EventHandler {
     /// Waits for the records in flight. The server has already stopped and answered 503 to all requests that
     /// still wait.
     func flush(by deadline: Instant) {
-        let left = max(0, deadline.milliseconds(since: .now()))
-        _ = producer.flush(withinMilliseconds: left, into: &deliveries)
+        let remaining = max(0, deadline.milliseconds(since: .now()))
+        _ = producer.flush(withinMilliseconds: remaining, into: &deliveries)
         settleDeliveries()
     }
 
     private func register() throws { try loop.register(producer.descriptor, for: .readable, handler: self) }
 
-    /// Sends all records of a request. `settled` reports the outcome.
+    /// Sends all records of a request. `onSettled` reports the outcome.
     ///
     /// - Parameters:
     ///   - count: The number of records, at least one.
-    ///   - lend: Calls its argument with the topic, key and value of the record with the given index.
+    ///   - sendRecord: Receives the index of a record, and passes its topic's index, key and value to `send`.
     func send(
         _ request: Request, records count: Int,
-        sendRecord lend: (_ record: Int, _ send: (Int, Span<UInt8>, Span<UInt8>?) -> SendResult) -> SendResult
+        sendRecord: (_ record: Int, _ send: (Int, Span<UInt8>, Span<UInt8>?) -> SendResult) -> SendResult
     ) {
         let tag = pending.add(request, records: count)
         for record in 0..<count {
-            let result = lend(record) { topic, key, value in
+            let result = sendRecord(record) { topic, key, value in
                 producer.send(to: topics[topic], key: key, value: value, tag: tag)
             }
             switch result {
@@ -110,7 +110,7 @@ final class SharedProducer<Request>: EventHandler {
     /// must retry. Open connections stay open.
     private func replaceProducer(after code: KafkaErrorCode) {
         context.log.warning("the producer failed and was replaced", .field("code", code.name))
-        let lost = pending.removeAll()
+        let abandoned = pending.removeAll()
         loop.deregister(producer.descriptor)
         do {
             producer = try makeProducer()
@@ -119,7 +119,7 @@ final class SharedProducer<Request>: EventHandler {
         } catch {
             context.fail(with: error)
         }
-        for request in lost { onSettled(request, false) }
+        for request in abandoned { onSettled(request, false) }
     }
 
     private func settleDeliveries() {
@@ -146,8 +146,8 @@ final class SharedProducer<Request>: EventHandler {
         }
     }
 
-    private func reportSettled(_ done: (Request, isStored: Bool)?) {
-        if let (request, isStored) = done { onSettled(request, isStored) }
+    private func reportSettled(_ settled: (Request, isStored: Bool)?) {
+        if let (request, isStored) = settled { onSettled(request, isStored) }
     }
 
     func loopWillEnd() {

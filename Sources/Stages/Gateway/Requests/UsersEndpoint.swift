@@ -1,28 +1,34 @@
+internal import CatalogRecords
 internal import HTTPServer
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
-internal import LiveActivity
+internal import RecordFormat
+internal import Schedules
 internal import Telemetry
 
-/// `/v1/users/{id}`: a backend's calls about a user, for all of the user's installations. Each call becomes a
-/// report for ingest. An erasure also becomes an order to the scheduler.
+/// `/v1/users/{id}`: the calls of a backend that set a user's profile or erase the user, for all of the user's
+/// installations. Each call becomes a report for ingest. An erasure also becomes a command to the scheduler.
 struct UsersEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker
 
+    private static let erasureNote =
+        "remaining records of the user expire: groups and starts within 3 days; sends, progress and receipts within 7; events and dead letters within 30; the audit of your own calls within 400"
+
     func add(to routes: inout HTTPRoutes) {
-        let (authorization, worker) = (authorization, worker)
-        routes.onAdmission(.put, path: "/v1/users/{id}/profile", bodyBytesMax: GatewayLimits.catalogBytesMax)
-        {
-            request in
-            authorization.admit(request, for: .send) { incoming in
-                worker.accept(incoming, as: .user) { context throws(RefusedRequest) in
+        routes.onAdmission(
+            .put, path: "/v1/users/{id}/profile", bodyBytesMax: GatewayLimits.catalogBytesMax
+        ) { [authorization, worker] request in
+            authorization.admit(request, for: .send) { authorized in
+                worker.accept(authorized, as: .user) { context throws(RefusedRequest) in
                     try Self.putProfile(in: context)
                 }
             }
         }
-        routes.onAdmission(.delete, path: "/v1/users/{id}") { request in
-            authorization.admit(request, for: .send) { incoming in
-                worker.accept(incoming, as: .user) { context throws(RefusedRequest) in
+        routes.onAdmission(.delete, path: "/v1/users/{id}") { [authorization, worker] request in
+            authorization.admit(request, for: .send) { authorized in
+                worker.accept(authorized, as: .user) { context throws(RefusedRequest) in
                     try Self.erase(in: context)
                 }
             }
@@ -51,19 +57,15 @@ struct UsersEndpoint: Sendable {
         let user = try context.name(inPath: "id")
         try context.refuseBody()
         let report = Report(app: context.app.id, erasing: user)
-        let order = ScheduleCommand(
+        let command = ScheduleCommand(
             .cancel(.everything), app: context.app.id, owner: .recipient(.user(user)),
             acceptedAt: max(0, context.now.milliseconds))
         return .store(
             [
                 context.auditRecord(action: "user.erase", subject: user), .report(report),
-                OutgoingRecord(destination: .schedules, key: order.key, value: order.encoded()),
+                OutgoingRecord(destination: .schedules, key: command.key, value: command.encoded()),
             ],
-            response(
-                user: user,
-                note:
-                    "remaining records of the user expire: groups and starts within 3 days; sends, progress and receipts within 7; events and dead letters within 30; the audit of your own calls within 400"
-            ))
+            response(user: user, note: erasureNote))
     }
 
     private static func response(user: String, note: String?) -> HTTPResponse {

@@ -2,12 +2,13 @@ internal import HTTPServer
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
+internal import Schedules
 package import Telemetry
 internal import Topics
 
-/// List and cancel calls for schedules from the command line. They wait for the scheduler as long as a
-/// gateway does.
+/// The calls of an operator that list and cancel schedules. They wait for the scheduler's reply as long as a gateway
+/// does.
 extension OperatorSends {
     /// Returns the answer of `GET` or `DELETE /v1/schedules`.
     ///
@@ -18,15 +19,15 @@ extension OperatorSends {
         let decider = ScheduleDecider(lanes: layout.lanes)
         let context = try makeContext(of: app, query: query, now: now)
         let decision = try cancelling ? decider.cancel(in: context) : decider.list(in: context)
-        guard case .askScheduler(let question) = decision else {
+        guard case .askScheduler(let request) = decision else {
             preconditionFailure("a call about schedules asks the scheduler")
         }
-        return try ask(question).body
+        return try ask(request).body
     }
 
-    /// Stores an order and returns the answer. Throws the scheduler's refusal, or an error if a query gets no
-    /// reply.
-    func ask(_ question: SchedulerRequest) throws -> HTTPResponse {
+    /// Stores a command and returns the answer. Throws a refusal if the scheduler refuses the command, or does
+    /// not reply to a query.
+    func ask(_ request: SchedulerRequest) throws -> HTTPResponse {
         let partition = TopicPartition(
             layout.name(of: .replies), Int32.random(in: 0..<Int32(layout.partitions(of: .replies))))
         var options = ConsumerOptions(membership: .manual)
@@ -38,18 +39,19 @@ extension OperatorSends {
         try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .offset(end))])
         let name = PendingReplies<Void>.makeName()
         try store(
-            question.records(
+            request.records(
                 replyTo: ScheduleCommand.ReplyAddress(partition: partition.partition, request: name)))
-        let response = question.makeResponse(wait(for: name, on: consumer))
-        guard response.status < 300 else { throw try Self.refusal(in: response) }
+        let response = request.makeResponse(reply(named: name, on: consumer))
+        guard response.status < 300 else { throw try Self.refusal(from: response) }
         return response
     }
 
-    private func wait(for name: String, on consumer: Consumer) -> ScheduleReply.Outcome? {
-        let until = Instant.now().advanced(byMilliseconds: GatewayLimits.replyMilliseconds)
+    /// Waits for the scheduler's reply to the command with this name. Returns nil if no reply comes in time.
+    private func reply(named name: String, on consumer: Consumer) -> ScheduleReply.Outcome? {
+        let deadline = Instant.now().advanced(byMilliseconds: GatewayLimits.replyMilliseconds)
         let reader = JSONReader()
         var batch = RecordBatch(recordsMax: 1000)
-        while Instant.now() < until {
+        while Instant.now() < deadline {
             _ = consumer.poll(into: &batch, waitMilliseconds: 50)
             defer { batch.clear() }
             for index in 0..<batch.count {
@@ -62,7 +64,7 @@ extension OperatorSends {
         return nil
     }
 
-    private static func refusal(in response: HTTPResponse) throws -> RefusedRequest {
+    private static func refusal(from response: HTTPResponse) throws -> RefusedRequest {
         try JSONReader().read(response.body) { root in
             let error = root.object()["error"].object()
             return RefusedRequest(

@@ -1,37 +1,38 @@
 internal import Cryptography
+internal import Identifiers
 internal import Lifecycle
-internal import LiveActivity
 
-/// Requests that wait for the scheduler's replies, by the names that their orders carry. Several gateways may
-/// read one partition of `replies`, so an unknown name belongs to another gateway or came too late. Each
-/// waiting request counts in `PendingRequestLimit`, so there are at most `requestsWaitingMax`.
+/// Requests that wait for a reply of the scheduler, by a random name that the command and its reply carry.
+/// Several gateways may read one partition of `replies`, so a reply with an unknown name is for another gateway
+/// or came too late. Each waiting request counts in `PendingRequestLimit`, so there are at most
+/// `requestsWaitingMax`.
 ///
-/// The scheduler may reply before Kafka's acknowledgement of the order arrives. The reply proves that the
-/// order is stored.
+/// The scheduler may reply before Kafka's acknowledgement of the command arrives. The reply proves that the
+/// command is stored.
 struct PendingReplies<Request> {
     private struct Entry {
         let request: Request
-        /// The end of the wait. Nil until the order is stored.
-        var until: Instant?
+        /// The end of the wait. Nil until the command is stored.
+        var deadline: Instant?
     }
 
-    private static var nameBytes: Int { 12 }
+    private static var nameByteCount: Int { 12 }
     private var entries: [String: Entry] = [:]
-    /// Waiting names, oldest first. Answered names are skipped.
-    private var order: [(name: String, until: Instant)] = []
+    /// The deadlines of stored commands, the earliest first. Names that are answered stay until they come first.
+    private var deadlines: [(name: String, deadline: Instant)] = []
 
-    static func makeName() -> String { Hex.text(of: Random.bytes(count: nameBytes)) }
+    static func makeName() -> String { Hex.text(of: Random.bytes(count: nameByteCount)) }
 
     var count: Int { entries.count }
 
     mutating func add(_ request: Request, named name: String) { entries[name] = Entry(request: request) }
 
-    /// Starts the wait. Only a stored order can reach the scheduler.
+    /// Starts the wait when the command is stored. If the reply has already come, this does nothing.
     mutating func startWait(for name: String, at now: Instant) {
         guard entries[name] != nil else { return }
-        let until = now.advanced(byMilliseconds: GatewayLimits.replyMilliseconds)
-        entries[name]?.until = until
-        order.append((name, until))
+        let deadline = now.advanced(byMilliseconds: GatewayLimits.replyMilliseconds)
+        entries[name]?.deadline = deadline
+        deadlines.append((name, deadline))
     }
 
     /// Removes a request that is answered or given up.
@@ -39,16 +40,16 @@ struct PendingReplies<Request> {
 
     /// Removes and returns the requests that have waited long enough.
     mutating func removeOverdue(at now: Instant) -> [Request] {
-        let overdue = order.prefix { $0.until <= now }
+        let overdue = deadlines.prefix { $0.deadline <= now }
         let requests = overdue.compactMap { remove(named: $0.name) }
-        order.removeFirst(overdue.count)
+        deadlines.removeFirst(overdue.count)
         return requests
     }
 
-    /// Returns the time of the next check.
+    /// Returns the deadline of the request that has waited longest, or nil if none waits.
     mutating func nextDeadline() -> Instant? {
-        let answered = order.prefix { entries[$0.name] == nil }
-        order.removeFirst(answered.count)
-        return order.first?.until
+        let answered = deadlines.prefix { entries[$0.name] == nil }
+        deadlines.removeFirst(answered.count)
+        return deadlines.first?.deadline
     }
 }

@@ -1,17 +1,18 @@
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
+internal import Schedules
 internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-/// The reader of the scheduler's replies to this gateway's orders, on its own thread. It reads one partition
-/// of `replies` from the end at the gateway's start. No request of this process waits for an older reply.
+/// The thread that reads the scheduler's replies to this gateway's commands. It reads one partition of
+/// `replies`, from its end at the gateway's start, because no request of this process waits for an older reply.
 final class ReplyReader: Sendable {
     let partition: TopicPartition
     private let consumer: LoopOwned<ReplyConsumer>
-    private let begun: AtomicFlag
+    private let hasBegun: AtomicFlag
 
     /// - Parameter onReplies: Receives replies on this reader's thread.
     init(
@@ -20,33 +21,33 @@ final class ReplyReader: Sendable {
     ) throws {
         let partition = TopicPartition(
             environment.layout.name(of: .replies), Int32(Self.partition(of: environment)))
-        let begun = AtomicFlag()
+        let hasBegun = AtomicFlag()
         self.partition = partition
-        self.begun = begun
+        self.hasBegun = hasBegun
         consumer = try LoopOwned(thread: "replies") {
             ReplyConsumer(
-                partition, environment.cluster.settings, context: context, begun: begun, onReplies: onReplies,
-                on: $0.loop)
+                partition, environment.cluster.settings, context: context, hasBegun: hasBegun,
+                onReplies: onReplies, on: $0.loop)
         }
     }
 
-    /// Returns the partition that a gateway reads. It follows from the gateway's identity and stays the same.
+    /// Returns the partition that a gateway reads. It depends only on the gateway's identity.
     static func partition(of environment: StageEnvironment) -> Int {
         let identity = Array(environment.identity(of: "gateway").utf8)
         return Murmur2.partition(
             forKey: identity.span, partitionCount: environment.layout.partitions(of: .replies))
     }
 
-    /// Whether this gateway would receive the reply to an order.
-    var isReading: Bool { begun.isRaised }
+    /// Whether this gateway would receive the reply to a command.
+    var isReading: Bool { hasBegun.isRaised }
 
     func stop() { consumer.stop() }
 }
 
-/// The consumer of replies. It is replaced after a failure.
+/// The work of the reader's thread. A consumer that fails is replaced.
 private final class ReplyConsumer: EventHandler {
-    private static let askMilliseconds = 2000
-    private static let pauseMilliseconds = 1000
+    private static let requestMilliseconds = 2000
+    private static let pollMilliseconds = 1000
     private static let recordsMax = 1000
     /// The time that the cluster may hold a fetch open. New records end it at once.
     private static let fetchMilliseconds = 2000
@@ -54,7 +55,7 @@ private final class ReplyConsumer: EventHandler {
     private let partition: TopicPartition
     private let settings: KafkaSettings
     private let context: ServiceContext
-    private let begun: AtomicFlag
+    private let hasBegun: AtomicFlag
     private let onReplies: ([ScheduleReply]) -> Void
     private let loop: EventLoop
     private let reader = JSONReader()
@@ -63,13 +64,13 @@ private final class ReplyConsumer: EventHandler {
     private var timer: LoopTimer?
 
     init(
-        _ partition: TopicPartition, _ settings: KafkaSettings, context: ServiceContext, begun: AtomicFlag,
-        onReplies: @escaping ([ScheduleReply]) -> Void, on loop: EventLoop
+        _ partition: TopicPartition, _ settings: KafkaSettings, context: ServiceContext,
+        hasBegun: AtomicFlag, onReplies: @escaping ([ScheduleReply]) -> Void, on loop: EventLoop
     ) {
         self.partition = partition
         self.settings = settings
         self.context = context
-        self.begun = begun
+        self.hasBegun = hasBegun
         self.onReplies = onReplies
         self.loop = loop
         timer = LoopTimer(on: loop) { [unowned self] in poll() }
@@ -80,7 +81,7 @@ private final class ReplyConsumer: EventHandler {
     private func poll() {
         if consumer == nil { connect() }
         didBecomeReady(.readable)
-        timer?.schedule(at: Instant.now().advanced(byMilliseconds: Self.pauseMilliseconds))
+        timer?.schedule(at: Instant.now().advanced(byMilliseconds: Self.pollMilliseconds))
     }
 
     private func connect() {
@@ -92,11 +93,12 @@ private final class ReplyConsumer: EventHandler {
             let newConsumer = try Consumer(
                 settings: settings, options: options, name: "gateway-replies", log: context.log,
                 metrics: context.metrics)
-            let end = try newConsumer.watermarks(of: partition, withinMilliseconds: Self.askMilliseconds).high
+            let end = try newConsumer.watermarks(of: partition, withinMilliseconds: Self.requestMilliseconds)
+                .high
             try newConsumer.assign(startingAt: [PartitionStart(partition: partition, position: .offset(end))])
             try loop.register(newConsumer.descriptor, for: .readable, handler: self)
             consumer = newConsumer
-            begun.raise()
+            hasBegun.raise()
         } catch {
             context.log.warning(
                 "cannot read the scheduler's replies; the gateway answers that orders are under way and reconnects",

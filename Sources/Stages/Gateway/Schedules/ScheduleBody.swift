@@ -1,13 +1,20 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
+internal import Sends
 internal import Telemetry
 
 /// The body of `POST /v1/schedules`, in Teak's format: the future content of a user's activity and its time.
+/// For example: `{"user":"jane","activity":"chest_timer","offset":60,"customData":{"status":"ready"}}`.
 struct ScheduleBody {
+    /// Teak's names of the fields of a send, for error messages.
     static let fields: SendFields = {
         var fields = SendFields()
-        (fields.group, fields.audience, fields.contentState) = ("activity", "user", "customData")
-        (fields.staleDate, fields.dismissalDate) = ("systemData.stale-date", "systemData.dismissal-date")
+        fields.group = "activity"
+        fields.audience = "user"
+        fields.contentState = "customData"
+        fields.staleDate = "systemData.stale-date"
+        fields.dismissalDate = "systemData.dismissal-date"
         fields.isPrivate = nil
         return fields
     }()
@@ -39,7 +46,8 @@ struct ScheduleBody {
             system.reportUnknownFields()
         }
         draft.time = Self.time(in: object, now: now)
-        (id, name) = (object["id"].optional?.name(), object["name"].optional?.name())
+        id = object["id"].optional?.name()
+        name = object["name"].optional?.name()
         object.reportUnknownFields()
         self.draft = draft
     }
@@ -54,8 +62,8 @@ struct ScheduleBody {
 }
 
 extension JSONValue {
-    /// Reads the event. A start is refused, because it reaches more than phones that already show the
-    /// activity.
+    /// Reads the event. A start is refused, because it needs a send: it also reaches phones that do not show
+    /// the activity yet.
     fileprivate func scheduledEvent() -> PushEvent {
         if isText("start") {
             report("must be \"update\" or \"end\"; to start later use POST /v1/sends with when")

@@ -1,20 +1,23 @@
+internal import CatalogRecords
 internal import HTTPServer
-internal import LiveActivity
+internal import Identifiers
+internal import Schedules
 
-/// The query parameters of a call about schedules: their owner and the selection.
+/// The query parameters of a call about schedules: the user or group that owns them, and the activity or the id
+/// that selects some of them.
 struct ScheduleQuery {
     private let context: RequestContext
     private var problems: [RequestProblem] = []
 
     init(in context: RequestContext, allowed: [String]) {
         self.context = context
-        var seen: Set<String> = []
+        var seenNames: Set<String> = []
         for (name, value) in context.query {
             if !allowed.contains(name) {
                 add(
                     code: "unknown_field", at: name,
                     message: "is not a parameter of this call; use \(allowed.joined(separator: ", "))")
-            } else if !seen.insert(name).inserted {
+            } else if !seenNames.insert(name).inserted {
                 add(code: "duplicate_key", at: name, message: "occurs twice")
             } else if let problem = NameRules.problem(value) {
                 add(code: "invalid", at: name, message: problem)
@@ -28,7 +31,8 @@ struct ScheduleQuery {
 
     private func value(of name: String) -> String? { context.query.first { $0.name == name }?.value }
 
-    /// Returns the owner of the schedules. A key that phones have can only select a user.
+    /// Returns the owner of the schedules. A key of the role `report`, which phones have, can only select a
+    /// user. After a problem the owner is a placeholder, and `throwProblems` throws.
     mutating func owner() -> ScheduleOwner {
         let isBackend = context.role.includes(.read)
         switch (value(of: "user"), value(of: "group")) {

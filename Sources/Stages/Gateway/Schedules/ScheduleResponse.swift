@@ -1,6 +1,8 @@
 internal import HTTPServer
 internal import JSON
-internal import LiveActivity
+internal import Payloads
+internal import Schedules
+internal import Sends
 
 /// The answers to calls about schedules.
 enum ScheduleResponse {
@@ -9,7 +11,7 @@ enum ScheduleResponse {
         message:
             "this Idempotency-Key was used with another body within 24 hours; use a new key for each request")
 
-    /// The scheduler did not answer a query. Nothing was changed.
+    /// The answer to a query that got no reply of the scheduler. Nothing was changed.
     static let schedulerSilent: HTTPResponse = {
         var response = HTTPResponse.error(
             status: 503, code: "scheduler_silent",
@@ -19,7 +21,7 @@ enum ScheduleResponse {
     }()
 
     static func scheduled(
-        _ send: Send, schedule wish: TimedSendDecider.RequestedSchedule,
+        _ send: Send, schedule: TimedSendDecider.RequestedSchedule,
         validated: SendValidator.ValidatedSend, outcome: TimedSendOutcome
     ) -> HTTPResponse {
         var json = JSONWriter(capacity: 512)
@@ -28,14 +30,14 @@ enum ScheduleResponse {
         case .refused(let response): return response
         case .scheduled(let scheduled):
             json.field("scheduleId", scheduled.id)
-            json.field("scheduleName", wish.name)
+            json.field("scheduleName", schedule.name)
             json.field("sendId", scheduled.send)
             json.field("dueAt", scheduled.dueAt)
             json.field("replaced", scheduled.isReplacement)
         case .underWay:
             json.field("underWay", true)
-            json.field("scheduleId", wish.id ?? send.id)
-            json.field("scheduleName", wish.name)
+            json.field("scheduleId", schedule.id ?? send.id)
+            json.field("scheduleName", schedule.name)
             json.field("sendId", send.id)
         }
         json.field("bytes", validated.bytes)
@@ -45,23 +47,23 @@ enum ScheduleResponse {
         return .json(json.bytes)
     }
 
-    static func cancelled(_ answer: ScheduleReply.Outcome?) -> HTTPResponse {
+    static func cancelled(_ outcome: ScheduleReply.Outcome?) -> HTTPResponse {
         var json = JSONWriter(capacity: 128)
         json.beginObject()
-        switch answer {
-        case .cancelled(let count, let tooLate):
+        switch outcome {
+        case .cancelled(let count, let tooLateCount):
             json.field("canceled", count)
-            json.field("tooLate", tooLate == 0 ? nil : tooLate)
-        case .refused(let why): return .error(status: 422, code: "not_canceled", message: why)
+            json.field("tooLate", tooLateCount == 0 ? nil : tooLateCount)
+        case .refused(let reason): return .error(status: 422, code: "not_canceled", message: reason)
         case .scheduled, .listed, .conflict, nil: json.field("underWay", true)
         }
         json.endObject()
-        if case .cancelled = answer { return .json(json.bytes) }
+        if case .cancelled = outcome { return .json(json.bytes) }
         return .json(json.bytes, status: 202)
     }
 
-    static func list(_ answer: ScheduleReply.Outcome?) -> HTTPResponse {
-        guard case .listed(let timers, let isComplete) = answer else { return schedulerSilent }
+    static func list(_ outcome: ScheduleReply.Outcome?) -> HTTPResponse {
+        guard case .listed(let timers, let isComplete) = outcome else { return schedulerSilent }
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
         json.name("items")

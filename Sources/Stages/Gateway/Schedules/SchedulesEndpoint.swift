@@ -1,9 +1,8 @@
+internal import CatalogRecords
 internal import HTTPServer
-internal import JSON
-internal import LiveActivity
-internal import Telemetry
 
-/// `/v1/schedules`: sends for later, from a backend, or from a phone for its own user.
+/// `/v1/schedules`: `POST` schedules an update or an end of one user's activity, `DELETE` cancels schedules,
+/// `GET` lists them. The caller is a backend, or a phone for its own user.
 struct SchedulesEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker
@@ -28,71 +27,11 @@ struct SchedulesEndpoint: Sendable {
         _ method: HTTPMethod, for role: APIKey.Role, to routes: inout HTTPRoutes,
         decide: @escaping RequestWorker.Decide
     ) {
-        let (authorization, worker) = (authorization, worker)
-        routes.onAdmission(method, path: Self.path, bodyBytesMax: GatewayLimits.catalogBytesMax) { request in
-            authorization.admit(request, for: role) { incoming in
-                worker.accept(incoming, as: .schedule, decide: decide)
+        routes.onAdmission(method, path: Self.path, bodyBytesMax: GatewayLimits.catalogBytesMax) {
+            [authorization, worker] request in
+            authorization.admit(request, for: role) { authorized in
+                worker.accept(authorized, as: .schedule, decide: decide)
             }
         }
-    }
-}
-
-/// The decisions about requests to `/v1/schedules`.
-struct ScheduleDecider: Sendable {
-    /// The header with a user's proof on calls without a body.
-    static let proofHeader = "user-proof"
-
-    let lanes: Int
-
-    func schedule(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        let root = try context.root()
-        let idempotency = try Idempotency(headers: context.headers, body: root)
-        let body = ScheduleBody(from: root, now: context.now)
-        let proofProblems = context.proofProblems(of: body.user, proof: body.userProof, at: "userProof")
-        var draft = body.draft
-        draft.problems += proofProblems
-        let validator = SendValidator(
-            app: context.app, catalog: context.catalog, now: context.now, fields: ScheduleBody.fields)
-        let validated = try validator.validate(draft, afterReading: context.problems)
-        guard let time = draft.time else { preconditionFailure("a schedule has a time") }
-        let schedule = TimedSendDecider.RequestedSchedule(
-            time: time, id: body.id, name: body.name, contentField: ScheduleBody.fields.contentState)
-        return try TimedSendDecider(route: SchedulesEndpoint.path, lanes: lanes).decide(
-            validated, schedule: schedule, idempotency: idempotency, in: context
-        ) { send, outcome in
-            ScheduleResponse.scheduled(send, schedule: schedule, validated: validated, outcome: outcome)
-        }
-    }
-
-    func cancel(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        try context.refuseBody()
-        var query = ScheduleQuery(in: context, allowed: ["user", "group", "activity", "id"])
-        let owner = query.owner()
-        let choice = query.selection(for: owner)
-        try query.throwProblems()
-        return .askScheduler(
-            SchedulerRequest(
-                order: order(.cancel(choice), of: owner, in: context),
-                otherRecords: context.role.includes(.send)
-                    ? [context.auditRecord(action: "schedule.cancel", subject: owner.text)] : []
-            ) { ScheduleResponse.cancelled($0) })
-    }
-
-    func list(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        try context.refuseBody()
-        var query = ScheduleQuery(in: context, allowed: ["user", "group"])
-        let owner = query.owner()
-        try query.throwProblems()
-        return .askScheduler(
-            SchedulerRequest(
-                order: order(.list(ScheduleCommand.listedTimersMax), of: owner, in: context), otherRecords: []
-            ) { ScheduleResponse.list($0) })
-    }
-
-    private func order(
-        _ wish: ScheduleCommand.Action, of owner: ScheduleOwner, in context: RequestContext
-    ) -> ScheduleCommand {
-        ScheduleCommand(
-            wish, app: context.app.id, owner: owner, acceptedAt: max(0, context.now.milliseconds))
     }
 }

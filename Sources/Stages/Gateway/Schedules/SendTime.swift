@@ -1,20 +1,21 @@
 internal import JSON
-internal import LiveActivity
+internal import Payloads
+internal import Schedules
 internal import Telemetry
 
-/// The time of a send for later.
+/// The time of a send for later, and how late it may be.
 struct SendTime: Equatable {
-    /// The largest distance from now.
+    /// The largest distance from now: 366 days.
     static let secondsMax = 366 * 86_400
     /// The largest allowed lateness: a day.
     static let latenessSecondsMax = 86_400
 
     let when: Schedule.DueTime
-    /// The allowed lateness in milliseconds. A send that would be later expires.
+    /// The allowed lateness in milliseconds. A send that would leave later expires.
     var latenessMax = Schedule.latenessMillisecondsDefault
 
-    /// Returns the due time by the clock that the request is judged by. The scheduler later counts an offset
-    /// from the cluster's stamp of the order.
+    /// Returns the due time, for the checks of the request. The scheduler counts an offset from the broker's
+    /// timestamp of the command, so the real due time differs a little.
     func due(now: WallTime) -> WallTime {
         switch when {
         case .offset(let milliseconds): WallTime(milliseconds: now.milliseconds + milliseconds)
@@ -24,7 +25,8 @@ struct SendTime: Equatable {
 }
 
 extension JSONValue {
-    /// Reads a time: nil for `"now"`, otherwise a date or seconds from now by the server's clock.
+    /// Reads a time: nil for `"now"`, otherwise a date, or `{"offset": 60}` for seconds from now by the
+    /// server's clock.
     func sendTime(now: WallTime) -> SendTime? {
         if isText("now") { return nil }
         switch kind {
@@ -45,8 +47,7 @@ extension JSONValue {
     /// Reads seconds from now, with or without a fraction.
     func offset() -> Schedule.DueTime {
         let seconds = double()
-        let most = Double(SendTime.secondsMax)
-        guard (0...most).contains(seconds) else {
+        guard (0...Double(SendTime.secondsMax)).contains(seconds) else {
             report("must be from 0 to \(SendTime.secondsMax) seconds", as: .outOfRange)
             return .offset(0)
         }

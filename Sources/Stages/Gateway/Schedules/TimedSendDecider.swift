@@ -1,19 +1,22 @@
+internal import CatalogRecords
 internal import HTTPServer
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Schedules
+internal import Sends
 
-/// The decision about a send for later: an order to the scheduler with the whole send and its id. The same
-/// send fires however often the order is read.
+/// The decision about a send for later: a command to the scheduler with the whole send and its id. Every
+/// repetition of the command names the same send, so it fires once.
 struct TimedSendDecider: Sendable {
-    /// The most bytes that the reply address adds to an order's record.
+    /// The most bytes that the reply address adds to a command's record.
     private static let replyBytesMax = 200
 
     /// The path of the call. The same idempotency key on another route is another request.
     let route: String
     let lanes: Int
 
-    /// The requested schedule, beside the send.
+    /// The part of the request that is not the send.
     struct RequestedSchedule: Sendable {
         let time: SendTime
         /// The id of the schedule. Nil uses the send's id.
@@ -24,37 +27,38 @@ struct TimedSendDecider: Sendable {
     }
 
     func decide(
-        _ judged: SendValidator.ValidatedSend, schedule wish: RequestedSchedule,
-        idempotency: Idempotency?,
-        in context: RequestContext, response: @escaping @Sendable (Send, TimedSendOutcome) -> HTTPResponse
+        _ validated: SendValidator.ValidatedSend, schedule requested: RequestedSchedule,
+        idempotency: Idempotency?, in context: RequestContext,
+        response makeResponse: @escaping @Sendable (Send, TimedSendOutcome) -> HTTPResponse
     ) throws(RefusedRequest) -> RequestDecision {
-        guard let owner = ScheduleOwner(of: judged.send) else {
+        guard let owner = ScheduleOwner(of: validated.send) else {
             throw RefusedRequest([RequestProblem(code: "invalid", at: "", message: "names no group")])
         }
-        var send = judged.send
-        send.id = makeID(of: judged.key, owner: owner, idempotency: idempotency, in: context).text
+        var send = validated.send
+        send.id = makeID(of: validated.key, owner: owner, idempotency: idempotency, in: context).text
         var schedule = Schedule(
-            id: wish.id ?? send.id, name: wish.name, activity: activity(of: judged.key),
-            dueTime: wish.time.when, send: send)
-        schedule.latenessMillisecondsMax = wish.time.latenessMax
+            id: requested.id ?? send.id, name: requested.name, activity: activity(of: validated.key),
+            dueTime: requested.time.when, send: send)
+        schedule.latenessMillisecondsMax = requested.time.latenessMax
         schedule.idempotency = idempotency
-        let order = ScheduleCommand(
+        let command = ScheduleCommand(
             .schedule(schedule), app: context.app.id, owner: owner, acceptedAt: send.acceptedAt)
-        if order.encoded().count > ScheduleCommand.bytesMax - Self.replyBytesMax {
+        if command.encoded().count > ScheduleCommand.bytesMax - Self.replyBytesMax {
             throw RefusedRequest([
                 RequestProblem(
-                    code: "too_large", at: wish.contentField,
+                    code: "too_large", at: requested.contentField,
                     message:
                         "and the audience may together take \(ScheduleCommand.bytesMax / 1000) kB in a send for later; use a segment instead of users"
                 )
             ])
         }
-        // Schedules from phones are not in the audit. They are in the orders, as reports are in `reports`.
-        let others =
+        // A schedule from a phone has no audit record. Its command stays in `schedules`, as a report stays in
+        // `reports`.
+        let auditRecords =
             context.role.includes(.send) ? [context.auditRecord(action: "schedule", subject: send.id)] : []
         return .askScheduler(
-            SchedulerRequest(order: order, otherRecords: others) { [send] reply in
-                response(send, TimedSendOutcome(reply))
+            SchedulerRequest(order: command, otherRecords: auditRecords) { [send] reply in
+                makeResponse(send, TimedSendOutcome(reply))
             })
     }
 
@@ -69,6 +73,7 @@ struct TimedSendDecider: Sendable {
             timersPartition: timersPartition, now: context.now)
     }
 
+    /// The name by which the caller selects the schedule: the group or the activity.
     private func activity(of key: ScopeKey) -> String {
         switch key.subject {
         case .group(let name), .activity(let name): name
@@ -76,18 +81,19 @@ struct TimedSendDecider: Sendable {
     }
 }
 
-/// The outcome of a send for later at the time of its answer.
+/// The outcome of the command for a send for later, when its request is answered.
 enum TimedSendOutcome {
     case scheduled(ScheduleReply.ScheduledTimer)
     case refused(HTTPResponse)
-    /// The order is stored, but the scheduler has not confirmed it yet.
+    /// The command is stored, but the scheduler has not confirmed it yet.
     case underWay
 
     init(_ reply: ScheduleReply.Outcome?) {
         switch reply {
         case .scheduled(let scheduled): self = .scheduled(scheduled)
         case .conflict: self = .refused(ScheduleResponse.idempotencyConflict)
-        case .refused(let why): self = .refused(.error(status: 422, code: "not_scheduled", message: why))
+        case .refused(let reason):
+            self = .refused(.error(status: 422, code: "not_scheduled", message: reason))
         case .cancelled, .listed, nil: self = .underWay
         }
     }

@@ -1,13 +1,15 @@
 package import Catalog
+internal import CatalogRecords
 internal import HTTPServer
 internal import JSON
 package import Kafka
-package import LiveActivity
+internal import Sends
 package import Telemetry
+internal import TokenSealing
 package import Topics
 
-/// Sends and cancels of an operator on the command line. They bypass the gateway but follow its rules and
-/// write the audit. The calls block.
+/// Sends and cancels of an operator on the command line. They are written to Kafka directly, without a gateway
+/// and without an API key, but by the same rules and with the same audit. The calls block.
 package struct OperatorSends {
     package struct AcceptedSend {
         package let id: String
@@ -52,7 +54,7 @@ package struct OperatorSends {
         case .store(let records, let answer):
             try store(records)
             response = answer
-        case .askScheduler(let question): response = try ask(question)
+        case .askScheduler(let request): response = try ask(request)
         case .answer, .changeCatalog: preconditionFailure("a send is either stored or scheduled")
         }
         let id = try JSONReader().read(response.body) { $0.object()["sendId"].string() }
@@ -61,12 +63,12 @@ package struct OperatorSends {
 
     /// Cancels a send.
     ///
-    /// - Parameter progress: The known progress of the send.
-    package func cancel(_ id: SendID, of app: String, progress: SendProgress, now: WallTime) throws {
-        guard let key = progress.key else { return }
+    /// - Parameter found: The send as `SendLookup` has found it.
+    package func cancel(_ id: SendID, of app: String, found: FoundSend, now: WallTime) throws {
+        guard let key = found.progress.key else { return }
         try store(
             SendDecider.cancelRecords(
-                of: id, key: key, recipient: progress.recipient, timer: progress.timer?.owner,
+                of: id, key: key, recipient: found.progress.recipient, timer: found.timerOwner,
                 in: makeContext(of: app, now: now)))
     }
 
@@ -74,7 +76,7 @@ package struct OperatorSends {
         body: [UInt8] = [], of app: String, headers: HTTPHeaders = [:],
         query: [(name: String, value: String)] = [], now: WallTime
     ) throws -> RequestContext {
-        guard let known = catalog.apps[app] else {
+        guard let knownApp = catalog.apps[app] else {
             throw RefusedRequest([
                 RequestProblem(
                     code: "app_unknown", at: "app", message: "is unknown; `flotilla apps` lists the apps")
@@ -82,9 +84,8 @@ package struct OperatorSends {
         }
         return RequestContext(
             body: body, headers: headers, query: query, role: .send,
-            userProofs: UserProofCheck(seal: TokenSeal(keys: nil)),
-            author: author,
-            address: nil, app: known, catalog: catalog, now: now,
+            userProofs: UserProofCheck(seal: TokenSeal(keys: nil)), author: author,
+            address: nil, app: knownApp, catalog: catalog, now: now,
             reader: JSONReader(
                 limits: JSONLimits(
                     bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,

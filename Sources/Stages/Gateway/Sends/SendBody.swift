@@ -1,8 +1,11 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
+internal import Sends
 internal import Telemetry
 
-/// The reader of a `POST /v1/sends` body. It notes every problem in the document.
+/// The reader of a `POST /v1/sends` body. A problem with a field goes to the JSON reader, so that all are
+/// reported together.
 enum SendBody {
     static func draft(from root: JSONValue, now: WallTime) -> SendDraft {
         let object = root.object()
@@ -30,7 +33,8 @@ enum SendBody {
 
     private static func audience(in object: JSONObject, event: PushEvent) -> Audience {
         guard let value = object["audience"].optional else {
-            // The start has chosen the recipients of the group. Only a start must name its audience.
+            // Updates and ends go to the group, whose recipients the start has chosen. Only a start needs an
+            // audience.
             if event == .start { _ = object["audience"].audience() }
             return .group
         }

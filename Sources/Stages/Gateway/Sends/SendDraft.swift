@@ -1,8 +1,9 @@
 internal import JSON
-internal import LiveActivity
+internal import Payloads
+internal import Sends
 
-/// The content of a request body before the checks of activity type and field combinations. Each interface
-/// reads its body into a draft.
+/// A send as the caller wrote it, before `SendValidator` checks it. Each interface (`/v1/sends`, `/v1/schedules`,
+/// Netmera's calls) reads its body into a draft.
 struct SendDraft {
     /// The content. Only a start has a type and attributes in it.
     var content: PushContent
@@ -23,44 +24,11 @@ struct SendDraft {
     var dryRun = false
     /// The time to send at, or nil to send at once.
     var time: SendTime?
-    /// The problems with codes that JSON problems do not have.
+    /// The problems that the JSON reader cannot report, because it does not know their codes.
     var problems: [RequestProblem] = []
 
     init(event: PushEvent, audience: Audience) {
         content = PushContent(event)
         self.audience = audience
-    }
-}
-
-/// The names of a send's fields in one interface's body.
-struct SendFields {
-    var group = "groupId"
-    var audience = "audience"
-    var attributesType = "attributesType"
-    var attributes = "attributes"
-    var alert = "alert"
-    var segments = "audience.segments"
-    var contentState = "contentState"
-    var endDate = "endDate"
-    var staleDate = "staleDate"
-    var dismissalDate = "dismissalDate"
-    /// The field that marks a group as private. Nil if the interface has no such field.
-    var isPrivate: String? = "private"
-
-    static let standard = SendFields()
-
-    func name(of field: PayloadViolation.Field) -> String {
-        switch field {
-        case .contentState: contentState
-        case .attributesType: attributesType
-        case .attributes: attributes
-        case .alert: alert
-        case .staleDate: staleDate
-        case .dismissalDate: dismissalDate
-        case .relevanceScore: "relevanceScore"
-        case .asksForToken: "inputPushToken"
-        case .channel: "inputPushChannel"
-        case .payload: ""
-        }
     }
 }

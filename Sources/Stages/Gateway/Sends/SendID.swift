@@ -1,16 +1,32 @@
 internal import Cryptography
+internal import Identifiers
 internal import Kafka
-internal import LiveActivity
+internal import Sends
 internal import Telemetry
 
 /// The id of a send. It names the partition of the send, so that a lookup needs no index. A random id also
 /// names the time of acceptance.
 ///
-/// A random id is `r-<milliseconds since 1970>-<partition>-<24 hexadecimal digits>`. An id that is derived
-/// from an idempotency key is `k-<partition>-<32 hexadecimal digits>`, and a repeated request always gets the
-/// same one. A send for later uses `t` instead of `r` and `d` instead of `k`, and adds its partition of
-/// `timers` after the first partition.
+/// The parts of an id are separated by `-`: a letter, for a random id the time of acceptance in milliseconds
+/// since 1970, the partition, for a send at a later time its partition of `timers`, and hexadecimal digits. A
+/// derived id depends only on the request and its idempotency key, so a repeated request gets the same one.
+///
+/// | | random | derived |
+/// |---|---|---|
+/// | now | `r-1795809600000-7-` and 24 digits | `k-7-` and 32 digits |
+/// | later | `t-1795809600000-7-3-` and 24 digits | `d-7-3-` and 32 digits |
 package struct SendID: Sendable, Hashable {
+    /// The first part of an id.
+    private enum Kind: String {
+        case random = "r"
+        case derived = "k"
+        case timedRandom = "t"
+        case timedDerived = "d"
+
+        var isTimed: Bool { self == .timedRandom || self == .timedDerived }
+        var isRandom: Bool { self == .random || self == .timedRandom }
+    }
+
     package let text: String
     /// The partition of `sends` or `sends.timed`.
     let partition: Int
@@ -20,8 +36,8 @@ package struct SendID: Sendable, Hashable {
     /// idempotency key.
     let acceptedAt: Int64?
 
-    private static let randomBytes = 12
-    private static let digestBytes = 16
+    private static let randomByteCount = 12
+    private static let digestByteCount = 16
 
     private init(text: String, partition: Int, timersPartition: Int?, acceptedAt: Int64?) {
         self.text = text
@@ -47,11 +63,12 @@ package struct SendID: Sendable, Hashable {
 
     private static func makeRandom(partition: Int, timersPartition: Int?, now: WallTime) -> SendID {
         let time = max(0, now.milliseconds)
-        let kind = timersPartition == nil ? "r" : "t"
+        let kind = timersPartition == nil ? Kind.random : .timedRandom
+        let partitions = partitionsText(partition, timers: timersPartition)
+        let digits = Hex.text(of: Random.bytes(count: randomByteCount))
         return SendID(
-            text:
-                "\(kind)-\(time)-\(partitionsText(partition, timers: timersPartition))-\(Hex.text(of: Random.bytes(count: randomBytes)))",
-            partition: partition, timersPartition: timersPartition, acceptedAt: time)
+            text: "\(kind.rawValue)-\(time)-\(partitions)-\(digits)", partition: partition,
+            timersPartition: timersPartition, acceptedAt: time)
     }
 
     private static func derived(
@@ -60,12 +77,11 @@ package struct SendID: Sendable, Hashable {
         // The join escapes its separator, so two different lists of parts never produce the same bytes.
         let parts = RecordKey.join(
             group.app, route, String(decoding: group.bytes, as: UTF8.self), idempotencyKey)
-        let digest = SHA256.digest(of: parts).prefix(digestBytes)
-        let kind = timersPartition == nil ? "k" : "d"
+        let digits = Hex.text(of: Array(SHA256.digest(of: parts).prefix(digestByteCount)))
+        let kind = timersPartition == nil ? Kind.derived : .timedDerived
+        let partitions = partitionsText(partition, timers: timersPartition)
         return SendID(
-            text:
-                "\(kind)-\(partitionsText(partition, timers: timersPartition))-\(Hex.text(of: Array(digest)))",
-            partition: partition,
+            text: "\(kind.rawValue)-\(partitions)-\(digits)", partition: partition,
             timersPartition: timersPartition, acceptedAt: nil)
     }
 
@@ -79,29 +95,30 @@ package struct SendID: Sendable, Hashable {
         guard text.utf8.count <= NameRules.bytesMax else { return nil }
         let base = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)[0]
         let parts = base.split(separator: "-", omittingEmptySubsequences: false)
-        func partition(_ part: Substring) -> Int? {
-            guard let number = Int(part), (0..<lanes).contains(number), "\(number)" == part else {
-                return nil
-            }
-            return number
-        }
-        func isHex(_ part: Substring, bytes: Int) -> Bool {
-            part.utf8.count == 2 * bytes && Hex.decode(part.utf8) != nil
-        }
-        let isTimed = parts[0] == "t" || parts[0] == "d"
-        let isRandom = parts[0] == "r" || parts[0] == "t"
-        guard isTimed || isRandom || parts[0] == "k",
-            parts.count == (isTimed ? 4 : 3) + (isRandom ? 1 : 0),
-            isHex(parts[parts.count - 1], bytes: isRandom ? Self.randomBytes : Self.digestBytes)
+        guard let kind = Kind(rawValue: String(parts[0])) else { return nil }
+        let byteCount = kind.isRandom ? Self.randomByteCount : Self.digestByteCount
+        guard parts.count == 3 + (kind.isRandom ? 1 : 0) + (kind.isTimed ? 1 : 0),
+            Self.isHex(parts[parts.count - 1], byteCount: byteCount)
         else { return nil }
-        var time: Int64?
-        if isRandom {
-            guard let given = Int64(parts[1]), given >= 0 else { return nil }
-            time = given
+        var acceptedAt: Int64?
+        if kind.isRandom {
+            guard let time = Int64(parts[1]), time >= 0 else { return nil }
+            acceptedAt = time
         }
-        let partitions = parts.dropLast().dropFirst(isRandom ? 2 : 1).map { partition($0) }
-        guard let first = partitions[0], !isTimed || partitions[1] != nil else { return nil }
+        let partitionParts = parts.dropLast().dropFirst(kind.isRandom ? 2 : 1)
+        let partitions = partitionParts.compactMap { Self.partition(in: $0, lanes: lanes) }
+        guard partitions.count == partitionParts.count else { return nil }
         self.init(
-            text: text, partition: first, timersPartition: isTimed ? partitions[1] : nil, acceptedAt: time)
+            text: text, partition: partitions[0], timersPartition: kind.isTimed ? partitions[1] : nil,
+            acceptedAt: acceptedAt)
+    }
+
+    private static func partition(in part: Substring, lanes: Int) -> Int? {
+        guard let number = Int(part), (0..<lanes).contains(number), "\(number)" == part else { return nil }
+        return number
+    }
+
+    private static func isHex(_ part: Substring, byteCount: Int) -> Bool {
+        part.utf8.count == 2 * byteCount && Hex.decode(part.utf8) != nil
     }
 }

@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import JSON
-internal import LiveActivity
+internal import Schedules
+internal import Sends
 
 /// The answers to calls about sends.
 enum SendResponse {
@@ -8,7 +9,7 @@ enum SendResponse {
     ///
     /// - Parameter later: The scheduler's outcome if the send is for later.
     static func accepted(
-        _ send: Send, validated judged: SendValidator.ValidatedSend, later: TimedSendOutcome? = nil
+        _ send: Send, validated: SendValidator.ValidatedSend, later: TimedSendOutcome? = nil
     ) -> HTTPResponse {
         var json = JSONWriter(capacity: 512)
         json.beginObject()
@@ -20,9 +21,9 @@ enum SendResponse {
         case .scheduled(let scheduled): json.field("dueAt", scheduled.dueAt)
         case .underWay: json.field("underWay", true)
         }
-        json.field("bytes", judged.bytes)
+        json.field("bytes", validated.bytes)
         json.field("dryRun", send.isDryRun ? true : nil)
-        writeWarnings(judged.warnings, to: &json)
+        writeWarnings(validated.warnings, to: &json)
         json.endObject()
         var response = HTTPResponse.json(json.bytes, status: 202)
         response.headers.add("Location", value: "/v1/sends/\(send.id)")
@@ -56,7 +57,7 @@ enum SendResponse {
         message:
             "this app has no such send in the last seven days; use an id that POST /v1/sends answered")
 
-    /// The search stopped at its time limit, before it had read the whole topic.
+    /// The answer if the search stopped at its time limit, before it had read the whole topic.
     static let notFoundInTime: HTTPResponse = {
         var response = HTTPResponse.error(
             status: 503, code: "search_too_long",

@@ -1,8 +1,11 @@
+internal import CatalogRecords
 internal import HTTPClient
 internal import HTTPServer
-internal import LiveActivity
+internal import Members
+internal import Sends
 
-/// `/v1/sends`.
+/// `/v1/sends`: `POST` sends, `GET /v1/sends/{id}` returns the progress of a send, `DELETE /v1/sends/{id}`
+/// cancels it. The list of sends is a query of the insight stage (`InsightEndpoint`).
 struct SendsEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker
@@ -16,34 +19,35 @@ struct SendsEndpoint: Sendable {
     private static let timeMax: Int64 = 1 << 53
 
     func add(to routes: inout HTTPRoutes) {
-        let (authorization, worker) = (authorization, worker)
         let decider = SendDecider(route: Self.path, fields: .standard, lanes: lanes) { root, context in
             SendBody.draft(from: root, now: context.now)
         }
-        routes.onAdmission(.post, path: Self.path, bodyBytesMax: GatewayLimits.sendBytesMax) { request in
-            authorization.admit(request, for: .send) { incoming in
-                worker.accept(incoming, as: .send) { context throws(RefusedRequest) in
+        routes.onAdmission(.post, path: Self.path, bodyBytesMax: GatewayLimits.sendBytesMax) {
+            [authorization, worker] request in
+            authorization.admit(request, for: .send) { authorized in
+                worker.accept(authorized, as: .send) { context throws(RefusedRequest) in
                     try decider.decide(in: context)
                 }
             }
         }
-        routes.onAdmission(.get, path: Self.sendPath) { request in
-            authorization.admit(request, for: .read) { incoming in
-                find(incoming) { id, progress in report(id, progress: progress, for: incoming) }
+        routes.onAdmission(.get, path: Self.sendPath) { [self] request in
+            authorization.admit(request, for: .read) { authorized in
+                find(authorized) { id, found in report(id, found: found, for: authorized) }
             }
         }
-        routes.onAdmission(.delete, path: Self.sendPath) { request in
-            authorization.admit(request, for: .send) { incoming in
-                find(incoming) { id, progress in cancel(id, progress: progress, for: incoming) }
+        routes.onAdmission(.delete, path: Self.sendPath) { [self] request in
+            authorization.admit(request, for: .send) { authorized in
+                find(authorized) { id, found in cancel(id, found: found, for: authorized) }
             }
         }
     }
 
-    /// Finds the send or answers that it is unknown. Returns false if too many lookups wait.
+    /// Finds the send in the path and passes it to `then`, or answers why it is not found. Returns false if too many
+    /// lookups wait.
     private func find(
-        _ incoming: AuthorizedRequest, then: @escaping @Sendable (SendID, SendProgress) -> Void
+        _ authorized: AuthorizedRequest, then: @escaping @Sendable (SendID, FoundSend) -> Void
     ) -> Bool {
-        let (request, reply) = (incoming.request, incoming.reply)
+        let (request, reply) = (authorized.request, authorized.reply)
         guard let id = request.parameters["id"].flatMap({ SendID($0, lanes: lanes) }) else {
             reply.send(SendResponse.unknownSend)
             return true
@@ -55,9 +59,9 @@ struct SendsEndpoint: Sendable {
             reply.send(error.response)
             return true
         }
-        return lookup.find(id, of: incoming.caller.app.id, since: time) { found in
-            switch found {
-            case .send(let progress): then(id, progress)
+        return lookup.find(id, of: authorized.caller.app.id, since: time) { result in
+            switch result {
+            case .send(let found): then(id, found)
             case .notFound: reply.send(SendResponse.unknownSend)
             case .timedOut: reply.send(SendResponse.notFoundInTime)
             case .unavailable: reply.send(Unavailable.unreachable)
@@ -75,8 +79,8 @@ struct SendsEndpoint: Sendable {
                 problems.append(
                     RequestProblem(
                         code: "unknown_field", at: name, message: "is not a parameter of this call; use at"))
-            } else if time == nil, let given = Int64(value), (0...timeMax).contains(given) {
-                time = given
+            } else if time == nil, let milliseconds = Int64(value), (0...timeMax).contains(milliseconds) {
+                time = milliseconds
             } else {
                 problems.append(
                     RequestProblem(
@@ -88,27 +92,25 @@ struct SendsEndpoint: Sendable {
     }
 
     /// Answers with the records of planner and lanes, and with the insight stage's report about the jobs.
-    private func report(_ id: SendID, progress: SendProgress, for incoming: AuthorizedRequest) {
-        let call = InsightQuery(.report, app: incoming.caller.app.id, id: id.text)
-        let isTaken = relay.ask(call) { answer in
-            incoming.reply.send(progress.response(report: answer?.status == 200 ? answer?.body : nil))
+    private func report(_ id: SendID, found: FoundSend, for authorized: AuthorizedRequest) {
+        let query = InsightQuery(.report, app: authorized.caller.app.id, id: id.text)
+        let isTaken = relay.ask(query) { answer in
+            authorized.reply.send(found.progress.response(report: answer?.status == 200 ? answer?.body : nil))
         }
-        if !isTaken { incoming.reply.send(progress.response(report: nil)) }
+        if !isTaken { authorized.reply.send(found.progress.response(report: nil)) }
     }
 
-    private func cancel(
-        _ id: SendID, progress: SendProgress, for incoming: AuthorizedRequest
-    ) {
-        guard let key = progress.key else { return incoming.reply.send(SendResponse.unknownSend) }
-        let isTaken = worker.accept(incoming, as: .cancel) {
-            context throws(RefusedRequest) in
+    private func cancel(_ id: SendID, found: FoundSend, for authorized: AuthorizedRequest) {
+        guard let key = found.progress.key else { return authorized.reply.send(SendResponse.unknownSend) }
+        let isTaken = worker.accept(authorized, as: .cancel) { context throws(RefusedRequest) in
             try context.refuseBody()
             return .store(
                 SendDecider.cancelRecords(
-                    of: id, key: key, recipient: progress.recipient, timer: progress.timer?.owner, in: context
+                    of: id, key: key, recipient: found.progress.recipient, timer: found.timerOwner,
+                    in: context
                 ),
                 SendResponse.cancelling(id))
         }
-        if !isTaken { incoming.reply.send(Unavailable.overloaded) }
+        if !isTaken { authorized.reply.send(Unavailable.overloaded) }
     }
 }

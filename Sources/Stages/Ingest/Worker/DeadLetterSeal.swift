@@ -1,6 +1,9 @@
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import TokenSealing
 
 /// Seals the push tokens in a record of `reports` that is passed on: to the dead letters, or to its right
 /// partition. All other bytes stay unchanged, so that the fault can be seen and the record can be sent again.
@@ -11,19 +14,19 @@ struct DeadLetterSeal {
     /// The registry entry for which a token of an unreadable report is sealed.
     static let registryEntry = "dead-letter"
 
-    let seal: TokenSeal
+    let tokenSeal: TokenSeal
     let reader: JSONReader
 
     /// Returns the sealed record, or nil if nothing has to be sealed.
     func sealedCopy(of value: Span<UInt8>) -> [UInt8]? {
-        guard seal.isSealing else { return nil }
+        guard tokenSeal.isSealing else { return nil }
         let report = try? unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
             try unsafe Report.decode(bytes, with: reader)
         }
-        guard let report else { return replacingDigits(in: value) }
+        guard let report else { return sealingDigits(in: value) }
         guard let digits = report.token, !report.isTokenSealed else { return nil }
         var sealed = report
-        seal.seal(tokenOf: &sealed)
+        tokenSeal.seal(tokenOf: &sealed)
         guard let token = sealed.token, sealed.isTokenSealed else { return nil }
         return replacing(Array(digits.utf8), with: Array(token.utf8), in: value) ?? sealed.encoded()
     }
@@ -53,7 +56,7 @@ struct DeadLetterSeal {
         return true
     }
 
-    private func replacingDigits(in value: Span<UInt8>) -> [UInt8]? {
+    private func sealingDigits(in value: Span<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         var isFound = false
         var place = 0
@@ -63,7 +66,7 @@ struct DeadLetterSeal {
             let run = value.extracting(place..<end)
             if run.count >= Self.tokenDigitsMin {
                 isFound = true
-                appendSealed(run, to: &result)
+                appendSealed(digits: run, to: &result)
             } else {
                 for index in 0..<run.count { result.append(run[index]) }
             }
@@ -74,13 +77,13 @@ struct DeadLetterSeal {
     }
 
     /// Seals the digits. Digits that are too long for one token are sealed in parts. Half a byte stays.
-    private func appendSealed(_ digits: Span<UInt8>, to result: inout [UInt8]) {
+    private func appendSealed(digits: Span<UInt8>, to result: inout [UInt8]) {
         var place = 0
         while digits.count - place >= 2 {
             let end = place + 2 * min(PushToken.bytesMax, (digits.count - place) / 2)
             let piece = [UInt8](copying: digits.extracting(place..<end))
             guard let token = PushToken(hex: String(decoding: piece, as: UTF8.self)) else { return }
-            result += Array(seal.seal(token, app: "", entry: Self.registryEntry).utf8)
+            result += Array(tokenSeal.seal(token, app: "", entry: Self.registryEntry).utf8)
             place = end
         }
         if place < digits.count { result.append(digits[place]) }

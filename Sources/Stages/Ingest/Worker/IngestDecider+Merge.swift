@@ -1,13 +1,14 @@
+internal import InstallationRecords
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import StageSupport
 internal import Store
 internal import Telemetry
 internal import Topics
 
 /// The counts of a transaction's outcomes.
-struct Tally {
+struct OutcomeCounts {
     var merged = 0
     var unchanged = 0
     var rejected = 0
@@ -17,24 +18,24 @@ struct Tally {
 extension IngestDecider {
     func beginTransaction() {
         output.removeAll()
-        tally = Tally()
-        rosters.removeAll()
+        outcomeCounts = OutcomeCounts()
+        installationBatches.removeAll()
     }
 
     var isOutputFull: Bool { output.isFull }
 
-    func finishTransaction() {
-        for place in rosters.indices { rosters[place].write(to: &output) }
+    func addChangedRows() {
+        for place in installationBatches.indices { installationBatches[place].write(to: &output) }
     }
 
-    func send(by producer: TransactionalProducer, to topics: [Topic]) -> Bool {
+    func sendOutput(by producer: TransactionalProducer, to topics: [Topic]) -> Bool {
         output.send(
             by: producer, installations: topics[0], registry: topics[1], events: topics[2],
-            onStep: stage.reached)
+            onStep: stage.reportStep)
     }
 
-    func committed(at now: Instant) {
-        for roster in rosters {
+    func applyCommittedChanges(at now: Instant) {
+        for roster in installationBatches {
             for entry in roster.entries {
                 if let record = entry.recordNumber {
                     stage.views.overlays[roster.partition]?.recordCommit(
@@ -47,16 +48,16 @@ extension IngestDecider {
         }
     }
 
-    func conclude() {
+    func publishOutcomes() {
         let counts = output.counts
-        stage.metrics.produced("installations").add(counts.installations)
-        stage.metrics.produced("registry").add(counts.registry)
-        stage.metrics.produced("events").add(counts.events)
-        stage.metrics.records("merged").add(tally.merged)
-        stage.metrics.records("unchanged").add(tally.unchanged)
-        stage.metrics.records("rejected").add(tally.rejected)
-        stage.metrics.records("forwarded").add(tally.forwarded)
-        metrics.forwarded.add(tally.forwarded)
+        stage.metrics.produced(to: "installations").add(counts.installations)
+        stage.metrics.produced(to: "registry").add(counts.registry)
+        stage.metrics.produced(to: "events").add(counts.events)
+        stage.metrics.records(withOutcome: "merged").add(outcomeCounts.merged)
+        stage.metrics.records(withOutcome: "unchanged").add(outcomeCounts.unchanged)
+        stage.metrics.records(withOutcome: "rejected").add(outcomeCounts.rejected)
+        stage.metrics.records(withOutcome: "forwarded").add(outcomeCounts.forwarded)
+        metrics.forwardedReports.add(outcomeCounts.forwarded)
     }
 
     // MARK: Reading
@@ -77,107 +78,112 @@ extension IngestDecider {
         let report: Report
         do throws(RecordDecodingError) {
             report = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
-                try unsafe Report.decode(bytes, with: merges.reader)
+                try unsafe Report.decode(bytes, with: mergers.reader)
             }
         } catch {
             throw RejectedRecord(error)
         }
-        report.writeKey(to: &key)
-        guard key.count <= EnvironmentLimits.keyBytesMax else {
-            throw .keyTooLong(bytes: key.count, max: EnvironmentLimits.keyBytesMax)
+        report.writeKey(to: &reportKey)
+        guard reportKey.count <= EnvironmentLimits.keyBytesMax else {
+            throw .keyTooLong(bytes: reportKey.count, max: EnvironmentLimits.keyBytesMax)
         }
         return (report, arrival)
     }
 
-    private func reject(_ index: Int, of batch: borrowing RecordBatch, as misfit: RejectedRecord) {
-        tally.rejected += 1
+    private func reject(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
+        outcomeCounts.rejected += 1
         let sealed: [UInt8]? =
-            if let value = batch[index].value { letterSeal.sealedCopy(of: value) } else { nil }
-        stage.sendToDeadLetters(index, of: batch, as: misfit, sealed: sealed, at: decidedAt)
+            if let value = batch[index].value { deadLetterSeal.sealedCopy(of: value) } else { nil }
+        stage.sendToDeadLetters(recordAt: index, of: batch, as: rejection, sealedValue: sealed, at: decidedAt)
     }
 
     // MARK: Deciding
 
-    func decide(_ part: inout BatchPart, of batch: borrowing RecordBatch, recordsMax: Int) throws {
+    func decideRecords(of part: inout BatchPart, in batch: borrowing RecordBatch, recordsMax: Int) throws {
         guard let overlay = stage.views.overlays[part.partition], let view = stage.views[part.partition]
-        else { return stage.member.giveUp("the view of a partition is not open", "") }
+        else {
+            return stage.member.startOverLater(logging: "the view of a partition is not open", reason: "")
+        }
         var roster = InstallationBatch(partition: part.partition)
-        let first = part.taken
-        try view.read { picture throws(StoreError) in
-            while !part.isTaken, part.taken - first < recordsMax, !output.isFull {
-                try hear(part.next, of: batch, in: &roster, overlay: overlay, view: view, picture: picture)
-                part.takeNext()
+        let first = part.takenCount
+        try view.withSnapshot { picture throws(StoreError) in
+            while !part.isTaken, part.takenCount - first < recordsMax, !output.isFull {
+                try merge(
+                    recordAt: part.nextIndex, of: batch, in: &roster, overlay: overlay, view: view,
+                    snapshot: picture)
+                part.markNextTaken()
             }
         }
         if let newer = roster.newerRecord { throw StageFailure.newerRecord(newer.description) }
-        rosters.append(roster)
+        installationBatches.append(roster)
     }
 
-    private func hear(
-        _ index: Int, of batch: borrowing RecordBatch, in roster: inout InstallationBatch, overlay: Overlay,
-        view: TopicView, picture: borrowing ReadSnapshot
+    private func merge(
+        recordAt index: Int, of batch: borrowing RecordBatch, in roster: inout InstallationBatch,
+        overlay: Overlay,
+        view: TopicView, snapshot: borrowing ReadSnapshot
     ) throws(StoreError) {
         let report: Report
         let arrival: ReportArrival
         do throws(RejectedRecord) {
             (report, arrival) = try read(batch[index])
         } catch {
-            return reject(index, of: batch, as: error)
+            return reject(recordAt: index, of: batch, as: error)
         }
         let isEverywhere = report.isUserErasure ? batch[index].isCopyForAllPartitions : false
-        if isEverywhere { key = ErasedUsers.key(app: report.app, user: report.user ?? "") }
-        let murmur = Murmur2.hash(of: key.span)
+        if isEverywhere { reportKey = ErasedUsers.key(app: report.app, user: report.user ?? "") }
+        let murmur = Murmur2.hash(of: reportKey.span)
         let home = Int32(Murmur2.partition(forHash: murmur, partitionCount: stage.layout.lanes))
         guard home == roster.partition || isEverywhere else {
-            return forward(index, of: batch, arrival: arrival, to: home)
+            return forward(recordAt: index, of: batch, arrival: arrival, to: home)
         }
-        guard let merge = merges.merger(for: report.app, age: decidedAt - arrival.receivedAt) else {
-            return reject(index, of: batch, as: .unknownApp(report.app))
+        guard let merge = mergers.merger(for: report.app, age: decidedAt - arrival.receivedAt) else {
+            return reject(recordAt: index, of: batch, as: .unknownApp(report.app))
         }
-        var entry = roster.index(of: key, hash: murmur)
+        var entry = roster.index(of: reportKey, hash: murmur)
         if entry == nil {
-            let key = HashedKey(key)
+            let key = HashedKey(reportKey)
             let known =
-                if let record = overlay[key] { remembered(record) } else {
-                    try look(key, in: view, seen: picture, roster: &roster)
+                if let record = overlay[key] { decodeInstallation(record) } else {
+                    try lookUp(key, in: view, snapshot: snapshot, installations: &roster)
                 }
-            entry = roster.add(key, hash: murmur, installation: known)
+            entry = roster.add(key: key, hash: murmur, installation: known)
         }
         let outcome = merge.merge(
             report, arrival: arrival, into: roster.entries[entry!].installation, now: decidedAt)
         if report.isUserErasure, !isEverywhere, case .merged = outcome {
-            copyEverywhere(index, of: batch, report: report, arrival: arrival)
+            copyToAllPartitions(recordAt: index, of: batch, report: report, arrival: arrival)
         }
-        take(outcome, of: entry!, from: index, of: batch, in: &roster)
+        apply(outcome, toEntry: entry!, recordAt: index, of: batch, in: &roster)
     }
 
     /// Copies an erasure to all partitions, because the user's installations are in all of them. The copies
     /// are acknowledged before the offset is committed. A duplicate copy changes nothing.
-    private func copyEverywhere(
-        _ index: Int, of batch: borrowing RecordBatch, report: Report, arrival: ReportArrival
+    private func copyToAllPartitions(
+        recordAt index: Int, of batch: borrowing RecordBatch, report: Report, arrival: ReportArrival
     ) {
         let record = batch[index]
         guard let value = record.value else { return }
         let key = ErasedUsers.key(app: report.app, user: report.user ?? "")
         for partition in 0..<Int32(stage.layout.lanes) {
-            forwarding.forward(value, key: key, arrival: arrival, to: partition, isCopyForAllPartitions: true)
+            forwarder.forward(value, key: key, arrival: arrival, to: partition, isCopyForAllPartitions: true)
         }
     }
 
-    private func take(
-        _ outcome: consuming ReportMerger.Outcome, of entry: Int, from index: Int,
+    private func apply(
+        _ outcome: consuming ReportMerger.Outcome, toEntry entry: Int, recordAt index: Int,
         of batch: borrowing RecordBatch, in roster: inout InstallationBatch
     ) {
         switch consume outcome {
-        case .rejected(let rejection): reject(index, of: batch, as: RejectedRecord(rejection))
-        case .unchanged: tally.unchanged += 1
+        case .rejected(let rejection): reject(recordAt: index, of: batch, as: RejectedRecord(rejection))
+        case .unchanged: outcomeCounts.unchanged += 1
         case .merged(var merged):
             let isFirst = roster.entries[entry].status != .changed
             guard roster.updateEntry(at: entry, with: merged) else {
-                tally.unchanged += 1
+                outcomeCounts.unchanged += 1
                 return
             }
-            tally.merged += 1
+            outcomeCounts.merged += 1
             if isFirst { output.reserveSpace(for: merged.installation) }
             // Each element is removed from its array, because reading it there would copy it.
             merged.events.reverse()
@@ -188,33 +194,33 @@ extension IngestDecider {
     }
 
     private func forward(
-        _ index: Int, of batch: borrowing RecordBatch, arrival: ReportArrival, to home: Int32
+        recordAt index: Int, of batch: borrowing RecordBatch, arrival: ReportArrival, to home: Int32
     ) {
         let record = batch[index]
         guard let value = record.value else { return }
-        if let sealed = letterSeal.sealedCopy(of: value) {
-            forwarding.forward(sealed.span, key: key, arrival: arrival, to: home)
+        if let sealed = deadLetterSeal.sealedCopy(of: value) {
+            forwarder.forward(sealed.span, key: reportKey, arrival: arrival, to: home)
         } else {
-            forwarding.forward(value, key: key, arrival: arrival, to: home)
+            forwarder.forward(value, key: reportKey, arrival: arrival, to: home)
         }
-        tally.forwarded += 1
-        stage.reached(.misroutedReportForwarded)
+        outcomeCounts.forwarded += 1
+        stage.reportStep(.misroutedReportForwarded)
     }
 
     /// Decodes an installation of the overlay. Returns nil if it was forgotten.
-    private func remembered(_ record: [UInt8]) -> Installation? {
+    private func decodeInstallation(_ record: [UInt8]) -> Installation? {
         if record.isEmpty { return nil }
         output.countDecoded(bytes: record.count)
-        guard let installation = try? Installation.decode(record, with: merges.reader) else {
+        guard let installation = try? Installation.decode(record, with: mergers.reader) else {
             preconditionFailure("a record that this process has written cannot be read")
         }
         return installation
     }
 
     /// Returns the installation in the view.
-    private func look(
-        _ key: HashedKey, in view: TopicView, seen picture: borrowing ReadSnapshot,
-        roster: inout InstallationBatch
+    private func lookUp(
+        _ key: HashedKey, in view: TopicView, snapshot picture: borrowing ReadSnapshot,
+        installations: inout InstallationBatch
     ) throws(StoreError) -> Installation? {
         var found: Installation?
         var newer: RecordDecodingError?
@@ -222,17 +228,17 @@ extension IngestDecider {
             output.countDecoded(bytes: value.count)
             do throws(RecordDecodingError) {
                 found = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
-                    try unsafe Installation.decode(bytes, with: merges.reader)
+                    try unsafe Installation.decode(bytes, with: mergers.reader)
                 }
             } catch {
                 // The checksum before the value is right, so the topic holds this record.
                 if case .unknownVersion = error { newer = error }
                 stage.log.error(
                     "a record of installations cannot be read; the next report of the installation makes a new one",
-                    .field("partition", view.place.partition), .field("error", error))
+                    .field("partition", view.topicPartition.partition), .field("error", error))
             }
         }
-        if let newer { roster.newerRecord = newer }
+        if let newer { installations.newerRecord = newer }
         return found
     }
 }

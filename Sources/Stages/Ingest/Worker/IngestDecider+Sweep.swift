@@ -1,7 +1,8 @@
+internal import InstallationRecords
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import StageSupport
 internal import Store
 internal import Telemetry
@@ -21,30 +22,33 @@ struct SweepPosition {
 
 extension IngestDecider {
     /// Sweeps one page. Nothing expires before its time has surely passed.
-    func sweepPage(_ now: Instant) throws {
-        guard let time = stage.clock.surelyPast(at: now) else { return }
-        if sweep.partition == nil {
-            guard now >= sweep.nextPass, let first = stage.member.owned.keys.min() else { return }
-            sweep.partition = first
-            (sweep.range, sweep.erasures) = (.everything, ErasedUsers())
-            sweep.nextPass = now.advanced(byMilliseconds: settings.sweepMilliseconds)
+    func sweepPage(at now: Instant) throws {
+        guard let time = stage.clock.earliestTime(at: now) else { return }
+        if sweepPosition.partition == nil {
+            guard now >= sweepPosition.nextPass, let first = stage.member.assignedPartitions.keys.min() else {
+                return
+            }
+            sweepPosition.partition = first
+            (sweepPosition.range, sweepPosition.erasures) = (.everything, ErasedUsers())
+            sweepPosition.nextPass = now.advanced(byMilliseconds: settings.sweepMilliseconds)
         }
-        guard let partition = sweep.partition else { return }
+        guard let partition = sweepPosition.partition else { return }
         let isDone = try sweepPage(of: partition, time: time)
         if isDone {
-            sweep.partition = stage.member.owned.keys.filter { $0 > partition }.min()
-            (sweep.range, sweep.erasures) = (.everything, ErasedUsers())
+            sweepPosition.partition = stage.member.assignedPartitions.keys.filter { $0 > partition }.min()
+            (sweepPosition.range, sweepPosition.erasures) = (.everything, ErasedUsers())
         }
     }
 
     /// Returns true if the partition has no more rows.
     private func sweepPage(of partition: Int32, time: Int64) throws -> Bool {
-        guard let part = stage.member.owned[partition], part.isServing, let view = stage.views[partition],
+        guard let part = stage.member.assignedPartitions[partition], part.isServing,
+            let view = stage.views[partition],
             part.positions[0].committed != nil
         else { return true }
         // Without reports, nothing else has refreshed the apps.
-        merges.refresh()
-        var range = sweep.range
+        mergers.refresh()
+        var range = sweepPosition.range
         var swept: [(key: HashedKey, record: Int)] = []
         beginTransaction()
         var more: Bool
@@ -59,7 +63,7 @@ extension IngestDecider {
                 let key = HashedKey([UInt8](copying: key))
                 // A row that is newer than the view is swept in the next pass.
                 guard stage.views.overlays[partition]?[key] == nil,
-                    let left = sweepRow(key, value: value, now: time)
+                    let left = sweepRow(key: key, value: value, now: time)
                 else {
                     return
                 }
@@ -81,36 +85,36 @@ extension IngestDecider {
             range = beyond
             more = true
         }
-        sweep.range = range
+        sweepPosition.range = range
         if swept.isEmpty { return !more }
-        stage.reached(.sweepBegun)
-        guard try commitAlone(of: [partition]) else { return true }
+        stage.reportStep(.sweepStarted)
+        guard try commitWithoutRecords(of: [partition]) else { return true }
         let done = stage.time.now()
         for (key, record) in swept {
             stage.views.overlays[partition]?.recordCommit(
                 of: key, as: output.record(number: record), at: done)
         }
-        stage.reached(.swept)
+        stage.reportStep(.sweepCommitted)
         return !more
     }
 
-    private func sweepRow(_ key: HashedKey, value: Span<UInt8>, now: Int64) -> SweepResult? {
+    private func sweepRow(key: HashedKey, value: Span<UInt8>, now: Int64) -> SweepResult? {
         let installation = try? unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
-            try unsafe Installation.decode(bytes, with: merges.reader)
+            try unsafe Installation.decode(bytes, with: mergers.reader)
         }
         guard let installation else { return nil }
-        guard let merge = merges.knownMerger(for: installation.app) else {
+        guard let merge = mergers.knownMerger(for: installation.app) else {
             let grace = settings.deletedAppMilliseconds
-            return merges.isMissing(installation.app, forMilliseconds: grace)
+            return mergers.isMissing(app: installation.app, forMilliseconds: grace)
                 ? ReportMerger.tombstones(of: installation) : nil
         }
         if let time = installation.erasedUpTo, key.bytes != installation.key,
-            !sweep.erasures.add(installation.subject, of: installation.app, upTo: time)
+            !sweepPosition.erasures.add(installation.subject, of: installation.app, upTo: time)
         {
             stage.log.error(
                 "too many users were erased at once; erase the remaining users again after some days",
-                .field("partition", sweep.partition ?? -1))
+                .field("partition", sweepPosition.partition ?? -1))
         }
-        return merge.sweep(installation, erasing: sweep.erasures, now: now)
+        return merge.sweep(installation, erasing: sweepPosition.erasures, now: now)
     }
 }

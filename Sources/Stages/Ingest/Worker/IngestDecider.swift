@@ -1,7 +1,6 @@
 internal import Catalog
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import StageSupport
 internal import Store
 internal import Telemetry
@@ -22,49 +21,49 @@ final class IngestDecider: RecordDecider {
     let settings: IngestSettings
     let metrics: IngestMetrics
     let stage: StageClients<IngestDecider>
-    let forwarding: ReportForwarder
-    let merges: ReportMergers
-    let letterSeal: DeadLetterSeal
+    let forwarder: ReportForwarder
+    let mergers: ReportMergers
+    let deadLetterSeal: DeadLetterSeal
 
     var output: IngestOutput
     /// The installations of the current transaction, and the outcomes of its reports.
-    var rosters: [InstallationBatch] = []
-    var tally = Tally()
+    var installationBatches: [InstallationBatch] = []
+    var outcomeCounts = OutcomeCounts()
     /// The time for the decisions of the current batch, in milliseconds since 1970.
     var decidedAt: Int64 = 0
     /// The key of the current report.
-    var key: [UInt8] = []
-    var sweep: SweepPosition
+    var reportKey: [UInt8] = []
+    var sweepPosition: SweepPosition
 
     /// The newest question for young reports.
-    var youngReports: OffsetQueryID?
+    var youngReportsQuery: OffsetQueryID?
     /// The ends of the report partitions at the last poll that reached them.
     var reportEnds: [Int32: Int64] = [:]
     /// The stamps that lead the time for decisions, less the steady clock. While it is set, nothing is merged.
-    var leadingStamp: Int64?
+    var leadingStampOffset: Int64?
     var leadingSince: Instant?
     /// The next time at which the reports are read although stamps lead, for newer stamps.
-    var nextLook = Instant(nanoseconds: 0)
+    var nextClockCheck = Instant(nanoseconds: 0)
     /// Whether the difference of the clocks is logged.
-    var isDifferenceTold = false
+    var isDifferenceLogged = false
 
     init(
-        _ settings: IngestSettings, in environment: StageEnvironment, _ context: StageContext<Step>,
+        settings: IngestSettings, in environment: StageEnvironment, context: StageContext<Step>,
         settleMilliseconds: Int
     ) throws {
         self.settings = settings
         metrics = IngestMetrics(context.metrics)
         let layout = environment.layout
         output = IngestOutput(laneCount: layout.lanes, recordsMax: settings.outputRecordsMax)
-        sweep = SweepPosition(nextPass: context.time.now())
-        merges = ReportMergers(
+        sweepPosition = SweepPosition(nextPass: context.time.now())
+        mergers = ReportMergers(
             sealingKeys: environment.sealingKeys,
             tokenlessMilliseconds: Int64(settings.tokenlessMilliseconds),
             apps: { environment.catalog?.apps })
-        letterSeal = DeadLetterSeal(seal: merges.seal, reader: merges.reader)
-        var form = StageForm(
-            stage: IngestService.name, group: "ingest", input: "reports", topics: [.reports],
-            outputs: [.installations, .registry, .events],
+        deadLetterSeal = DeadLetterSeal(tokenSeal: mergers.seal, reader: mergers.reader)
+        var form = LoopConfiguration(
+            stage: IngestService.name, group: "ingest", inputName: "reports", topics: [.reports],
+            outputTopics: [.installations, .registry, .events],
             view: TopicViewDefinition(
                 topic: layout.name(of: .installations), table: "installations", schema: Self.viewSchema))
         (form.batchRecordsMax, form.batchBytesMax) = (settings.batchRecordsMax, settings.batchBytesMax)
@@ -72,39 +71,40 @@ final class IngestDecider: RecordDecider {
         form.viewLimits = settings.viewLimits
         form.sessionMilliseconds = settings.sessionMilliseconds
         stage = try StageClients(
-            form, in: environment, context, metrics: metrics.stage, settleMilliseconds: settleMilliseconds)
-        forwarding = ReportForwarder(writer: stage.writer, topic: layout.name(of: .reports))
+            configuration: form, in: environment, context: context, metrics: metrics.stage,
+            settleMilliseconds: settleMilliseconds)
+        forwarder = ReportForwarder(writer: stage.writer, topic: layout.name(of: .reports))
     }
 
     // MARK: Readiness
 
-    var isReady: Bool { merges.isReady && (leadingStamp == nil || stage.time.now() >= nextLook) }
+    var isReady: Bool { mergers.isReady && (leadingStampOffset == nil || stage.time.now() >= nextClockCheck) }
 
-    var problems: [String] {
+    var readinessProblems: [String] {
         (clockProblem.map { [$0] } ?? [])
-            + (merges.isReady ? [] : ["the catalog has not been read to its end"])
+            + (mergers.isReady ? [] : ["the catalog has not been read to its end"])
     }
 
     // MARK: Membership
 
-    func assigned(_ numbers: [Int32]) {}
+    func partitionsAssigned(_ numbers: [Int32]) {}
 
-    func letGo() { reportEnds = [:] }
+    func partitionsRevoked() { reportEnds = [:] }
 
-    func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) {
-        askForYoungReports(numbers.map { stage.place(.reports, $0) })
+    func startRestoring(_ numbers: [Int32], followedOffsets offsets: [CommittedOffset]) {
+        queryYoungReports(in: numbers.map { stage.topicPartition(of: .reports, number: $0) })
     }
 
-    func flows(_ partition: Int32) { reportEnds[partition] = nil }
+    func partitionStartedServing(_ partition: Int32) { reportEnds[partition] = nil }
 
     // MARK: Work
 
     /// After a batch that was not full, more reports may be about to arrive.
-    func gatheringMilliseconds(after hand: borrowing BatchInHand, tookMilliseconds: Int) -> Int {
-        hand.batch.isFull ? 0 : settings.batchMilliseconds
+    func gatheringMilliseconds(after batch: borrowing PendingBatch, tookMilliseconds: Int) -> Int {
+        batch.records.isFull ? 0 : settings.batchMilliseconds
     }
 
-    func work(at now: Instant) throws -> Wake? {
+    func performDueWork(at now: Instant) throws -> Wakeup? {
         let isCrowded = 2 * stage.views.overlayBytes > settings.overlayBytesMax
         if stage.views.repeatedRows > Self.repeatedRowsMax || isCrowded {
             try stage.views.writeRepeatedRows()
@@ -112,10 +112,10 @@ final class IngestDecider: RecordDecider {
         return nil
     }
 
-    func upkeep(at now: Instant) throws {
-        recheckClock(now)
-        guard stage.isSettled else { return }
+    func performUpkeep(at now: Instant) throws {
+        recheckClock(at: now)
+        guard stage.canDecide else { return }
         try stage.views.writeRepeatedRows()
-        try sweepPage(now)
+        try sweepPage(at: now)
     }
 }

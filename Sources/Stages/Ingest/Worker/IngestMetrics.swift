@@ -4,15 +4,15 @@ internal import Telemetry
 /// The metrics of the stage. They are made once and used per batch.
 struct IngestMetrics {
     let stage: StageMetrics
-    let forwarded: Counter
+    let forwardedReports: Counter
     let sweptRows: Counter
     let clockAhead: Gauge
 
     init(_ metrics: Metrics) {
         stage = StageMetrics(
-            metrics,
-            .init(stage: "ingest", records: "reports", view: "installations", rows: "installations"))
-        forwarded = metrics.counter(
+            metrics: metrics,
+            names: .init(stage: "ingest", records: "reports", view: "installations", rows: "installations"))
+        forwardedReports = metrics.counter(
             "flotilla_ingest_forwarded_total",
             help: "reports found in the wrong partition and sent to the right one")
         sweptRows = metrics.counter(

@@ -1,7 +1,8 @@
 internal import Glibc
+internal import InstallationRecords
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 
 /// The records that a transaction writes, ready to send. A key that several reports changed is written once,
 /// with its last value. The object is reused for every transaction.
@@ -31,7 +32,7 @@ struct IngestOutput: ~Copyable {
     private var registryIndices = HashIndex()
     private var events: [StagedRecord] = []
     /// The number of installations that are added at the end, and an estimate of their bytes.
-    private var reserved = (records: 0, bytes: 0)
+    private var reservedSpace = (records: 0, bytes: 0)
     private var decodedBytes = 0
     private var scratch: [UInt8] = []
 
@@ -46,8 +47,8 @@ struct IngestOutput: ~Copyable {
     }
 
     var isFull: Bool {
-        registry.count + events.count + reserved.records >= recordsMax
-            || keys.count + values.count + reserved.bytes >= Self.bytesMax
+        registry.count + events.count + reservedSpace.records >= recordsMax
+            || keys.count + values.count + reservedSpace.bytes >= Self.bytesMax
             || decodedBytes >= Self.decodedBytesMax
     }
 
@@ -58,7 +59,7 @@ struct IngestOutput: ~Copyable {
         registry.removeAll(keepingCapacity: true)
         registryIndices.removeAll()
         events.removeAll(keepingCapacity: true)
-        reserved = (0, 0)
+        reservedSpace = (0, 0)
         decodedBytes = 0
     }
 
@@ -67,8 +68,8 @@ struct IngestOutput: ~Copyable {
 
     /// Notes a changed installation. It is added after all its reports are merged.
     mutating func reserveSpace(for installation: Installation) {
-        reserved.records += 1
-        reserved.bytes += installation.estimatedBytes
+        reservedSpace.records += 1
+        reservedSpace.bytes += installation.estimatedBytes
     }
 
     /// Adds an installation, once per transaction.
@@ -107,7 +108,7 @@ struct IngestOutput: ~Copyable {
         let hash = Murmur2.hash(of: scratch.span)
         var probe = registryIndices.makeProbe(hash: hash)
         while let number = registryIndices.nextNumber(for: &probe) {
-            guard isEqualToScratch(registry[number].key) else { continue }
+            guard isEqualToScratch(keyAt: registry[number].key) else { continue }
             registry[number].value = value
             return
         }
@@ -135,7 +136,7 @@ struct IngestOutput: ~Copyable {
         return start..<keys.count
     }
 
-    private func isEqualToScratch(_ key: Range<Int>) -> Bool {
+    private func isEqualToScratch(keyAt key: Range<Int>) -> Bool {
         guard key.count == scratch.count else { return false }
         return unsafe keys.withUnsafeBytes { keys in
             unsafe scratch.withUnsafeBytes { scratch in

@@ -28,8 +28,9 @@ package final class IngestService: LoopStage {
         onStep: @escaping @Sendable (IngestStep) -> Void
     ) {
         let loop = StageThreads.Loop(name: Self.name, clock: clock, onStep: onStep) { context in
-            try IngestDecider(settings, in: environment, context, settleMilliseconds: settleMilliseconds)
+            try IngestDecider(
+                settings: settings, in: environment, context: context, settleMilliseconds: settleMilliseconds)
         }
-        threads = StageThreads([loop])
+        threads = StageThreads(loops: [loop])
     }
 }

@@ -19,6 +19,6 @@ package enum IngestStep: Int, RecordStep, CaseIterable {
     case assigned
     case viewOpened
     case restored
-    case sweepBegun
-    case swept
+    case sweepStarted
+    case sweepCommitted
 }

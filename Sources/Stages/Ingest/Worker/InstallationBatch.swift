@@ -1,5 +1,6 @@
+internal import InstallationRecords
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 internal import StageSupport
 
 /// The installations in the reports of one partition, as the current transaction changes them.
@@ -38,7 +39,7 @@ struct InstallationBatch {
     }
 
     /// - Returns: The number of the entry.
-    mutating func add(_ key: HashedKey, hash: UInt32, installation: Installation?) -> Int {
+    mutating func add(key: HashedKey, hash: UInt32, installation: Installation?) -> Int {
         hashIndex.add(hash: hash)
         entries.append(Entry(key: key, installation: installation))
         return entries.count - 1

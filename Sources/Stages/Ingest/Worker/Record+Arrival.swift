@@ -1,5 +1,5 @@
+internal import InstallationRecords
 internal import Kafka
-internal import LiveActivity
 
 extension Kafka.Record {
     /// The time and the offset at which a report first arrived, or nil without a timestamp. A forwarded

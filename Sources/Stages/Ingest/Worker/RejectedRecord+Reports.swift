@@ -1,4 +1,3 @@
-internal import LiveActivity
 internal import StageSupport
 
 /// The reasons for which a record of `reports` becomes a dead letter.

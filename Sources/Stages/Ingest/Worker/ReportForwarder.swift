@@ -1,5 +1,5 @@
+internal import InstallationRecords
 internal import Kafka
-internal import LiveActivity
 internal import StageSupport
 
 /// Forwards reports to their right partition.

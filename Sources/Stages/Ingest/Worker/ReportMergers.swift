@@ -1,7 +1,8 @@
+internal import CatalogRecords
 internal import Glibc
 internal import JSON
 internal import Lifecycle
-internal import LiveActivity
+internal import TokenSealing
 
 /// The merge functions that the loop calls: one `ReportMerger` per app. A `ReportMerger` is made again when the catalog has
 /// changed its app. One thread owns this object.
@@ -21,7 +22,7 @@ final class ReportMergers {
     private var missingSince: [String: Instant] = [:]
     private let tokenlessMilliseconds: Int64
     /// The last result. Most consecutive reports are of the same app.
-    private var last: ReportMerger?
+    private var lastMerger: ReportMerger?
 
     init(
         sealingKeys keys: SealingKeys?, tokenlessMilliseconds: Int64,
@@ -38,7 +39,7 @@ final class ReportMergers {
     /// Reads the catalog again. Called once per batch.
     func refresh() {
         let known = apps() ?? [:]
-        last = nil
+        lastMerger = nil
         mergers = mergers.filter { known[$0.key] == $0.value.app }
         for (id, app) in known where mergers[id] == nil {
             mergers[id] = ReportMerger(app: app, seal: seal, tokenlessMilliseconds: tokenlessMilliseconds)
@@ -49,14 +50,14 @@ final class ReportMergers {
     /// Returns the merge of an app, or nil if the catalog does not have the app even after a wait.
     /// - Parameter age: The age of the report in milliseconds.
     func merger(for app: String, age: Int64) -> ReportMerger? {
-        if let last, last.app.id == app { return last }
+        if let lastMerger, lastMerger.app.id == app { return lastMerger }
         // This uses the steady clock. By a wall clock that is behind, the report would stay young for as
         // long.
         let wait = Int(min(max(0, Self.catalogWaitMilliseconds - age), Self.catalogWaitMilliseconds))
         let until = Instant.now().advanced(byMilliseconds: wait)
         while true {
             if let merge = mergers[app] {
-                last = merge
+                lastMerger = merge
                 return merge
             }
             if unknownApps.contains(app) { return nil }
@@ -74,7 +75,7 @@ final class ReportMergers {
 
     /// Returns whether the catalog has been without the app for the grace time, as far as this process has
     /// seen. If an app was deleted by mistake and is added again within that time, it loses nothing.
-    func isMissing(_ app: String, forMilliseconds grace: Int, now: Instant = .now()) -> Bool {
+    func isMissing(app: String, forMilliseconds grace: Int, now: Instant = .now()) -> Bool {
         guard isReady, mergers[app] == nil else { return false }
         if let since = missingSince[app] { return now.milliseconds(since: since) >= grace }
         if missingSince.count < Self.unknownAppsMax { missingSince[app] = now }

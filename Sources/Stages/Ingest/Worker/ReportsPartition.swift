@@ -2,7 +2,7 @@ internal import Lifecycle
 internal import StageSupport
 
 /// A partition of `reports` that this process owns.
-struct ReportsPartition: PositionedPart {
+struct ReportsPartition: PositionedPartition {
     let partition: Int32
     var state = PartitionState.restoring
     var restoringSince: Instant

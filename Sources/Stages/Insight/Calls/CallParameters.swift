@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Members
 internal import Telemetry
 
 /// The parameters of a call. Each one is read once and strictly. A parameter that is left over at the end is

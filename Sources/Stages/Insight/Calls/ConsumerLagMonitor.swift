@@ -2,7 +2,6 @@ internal import HTTPServer
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Members
 internal import Telemetry
 

@@ -1,6 +1,7 @@
 internal import HTTPServer
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
-internal import LiveActivity
 internal import Telemetry
 
 /// Events as a file: CSV as in RFC 4180, or one JSON object per line.

@@ -1,5 +1,8 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
+internal import Sends
 
 /// The present state of one group. It is made from the group's row, from the phones' reports of running
 /// activities, and from the results of its newest send.

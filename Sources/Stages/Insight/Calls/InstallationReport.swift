@@ -1,5 +1,8 @@
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
 
 /// The known state of one installation without its tokens, with the reason for what the phone shows.
 struct InstallationReport {

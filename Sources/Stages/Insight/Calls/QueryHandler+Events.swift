@@ -1,6 +1,9 @@
+internal import CatalogRecords
 internal import HTTPServer
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
-internal import LiveActivity
+internal import Members
 
 extension QueryHandler {
     private static let rangeDays: Int64 = 31

@@ -1,6 +1,8 @@
 internal import HTTPServer
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Members
+internal import Sends
 
 extension QueryHandler {
     /// The versions in the answer about one group. The timeline contains all of them.

@@ -1,6 +1,12 @@
 internal import HTTPServer
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
-internal import LiveActivity
+internal import Jobs
+internal import Members
+internal import Payloads
+internal import Schedules
+internal import Sends
 
 extension QueryHandler {
     /// The pushes and events in the answer about a person.

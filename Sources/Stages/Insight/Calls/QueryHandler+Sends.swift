@@ -1,6 +1,8 @@
 internal import HTTPServer
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Members
+internal import Sends
 
 extension QueryHandler {
     /// The number of a group's sends that a tap count distinguishes.

@@ -1,6 +1,6 @@
 internal import HTTPServer
 internal import JSON
-internal import LiveActivity
+internal import Members
 internal import Telemetry
 
 /// The answers to calls. It asks all lanes in one or more steps and makes one report of their rows.

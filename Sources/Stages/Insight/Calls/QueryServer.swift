@@ -1,10 +1,11 @@
 internal import Cryptography
 internal import HTTPServer
+internal import Identifiers
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Members
+internal import RecordFormat
 internal import Settings
 internal import StageSupport
 internal import Telemetry

@@ -1,5 +1,7 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Payloads
+internal import Sends
 
 /// One send in a list: the records of the planner and the lanes, and the results of its jobs.
 struct SendSummary {

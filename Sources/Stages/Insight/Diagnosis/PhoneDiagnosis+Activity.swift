@@ -1,4 +1,8 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
+internal import Jobs
+internal import Payloads
+internal import Sends
 
 extension PhoneDiagnosis {
     /// The time that a push may take before the answer calls it missing.

@@ -1,4 +1,7 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
+internal import Jobs
+internal import Payloads
 
 extension PhoneDiagnosis {
     /// The reason for what the phone shows. A problem of the whole phone comes first, then its activities,

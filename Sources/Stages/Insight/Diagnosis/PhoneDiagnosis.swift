@@ -1,4 +1,7 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
+internal import Jobs
+internal import Sends
 internal import Telemetry
 
 /// The facts from which the reason for one installation is made: its record, the rows of its groups, and the

@@ -1,4 +1,4 @@
-internal import LiveActivity
+internal import Jobs
 
 extension TimelinePush {
     /// The result of the push, in words that follow its version.

@@ -1,4 +1,4 @@
-package import LiveActivity
+package import InstallationRecords
 
 /// The number of events by hour, as the calls of this stage show them.
 package struct EventCounts: Sendable, Hashable {

@@ -2,8 +2,8 @@ internal import HTTPClient
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import Members
+internal import RecordFormat
 internal import Telemetry
 
 /// The questions to all lanes. Its own lanes answer from their files, the others through the processes in

@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
 internal import SQLite
 
 /// A reader of one lane's events for a thread other than the loop's.

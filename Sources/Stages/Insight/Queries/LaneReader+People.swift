@@ -1,4 +1,7 @@
-internal import LiveActivity
+internal import Identifiers
+internal import InstallationRecords
+internal import RecordFormat
+internal import Schedules
 internal import Store
 
 extension LaneReader {

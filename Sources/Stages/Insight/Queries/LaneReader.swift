@@ -1,6 +1,9 @@
+internal import CatalogRecords
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 internal import Store
 
 /// The answers of the lanes whose files are open here. It is confined to one thread, which is not the thread

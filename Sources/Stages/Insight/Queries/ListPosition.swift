@@ -1,5 +1,4 @@
 internal import Cryptography
-internal import LiveActivity
 
 /// A position in a list in time order, equal in all lanes: a time, and bytes that break ties.
 struct ListPosition: Sendable, Hashable {

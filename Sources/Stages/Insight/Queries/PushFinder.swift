@@ -1,6 +1,8 @@
+internal import Identifiers
 internal import JSON
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 internal import Store
 
 /// A search for a person's pushes in all receipts of a lane. It scans the marks, newest first, and reads only

@@ -1,8 +1,12 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
+internal import RecordFormat
+internal import Sends
 
 extension JSONWriter {
-    mutating func object(_ name: StaticString, record: some LiveActivity.JSONRecord) {
+    mutating func object(_ name: StaticString, record: some JSONRecord) {
         self.name(name)
         beginObject()
         record.write(to: &self)

@@ -1,9 +1,14 @@
+internal import CatalogRecords
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
-internal import LiveActivity
+internal import RecordFormat
+internal import Schedules
+internal import Sends
 
 /// The rows that lanes found. The rows of several lanes and processes are joined first, and one report is
 /// made from all of them.
-struct QueryResult: LiveActivity.JSONRecord, Hashable {
+struct QueryResult: JSONRecord, Hashable {
     static let schemaVersion = 1
 
     struct EnvironmentTally: Sendable, Hashable {

@@ -1,8 +1,9 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import RecordFormat
 
 /// A question of one process about the lanes of another. Fields that do not belong to the kind are ignored.
-struct LaneQuery: LiveActivity.JSONRecord, Hashable {
+struct LaneQuery: JSONRecord, Hashable {
     static let schemaVersion = 1
     /// The limit of names in one question.
     static let namesMax = 5001

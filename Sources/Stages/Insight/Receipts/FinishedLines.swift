@@ -1,4 +1,4 @@
-package import LiveActivity
+package import Jobs
 
 /// The jobs of a sheet that have a final receipt. Two processes may have had the same job, so only its first
 /// final receipt counts.

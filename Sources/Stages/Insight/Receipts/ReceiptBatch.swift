@@ -1,4 +1,5 @@
-package import LiveActivity
+internal import Identifiers
+package import Jobs
 
 /// The rows as they are on disk.
 package protocol StoredReceiptRows {
@@ -47,7 +48,7 @@ package struct ReceiptBatch {
     /// of the parts.
     private static func systemsByLine(_ systems: [UInt8], of receipt: Receipt) -> [UInt8] {
         let count = receipt.parts.reduce(0) { max($0, ($1.lines.ranges.last?.upperBound ?? -1) + 1) }
-        var found = Array(repeating: ReceiptLines.unreportedSystem, count: count)
+        var found = Array(repeating: OSVersion.unreportedMajor, count: count)
         if systems.isEmpty { return found }
         var isNamed = Array(repeating: false, count: count)
         for part in receipt.parts { part.lines.forEachLine { isNamed[$0] = true } }

@@ -1,4 +1,4 @@
-package import LiveActivity
+package import Identifiers
 
 /// A 32-bit hash of the recipient for each line of a receipt. With these marks, the few receipts of a person
 /// are found without an index entry for each push. Equal marks of two recipients only cost an unneeded read.

@@ -1,5 +1,6 @@
+package import Identifiers
 package import JSON
-package import LiveActivity
+internal import Jobs
 
 /// The tallies of one send, by APNs environment.
 ///

@@ -1,5 +1,9 @@
+package import Identifiers
 package import JSON
-package import LiveActivity
+package import Jobs
+package import Payloads
+internal import RecordFormat
+package import Sends
 
 /// The outcomes of one send's jobs in one lane and one APNs environment. It is a row, and a message between
 /// processes. Tallies of several lanes are added up.
@@ -36,7 +40,7 @@ package struct SendTally: JSONRecord, Hashable {
     package static let outcomesMax = 200
 
     package var group: String?
-    package var scope: SheetHead.Scope
+    package var scope: ScopeKind
     package var generation: Int64
     package var version: Int64
     package var event: PushEvent
@@ -115,7 +119,7 @@ package struct SendTally: JSONRecord, Hashable {
 
     package init(from record: JSONObject) {
         group = record["group"].optional?.name()
-        scope = record["scope"].optional?.choice(of: SheetHead.Scope.self) ?? .group
+        scope = record["scope"].optional?.choice(of: ScopeKind.self) ?? .group
         generation = record["generation"].version()
         version = record["version"].version()
         event = record["event"].choice(of: PushEvent.self) ?? .update

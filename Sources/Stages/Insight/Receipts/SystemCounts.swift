@@ -1,5 +1,6 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Jobs
 
 /// Counts by the major version of the phones' system.
 package struct SystemCounts: Sendable, Hashable {
@@ -27,10 +28,10 @@ package struct SystemCounts: Sendable, Hashable {
         let index = counts.firstIndex { $0.system >= system } ?? counts.count
         if index < counts.count, counts[index].system == system {
             counts[index].count += times
-        } else if counts.count < Self.systemsMax || system == ReceiptLines.unreportedSystem {
+        } else if counts.count < Self.systemsMax || system == OSVersion.unreportedMajor {
             counts.insert(SystemCount(system: system, count: times), at: index)
         } else {
-            add(times, on: ReceiptLines.unreportedSystem)
+            add(times, on: OSVersion.unreportedMajor)
         }
     }
 
@@ -40,7 +41,7 @@ package struct SystemCounts: Sendable, Hashable {
 
     /// Returns the name of a system. An unreported system is `unknown`.
     static func name(of system: UInt8) -> String {
-        system == ReceiptLines.unreportedSystem ? "unknown" : String(system)
+        system == OSVersion.unreportedMajor ? "unknown" : String(system)
     }
 }
 

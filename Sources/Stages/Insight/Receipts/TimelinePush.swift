@@ -1,4 +1,6 @@
-package import LiveActivity
+package import Identifiers
+package import Jobs
+package import Payloads
 
 /// One push of one receipt, as it appears in a person's timeline.
 package struct TimelinePush: Sendable, Hashable {

@@ -1,6 +1,7 @@
+internal import CatalogRecords
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 internal import Store
 
 /// The rows of `audit`: every entry, by its app and its time.

@@ -1,6 +1,8 @@
+internal import Identifiers
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import Store
 
 /// The rows of `groups`: the scopes, and an index of groups by their newest send.

@@ -1,6 +1,8 @@
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 internal import Store
 
 /// The rows of `installations`: each installation without its tokens, the index by recipient, the number of

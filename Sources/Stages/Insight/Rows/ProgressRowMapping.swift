@@ -1,6 +1,7 @@
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 internal import Store
 
 /// The rows of `progress`: every record, and indexes of sends by time and by group.

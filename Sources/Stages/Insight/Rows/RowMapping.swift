@@ -1,6 +1,6 @@
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 internal import Store
 
 /// The way in which records of one topic become rows of a `RowFile`.
@@ -28,7 +28,7 @@ extension InsightTopic {
     }
 }
 
-extension LiveActivity.JSONRecord {
+extension JSONRecord {
     /// Returns nil if the value cannot be read. The caller then drops and counts the record.
     static func decodeIfValid(_ value: [UInt8], with reader: JSONReader) -> Self? {
         try? decode(value, with: reader)

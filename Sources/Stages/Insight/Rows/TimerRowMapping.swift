@@ -1,6 +1,8 @@
+internal import Identifiers
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Schedules
 internal import Store
 
 /// The rows of `timers`: waiting timers by their owner.

@@ -1,6 +1,8 @@
+internal import Identifiers
+internal import InstallationRecords
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 internal import SQLite
 internal import Store
 internal import Telemetry

@@ -13,7 +13,7 @@ extension InsightLoop {
     // MARK: Assignments
 
     func handle(_ event: ConsumerEvent) throws {
-        membership.hear(event)
+        membership.handle(event)
         switch event {
         case .offered(let partitions): recordOffer(of: partitions)
         case .revoked, .lost:
@@ -41,7 +41,7 @@ extension InsightLoop {
             guard let topic = topic(of: place), let lane = lanes[place.partition] else { return }
             lane.stopReading(topic)
             consumer.pause([place])
-            endOffsets.want([place], at: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds))
+            endOffsets.add([place], at: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds))
         case .partition, .client:
             failedAt = .now()
             log.warning("records cannot be read now", .field("error", failure))
@@ -96,7 +96,7 @@ extension InsightLoop {
         do {
             let lane = try openFiles(ofLane: partition)
             lanes[partition] = lane
-            endOffsets.want(partitions(ofLane: partition), at: now)
+            endOffsets.add(partitions(ofLane: partition), at: now)
             self.openLanes.add(OpenLane(files: lane))
             publishAsOf(lane)
             unopenedLanes[partition] = nil
@@ -114,9 +114,9 @@ extension InsightLoop {
 
     /// Asks for the ends of partitions, and begins those whose ends are known now.
     func startReading(at now: Instant) {
-        endOffsets.ask(at: now, endOffsetClient.submit)
+        endOffsets.submitDueQuery(at: now, with: endOffsetClient.submit)
         for (question, answer) in endOffsetClient.takeQueryResults() {
-            for found in endOffsets.take(answer, to: question, at: now) {
+            for found in endOffsets.handle(answer, to: question, at: now) {
                 startReading(found.partition, between: found.ends)
             }
         }
@@ -207,7 +207,7 @@ extension InsightLoop {
     func reopen(lane partition: Int32, after trouble: LaneFileFailure) {
         guard let lane = lanes.removeValue(forKey: partition) else { return }
         openLanes.remove(partition: partition)
-        endOffsets.forget(partitions(ofLane: partition))
+        endOffsets.remove(partitions(ofLane: partition))
         consumer.pause(partitions(ofLane: partition))
         metrics.startedOver.add()
         log.warning(
@@ -245,7 +245,7 @@ extension InsightLoop {
         lanes = [:]
         unopenedLanes = [:]
         laneProblems = [:]
-        endOffsets.forgetAll()
+        endOffsets.removeAll()
         mustStartPartitions = false
     }
 }

@@ -23,7 +23,7 @@ extension InsightLoop {
             "lane \($0) waits until the ends of its topics are known"
         }
         let lanes = offered == nil ? waiting + unread : ["lanes are offered and not taken over yet"]
-        state.setReadinessProblems(membership.problem.map { [$0] } ?? lanes)
+        state.setReadinessProblems(membership.readinessProblem.map { [$0] } ?? lanes)
     }
 
     /// Takes the errors and statistics of the asker, so that they do not pile up.

@@ -1,7 +1,6 @@
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import StageSupport
 internal import Store
 internal import Telemetry

@@ -1,6 +1,6 @@
 internal import HTTPServer
 package import Lifecycle
-package import LiveActivity
+package import Members
 package import StageSupport
 package import Topics
 

@@ -1,4 +1,3 @@
-internal import LiveActivity
 internal import Topics
 
 /// The topics of the stage in the order of its subscription, so that a record's topic is an index into this

@@ -1,7 +1,8 @@
 internal import JSON
+internal import Jobs
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import Store
 internal import Telemetry
 

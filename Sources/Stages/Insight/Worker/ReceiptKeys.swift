@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Identifiers
+internal import Jobs
 
 // Names have no control characters, so a zero byte ends each name. All keys are far below the longest
 // possible key.

@@ -1,5 +1,7 @@
+internal import Identifiers
 internal import JSON
-internal import LiveActivity
+internal import Jobs
+internal import RecordFormat
 internal import Store
 
 /// The rows of a lane's file, for receipts and for questions.
@@ -38,7 +40,7 @@ struct StoredReceipts: StoredReceiptRows {
     /// Returns the report of this lane about a send.
     func report(of send: String, app: String) throws(StoreError) -> SendReport {
         var report = SendReport()
-        for place in LiveActivity.Environment.allCases {
+        for place in Environment.allCases {
             let key = SendTally.Key(app: app, send: send, environment: place)
             if let tally = try tally(for: key) { report.add(tally, of: place) }
         }

@@ -1,5 +1,5 @@
 internal import Kafka
-internal import LiveActivity
+internal import Schedules
 package import StageSupport
 
 /// A row of `timers` and the time at which it is due. Entries sort in due order.

@@ -1,4 +1,6 @@
-package import LiveActivity
+internal import Identifiers
+package import Schedules
+internal import Sends
 
 /// The timers that fired within the last minute. They let the answer to a late cancel say that it came too
 /// late. They are only in memory. After a takeover the answer says that there was nothing to cancel, which is

@@ -1,5 +1,8 @@
 internal import Cryptography
-package import LiveActivity
+internal import Identifiers
+internal import Payloads
+package import Schedules
+package import Sends
 package import Store
 
 /// The processor of schedule orders. It decides how an order changes its owner's timers. Its only clock is

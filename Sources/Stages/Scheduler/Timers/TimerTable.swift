@@ -1,4 +1,4 @@
-package import LiveActivity
+package import Schedules
 package import Store
 
 /// The rows of one partition, with the changes of the current transaction.

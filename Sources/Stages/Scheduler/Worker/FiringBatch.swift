@@ -1,4 +1,5 @@
-internal import LiveActivity
+internal import Schedules
+internal import Sends
 internal import StageSupport
 internal import Store
 

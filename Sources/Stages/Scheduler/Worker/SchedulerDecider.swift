@@ -1,7 +1,6 @@
 internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import StageSupport
 internal import Store
 internal import Telemetry
@@ -24,38 +23,39 @@ final class SchedulerDecider: RecordDecider {
     let settings: SchedulerSettings
     let metrics: SchedulerMetrics
     let stage: StageClients<SchedulerDecider>
-    let desk = ScheduleProcessor()
+    let processor = ScheduleProcessor()
     let reader = JSONReader()
-    let lanes: KeyPartitioner
+    let partitioner: KeyPartitioner
 
     var output: SchedulerOutput
-    var budget: FiringBudget
+    var firingBudget: FiringBudget
     /// The rows of the current transaction, by partition.
     var tables: [Int32: TransactionTimers] = [:]
     /// The orders of the current transaction, by outcome.
-    var outcomes: [String: Int] = [:]
+    var outcomeCounts: [String: Int] = [:]
     /// The partitions of orders whose ends are asked for.
-    var ends = AwaitedEnds()
+    var awaitedEnds = AwaitedEnds()
     /// The time of the newest batch with a stamp. The steady clock may run faster than the cluster's.
-    var stampedAt: Instant?
-    var nextQuestion = Instant(nanoseconds: 0)
+    var lastStampedAt: Instant?
+    var nextTimeProbe = Instant(nanoseconds: 0)
 
-    init(_ settings: SchedulerSettings, in environment: StageEnvironment, _ context: StageContext<Step>)
+    init(settings: SchedulerSettings, in environment: StageEnvironment, context: StageContext<Step>)
         throws
     {
         self.settings = settings
         metrics = SchedulerMetrics(context.metrics)
         let layout = environment.layout
-        lanes = KeyPartitioner(partitionCount: layout.lanes)
-        output = SchedulerOutput(partitioner: lanes, replyPartitionCount: layout.partitions(of: .replies))
-        budget = FiringBudget(perSecond: settings.firesPerSecond)
+        partitioner = KeyPartitioner(partitionCount: layout.lanes)
+        output = SchedulerOutput(
+            partitioner: partitioner, replyPartitionCount: layout.partitions(of: .replies))
+        firingBudget = FiringBudget(perSecond: settings.firesPerSecond)
         var view = TopicViewDefinition(
             topic: layout.name(of: .timers), table: "timers", schema: Self.viewSchema)
-        view.derive = Self.writeDue
-        var form = StageForm(
-            stage: SchedulerService.name, group: "scheduler", input: "orders",
+        view.derive = Self.writeDueRow
+        var form = LoopConfiguration(
+            stage: SchedulerService.name, group: "scheduler", inputName: "orders",
             topics: SchedulerInputTopic.allCases.map(\.name),
-            outputs: SchedulerOutput.OutputTopic.allCases.map(\.topic),
+            outputTopics: SchedulerOutput.OutputTopic.allCases.map(\.topic),
             view: view)
         (form.batchRecordsMax, form.batchBytesMax) = (settings.batchOrdersMax, settings.batchBytesMax)
         (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
@@ -63,13 +63,15 @@ final class SchedulerDecider: RecordDecider {
         form.sessionMilliseconds = settings.sessionMilliseconds
         form.prefetchKibibytesMax = Self.prefetchKibibytesMax
         stage = try StageClients(
-            form, in: environment, context, metrics: metrics.stage,
-            beliefMilliseconds: settings.holdMilliseconds)
+            configuration: form, in: environment, context: context, metrics: metrics.stage,
+            confirmationMilliseconds: settings.holdMilliseconds)
     }
 
     /// Writes the second row that the view stores for each row: its entry in due order.
     @Sendable
-    private static func writeDue(_ key: Span<UInt8>, _ row: Span<UInt8>, to due: inout DerivedRow) -> Bool {
+    private static func writeDueRow(forKey key: Span<UInt8>, value row: Span<UInt8>, to due: inout DerivedRow)
+        -> Bool
+    {
         guard let entry = DueEntry(rowKey: key, row: row) else { return false }
         due.key = entry.storedKey
         return true
@@ -78,10 +80,10 @@ final class SchedulerDecider: RecordDecider {
     // MARK: Readiness
 
     /// Whether a clock has jumped and the new time is not confirmed. Then timers fire by the lower time.
-    var doubtsClock: Bool { stage.clock.isDoubtful }
+    var isClockDoubtful: Bool { stage.clock.isDoubtful }
 
-    var problems: [String] {
-        doubtsClock
+    var readinessProblems: [String] {
+        isClockDoubtful
             ? ["a clock has jumped; timers fire by the lower time until the new time is confirmed"] : []
     }
 
@@ -94,37 +96,37 @@ final class SchedulerDecider: RecordDecider {
 
     // MARK: Membership
 
-    func assigned(_ numbers: [Int32]) {}
+    func partitionsAssigned(_ numbers: [Int32]) {}
 
-    func letGo() { ends.forgetAll() }
+    func partitionsRevoked() { awaitedEnds.removeAll() }
 
-    func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) {
+    func startRestoring(_ numbers: [Int32], followedOffsets offsets: [CommittedOffset]) {
         // The orders are read again, so an answer to an earlier question proves nothing about them.
-        ends.forgetAll()
-        for partition in numbers { stage.member.owned[partition]?.resetTimers() }
+        awaitedEnds.removeAll()
+        for partition in numbers { stage.member.assignedPartitions[partition]?.resetTimers() }
     }
 
     // MARK: Upkeep
 
-    func upkeep(at now: Instant) throws {
-        metrics.held.set(doubtsClock ? 1 : 0)
-        settleWindows()
+    func performUpkeep(at now: Instant) throws {
+        metrics.held.set(isClockDoubtful ? 1 : 0)
+        dropWrittenTimers()
         try countTimers()
     }
 
     /// Drops rows and keys from memory that are now in the view.
-    private func settleWindows() {
-        for (partition, part) in stage.member.owned
-        where part.upcoming.unwrittenCount > 0 || !part.unread.isEmpty {
+    private func dropWrittenTimers() {
+        for (partition, part) in stage.member.assignedPartitions
+        where part.upcomingTimers.unwrittenCount > 0 || !part.unreadTimers.isEmpty {
             let overlay = stage.views.overlays[partition]
-            stage.member.owned[partition]?.upcoming.retainUnwritten { overlay?[$0] != nil }
-            stage.member.owned[partition]?.unread.retain { overlay?[$0] != nil }
+            stage.member.assignedPartitions[partition]?.upcomingTimers.retainUnwritten { overlay?[$0] != nil }
+            stage.member.assignedPartitions[partition]?.unreadTimers.retain { overlay?[$0] != nil }
         }
     }
 
     private func countTimers() throws {
         var rows = 0
-        for partition in stage.member.owned.keys.sorted() {
+        for partition in stage.member.assignedPartitions.keys.sorted() {
             do throws(StoreError) {
                 rows += try stage.views[partition]?.count() ?? 0
             } catch {

@@ -1,5 +1,8 @@
+internal import Identifiers
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Schedules
+internal import Sends
 internal import StageSupport
 internal import Topics
 
@@ -68,7 +71,7 @@ struct SchedulerOutput: ~Copyable {
     }
 
     mutating func add(
-        _ row: (some LiveActivity.JSONRecord)?, key: HashedKey, partition: Int32, dueAt: Int64?,
+        _ row: (some JSONRecord)?, key: HashedKey, partition: Int32, dueAt: Int64?,
         previousDueAt: Int64?
     ) {
         let value = row.map { records.encode($0) }

@@ -17,11 +17,11 @@ package enum SchedulerStep: Int, RecordStep, CaseIterable {
     case overlayUpdated
     case viewWritten
     case endsReceived
-    case firing
-    case fired
+    case firingStarted
+    case firingCommitted
     case assigned
     case viewOpened
     case restored
-    case pageRead
-    case timeRequested
+    case timerPageRead
+    case timeProbeSent
 }

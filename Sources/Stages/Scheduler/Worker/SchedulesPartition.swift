@@ -3,15 +3,15 @@ internal import StageSupport
 internal import Topics
 
 /// One assigned partition of `schedules` and `schedules.auto`, with its timers.
-struct SchedulesPartition: PositionedPart {
+struct SchedulesPartition: PositionedPartition {
     let partition: Int32
     var state = PartitionState.restoring
     var restoringSince: Instant
     var positions = ReadPositions()
-    var upcoming = UpcomingTimers()
-    var unread = UnreadTimers()
+    var upcomingTimers = UpcomingTimers()
+    var unreadTimers = UnreadTimers()
     var orderProgress = OrderReadProgress()
-    var recentlyFired = RecentlyFiredTimers()
+    var recentlyFiredTimers = RecentlyFiredTimers()
 
     init(partition: Int32, assignedAt now: Instant) {
         self.partition = partition
@@ -20,14 +20,16 @@ struct SchedulesPartition: PositionedPart {
 
     var name: String { "partition \(partition) of schedules" }
 
-    mutating func reached(_ offset: Int64, in topic: Int) {
+    mutating func markCommitted(below offset: Int64, in topic: Int) {
         positions[topic].markCommitted(below: offset)
         if topic == SchedulerInputTopic.schedules.index { orderProgress.advance(to: offset) }
     }
 
     /// Forgets the timers, because the loop reads them again.
     mutating func resetTimers() {
-        (upcoming, unread, orderProgress) = (UpcomingTimers(), UnreadTimers(), OrderReadProgress())
+        (upcomingTimers, unreadTimers, orderProgress) = (
+            UpcomingTimers(), UnreadTimers(), OrderReadProgress()
+        )
     }
 }
 

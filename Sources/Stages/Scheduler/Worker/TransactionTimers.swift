@@ -1,4 +1,6 @@
-internal import LiveActivity
+internal import RecordFormat
+internal import Schedules
+internal import Sends
 internal import StageSupport
 internal import Store
 
@@ -17,17 +19,17 @@ final class TransactionTimers: TimerTable {
     private static let pageRows = 500
 
     private let committed: CommittedRows
-    private let unread: UnreadTimers
-    private let recentlyFired: RecentlyFiredTimers
+    private let unreadTimers: UnreadTimers
+    private let recentlyFiredTimers: RecentlyFiredTimers
     private var timers: [HashedKey: Entry<TimerRow>] = [:]
     private var seenOrders: [HashedKey: Entry<ScheduleIdempotencyRow>] = [:]
     /// The owners whose timers are all loaded, with the keys of these timers.
     private var owners: [HashedKey: Set<HashedKey>] = [:]
 
-    init(committed: CommittedRows, unread: UnreadTimers, recentlyFired: RecentlyFiredTimers) {
+    init(committed: CommittedRows, unreadTimers: UnreadTimers, recentlyFiredTimers: RecentlyFiredTimers) {
         self.committed = committed
-        self.unread = unread
-        self.recentlyFired = recentlyFired
+        self.unreadTimers = unreadTimers
+        self.recentlyFiredTimers = recentlyFiredTimers
     }
 
     var newerRecord: RecordDecodingError? { committed.newerRecord }
@@ -44,7 +46,9 @@ final class TransactionTimers: TimerTable {
 
     private func loadTimers(withPrefix prefix: HashedKey) throws(StoreError) -> Set<HashedKey> {
         var keys: Set<HashedKey> = []
-        try committed.readRows(withPrefix: prefix.bytes, unread: unread[prefix], pageRows: Self.pageRows) {
+        try committed.readRows(
+            withPrefix: prefix.bytes, unread: unreadTimers[prefix], pageRows: Self.pageRows
+        ) {
             (key, row: TimerRow?) in
             keys.insert(key)
             timers[key] = Entry(row: row, committedDueAt: row?.dueAt)
@@ -63,7 +67,7 @@ final class TransactionTimers: TimerTable {
     func recentlyFiredCount(
         matching choice: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String, at time: Int64
     ) -> Int {
-        recentlyFired.count(matching: choice, of: owner, app: app, at: time)
+        recentlyFiredTimers.count(matching: choice, of: owner, app: app, at: time)
     }
 
     // MARK: Changes

@@ -5,23 +5,23 @@ internal import StageSupport
 struct UnreadTimers {
     private static let separator = UInt8(ascii: "/")
 
-    private var keys: [HashedKey: Set<HashedKey>] = [:]
+    private var keysByOwner: [HashedKey: Set<HashedKey>] = [:]
 
-    var isEmpty: Bool { keys.isEmpty }
+    var isEmpty: Bool { keysByOwner.isEmpty }
 
     /// Adds the key of a committed row.
     mutating func add(_ key: HashedKey) {
-        if let owner = Self.owner(of: key.bytes) { keys[owner, default: []].insert(key) }
+        if let owner = Self.owner(of: key.bytes) { keysByOwner[owner, default: []].insert(key) }
     }
 
     /// - Parameter prefix: the prefix of the owner's keys.
-    subscript(prefix: HashedKey) -> Set<HashedKey> { keys[prefix] ?? [] }
+    subscript(prefix: HashedKey) -> Set<HashedKey> { keysByOwner[prefix] ?? [] }
 
     /// Forgets the keys that the view has now.
     ///
     /// - Parameter isUnread: whether a row is not on disk yet.
     mutating func retain(where isUnread: (HashedKey) -> Bool) {
-        keys = keys.compactMapValues { keys in
+        keysByOwner = keysByOwner.compactMapValues { keys in
             let left = keys.filter(isUnread)
             return left.isEmpty ? nil : left
         }

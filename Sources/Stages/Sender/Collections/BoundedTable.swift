@@ -1,5 +1,5 @@
-/// A table that keeps the newest entries up to a limit. When the younger half is full, the older half is
-/// dropped. A key that is set again counts as new. Dropping needs no search.
+/// A table that keeps the newest entries up to a limit. It has two halves: when the younger half is full, the older one
+/// is dropped, so that dropping needs no search. A key that is set again counts as new.
 struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let halfMax: Int
     private var young: [Key: Value] = [:]
@@ -24,11 +24,11 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         old[key] = nil
     }
 
-    /// Changes a stored or fresh value in place.
+    /// Changes the value of a key in place. A missing key gets a new value before.
     mutating func update(
-        _ key: Key, otherwise fresh: @autoclosure () -> Value, _ change: (inout Value) -> Void
+        _ key: Key, otherwise newValue: @autoclosure () -> Value, _ change: (inout Value) -> Void
     ) {
-        if young[key] == nil { set(old[key] ?? fresh(), for: key) }
-        change(&young[key, default: fresh()])
+        if young[key] == nil { set(old[key] ?? newValue(), for: key) }
+        change(&young[key, default: newValue()])
     }
 }

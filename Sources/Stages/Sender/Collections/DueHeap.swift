@@ -14,9 +14,9 @@ struct DueHeap<Item> {
     private var entries = MinHeap<Entry>()
 
     var earliest: Instant? { entries.first?.due }
-    var count: Int { entries.count }
 
     mutating func add(_ item: Item, at due: Instant) { entries.push(Entry(due: due, item: item)) }
 
+    /// Removes the earliest item if its time has come, and returns it.
     mutating func takeDue(at now: Instant) -> Item? { entries.pop { $0.due <= now }?.item }
 }

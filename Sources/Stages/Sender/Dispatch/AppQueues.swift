@@ -1,44 +1,31 @@
 internal import Containers
+internal import Identifiers
 internal import Lifecycle
-package import LiveActivity
 
-/// An app in one environment.
-package struct AppEnvironment: Hashable, Sendable {
-    package let app: String
-    package let environment: Environment
-
-    package init(app: String, environment: Environment) {
-        self.app = app
-        self.environment = environment
-    }
-}
-
-/// A line that waits outside the order of its sheet.
-struct QueuedLine {
-    let sheet: Sheet
-    let line: Int
-
-    /// Whether the line still waits for a turn.
-    var isQueued: Bool { sheet.isInHand && sheet.states[line].stage.isQueued }
-}
-
-/// The work of one app in one environment. Each has separate queues, so that trouble of one app does not
-/// affect another.
+/// The queues of one app in one environment. Each has separate queues, so that trouble of one app does not affect
+/// another.
+///
+/// Sheets wait in the queue of their class. Single lines wait outside the order of their sheets: to be tried again, or
+/// for the suspect connections, which push to tokens that APNs refused last.
 package final class AppQueues {
     package let name: AppEnvironment
+    /// Number of the app in this process. It keeps the subjects of apps apart.
     let number: UInt64
-    private(set) var urgent = LaneRotation()
-    private(set) var usual = LaneRotation()
+
+    private var urgent = LaneRotation()
+    private var normal = LaneRotation()
+    /// Number of urgent pushes since the last normal one.
+    private var urgentInSuccession = 0
+    /// Number of queued sheets that have no more lines to send.
+    private var sheetsOver = 0
+
     private var requeued = FIFOQueue<QueuedLine>()
     /// Lines that wait for the suspect connections.
     private var suspects = FIFOQueue<QueuedLine>()
     /// Time when a line last left `suspects`, or when the first one came.
-    private var suspectsMovedAt = Instant(nanoseconds: 0)
-    /// Number of queued sheets that have nothing left to send.
-    private var sheetsOver = 0
-    /// Number of urgent pushes in a row.
-    private var urgentInSuccession = 0
-    /// Pushes that its connections still take; nil if they were not asked in this turn.
+    var suspectsMovedAt = Instant(nanoseconds: 0)
+
+    /// Number of pushes that its connections still take; nil if they were not asked in this turn.
     @safe @exclusivity(unchecked) private var capacity: Int?
     @safe @exclusivity(unchecked) private var suspectCapacity: Int?
     @safe @exclusivity(unchecked) var permits = 0
@@ -46,94 +33,118 @@ package final class AppQueues {
     /// connections.
     private var waitingStarts = 0
     private var suspectWaitingStarts = 0
-    /// The time until which one sheet of a lane waits in the short tier to probe an open breaker. The next
-    /// owner of the lane reads that sheet too.
-    private var scoutReturns: [Int32: Instant] = [:]
+
     @safe @exclusivity(unchecked) var breaker = Breaker()
+    /// By lane, the time until which a scout waits in the short tier: a sheet that comes back early to probe an open
+    /// breaker.
+    private var scoutReturns: [Int32: Instant] = [:]
+    @safe @exclusivity(unchecked) var silence = AppSilence()
     var lastUsed = Instant(nanoseconds: 0)
-    /// Sheets in hand.
+    /// Number of sheets in hand.
     @safe @exclusivity(unchecked) var sheets = 0
     @safe @exclusivity(unchecked) var pushesInFlight = 0
-    @safe @exclusivity(unchecked) var silence = AppSilence()
 
     /// Limit of an app's lines in one turn.
     static let turnLinesMax = 64
-    /// At least one of this many pushes is of the usual class while that class has any.
-    private static let usualEvery = 8
+    /// At least one of this many pushes is a normal one while normal sheets wait.
+    private static let pushesPerNormalPush = 8
     /// Limit of lines that wait for the suspect connections. Further lines move to a tier, because the sheets
     /// of waiting lines hold up their partitions.
     static let suspectsMax = 1_000
+    /// Queued sheets that are over stay in their queues up to this number.
+    private static let sheetsOverKept = 16
 
     init(_ name: AppEnvironment, number: UInt64) {
         self.name = name
         self.number = number
     }
 
-    /// Sum of all counts, which is 0 if nothing is under way.
+    /// Sum of permits and waiting starts, which is 0 if nothing is under way.
     var counts: Int { abs(permits) + abs(waitingStarts) + abs(suspectWaitingStarts) }
 
-    var hasWork: Bool { !urgent.isEmpty || !usual.isEmpty || !requeued.isEmpty || !suspects.isEmpty }
+    var hasWork: Bool { !urgent.isEmpty || !normal.isEmpty || !requeued.isEmpty || !suspects.isEmpty }
 
     /// Notes that APNs has answered one of its pushes.
     func answered(at now: Instant) { silence.answered(at: now, isMoreInFlight: pushesInFlight > 0) }
 
     // MARK: Sheets
 
+    private subscript(jobClass: JobClass) -> LaneRotation {
+        _read {
+            switch jobClass {
+            case .urgent: yield urgent
+            case .normal: yield normal
+            }
+        }
+        _modify {
+            switch jobClass {
+            case .urgent: yield &urgent
+            case .normal: yield &normal
+            }
+        }
+    }
+
     func enqueue(_ sheet: Sheet, seed: UInt64) {
         sheet.isQueued = true
-        if sheet.topic == .urgent {
-            urgent.append(sheet, seed: seed)
+        self[sheet.topic.jobClass].append(sheet, seed: seed)
+    }
+
+    /// The next sheet: urgent sheets first, but normal sheets get their share.
+    var next: (sheet: Sheet, jobClass: JobClass)? {
+        let isNormalDue = urgent.isEmpty || urgentInSuccession + 1 >= Self.pushesPerNormalPush
+        if isNormalDue, let sheet = normal.first { return (sheet, .normal) }
+        return urgent.first.map { ($0, .urgent) }
+    }
+
+    /// Moves the cursor of the next sheet to an unsent line. At its end the sheet leaves the queue.
+    /// Lines that were passed over come after the end. Then the sheet goes behind the others of its lane.
+    ///
+    /// - Returns: whether the sheet was at its end.
+    func dequeueIfAtEnd(_ sheet: Sheet, of jobClass: JobClass) -> Bool {
+        while sheet.cursor < sheet.lineCount, !sheet.isUnsent(sheet.cursor) { sheet.cursor += 1 }
+        guard sheet.isOver || sheet.cursor == sheet.lineCount else { return false }
+        if !sheet.isOver, sheet.passedOver > 0 {
+            self[jobClass].putBackFirst()
         } else {
-            usual.append(sheet, seed: seed)
+            sheet.isQueued = false
+            self[jobClass].removeFirst()
         }
-    }
-
-    /// The next sheet: urgent sheets first, but the usual class gets its share.
-    var next: (sheet: Sheet, isUsual: Bool)? {
-        if let sheet = usual.first, urgent.isEmpty || urgentInSuccession + 1 >= Self.usualEvery {
-            return (sheet, true)
-        }
-        return urgent.first.map { ($0, false) }
-    }
-
-    /// Moves the next sheet behind the others of its lane, because lines of it were passed over.
-    func putBack(isUsual: Bool) {
-        if isUsual { usual.putBackFirst() } else { urgent.putBackFirst() }
-    }
-
-    func dequeue(isUsual: Bool) {
-        let sheet = isUsual ? usual.first : urgent.first
-        sheet?.isQueued = false
-        if isUsual { usual.removeFirst() } else { urgent.removeFirst() }
+        return true
     }
 
     /// Counts pushes of the next sheet for the share of its class.
-    func pushed(_ count: Int, isUsual: Bool) {
-        urgentInSuccession = isUsual ? 0 : urgentInSuccession + count
+    func pushed(_ count: Int, of jobClass: JobClass) {
+        switch jobClass {
+        case .urgent: urgentInSuccession += count
+        case .normal: urgentInSuccession = 0
+        }
     }
 
     /// Returns the number of lines that may leave before the other class has its turn.
-    func linesBeforeOtherClass(isUsual: Bool) -> Int {
-        if isUsual { return urgent.isEmpty ? .max : 1 }
-        return usual.isEmpty ? .max : max(1, Self.usualEvery - 1 - urgentInSuccession)
+    func linesBeforeOtherClass(than jobClass: JobClass) -> Int {
+        switch jobClass {
+        case .urgent: normal.isEmpty ? .max : max(1, Self.pushesPerNormalPush - 1 - urgentInSuccession)
+        case .normal: urgent.isEmpty ? .max : 1
+        }
     }
 
-    /// Marks the passes of sheets that a newer state overtakes. The caller drops them afterwards.
-    func interrupt(_ overtaken: [Sheet], seed: UInt64) { usual.interrupt(overtaken, seed: seed) }
+    /// Notes where a newer state interrupts the passes of sheets. The caller drops the sheets afterwards.
+    func interrupt(_ overtaken: [Sheet], seed: UInt64) { normal.interrupt(overtaken, seed: seed) }
 
     /// Counts a queued sheet whose lines are all decided or abandoned. Such sheets are removed when they are
     /// the majority.
     func sheetIsOver() {
         sheetsOver += 1
-        guard sheetsOver > 16, sheetsOver * 2 > urgent.count + usual.count else { return }
+        let areMajority = sheetsOver * 2 > urgent.count + normal.count
+        guard sheetsOver > Self.sheetsOverKept, areMajority else { return }
         sheetsOver = 0
-        for path in [\AppQueues.urgent, \AppQueues.usual] {
-            self[keyPath: path].removeAll { sheet in
-                if !sheet.isOver { return false }
-                sheet.isQueued = false
-                return true
-            }
-        }
+        urgent.removeAll(where: Self.leavesQueue)
+        normal.removeAll(where: Self.leavesQueue)
+    }
+
+    private static func leavesQueue(_ sheet: Sheet) -> Bool {
+        if sheet.isOver { sheet.isQueued = false }
+        return sheet.isOver
     }
 
     // MARK: Single lines
@@ -169,12 +180,6 @@ package final class AppQueues {
 
     func putBackSuspect(_ line: QueuedLine) { suspects.append(line) }
 
-    /// Time when a line last left the queue for the suspect connections.
-    var lastSuspectLeft: Instant {
-        get { suspectsMovedAt }
-        set { suspectsMovedAt = newValue }
-    }
-
     /// Whether the suspect connections have taken nothing for some time.
     func areSuspectsStuck(at now: Instant) -> Bool {
         !suspects.isEmpty && now.milliseconds(since: suspectsMovedAt) >= AppSilence.shortMilliseconds
@@ -204,14 +209,16 @@ package final class AppQueues {
 
     func waitingStarts(isSuspect: Bool) -> Int { isSuspect ? suspectWaitingStarts : waitingStarts }
 
-    func countWaitingStarts(_ count: Int, isSuspect: Bool) {
-        if isSuspect { suspectWaitingStarts += count } else { waitingStarts += count }
+    /// Changes the number of waiting starts.
+    func countWaitingStarts(_ change: Int, isSuspect: Bool) {
+        if isSuspect { suspectWaitingStarts += change } else { waitingStarts += change }
     }
 
     // MARK: Open breaker
 
     /// Returns the tier in which a sheet waits while the breaker is open. One sheet of each lane comes back
-    /// soon to probe the setting, and the others come back later.
+    /// soon as the scout, and the others come back later. A scout for each lane is needed, because the lane may have
+    /// another owner by then.
     func tierWhilePaused(lane: Int32, at now: Instant) -> LaterTier {
         guard now >= scoutReturns[lane] ?? now else { return .minutes2 }
         scoutReturns[lane] = now.advanced(byMilliseconds: LaterTier.seconds5.waitMilliseconds)

@@ -1,16 +1,19 @@
 internal import Lifecycle
 
-/// The time that an app has waited for APNs, and whether its sheets block other apps.
+/// The time for which APNs has answered none of an app's pushes, and whether the app's sheets therefore make room for
+/// other apps.
 struct AppSilence: Sendable {
     /// Silence after which an app's sheets make room while APNs answers other apps.
     static let shortMilliseconds = 2_000
     /// Silence after which they make room while APNs answers no app. Such a network failure ends for all apps
     /// at once.
     static let longMilliseconds = 20_000
-    /// Silence after which sheets from a tier make room for two minutes at once.
+    /// Silence after which sheets that came from a tier wait there for two minutes.
     static let veryLongMilliseconds = 30_000
     /// Upper bound of the difference between the apps' last answers when the network fails.
     private static let marginMilliseconds = 1_000
+    /// An answer to another app counts for this time.
+    private static let answerCountsMilliseconds = 2 * shortMilliseconds
 
     /// The silence of the other apps.
     struct OtherApps: Sendable {
@@ -29,8 +32,9 @@ struct AppSilence: Sendable {
     /// Time since which pushes are in flight or cannot leave and APNs has not answered; nil if nothing waits.
     private(set) var since: Instant?
     private var answeredAt: Instant?
-    /// Whether one of the following properties is set.
-    private var isNoted = false
+    /// Whether one of the following properties may be set.
+    private var mustReset = false
+    /// Time since which the first connection is being opened.
     private var connectingSince: Instant?
     /// The last time at which APNs answered no other app.
     private var unansweredUntil: Instant?
@@ -47,35 +51,36 @@ struct AppSilence: Sendable {
         since = isMoreInFlight ? now : nil
         answeredAt = now
         // This runs for every push. Nearly always there is nothing else to reset.
-        if isNoted { forget() }
+        if mustReset { reset() }
     }
 
     /// Notes that nothing waits any more.
     mutating func end() {
         since = nil
-        forget()
+        reset()
     }
 
-    private mutating func forget() {
-        isNoted = false
+    private mutating func reset() {
+        mustReset = false
         connectingSince = nil
         unansweredUntil = nil
         blocksOthers = false
     }
 
-    /// Notes whether the first connection is being opened or waits for its turn. Silence begins when it
-    /// exists or has failed.
+    /// Notes whether the first connection is being opened or waits for its turn. Silence begins when the connection
+    /// exists or has failed, or takes too long.
     mutating func connects(_ isConnecting: Bool, at now: Instant) {
         guard isConnecting else {
             connectingSince = nil
             return
         }
         let begin = connectingSince ?? now
-        isNoted = true
+        mustReset = true
         connectingSince = begin
         if now.milliseconds(since: begin) < Self.longMilliseconds { since = now }
     }
 
+    /// Returns the length of the silence.
     func milliseconds(at now: Instant) -> Int { since.map { now.milliseconds(since: $0) } ?? 0 }
 
     /// Decides whether the app blocks others.
@@ -85,23 +90,21 @@ struct AppSilence: Sendable {
             blocksOthers = false
             return
         }
-        isNoted = true
+        mustReset = true
         if !isAnswered(others, at: now) { unansweredUntil = now }
-        // When APNs answers again, the apps do not all get their answers at the same moment.
-        let grace = unansweredUntil.map { now.milliseconds(since: $0) } ?? Self.shortMilliseconds
-        blocksOthers = grace >= Self.shortMilliseconds || silence >= Self.longMilliseconds
+        // When APNs answers again, the apps do not all get their answers at the same moment. So an app blocks others
+        // only after APNs has answered other apps for a short time.
+        let othersAnsweredFor = unansweredUntil.map { now.milliseconds(since: $0) } ?? Self.shortMilliseconds
+        blocksOthers = othersAnsweredFor >= Self.shortMilliseconds || silence >= Self.longMilliseconds
     }
 
     /// Whether APNs answers another app, or no push of another app has left yet.
     private func isAnswered(_ others: OtherApps, at now: Instant) -> Bool {
         let silence = milliseconds(at: now)
-        if others.leastMilliseconds < Self.shortMilliseconds,
-            others.leastMilliseconds + Self.marginMilliseconds <= silence
-        {
-            return true
-        }
+        let isOtherActive = others.leastMilliseconds < Self.shortMilliseconds
+        if isOtherActive, others.leastMilliseconds + Self.marginMilliseconds <= silence { return true }
         guard let answeredAt = others.answeredAt else { return false }
-        let ago = now.milliseconds(since: answeredAt)
-        return ago < 2 * Self.shortMilliseconds && ago + Self.marginMilliseconds <= silence
+        let answerAge = now.milliseconds(since: answeredAt)
+        return answerAge < Self.answerCountsMilliseconds && answerAge + Self.marginMilliseconds <= silence
     }
 }

@@ -6,29 +6,35 @@ internal import Lifecycle
 struct Breaker: Sendable {
     /// Length of a counting window. The last two windows count together.
     static let windowMilliseconds = 1_000
-    /// Lower limit of wrong tokens that opens the breaker, and their share of all answers.
+    /// Lower limit of wrong tokens that opens the breaker.
     static let wrongTokensMin = 20
-    static let wrongShare = 0.5
     /// Lower limit of answers that name the app's setting.
     static let misconfiguredMin = 3
+    /// Lower limit of the share of all answers, for both causes.
+    static let wrongShare = 0.5
+    /// Pause between two probes.
     static let probeMilliseconds = 5_000
 
     private struct AnswerCounts: Sendable {
+        /// Answers that say nothing against the app's settings.
         var good = 0
-        var wrong = 0
+        var wrongTokens = 0
         var misconfigured = 0
     }
 
     private var current = AnswerCounts()
     private var previous = AnswerCounts()
-    private var windowEnds = Instant(nanoseconds: 0)
+    private var windowEnd = Instant(nanoseconds: 0)
+    /// Time of the last accepted push. It is kept here for `RetryRule`.
     private var acceptedAt: Instant?
     /// The reason from APNs for which it is open; nil if it is closed.
     private(set) var cause: String?
-    private var probeAt = Instant(nanoseconds: 0)
+    private var nextProbe = Instant(nanoseconds: 0)
     private(set) var isProbing = false
 
     var isOpen: Bool { cause != nil }
+
+    // MARK: Answers
 
     mutating func accepted(_ count: Int, at now: Instant) {
         advanceWindow(to: now)
@@ -45,45 +51,59 @@ struct Breaker: Sendable {
     /// Counts a wrong token. Returns whether this opens the breaker.
     mutating func wrongToken(because reason: String, at now: Instant) -> Bool {
         advanceWindow(to: now)
-        current.wrong += 1
-        let wrong = current.wrong + previous.wrong
-        let all = wrong + current.good + previous.good
-        guard wrong >= Self.wrongTokensMin, Double(wrong) >= Self.wrongShare * Double(all) else {
-            return false
-        }
+        current.wrongTokens += 1
+        let count = current.wrongTokens + previous.wrongTokens
+        guard count >= Self.wrongTokensMin, isLargeShare(count) else { return false }
         return open(because: reason, at: now)
     }
 
+    /// Counts an answer that names the app's setting. Returns whether this opens the breaker.
     mutating func misconfigured(because reason: String, at now: Instant) -> Bool {
         advanceWindow(to: now)
         current.misconfigured += 1
         let count = current.misconfigured + previous.misconfigured
-        let all = count + current.good + previous.good
-        guard count >= Self.misconfiguredMin, Double(count) >= Self.wrongShare * Double(all) else {
-            return false
-        }
+        guard count >= Self.misconfiguredMin, isLargeShare(count) else { return false }
         return open(because: reason, at: now)
     }
 
-    private mutating func open(because reason: String, at now: Instant) -> Bool {
-        let isNew = cause == nil
-        cause = reason
-        isProbing = false
-        probeAt = now.advanced(byMilliseconds: Self.probeMilliseconds)
-        return isNew
+    /// Returns whether so many wrong answers are a large share of these and the good ones.
+    private func isLargeShare(_ wrongAnswers: Int) -> Bool {
+        let answers = wrongAnswers + current.good + previous.good
+        return Double(wrongAnswers) >= Self.wrongShare * Double(answers)
     }
 
+    /// Returns whether the breaker was closed.
+    private mutating func open(because reason: String, at now: Instant) -> Bool {
+        let wasClosed = cause == nil
+        cause = reason
+        isProbing = false
+        nextProbe = now.advanced(byMilliseconds: Self.probeMilliseconds)
+        return wasClosed
+    }
+
+    private mutating func advanceWindow(to now: Instant) {
+        guard now >= windowEnd else { return }
+        let isNextWindow = now < windowEnd.advanced(byMilliseconds: Self.windowMilliseconds)
+        previous = isNextWindow ? current : AnswerCounts()
+        current = AnswerCounts()
+        windowEnd = now.advanced(byMilliseconds: Self.windowMilliseconds)
+    }
+
+    // MARK: Probes
+
     /// Whether one push may probe now.
-    func isProbeDue(at now: Instant) -> Bool { isOpen && !isProbing && now >= probeAt }
+    func isProbeDue(at now: Instant) -> Bool { isOpen && !isProbing && now >= nextProbe }
 
     mutating func beginProbe() { isProbing = true }
 
     /// Ends a probe. Returns whether this closes the breaker.
+    ///
+    /// - Parameter isMended: whether the answer shows that the app's settings are right.
     mutating func probed(isMended: Bool, at now: Instant) -> Bool {
         guard isProbing else { return false }
         isProbing = false
         guard isMended else {
-            probeAt = now.advanced(byMilliseconds: Self.probeMilliseconds)
+            nextProbe = now.advanced(byMilliseconds: Self.probeMilliseconds)
             return false
         }
         cause = nil
@@ -95,15 +115,10 @@ struct Breaker: Sendable {
     /// Ends a probe whose push did not leave. The next push may probe.
     mutating func gaveUpProbe() { isProbing = false }
 
+    // MARK: Accepted pushes
+
+    /// Returns the time since a push was accepted; nil if none ever was.
     func millisecondsSinceAccepted(at now: Instant) -> Int? {
         acceptedAt.map { now.milliseconds(since: $0) }
-    }
-
-    private mutating func advanceWindow(to now: Instant) {
-        guard now >= windowEnds else { return }
-        let isNext = now < windowEnds.advanced(byMilliseconds: Self.windowMilliseconds)
-        previous = isNext ? current : AnswerCounts()
-        current = AnswerCounts()
-        windowEnds = now.advanced(byMilliseconds: Self.windowMilliseconds)
     }
 }

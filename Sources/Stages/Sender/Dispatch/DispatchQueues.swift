@@ -1,7 +1,13 @@
 internal import Lifecycle
 
-/// The queues of all apps, and the lines that wait for a time. The apps take turns, so that no app waits for
-/// the backlog of another.
+/// The queues of all apps, and the lines that wait for a time.
+///
+/// The order in which waiting pushes leave is decided in four places:
+/// 1. apps: they take turns of a limited number of lines (`nextApp`), so that no app waits for the backlog of another;
+/// 2. in a turn: lines that take another turn, then lines for the suspect connections, then sheets
+///    (`DeliveryPlan+Dispatch`);
+/// 3. classes of sheets: urgent ones first, with a share for the normal ones (`AppQueues.next`);
+/// 4. lanes: they take turns of a few sheets, and sheets of one lane keep their order (`LaneRotation`).
 struct DispatchQueues {
     private var byName: [AppEnvironment: AppQueues] = [:]
     /// All apps in the order of their first sheets.
@@ -9,14 +15,14 @@ struct DispatchQueues {
     private var currentApp = 0
     private var backingOff = DueHeap<QueuedLine>()
 
-    /// An app whose last work is younger than this still counts as busy.
+    /// An app that had a turn within this time still counts as busy.
     private static let lastUseMilliseconds = 60_000
 
     var earliestRetry: Instant? { backingOff.earliest }
 
-    /// Returns the queues of an app, which exist from its first sheet on.
+    /// Returns the queues of an app, and makes them for its first sheet.
     mutating func app(_ name: AppEnvironment) -> AppQueues {
-        if let known = byName[name] { return known }
+        if let existing = byName[name] { return existing }
         let app = AppQueues(name, number: UInt64(apps.count) + 1)
         byName[name] = app
         apps.append(app)
@@ -31,11 +37,11 @@ struct DispatchQueues {
 
     /// Whether at most one app has work, or had work lately.
     func isOneAppAlone(at now: Instant) -> Bool {
-        let busy = apps.count { app in
-            app.permits > 0 || app.hasWork
-                || now.milliseconds(since: app.lastUsed) < Self.lastUseMilliseconds
+        let busyApps = apps.count { app in
+            let hadWorkLately = now.milliseconds(since: app.lastUsed) < Self.lastUseMilliseconds
+            return app.permits > 0 || app.hasWork || hadWorkLately
         }
-        return busy < 2
+        return busyApps < 2
     }
 
     /// Lets a line wait for the time of its next try.

@@ -1,11 +1,11 @@
 internal import Containers
 
-/// Sheets that wait to be pushed. The lanes take turns, a few sheets each, and sheets of one lane keep their
-/// order.
+/// Sheets of one class that wait to be pushed. The lanes take turns, a few sheets each, and sheets of one lane keep
+/// their order.
 ///
 /// Kafka delivers the records of one lane after those of another. In that order the last lane would wait for
-/// all others. If updates come faster than a pass takes, the phones of that lane would never be reached. For
-/// the same reason the next update continues a group's pass through a lane where a newer state interrupted it.
+/// all others. If updates come faster than they are pushed, the phones of that lane would never be reached. For
+/// the same reason an update continues through a lane where it interrupted the last one (`InterruptedPasses`).
 ///
 /// A turn is several sheets, so that their receipts are written in succession and share a request. A receipt
 /// alone is a request and a sync of the broker's disk.
@@ -14,9 +14,9 @@ struct LaneRotation {
     private var passes = InterruptedPasses()
     /// Lanes that have sheets, in their order.
     private var lanes: [Int32] = []
-    /// The lane whose turn it is, or the next one that has sheets. If a newer state drops all sheets, the
-    /// lanes that wait are still served before those that had their turn.
-    private var turn: Int32 = 0
+    /// The lane whose turn it is, or the next lane that has sheets. If a newer state drops all sheets, the lanes that
+    /// wait still have their turn before those that had theirs.
+    private var currentLane: Int32 = 0
     /// Number of sheets that the lane has had in this turn.
     private var hadInTurn = 0
     private(set) var count = 0
@@ -25,9 +25,11 @@ struct LaneRotation {
 
     var isEmpty: Bool { count == 0 }
     var first: Sheet? { firstLane.flatMap { sheets[$0]?.first } }
-    private var firstLane: Int32? { lanes.first { $0 >= turn } ?? lanes.first }
+    private var firstLane: Int32? { lanes.first { $0 >= currentLane } ?? lanes.first }
 
-    /// - Parameter seed: for subjects.
+    /// Adds a sheet behind the others of its lane, or before sheets of its update if it continues an interrupted pass.
+    ///
+    /// - Parameter seed: of the fingerprints of subjects.
     mutating func append(_ sheet: Sheet, seed: UInt64) {
         let lane = sheet.lane.number
         if sheets[lane, default: FIFOQueue()].isEmpty {
@@ -38,7 +40,7 @@ struct LaneRotation {
         if passes.isContinued(by: sheet, seed: seed) { sheets[lane]?.moveLastBeforeYieldingSheets() }
     }
 
-    /// Marks the passes of sheets that a newer state overtakes. The caller drops them afterwards.
+    /// Notes where a newer state interrupts the passes of sheets. The caller drops the sheets afterwards.
     mutating func interrupt(_ overtaken: [Sheet], seed: UInt64) { passes.interrupt(overtaken, seed: seed) }
 
     /// Removes the first sheet. It counts for its lane's turn, unless it was dropped before any line was
@@ -49,12 +51,12 @@ struct LaneRotation {
         count -= 1
         let isEmpty = sheets[lane]?.isEmpty != false
         if isEmpty { lanes.removeAll { $0 == lane } }
-        if lane != turn { (turn, hadInTurn) = (lane, 0) }
+        if lane != currentLane { (currentLane, hadInTurn) = (lane, 0) }
         if sheet.isBegun { hadInTurn += 1 }
-        if isEmpty || hadInTurn >= Self.sheetsInTurn { (turn, hadInTurn) = (lane + 1, 0) }
+        if isEmpty || hadInTurn >= Self.sheetsInTurn { (currentLane, hadInTurn) = (lane + 1, 0) }
     }
 
-    /// Moves the first sheet behind the others of its lane, because lines before its first cursor are left.
+    /// Moves the first sheet behind the others of its lane, because lines of it were passed over.
     mutating func putBackFirst() {
         guard let sheet = first else { return }
         sheet.beginAgain()

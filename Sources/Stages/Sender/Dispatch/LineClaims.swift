@@ -1,12 +1,14 @@
-internal import LiveActivity
+internal import Jobs
 
-/// The permits and subjects that lines hold.
+/// The permits and subjects that lines hold. A permit is the right to one push without a stored outcome. A subject is
+/// the activity or start token that a line pushes to.
 ///
 /// A push leaves only with a permit, and only one push at a time may be under way for a subject. A line whose
 /// subject is held is blocked until the holder frees it.
 struct LineClaims {
     private(set) var permits: Permits
     private var subjects = SubjectTable()
+    /// Lines that wait for a subject, by the subject.
     private var blocked: [UInt64: [QueuedLine]] = [:]
     private let seed: UInt64
 
@@ -42,6 +44,7 @@ struct LineClaims {
         app.permits += count
     }
 
+    /// Gives back the line's permit, if it has one.
     mutating func givePermit(_ sheet: Sheet, line: Int) {
         guard sheet.states[line].reserved != .nothing else { return }
         sheet.reserve(.nothing, for: line)
@@ -51,17 +54,17 @@ struct LineClaims {
 
     /// Ends lines whose outcomes are stored, and frees what they hold.
     mutating func finish(_ sheet: Sheet, lines: LineSet) {
-        var given = 0
+        var permitCount = 0
         for range in lines.ranges {
             for line in range {
                 let hasPermit = sheet.states[line].reserved != .nothing
                 guard sheet.move(line, on: .finished) else { continue }
-                if hasPermit { given += 1 }
+                if hasPermit { permitCount += 1 }
                 freeSubject(sheet, line: line)
             }
         }
-        permits.give(given)
-        sheet.app.permits -= given
+        permits.give(permitCount)
+        sheet.app.permits -= permitCount
     }
 
     // MARK: Subjects
@@ -69,6 +72,7 @@ struct LineClaims {
     /// Holds the subject of an ordinary line. Returns false if another line holds it.
     mutating func holdSubject(_ subject: UInt64) -> Bool { subjects.insert(subject) }
 
+    /// Holds the line's subject, unless the line or another one holds it already.
     @inline(__always)
     mutating func holdSubject(_ sheet: Sheet, line: Int) {
         if !sheet.states[line].holdsSubject { holdFreeSubject(sheet, line: line) }

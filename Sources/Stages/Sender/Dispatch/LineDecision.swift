@@ -1,5 +1,6 @@
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
+internal import Payloads
 
 /// The decision about a line whose turn has come.
 enum LineDecision: Sendable {
@@ -24,17 +25,31 @@ enum LineDecision: Sendable {
     case pauseSheet(cause: String?)
 }
 
+// The functions are mutating although they change nothing of the plan, because otherwise each call copies the plan.
 extension DeliveryPlan {
-    /// Decides about a line whose turn has come.
-    ///
-    /// It is mutating although it changes nothing of the plan, because otherwise each call copies the plan.
+    /// Decides about a line whose turn has come. The order: the job may be over, the app may be paused, the subject
+    /// may be busy, a permit may be missing, and the connections may be full.
     ///
     /// - Parameter permits: number of new permits that its app may take.
     mutating func decision(
-        for sheet: Sheet, line: Int, permits: Int,
-        by availability: (Sheet, _ isSuspect: Bool) -> PushAvailability
+        for sheet: Sheet, line: Int, permits: Int, by availability: AvailabilityCheck
     ) -> LineDecision {
+        if let decision = decisionWithoutPush(for: sheet, line: line) { return decision }
         let (app, state) = (sheet.app, sheet.states[line])
+        var isProbe = state.isProbe
+        if app.breaker.isOpen, !isProbe {
+            // A probe is under way. Its answer decides whether the breaker closes.
+            if app.breaker.isProbing, state.stage == .unsent { return .stuck }
+            guard app.breaker.isProbeDue(at: time.now) else { return .pauseSheet(cause: app.breaker.cause) }
+            isProbe = true
+        }
+        if claims.isSubjectBusy(sheet, line: line) { return .block }
+        guard state.reserved != .nothing || permits > 0 else { return .stuck }
+        return decisionByCapacity(for: sheet, line: line, isProbe: isProbe, by: availability)
+    }
+
+    /// Returns the decision about a line whose job is over, or under way on a duplicate; nil if it may be pushed.
+    private mutating func decisionWithoutPush(for sheet: Sheet, line: Int) -> LineDecision? {
         if time.isPast(deadline: sheet.head.deadline) {
             return .endSheet(.final(.expired, status: nil, reason: sheet.reason))
         }
@@ -49,16 +64,15 @@ extension DeliveryPlan {
         if versions.isOutdated(sheet, line: line) {
             return .endLine(.final(.superseded, status: nil, reason: Staleness.newer.rawValue))
         }
-        var isProbe = state.isProbe
-        if app.breaker.isOpen, !isProbe {
-            // A probe is under way. Its answer decides whether the breaker closes.
-            if app.breaker.isProbing, state.stage == .unsent { return .stuck }
-            guard app.breaker.isProbeDue(at: time.now) else { return .pauseSheet(cause: app.breaker.cause) }
-            isProbe = true
-        }
-        if claims.isSubjectBusy(sheet, line: line) { return .block }
+        return nil
+    }
+
+    /// Decides by the capacity of the connections. An app without capacity begins to wait for APNs.
+    private mutating func decisionByCapacity(
+        for sheet: Sheet, line: Int, isProbe: Bool, by availability: AvailabilityCheck
+    ) -> LineDecision {
+        let (app, state) = (sheet.app, sheet.states[line])
         let isSuspect = state.isSuspect || sheet.isSuspect || suspects.contains(sheet.subjects[line])
-        guard state.reserved != .nothing || permits > 0 else { return .stuck }
         let capacity: Int
         switch sheet.availabilityInTurn(isSuspect: isSuspect, by: availability) {
         case .closed(let reason):
@@ -71,9 +85,10 @@ extension DeliveryPlan {
             return isSuspect ? .setAside : .stuck
         }
         if sheet.head.event == .start, state.reserved != .permitAndIntent {
-            let left = capacity - app.waitingStarts(isSuspect: isSuspect)
-            guard left > 0 else { return isSuspect ? .setAside : .stuck }
-            return .storeIntent(startsMax: left, isSuspect: isSuspect, isProbe: isProbe)
+            // Each waiting start has its intent, so it takes the capacity before this one.
+            let capacityLeft = capacity - app.waitingStarts(isSuspect: isSuspect)
+            guard capacityLeft > 0 else { return isSuspect ? .setAside : .stuck }
+            return .storeIntent(startsMax: capacityLeft, isSuspect: isSuspect, isProbe: isProbe)
         }
         return .push(isSuspect: isSuspect, isProbe: isProbe)
     }
@@ -82,17 +97,15 @@ extension DeliveryPlan {
 extension Sheet {
     /// Returns how many pushes of the sheet the connections still take in this turn. They are asked once per
     /// turn. Pushes that were ordered since then count.
-    func availabilityInTurn(
-        isSuspect: Bool, by availability: (Sheet, _ isSuspect: Bool) -> PushAvailability
-    ) -> PushAvailability {
-        let known = app.knownCapacity(isSuspect: isSuspect)
-        if let known, known <= 0 || isSendable { return .open(capacity: known) }
+    func availabilityInTurn(isSuspect: Bool, by availability: AvailabilityCheck) -> PushAvailability {
+        let knownCapacity = app.knownCapacity(isSuspect: isSuspect)
+        if let knownCapacity, knownCapacity <= 0 || isSendable { return .open(capacity: knownCapacity) }
         let answer = availability(self, isSuspect)
         switch answer {
         case .open(let capacity), .connecting(let capacity):
             isSendable = true
-            app.setCapacity(known ?? capacity, isSuspect: isSuspect)
-            return .open(capacity: known ?? capacity)
+            app.setCapacity(knownCapacity ?? capacity, isSuspect: isSuspect)
+            return .open(capacity: knownCapacity ?? capacity)
         case .closed, .faulty: return answer
         }
     }

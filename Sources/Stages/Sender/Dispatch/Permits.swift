@@ -1,8 +1,10 @@
-/// The limit of pushes without a stored outcome. A SIGKILL can duplicate at most this many pushes.
+/// The rights to push, one for each push without a stored outcome. A SIGKILL can duplicate at most as many pushes as
+/// there are permits.
 struct Permits: Sendable {
     private(set) var limit: Int
     private let limitMax: Int
     private(set) var taken = 0
+
     /// Share of an app while other apps have work: four times what it leaves free. The first app that gets no
     /// answers leaves a fifth to the others, and the second leaves a ninth.
     static let shareOfFree = 4
@@ -26,7 +28,8 @@ struct Permits: Sendable {
     /// - Parameter held: permits that the app holds.
     func available(holding held: Int, isAlone: Bool) -> Int {
         if isAlone { return free }
-        return max(0, min(free, (Self.shareOfFree * (free + held)) / (Self.shareOfFree + 1) - held))
+        let share = (Self.shareOfFree * (free + held)) / (Self.shareOfFree + 1)
+        return max(0, min(free, share - held))
     }
 
     mutating func take(_ count: Int = 1) {

@@ -8,3 +8,7 @@ package enum PushAvailability: Sendable, Hashable {
     /// The sheet cannot be turned into a request.
     case faulty(code: String)
 }
+
+/// Returns how many pushes of a sheet's app the connections take now. Refused tokens have separate connections, the
+/// suspect connections.
+package typealias AvailabilityCheck = (Sheet, _ isSuspect: Bool) -> PushAvailability

@@ -1,23 +1,22 @@
 internal import Containers
 internal import Lifecycle
-internal import LiveActivity
 
 /// The rule by which sheets of an app that waits for APNs make room for other apps.
 ///
 /// Sheets are begun only within a window above the committed offset, and the memory of sheets is limited. If an
 /// app's pushes make no progress, its sheets fill both and block every other app in the same lanes. So they move
-/// to a tier, which does not count as a try, as soon as a sheet behind them cannot begin. If APNs answers no app,
+/// to a tier as soon as a sheet behind them cannot begin. Such a move does not count as a try. If APNs answers no app,
 /// the network is the cause. Then sheets stay longer, because all apps continue when the network is back.
 struct SheetEviction {
     private static let checkMilliseconds = 250
-    /// After this time of silence the sender checks whether the app has a connection at all.
+    /// Silence after which the sender checks whether the app has a connection at all.
     private static let connectingMilliseconds = 500
 
     /// Whether there may be sheets of several apps, or of several environments of one app, read or unread.
     var hasSeveralApps = true
     private var nextCheck = Instant(nanoseconds: 0)
 
-    /// Returns whether the sheets are checked now.
+    /// Returns whether the apps are checked now.
     mutating func isDue(at now: Instant) -> Bool {
         guard now >= nextCheck else { return false }
         nextCheck = now.advanced(byMilliseconds: Self.checkMilliseconds)

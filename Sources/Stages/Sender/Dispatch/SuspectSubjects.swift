@@ -4,11 +4,11 @@ struct SuspectSubjects {
     /// Limit of remembered subjects. A forgotten one costs a refusal on the usual connections.
     private static let countMax = 200_000
 
-    private var refused = BoundedTable<UInt64, Bool>(max: SuspectSubjects.countMax)
+    private var subjects = BoundedTable<UInt64, Bool>(max: SuspectSubjects.countMax)
 
-    var count: Int { refused.count }
+    var count: Int { subjects.count }
 
-    func contains(_ subject: UInt64) -> Bool { refused.count > 0 && refused[subject] != nil }
-    mutating func refused(_ subject: UInt64) { refused.set(true, for: subject) }
-    mutating func accepted(_ subject: UInt64) { refused.remove(subject) }
+    func contains(_ subject: UInt64) -> Bool { subjects.count > 0 && subjects[subject] != nil }
+    mutating func refused(_ subject: UInt64) { subjects.set(true, for: subject) }
+    mutating func accepted(_ subject: UInt64) { subjects.remove(subject) }
 }

@@ -1,6 +1,6 @@
 package import Topics
 
-/// The topics from which a sender takes jobs. A lane is one partition of each.
+/// A topic from which a sender takes jobs. A lane is one partition of each of them.
 package enum JobTopic: Int, Sendable, CaseIterable {
     case urgent
     case usual
@@ -25,11 +25,11 @@ package enum JobTopic: Int, Sendable, CaseIterable {
         }
     }
 
-    /// The topic's name in a job's place.
+    /// The topic's name in the position of a job.
     package var word: String { topic.rawValue }
 }
 
-/// The tiers in which jobs wait for longer than a sender holds them itself.
+/// A tier: a topic in which jobs wait 5 s or 2 min for another try. A sender waits only for shorter times itself.
 package enum LaterTier: Sendable, Hashable, CaseIterable {
     case seconds5
     case minutes2
@@ -54,7 +54,10 @@ package enum LaterTier: Sendable, Hashable, CaseIterable {
     /// - Parameter deadline: seconds since 1970.
     func longest(before deadline: Int64, at time: CurrentTime) -> LaterTier? {
         let tiers: [LaterTier] = self == .minutes2 ? [.minutes2, .seconds5] : [.seconds5]
-        return tiers.first { !time.isPast(deadline: deadline - Int64($0.waitMilliseconds / 1000)) }
+        return tiers.first { tier in
+            let waitSeconds = Int64(tier.waitMilliseconds / 1000)
+            return !time.isPast(deadline: deadline - waitSeconds)
+        }
     }
 
     package var waitMilliseconds: Int {

@@ -1,23 +1,31 @@
 internal import Containers
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
 
 /// One lane in hand: a partition of each jobs topic, and of `receipts`.
+///
+/// The takeover of a lane (`LanePhase`):
+/// 1. The receipts of earlier owners are read into the ledger.
+/// 2. If an earlier owner may still push, sheets that it may have begun wait until its pushes have ended.
+/// 3. The receipts that it wrote during that time are read.
+///
+/// From step 2 on, other sheets begin, but only within a window that committed metadata names. So the next owner knows
+/// which sheets may have been begun.
 final class Lane {
     let number: Int32
     var phase = LanePhase.readingReceipts
     private var partitions: [LanePartition]
+    /// Receipts about jobs that an earlier owner may have begun, or that have a duplicate.
     var ledger: ReceiptLedger
-    /// Our own records in `receipts` lie at or above this offset.
+    /// The end of `receipts` as far as it is known. Records that we order now will lie at or above it.
     private(set) var receiptsEnd: Int64 = 0
     /// End of the receipts that were read. An earlier owner may have written records behind it at the same
     /// time as we did.
     private(set) var readUntil: Int64 = 0
-    /// Sheets that wait until an earlier owner has settled.
-    private var held: [Sheet] = []
     /// Whether `receipts` had records at or after the offset in the earlier owner's metadata.
     private var hasFoundReceipts = false
-    /// Sheets in hand.
+    private var sheetsAwaitingEarlierOwner: [Sheet] = []
+    /// Number of sheets in hand.
     var sheets = 0
     @safe @exclusivity(unchecked) var pushesInFlight = 0
     /// Records without acknowledgement.
@@ -44,7 +52,7 @@ final class Lane {
     var mayPush: Bool { phase.mayPush }
     var isLeaving: Bool { phase.isLeaving }
 
-    // MARK: Receipts
+    // MARK: Receipts of earlier owners
 
     /// The offset from which the earlier owners' receipts are read.
     var receiptsFrom: Int64 { partitions.map(\.receiptsFrom).min() ?? 0 }
@@ -52,47 +60,57 @@ final class Lane {
     /// Takes over a receipt of an earlier owner.
     func found(_ receipt: Receipt) {
         hasFoundReceipts = true
-        if isPast(receipt) { return ledger.recordPast(receipt.parts, of: receipt.position) }
-        ledger.record(receipt.parts, of: receipt.position, attempt: receipt.attempt, isNews: true)
+        if isBelowCommit(receipt) { return ledger.recordPast(receipt.parts, of: receipt.position) }
+        ledger.record(receipt.parts, of: receipt.position, attempt: receipt.attempt, isFromOtherSource: true)
     }
 
     /// Whether a receipt is about a first attempt of a sheet below the committed offset. Only a duplicate of
     /// its jobs can need it.
-    private func isPast(_ receipt: Receipt) -> Bool {
+    private func isBelowCommit(_ receipt: Receipt) -> Bool {
         guard receipt.attempt == 1, receipt.position.partition == number,
             let topic = JobTopic.allCases.first(where: { $0.word == receipt.position.topic })
         else { return false }
         return receipt.position.offset < self[topic].committed
     }
 
+    /// Notes that the receipts below an offset were read.
     func readReceipts(until end: Int64) {
         receiptsEnd = max(receiptsEnd, end)
         readUntil = max(readUntil, end)
     }
 
+    /// Notes a receipt of ours that is stored.
     func wroteReceipt(at offset: Int64) { receiptsEnd = max(receiptsEnd, offset + 1) }
 
     /// Returns whether an earlier owner may still have pushes in flight, given the end of `receipts`.
     func isUnsettled(endingAt end: Int64) -> Bool {
         partitions.contains { partition in
+            // Without metadata, only receipts show that there was an earlier owner.
             guard let metadata = partition.earlierMetadata else { return hasFoundReceipts }
+            // An owner that ended in order committed the end of `receipts`. Any receipt behind it is of another owner.
             return metadata.endedAt != end
         }
     }
 
     // MARK: Sheets
 
+    /// Returns whether `receipts` may have outcomes of the sheet that we do not know: of an earlier owner, or of a
+    /// duplicate.
+    func mayHaveReceipts(about sheet: Sheet) -> Bool {
+        sheet.originLines != nil || sheet.offset < self[sheet.topic].touchedBelow
+    }
+
     /// Returns whether a sheet has to wait for the earlier owner.
     func isHeld(_ sheet: Sheet) -> Bool {
         phase.waitsForEarlierOwner && sheet.offset < self[sheet.topic].touchedBelow
     }
 
-    func hold(_ sheet: Sheet) { held.append(sheet) }
+    func hold(_ sheet: Sheet) { sheetsAwaitingEarlierOwner.append(sheet) }
 
     /// Returns the sheets that waited for the earlier owner.
     func takeHeld() -> [Sheet] {
-        defer { held = [] }
-        return held
+        defer { sheetsAwaitingEarlierOwner = [] }
+        return sheetsAwaitingEarlierOwner
     }
 
     /// Whether the sheet lies within the window and does not wait for an earlier owner.
@@ -100,34 +118,32 @@ final class Lane {
         mayPush && !isHeld(sheet) && sheet.offset < self[sheet.topic].grantedBelow
     }
 
-    // MARK: Metadata for a successor
+    // MARK: Metadata for the next owner
 
-    /// Returns whether sheets wait for our own metadata. While an earlier owner settles, sheets above its
-    /// window wait for it. All sheets wait for it if the earlier owner's metadata does not say that pushes
-    /// are in flight.
+    /// Returns whether sheets wait until our own metadata is committed.
     func waitsForMetadata(of topic: JobTopic, window: Int64) -> Bool {
         let partition = self[topic]
         if partition.ahead.isEmpty { return false }
         if partition.needsOwnMetadata { return true }
+        // While the earlier owner settles, sheets above its window may begin within a window of ours.
         return phase.waitsForEarlierOwner && partition.grantedBelow < partition.touchedBelow + window
     }
 
     /// Whether a topic needs our own metadata at once. The metadata of the other topics is committed with it,
-    /// so that no topic waits for its own later.
+    /// so that they do not wait for a later commit.
     var needsFirstMetadata: Bool { partitions.contains { !$0.ahead.isEmpty && $0.needsOwnMetadata } }
 
-    /// Returns the metadata for a successor.
+    /// Returns the metadata for the next owner.
     ///
-    /// - Parameter isEnding: whether nothing is in flight any more.
-    func metadata(of topic: JobTopic, window: Int64, isEnding: Bool) -> CommitMetadata {
-        let from = self[topic].receiptsForSuccessor(of: topic, end: receiptsEnd)
+    /// - Parameter hasNothingInFlight: whether all our pushes have ended and all records are stored.
+    func metadata(of topic: JobTopic, window: Int64, hasNothingInFlight: Bool) -> CommitMetadata {
+        let receiptsFrom = self[topic].receiptsForSuccessor(of: topic, end: receiptsEnd)
         let partition = self[topic]
-        // While sheets of an earlier owner wait, a window that covers both windows lets the sheets above them
-        // begin.
-        var below = max(partition.grantedBelow, partition.touchedBelow)
-        if phase.waitsForEarlierOwner { below = max(below, partition.touchedBelow + window) }
+        var windowEnd = max(partition.grantedBelow, partition.touchedBelow)
+        // While sheets of an earlier owner wait, a window that covers both windows lets the sheets above them begin.
+        if phase.waitsForEarlierOwner { windowEnd = max(windowEnd, partition.touchedBelow + window) }
         return CommitMetadata(
-            receiptsFrom: from, window: max(window, below - partition.tracker.base),
-            endedAt: isEnding && isSettled ? receiptsEnd : nil)
+            receiptsFrom: receiptsFrom, window: max(window, windowEnd - partition.tracker.base),
+            endedAt: hasNothingInFlight && isSettled ? receiptsEnd : nil)
     }
 }

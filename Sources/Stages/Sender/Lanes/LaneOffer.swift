@@ -1,4 +1,4 @@
-/// The lanes that the group offers, with their starts.
+/// The lanes that the group offers, with the offsets from which they are read.
 ///
 /// A leader of the group that does not know a topic yet offers lanes without their partition of it. Such a lane is
 /// left out. The group offers it again when its leader knows the topic.
@@ -9,11 +9,12 @@ package struct LaneOffer: Sendable, Hashable {
     package private(set) var lanesWithout: [JobTopic: Int] = [:]
 
     package init(_ partitions: [Int32: [JobTopic: LanePartitionStart]]) {
-        for (lane, found) in partitions {
-            let missing = JobTopic.allCases.filter { found[$0] == nil }
-            for topic in missing { lanesWithout[topic, default: 0] += 1 }
-            guard missing.isEmpty else { continue }
-            starts[lane] = LaneStart(lane: lane, partitions: JobTopic.allCases.compactMap { found[$0] })
+        for (lane, partitionsOfLane) in partitions {
+            let missingTopics = JobTopic.allCases.filter { partitionsOfLane[$0] == nil }
+            for topic in missingTopics { lanesWithout[topic, default: 0] += 1 }
+            guard missingTopics.isEmpty else { continue }
+            starts[lane] = LaneStart(
+                lane: lane, partitions: JobTopic.allCases.compactMap { partitionsOfLane[$0] })
         }
     }
 }

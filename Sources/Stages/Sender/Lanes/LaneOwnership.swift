@@ -1,11 +1,11 @@
 internal import Containers
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
 
-/// The lanes of this process: their takeover, their offsets and their return.
+/// The lanes of this process: their takeover, their offsets, and the way in which they are given up.
 ///
 /// A lane is owned, or it is an orphan: it belongs to another process, and pushes of ours are still in flight.
-/// A lane that comes back waits until its orphan is drained. Sheets begin only within a window that a successor
+/// A lane that comes back waits until its orphan is drained. Sheets begin only within a window that the next owner
 /// finds in committed metadata: in ours, or in the earlier owner's.
 struct LaneOwnership {
     private let limits: SenderLimits
@@ -13,12 +13,12 @@ struct LaneOwnership {
     private var orphans: [Lane] = []
     var lease = Lease()
     private var commits = OffsetCommits()
-    private var steering = PartitionSteering()
-    /// Deadline for giving the partitions back; nil while no return is wanted.
+    private var pausing = PartitionSteering()
+    /// Deadline for giving the partitions back; nil unless the group has asked for them.
     private var releaseBy: Instant?
     /// Number of sheets in all lanes that were read and wait for a commit before they may be begun.
-    private var sheetsAhead = 0
-    /// Whether a lane waits for its earlier owner.
+    private var sheetsAwaitingCommit = 0
+    /// Whether a lane may be waiting for its earlier owner.
     private var isSettling = false
     /// Whether a lane has opened, so that an end of a topic that it reached before may count now.
     private var hasUnconfirmedEnds = false
@@ -37,7 +37,7 @@ struct LaneOwnership {
     /// The lanes in a fixed order, so that a simulation repeats exactly with the same seed.
     private var inOrder: [Lane] { lanes.values.sorted { $0.number < $1.number } }
 
-    /// Returns the time of the next change if no event comes before.
+    /// Returns the time at which something is due if no event comes before.
     func nextDue() -> Instant {
         var next = Instant.distantFuture
         if isSettling {
@@ -45,7 +45,7 @@ struct LaneOwnership {
                 if case .settling(let until) = lane.phase { next = min(next, until) }
             }
         }
-        if !lanes.isEmpty { next = min(next, commits.nextDue, steering.nextTier) }
+        if !lanes.isEmpty { next = min(next, commits.nextDue, pausing.nextTier) }
         if let releaseBy { next = min(next, releaseBy) }
         return next
     }
@@ -55,7 +55,7 @@ struct LaneOwnership {
     /// Takes over assigned lanes. Reading of their receipts begins.
     mutating func assigned(_ starts: [LaneStart], into actions: inout DeliveryActions) {
         releaseBy = nil
-        steering.change()
+        pausing.change()
         for start in starts {
             let lane = Lane(start, window: limits.window, ledgerSheetsMax: limits.ledgerSheetsMax)
             lanes[start.lane] = lane
@@ -74,21 +74,21 @@ struct LaneOwnership {
 
     func found(_ receipt: Receipt, lane number: Int32) { lanes[number]?.found(receipt) }
 
-    /// Handles the end of `receipts`: everything up to the end at the time of the request was read. Returns
-    /// the sheets that begin.
+    /// Handles the end of a read of `receipts`: all records below the end at the time of the request were read.
+    /// Returns the sheets that begin.
     mutating func foundAll(
         lane number: Int32, end: Int64, at now: Instant, into actions: inout DeliveryActions
     ) -> [Sheet] {
         guard let lane = lanes[number] else { return [] }
         lane.readReceipts(until: end)
-        steering.change()
-        let before = lane.phase
-        lane.phase = before.afterReceipts(
+        pausing.change()
+        let previousPhase = lane.phase
+        lane.phase = previousPhase.afterReceipts(
             isUnsettled: lane.isUnsettled(endingAt: end),
             settlesAt: now.advanced(byMilliseconds: limits.settleMilliseconds))
         var begun: [Sheet] = []
         switch lane.phase {
-        case before: return []
+        case previousPhase: return []
         case .open:
             hasUnconfirmedEnds = true
             actions.events.append(.opened(lane: lane.number))
@@ -98,7 +98,7 @@ struct LaneOwnership {
             actions.events.append(.settling(lane: number, milliseconds: limits.settleMilliseconds))
         case .awaitingOrphan, .readingReceipts, .rereadingReceipts, .releasing, .orphaned: return []
         }
-        for topic in JobTopic.allCases { begun += takeGranted(of: lane, topic: topic) }
+        for topic in JobTopic.allCases { begun += takeSheetsInWindow(of: lane, topic: topic) }
         return begun
     }
 
@@ -130,7 +130,7 @@ struct LaneOwnership {
     // MARK: Sheets
 
     /// Returns the lane that takes a record. Returns nil if the record was read before, or if the lane is
-    /// given up and its next owner reads the record.
+    /// being given up, so that its next owner reads the record.
     func lane(_ number: Int32, taking offset: Int64, from topic: JobTopic) -> Lane? {
         guard let lane = lanes[number], !lane.isLeaving, offset >= lane[topic].tracker.position else {
             return nil
@@ -140,29 +140,30 @@ struct LaneOwnership {
     }
 
     /// Notes a sheet of a tier that is not taken because it is not due.
-    mutating func sheetIsNotDue() { steering.change() }
+    mutating func sheetIsNotDue() { pausing.change() }
 
-    /// Queues a sheet behind the others that wait for the window. Returns the sheets that begin.
+    /// Queues a sheet behind the others that wait for a commit. Returns the sheets that begin.
     mutating func append(_ sheet: Sheet) -> [Sheet] {
         sheet.lane[sheet.topic].append(sheet)
-        sheetsAhead += 1
-        steering.change()
-        return takeGranted(of: sheet.lane, topic: sheet.topic)
+        sheetsAwaitingCommit += 1
+        pausing.change()
+        return takeSheetsInWindow(of: sheet.lane, topic: sheet.topic)
     }
 
-    /// Returns the sheets of a topic that begin, in order. Sheets that wait for the earlier owner are held.
-    private mutating func takeGranted(of lane: Lane, topic: JobTopic) -> [Sheet] {
+    /// Returns the sheets of a topic that begin, in order: those within the window that do not wait for the earlier
+    /// owner.
+    private mutating func takeSheetsInWindow(of lane: Lane, topic: JobTopic) -> [Sheet] {
         guard lane.mayPush else { return [] }
         var begun: [Sheet] = []
         while let sheet = lane[topic].takeGranted() {
-            sheetsAhead -= 1
-            steering.change()
+            sheetsAwaitingCommit -= 1
+            pausing.change()
             if lane.isHeld(sheet) { lane.hold(sheet) } else { begun.append(sheet) }
         }
         return begun
     }
 
-    /// Handles the end of a topic's partition: everything below the offset was read.
+    /// Handles the end of a topic's partition: all records below the offset were read.
     func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
         guard let lane = lanes[number], lane.hasReadReceipts, !lane.isLeaving, !lane[topic].isWaiting else {
             return
@@ -170,8 +171,9 @@ struct LaneOwnership {
         lane[topic].reachedEnd(at: offset, isSettled: lane.isSettled)
     }
 
-    /// Confirms the ends that were reached while an earlier owner settled. If no record followed such an end
-    /// in everything that was fetched, it is still the end. The consumer does not report the same end twice.
+    /// Confirms the ends that were reached while an earlier owner could still write, after all fetched records were
+    /// passed on. If no record followed such an end, it is still the end. The consumer does not report the same end
+    /// twice.
     mutating func readAllFetched() {
         guard hasUnconfirmedEnds else { return }
         hasUnconfirmedEnds = false
@@ -190,7 +192,7 @@ struct LaneOwnership {
 
     /// Pauses and resumes partitions.
     mutating func steer(memory: inout SheetMemory, at now: Instant, into actions: inout DeliveryActions) {
-        steering.steer(lanes.values, memory: &memory, at: now, into: &actions)
+        pausing.steer(lanes.values, memory: &memory, at: now, into: &actions)
     }
 
     // MARK: Transfers
@@ -198,9 +200,9 @@ struct LaneOwnership {
     /// Returns when jobs of a lane may be transferred. After another process has owned the lane for some
     /// time, it has pushed the jobs and no longer reads `receipts` for them.
     func transferTiming(of lane: Lane, at now: Instant) -> TransferTiming {
-        var until = lease.until
-        if case .orphaned(_, let transfersUntil) = lane.phase { until = transfersUntil }
-        if now < until { return .now }
+        var allowedUntil = lease.until
+        if case .orphaned(_, let transfersUntil) = lane.phase { allowedUntil = transfersUntil }
+        if now < allowedUntil { return .now }
         return lane.isLeaving ? .never : .later
     }
 
@@ -211,34 +213,37 @@ struct LaneOwnership {
         releaseBy = deadline
         let leaving = inOrder
         for lane in leaving { lane.phase = .releasing(lane.phase.progress) }
-        leave(leaving)
+        forgetWaitingSheets(of: leaving)
         return leaving
     }
 
-    /// Handles the loss of all lanes to other processes. Returns them. `letGo` has to follow.
+    /// Handles the loss of all lanes to other processes. Returns them. A call of `letGo` has to follow.
     mutating func lost(at now: Instant) -> [Lane] {
         let leaving = inOrder
         orphan(leaving, at: now)
-        leave(leaving)
+        forgetWaitingSheets(of: leaving)
         return leaving
     }
 
     private func orphan(_ lanes: [Lane], at now: Instant) {
-        // A process that was suspended does not know since when the lanes belong to another process.
+        // The next owner waits for the whole settling time before it reads our last receipts. A process that was
+        // suspended does not know since when the lanes belong to another process.
         let milliseconds = lease.needsConfirmation ? 0 : limits.settleMilliseconds / 2
-        let until = now.advanced(byMilliseconds: milliseconds)
-        for lane in lanes { lane.phase = .orphaned(lane.phase.progress, transfersUntil: until) }
+        let transfersUntil = now.advanced(byMilliseconds: milliseconds)
+        for lane in lanes { lane.phase = .orphaned(lane.phase.progress, transfersUntil: transfersUntil) }
     }
 
-    private mutating func leave(_ lanes: [Lane]) {
+    /// Forgets the sheets that were not begun.
+    private mutating func forgetWaitingSheets(of lanes: [Lane]) {
         for lane in lanes {
-            steering.change()
+            pausing.change()
             _ = lane.takeHeld()
-            for topic in JobTopic.allCases { sheetsAhead -= lane[topic].forgetAhead() }
+            for topic in JobTopic.allCases { sheetsAwaitingCommit -= lane[topic].forgetAhead() }
         }
     }
 
-    /// Lets go of all lanes. Lanes with pushes in flight become orphans.
+    /// Removes all lanes, so that the group may assign them to other processes. Lanes with pushes in flight become
+    /// orphans.
     mutating func letGo(at now: Instant, into actions: inout DeliveryActions) {
         let undrained = inOrder.filter { !$0.isDrained }
         orphan(undrained, at: now)
@@ -257,10 +262,10 @@ struct LaneOwnership {
         var offsets: [DeliveryActions.OffsetCommit] = []
         for lane in inOrder {
             if !lane.isDrained { actions.events.append(.drainedLate(lane: lane.number)) }
-            // If nothing was begun, the earlier owner's metadata stays valid.
+            // Before the receipts are read nothing is begun, and the earlier owner's metadata stays valid.
             guard lane.hasReadReceipts else { continue }
             for topic in JobTopic.allCases {
-                offsets.append(offset(of: lane, topic: topic, isEnding: lane.isDrained))
+                offsets.append(offsetCommit(of: lane, topic: topic, hasNothingInFlight: lane.isDrained))
             }
         }
         commits.ask(for: offsets, isLast: true, into: &actions)
@@ -271,47 +276,51 @@ struct LaneOwnership {
     /// Commits advanced offsets at intervals, and sooner if sheets wait for the commit.
     mutating func commit(at now: Instant, into actions: inout DeliveryActions) {
         guard commits.isIdle, releaseBy == nil, !lanes.isEmpty else { return }
-        // A confirmation also commits offsets that have not changed, to learn whether the lanes are still
-        // ours.
+        // To learn whether the lanes are still ours, offsets are committed even if they have not changed.
         let confirms = lease.asksForConfirmation(at: now, againInMilliseconds: limits.commitMilliseconds)
         let isDue = now >= commits.nextDue || confirms
         if isDue {
             commits.postpone(until: now.advanced(byMilliseconds: limits.commitMilliseconds))
-        } else if sheetsAhead == 0 {
+        } else if sheetsAwaitingCommit == 0 {
             return
         }
         var offsets: [DeliveryActions.OffsetCommit] = []
         for lane in lanes.values {
-            let isFirst = lane.needsFirstMetadata
-            for topic in JobTopic.allCases
-            where hasNews(of: lane, topic: topic, isDue: isDue) || confirms && lane.hasReadReceipts
-                || lane.waitsForMetadata(of: topic, window: limits.window)
-                || isFirst && lane[topic].needsOwnMetadata || isDue && isMetadataOld(of: lane, topic: topic)
-            {
-                offsets.append(offset(of: lane, topic: topic, isEnding: false))
+            let confirmsLane = confirms && lane.hasReadReceipts
+            let needsFirstMetadata = lane.needsFirstMetadata
+            for topic in JobTopic.allCases {
+                let isFirst = needsFirstMetadata && lane[topic].needsOwnMetadata
+                if confirmsLane || isFirst || mustCommit(topic, of: lane, isDue: isDue) {
+                    offsets.append(offsetCommit(of: lane, topic: topic, hasNothingInFlight: false))
+                }
             }
         }
         commits.ask(for: offsets, isLast: false, into: &actions)
     }
 
-    private func hasNews(of lane: Lane, topic: JobTopic, isDue: Bool) -> Bool {
-        lane[topic].tracker.base > lane[topic].committed && (isDue || !lane[topic].ahead.isEmpty)
+    /// Whether the offset has advanced, sheets wait for its metadata, or its metadata is old.
+    private func mustCommit(_ topic: JobTopic, of lane: Lane, isDue: Bool) -> Bool {
+        let hasAdvanced = lane[topic].tracker.base > lane[topic].committed
+        if hasAdvanced, isDue || !lane[topic].ahead.isEmpty { return true }
+        if lane.waitsForMetadata(of: topic, window: limits.window) { return true }
+        return isDue && isMetadataOld(of: lane, topic: topic)
     }
 
-    /// Whether a successor would read many more receipts than needed. This also covers a topic without
+    /// Whether the next owner would read many more receipts than needed. This also covers a topic without
     /// traffic, which has no other reason to commit.
     private func isMetadataOld(of lane: Lane, topic: JobTopic) -> Bool {
-        let old = lane[topic].committedReceiptsFrom + limits.receiptsBehindMax
-        guard lane.phase == .open, lane.receiptsEnd > old else { return false }
-        return lane.metadata(of: topic, window: limits.window, isEnding: false).receiptsFrom > old
+        let oldestNeeded = lane[topic].committedReceiptsFrom + limits.receiptsBehindMax
+        guard lane.phase == .open, lane.receiptsEnd > oldestNeeded else { return false }
+        let metadata = lane.metadata(of: topic, window: limits.window, hasNothingInFlight: false)
+        return metadata.receiptsFrom > oldestNeeded
     }
 
-    private func offset(
-        of lane: Lane, topic: JobTopic, isEnding: Bool
+    private func offsetCommit(
+        of lane: Lane, topic: JobTopic, hasNothingInFlight: Bool
     ) -> DeliveryActions.OffsetCommit {
         DeliveryActions.OffsetCommit(
             lane: lane.number, topic: topic, offset: lane[topic].tracker.base,
-            metadata: lane.metadata(of: topic, window: limits.window, isEnding: isEnding))
+            metadata: lane.metadata(of: topic, window: limits.window, hasNothingInFlight: hasNothingInFlight))
     }
 
     /// Handles the result of the commits with this number. Returns the sheets that begin.
@@ -328,7 +337,7 @@ struct LaneOwnership {
             for commit in offsets {
                 guard let lane = lanes[commit.lane] else { continue }
                 lane[commit.topic].committed(commit.offset, with: commit.metadata)
-                begun += takeGranted(of: lane, topic: commit.topic)
+                begun += takeSheetsInWindow(of: lane, topic: commit.topic)
             }
             return begun
         }

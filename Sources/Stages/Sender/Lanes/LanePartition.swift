@@ -1,56 +1,70 @@
 internal import Containers
 internal import Lifecycle
-internal import LiveActivity
 
 /// The partition of one jobs topic in a lane: its offsets, and the sheets that were read and not begun.
+///
+/// Sheets are begun only within a window: the offsets from the committed one up to the end that committed metadata
+/// names. The next owner compares the sheets of the window with the receipts, because they may have been begun.
 struct LanePartition {
+    // MARK: Reading state
+
     private(set) var tracker: OffsetTracker
+    private(set) var isPaused = true
+    /// The choice of sheets to take from a tier; nil if the topic is not a tier.
+    private var tierReading: TierReading?
+
+    // MARK: Committed offset and window
+
     /// The group's committed offset, as far as this process knows.
     private(set) var committed: Int64
-    /// Sheets below this offset may be begun, because a successor will check them.
+    /// Offset of `receipts` in the committed metadata. The next owner reads from there.
+    private(set) var committedReceiptsFrom: Int64
+    /// Sheets below this offset may be begun.
     private(set) var grantedBelow: Int64
-    /// An earlier owner may have begun sheets below this offset.
-    let touchedBelow: Int64
+    /// Sheets that were read and wait until the window reaches them.
+    private(set) var ahead = FIFOQueue<Sheet>()
+
+    // MARK: Earlier owner
+
     /// The earlier owner's commit metadata, if it left some.
     let earlierMetadata: CommitMetadata?
+    /// An earlier owner may have begun sheets below this offset.
+    let touchedBelow: Int64
     /// Receipts of an earlier owner for its unfinished sheets lie at or above this offset.
     private(set) var receiptsFrom: Int64
     /// All sheets below this offset were read, and no sheet of an earlier owner lies at or above it. It is
     /// nil until the topic's end was reached.
     private(set) var caughtUpAt: Int64?
+    /// The end that was reached last while records of an earlier owner may still come.
+    private(set) var unconfirmedEnd: Int64?
+
+    // MARK: Sheets that we wrote to a tier
+
     /// Our own sheets in this topic lie at or above this offset, and all sheets of earlier owners below. It
     /// is nil until one of ours is stored. It is needed because the end of a tier may never be reached: its
     /// last sheets are not due.
     private(set) var ownFrom: Int64?
     /// Number of sheets that we wrote to it and whose offsets are unknown.
     private(set) var sheetsWithoutOffset = 0
-    /// The end that was reached last while records of an earlier owner may still come.
-    private(set) var unconfirmedEnd: Int64?
-    /// Sheets that we wrote to it and that may be stored twice.
+    /// Sheets that we wrote to it and that may have duplicates.
     private var duplicateHolds = DuplicateJobHolds()
-    /// Offset of `receipts` in the committed metadata. A successor reads from there.
-    private(set) var committedReceiptsFrom: Int64
-    /// Sheets that were read and are not granted yet.
-    private(set) var ahead = FIFOQueue<Sheet>()
-    private(set) var isPaused = true
-    /// The choice of sheets to take from a tier; nil if the topic is not a tier.
-    private var tierReading: TierReading?
 
     init(_ start: LanePartitionStart, of topic: JobTopic, window: Int64) {
         tierReading = topic.tier.map { TierReading($0) }
         tracker = OffsetTracker(from: start.base)
         committed = start.base
         earlierMetadata = start.metadata
-        let touched = start.metadata?.window ?? window
-        touchedBelow = start.base + touched
-        // Until our own metadata is committed, a successor uses the earlier owner's. If that is missing, or
-        // says that nothing is in flight, the successor would not wait for our pushes.
-        grantedBelow = start.base + (Self.announcesPushes(start.metadata) ? min(touched, window) : 0)
+        let earlierWindow = start.metadata?.window ?? window
+        touchedBelow = start.base + earlierWindow
+        // Until our own metadata is committed, the next owner uses the earlier owner's. If that is missing, or
+        // says that nothing is in flight, the next owner would not wait for our pushes.
+        let firstWindow = Self.announcesPushes(start.metadata) ? min(earlierWindow, window) : 0
+        grantedBelow = start.base + firstWindow
         receiptsFrom = start.metadata?.receiptsFrom ?? 0
         committedReceiptsFrom = receiptsFrom
     }
 
-    /// Whether metadata tells a successor that pushes may be in flight.
+    /// Whether metadata tells the next owner that pushes may be in flight.
     private static func announcesPushes(_ metadata: CommitMetadata?) -> Bool {
         guard let metadata else { return false }
         return metadata.endedAt == nil
@@ -60,7 +74,7 @@ struct LanePartition {
     var needsOwnMetadata: Bool { grantedBelow == committed && !Self.announcesPushes(earlierMetadata) }
 
     /// Whether sheets that an earlier owner began or wrote to a tier may be unfinished. This includes sheets
-    /// that are unread or held back.
+    /// that are unread or wait for it.
     func owesToEarlierOwner(topic: JobTopic) -> Bool {
         if let ownFrom, tracker.base >= ownFrom { return false }
         if let caughtUpAt, tracker.unfinished == 0 || tracker.base >= caughtUpAt { return false }
@@ -69,19 +83,20 @@ struct LanePartition {
 
     // MARK: Sheets
 
-    /// Returns whether a sheet is taken. After a sheet that is not taken, the partition waits.
+    /// Returns whether a sheet is taken: a tier's sheet is taken when it is due. After a sheet that is not taken, the
+    /// partition waits until that one is due.
     mutating func takes(_ record: SheetRecord, at time: CurrentTime) -> Bool {
         tierReading?.takes(record, at: time) ?? true
     }
 
-    /// The first sheet that is not due. The partition continues when it is due.
+    /// The first sheet that is not due; nil if the partition does not wait for one.
     var deferred: TierReading.DeferredSheet? { tierReading?.deferred }
     var isWaiting: Bool { deferred != nil }
 
-    /// Handles a record that arrived: the end that was seen before is not the end.
+    /// Handles a record that arrived: an end that was reached before is no longer the end.
     mutating func recordArrived() { unconfirmedEnd = nil }
 
-    /// Notes that a sheet was begun. Returns false for a sheet that was read before.
+    /// Notes a sheet that was read. Returns false for a sheet that was read before.
     mutating func began(_ offset: Int64) -> Bool { tracker.began(offset) }
 
     mutating func append(_ sheet: Sheet) { ahead.append(sheet) }
@@ -101,14 +116,14 @@ struct LanePartition {
 
     mutating func finished(_ offset: Int64) { tracker.finished(offset) }
 
-    /// Notes that `receipts` have a record about a sheet at or above an offset.
-    mutating func wroteReceipt(about offset: Int64, from receipts: Int64) {
-        tracker.wrote(offset, receiptsFrom: receipts)
+    /// Notes that the records about a sheet lie at or above an offset of `receipts`.
+    mutating func wroteReceipt(about offset: Int64, from receiptsOffset: Int64) {
+        tracker.wrote(offset, receiptsFrom: receiptsOffset)
     }
 
     // MARK: Ends
 
-    /// Notes that everything below an offset is read or gone.
+    /// Notes that all sheets below an offset are read or deleted.
     mutating func skipped(to offset: Int64) { tracker.reached(offset) }
 
     /// Handles the end of the partition.
@@ -123,26 +138,30 @@ struct LanePartition {
         }
     }
 
+    /// Notes that the last end that was reached is still the end, and that no record of an earlier owner can follow.
     mutating func confirmEnd() { caughtUpAt = caughtUpAt ?? unconfirmedEnd }
 
     // MARK: Tiers
 
     /// Notes a sheet that we wrote to it after all sheets of earlier owners.
     ///
-    /// - Parameter unknownBefore: `sheetsWithoutOffset` when the write was ordered.
+    /// - Parameter unknownBefore: `sheetsWithoutOffset` when the write was ordered. If it has risen since, a sheet of
+    ///   ours with an unknown offset may lie before this one.
     mutating func wrote(at offset: Int64, unknownBefore: Int) {
         if unknownBefore == sheetsWithoutOffset { ownFrom = ownFrom ?? offset }
     }
 
     /// Remembers a sheet of ours that may be stored twice, or whose jobs may have another record.
-    mutating func holdDuplicate(at offset: Int64?, receiptsFrom from: Int64) {
-        if let offset { return duplicateHolds.add(offset, receiptsFrom: from) }
+    ///
+    /// - Parameter receiptsOffset: the outcome of its duplicate lies at or above it.
+    mutating func holdDuplicate(at offset: Int64?, receiptsFrom receiptsOffset: Int64) {
+        if let offset { return duplicateHolds.add(offset, receiptsFrom: receiptsOffset) }
         // The offset is unknown. The record lies before the next end that is reached, and before every record
         // ordered from now on.
         caughtUpAt = nil
         ownFrom = nil
         sheetsWithoutOffset += 1
-        receiptsFrom = min(receiptsFrom, from)
+        receiptsFrom = min(receiptsFrom, receiptsOffset)
     }
 
     // MARK: Reading
@@ -165,7 +184,7 @@ struct LanePartition {
         grantedBelow = offset + metadata.window
     }
 
-    /// Returns the offset of `receipts` from which a successor must read.
+    /// Returns the offset of `receipts` from which the next owner must read.
     ///
     /// - Parameter end: the end of our own receipts.
     mutating func receiptsForSuccessor(of topic: JobTopic, end: Int64) -> Int64 {

@@ -4,11 +4,13 @@ internal import Lifecycle
 enum LanePhase: Sendable, Hashable {
     /// The lane was lost and came back while pushes of the earlier assignment are still in flight.
     case awaitingOrphan
+    /// The receipts of earlier owners are being read.
     case readingReceipts
-    /// An earlier owner may still have pushes in flight. Its sheets wait, and later sheets flow.
+    /// An earlier owner may still have pushes in flight. Sheets that it may have begun wait, and later sheets begin.
     case settling(until: Instant)
-    /// The receipts that were written during the settling are being read.
+    /// The receipts that an earlier owner wrote in the phase `settling` are being read.
     case rereadingReceipts
+    /// All receipts of earlier owners are read, and they have no pushes in flight.
     case open
     /// The lane is being given up in order. Pushes in flight finish.
     case releasing(TakeoverProgress)
@@ -17,7 +19,7 @@ enum LanePhase: Sendable, Hashable {
     /// Until `transfersUntil` the next owner still reads records that transfer jobs.
     case orphaned(TakeoverProgress, transfersUntil: Instant)
 
-    /// The progress of the takeover. A lane that is given up keeps the progress that it had.
+    /// The progress of the takeover. A lane that is being given up keeps the progress that it had.
     var progress: TakeoverProgress {
         switch self {
         case .awaitingOrphan, .readingReceipts: .receiptsUnread
@@ -43,7 +45,7 @@ enum LanePhase: Sendable, Hashable {
         }
     }
 
-    /// Whether the lane belongs to another process, or soon will. Nothing new is begun, and the next owner
+    /// Whether the lane belongs to another process, or soon will. No more sheets are begun, and the next owner
     /// takes over failed pushes.
     var isLeaving: Bool {
         switch self {
@@ -52,7 +54,7 @@ enum LanePhase: Sendable, Hashable {
         }
     }
 
-    /// The phase after the receipts that were asked for are read.
+    /// Returns the phase after the requested receipts were read.
     ///
     /// - Parameter isUnsettled: whether an earlier owner may still have pushes in flight.
     func afterReceipts(isUnsettled: Bool, settlesAt: Instant) -> LanePhase {
@@ -69,7 +71,7 @@ enum LanePhase: Sendable, Hashable {
 /// The progress of a takeover.
 enum TakeoverProgress: Sendable, Hashable {
     case receiptsUnread
-    /// The receipts were read, so that metadata for a successor is our own.
+    /// The receipts were read, so that we can make metadata for the next owner.
     case receiptsRead
     /// All pushes of earlier owners have ended.
     case settled

@@ -1,4 +1,4 @@
-/// The start of an assigned lane.
+/// The offsets and metadata from which an assigned lane starts.
 package struct LaneStart: Sendable, Hashable {
     package var lane: Int32
     /// One partition per topic, in the order of `JobTopic`.
@@ -11,7 +11,7 @@ package struct LaneStart: Sendable, Hashable {
     }
 }
 
-/// The start of one partition of an assigned lane.
+/// The offset and metadata from which one partition of an assigned lane starts.
 package struct LanePartitionStart: Sendable, Hashable {
     /// The group's committed offset, or the partition's beginning if the group has no offset.
     package var base: Int64

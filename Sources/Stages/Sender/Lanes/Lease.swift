@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// The proof that the lanes are still ours. Without it no push leaves, and no job is transferred.
+/// The time until which no other process can own our lanes. Without a lease no push leaves, and no job is transferred.
 struct Lease {
     /// Whether a commit must show that the lanes are still ours.
     private enum Confirmation: Sendable, Hashable {
@@ -9,7 +9,7 @@ struct Lease {
         case needed(nextTry: Instant)
     }
 
-    /// Until then the lanes are surely ours.
+    /// The end of the lease.
     private(set) var until = Instant(nanoseconds: 0)
     private var confirmation = Confirmation.notNeeded
 
@@ -33,7 +33,7 @@ struct Lease {
     /// Forgets that a confirmation is needed, because the lanes are gone.
     mutating func forgetConfirmation() { confirmation = .notNeeded }
 
-    /// Returns whether a commit has to ask for the confirmation now.
+    /// Returns whether a commit has to ask for the confirmation now. Then the next one asks after a pause.
     mutating func asksForConfirmation(at now: Instant, againInMilliseconds pause: Int) -> Bool {
         guard case .needed(let nextTry) = confirmation, now >= nextTry else { return false }
         confirmation = .needed(nextTry: now.advanced(byMilliseconds: pause))

@@ -1,20 +1,21 @@
 internal import Lifecycle
 
-/// The offsets that the group was asked to commit. At most one request waits for its answer, except that the
-/// last commit overtakes an earlier request.
+/// The request to the group to commit offsets. At most one request waits for its answer, except that the last commit
+/// overtakes an earlier request.
 struct OffsetCommits {
     private enum Request: Sendable, Hashable {
         case none
         case pending([DeliveryActions.OffsetCommit])
-        /// The commit before the partitions go back.
+        /// The commit before the partitions are given back.
         case last
     }
 
-    /// The meaning of an answer.
+    /// The meaning of the group's answer.
     enum Answer {
         /// The answer belongs to an earlier assignment, or a last commit has overtaken its request. So it says
-        /// nothing about the offsets that were asked for since.
+        /// nothing about the offsets of the newest request.
         case outdated
+        /// The last commit was answered. Whether it was refused no longer matters.
         case lastIsDone
         case refused
         case done([DeliveryActions.OffsetCommit])
@@ -31,6 +32,7 @@ struct OffsetCommits {
 
     mutating func postpone(until due: Instant) { nextDue = due }
 
+    /// Asks the group to commit offsets.
     mutating func ask(
         for offsets: [DeliveryActions.OffsetCommit], isLast: Bool, into actions: inout DeliveryActions
     ) {
@@ -43,8 +45,8 @@ struct OffsetCommits {
         request = isLast ? .last : .pending(actions.commits)
     }
 
-    mutating func answered(_ answered: Int, isDone: Bool) -> Answer {
-        guard answered == number else { return .outdated }
+    mutating func answered(_ answeredNumber: Int, isDone: Bool) -> Answer {
+        guard answeredNumber == number else { return .outdated }
         defer { request = .none }
         switch request {
         case .last: return .lastIsDone

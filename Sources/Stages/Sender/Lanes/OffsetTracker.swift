@@ -1,5 +1,5 @@
-/// The unfinished sheets of a partition. The next owner reads from the lowest of them. Offsets may have gaps,
-/// because the end of a transaction takes an offset.
+/// The unfinished sheets of a partition, by offset. The lowest of them is the offset to commit, from which the next
+/// owner reads. Offsets may have gaps, because the end of a transaction takes an offset.
 struct OffsetTracker: Sendable {
     private struct Entry {
         let offset: Int64
@@ -11,13 +11,16 @@ struct OffsetTracker: Sendable {
     private var entries: [Entry] = []
     /// Index of the first entry that is not finished. The entries before it no longer count.
     private var head = 0
+    /// Entries before `head` are removed when they are the majority, and more than this number.
+    private static let finishedEntriesKept = 64
     /// The offset after the last sheet that was read.
     private(set) var position: Int64
 
     init(from offset: Int64) { position = offset }
 
-    /// The offset to commit: everything below is finished.
+    /// The offset to commit: all sheets below are finished.
     var base: Int64 { head < entries.count ? entries[head].offset : position }
+    /// Number of unfinished sheets.
     var unfinished: Int { entries.count - head }
 
     /// Adds a sheet. Returns false for a sheet that was read before, whether it is in hand or finished.
@@ -28,10 +31,11 @@ struct OffsetTracker: Sendable {
         return true
     }
 
-    /// Notes that everything below the offset was read or is gone. The offset can lie behind the last sheet,
-    /// because the end of a transaction takes an offset too.
+    /// Notes that all sheets below the offset were read or deleted.
     mutating func reached(_ offset: Int64) { position = max(position, offset) }
 
+    /// Notes that the records about a sheet lie at or above an offset of `receipts`. Only the first call for a sheet
+    /// counts.
     mutating func wrote(_ offset: Int64, receiptsFrom: Int64) {
         guard let index = index(of: offset), entries[index].receiptsFrom == nil else { return }
         entries[index].receiptsFrom = receiptsFrom
@@ -41,17 +45,20 @@ struct OffsetTracker: Sendable {
         guard let index = index(of: offset) else { return }
         entries[index].isFinished = true
         while head < entries.count, entries[head].isFinished { head += 1 }
-        if head > 64, head * 2 > entries.count {
+        if head > Self.finishedEntriesKept, head * 2 > entries.count {
             entries.removeFirst(head)
             head = 0
         }
     }
 
-    /// Returns the offset of `receipts` from which all records about unfinished sheets can be read.
+    /// Returns the offset of `receipts` from which all records about unfinished sheets can be read; `end` if there are
+    /// none.
     func receiptsFrom(otherwise end: Int64) -> Int64 {
-        var from = end
-        for entry in entries[head...] { if let first = entry.receiptsFrom, first < from { from = first } }
-        return from
+        var lowest = end
+        for entry in entries[head...] {
+            if let receiptsFrom = entry.receiptsFrom, receiptsFrom < lowest { lowest = receiptsFrom }
+        }
+        return lowest
     }
 
     private func index(of offset: Int64) -> Int? {

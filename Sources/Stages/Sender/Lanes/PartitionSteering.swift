@@ -1,16 +1,18 @@
 internal import Containers
 internal import Lifecycle
 
-/// The partitions that the consumer reads. A partition is paused while its sheets may not be begun or are not
+/// The pauses of partitions in the consumer. A partition is paused while its sheets may not be begun or are not
 /// due, and while the memory for sheets is full.
 struct PartitionSteering {
-    /// Whether the set of partitions to read may have changed.
+    /// Whether the set of partitions to pause may have changed.
     private var isChanged = false
     /// The next time at which a tier is read again.
     private(set) var nextTier = Instant.distantFuture
 
+    /// Notes that the set of partitions to pause may have changed.
     mutating func change() { isChanged = true }
 
+    /// Asks to pause and resume partitions.
     mutating func steer(
         _ lanes: some Collection<Lane>, memory: inout SheetMemory, at now: Instant,
         into actions: inout DeliveryActions
@@ -21,22 +23,25 @@ struct PartitionSteering {
         nextTier = .distantFuture
         for lane in lanes {
             for topic in JobTopic.allCases {
-                steer(lane, topic: topic, isFull: memory.isFull(for: topic), at: now, into: &actions)
+                pauseOrResume(lane, topic: topic, isFull: memory.isFull(for: topic), at: now, into: &actions)
             }
         }
     }
 
-    private mutating func steer(
+    private mutating func pauseOrResume(
         _ lane: Lane, topic: JobTopic, isFull: Bool, at now: Instant, into actions: inout DeliveryActions
     ) {
-        // The consumer has read past the sheet that is not due. The partition must be paused before it can
-        // seek back.
-        let deferred = lane[topic].deferred
-        let isWaiting = deferred.map { $0.dueAt > now || !lane[topic].isPaused } ?? false
-        if isWaiting, let deferred { nextTier = min(nextTier, deferred.dueAt) }
-        let isPaused = isWaiting || isFull || !lane.mayPush || !lane[topic].ahead.isEmpty
-        if isPaused == lane[topic].isPaused { return }
-        if isPaused {
+        var mustWait = false
+        if let deferred = lane[topic].deferred {
+            // The consumer has read past the sheet that is not due. The partition must be paused before it can
+            // seek back.
+            mustWait = deferred.dueAt > now || !lane[topic].isPaused
+            if mustWait { nextTier = min(nextTier, deferred.dueAt) }
+        }
+        let mayBegin = lane.mayPush && lane[topic].ahead.isEmpty
+        let mustPause = mustWait || isFull || !mayBegin
+        if mustPause == lane[topic].isPaused { return }
+        if mustPause {
             lane[topic].pause()
             actions.pauses.append(DeliveryActions.PartitionPause(lane: lane.number, topic: topic))
         } else {

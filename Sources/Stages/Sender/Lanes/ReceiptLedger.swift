@@ -1,12 +1,15 @@
-internal import LiveActivity
+internal import Jobs
 
-/// The content of `receipts` about jobs that an earlier owner of the lane may have begun: jobs that are done,
-/// jobs that moved to a tier, and starts that were about to leave.
+/// The content of `receipts` about jobs that an earlier owner of the lane may have begun, or that have a duplicate on
+/// another sheet: jobs that are done, jobs that moved to a tier, and starts that were about to leave.
+///
+/// A job is known by the position where it was first stored, its line there, and the number of its attempt.
 struct ReceiptLedger: Sendable {
     fileprivate struct SheetEntry: Sendable {
         var done = LineBitmap()
-        /// Lines by the attempts that moved to a tier, or that were about to leave.
+        /// Lines that moved to a tier, by attempt.
         var moved: [Int: LineBitmap] = [:]
+        /// Starts that were about to leave, by attempt.
         var intended: [Int: LineBitmap] = [:]
     }
 
@@ -20,37 +23,42 @@ struct ReceiptLedger: Sendable {
     }
 
     private var entries: BoundedTable<JobPosition, SheetEntry>
-    /// Lines that are done of committed sheets. Only a job that is also in a tier needs them.
-    private var past: BoundedTable<JobPosition, LineBitmap>
+    /// Lines that are done, of sheets below the commit. These sheets are not read again, but their jobs may also lie in
+    /// a tier.
+    private var doneBelowCommit: BoundedTable<JobPosition, LineBitmap>
+    /// Number of changes from other sources: an earlier owner, or the duplicate of a sheet.
+    private(set) var revision = 0
 
-    /// Divisor for the number of committed sheets that are remembered. Fewer are enough, because a duplicate comes
-    /// within the minutes of a tier.
-    private static let pastShare = 4
+    /// Divisor for the number of remembered sheets below the commit. Fewer are enough, because a duplicate comes within
+    /// the minutes of a tier.
+    private static let shareBelowCommit = 4
 
     /// - Parameter sheetsMax: limit of remembered sheets. The oldest are forgotten, and their jobs may be
     ///   pushed again.
     init(sheetsMax: Int) {
         entries = BoundedTable(max: sheetsMax)
-        past = BoundedTable(max: sheetsMax / Self.pastShare)
+        doneBelowCommit = BoundedTable(max: sheetsMax / Self.shareBelowCommit)
     }
 
-    /// Number of changes from other sources: an earlier owner, or the duplicate of a sheet.
-    private(set) var revision = 0
+    func knows(_ position: JobPosition) -> Bool {
+        entries[position] != nil || doneBelowCommit[position] != nil
+    }
 
-    func knows(_ place: JobPosition) -> Bool { entries[place] != nil || past[place] != nil }
-
-    func progress(of line: Int, at place: JobPosition, attempt: Int) -> RecordedProgress {
-        if past[place]?.contains(line) == true { return .done }
-        guard let entry = entries[place] else { return .notRecorded }
+    func progress(of line: Int, at position: JobPosition, attempt: Int) -> RecordedProgress {
+        if doneBelowCommit[position]?.contains(line) == true { return .done }
+        guard let entry = entries[position] else { return .notRecorded }
         if entry.done.contains(line) { return .done }
-        for (other, lines) in entry.moved where other >= attempt && lines.contains(line) { return .done }
+        // A later attempt of the job exists.
+        for (movedAttempt, lines) in entry.moved where movedAttempt >= attempt && lines.contains(line) {
+            return .done
+        }
         return entry.intended[attempt]?.contains(line) == true ? .intentStored : .notRecorded
     }
 
-    /// Records a receipt about a committed sheet.
-    mutating func recordPast(_ parts: [Receipt.Part], of place: JobPosition) {
+    /// Records a receipt about a sheet below the commit.
+    mutating func recordPast(_ parts: [Receipt.Part], of position: JobPosition) {
         for part in parts where part.outcome.isFinal {
-            past.update(place, otherwise: LineBitmap()) { done in
+            doneBelowCommit.update(position, otherwise: LineBitmap()) { done in
                 part.lines.forEachLine { done.insert($0) }
             }
         }
@@ -58,10 +66,13 @@ struct ReceiptLedger: Sendable {
 
     /// Records a receipt.
     ///
-    /// - Parameter isNews: whether another source than the sheet itself wrote it.
-    mutating func record(_ parts: [Receipt.Part], of place: JobPosition, attempt: Int, isNews: Bool) {
-        if isNews { revision += 1 }
-        entries.update(place, otherwise: SheetEntry()) { entry in
+    /// - Parameter isFromOtherSource: whether the receipt may be of an earlier owner, or of a duplicate of a sheet in
+    ///   hand.
+    mutating func record(
+        _ parts: [Receipt.Part], of position: JobPosition, attempt: Int, isFromOtherSource: Bool
+    ) {
+        if isFromOtherSource { revision += 1 }
+        entries.update(position, otherwise: SheetEntry()) { entry in
             for part in parts { entry.record(part, attempt: attempt) }
         }
     }

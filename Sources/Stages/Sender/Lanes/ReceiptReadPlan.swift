@@ -1,5 +1,7 @@
-/// The ranges of `receipts` that are being read, by lane. It does no I/O: the reader asks the cluster for ends,
-/// and reports the records and ends of its consumer.
+/// The plan of a reader of `receipts`: the range of offsets that it reads for each lane. A lane first waits for the end
+/// of its receipts, and is then read up to it.
+///
+/// The plan does no I/O: the reader asks the cluster for ends, and reports the records and ends of its consumer.
 package struct ReceiptReadPlan: Sendable {
     package struct ReadPosition: Sendable, Hashable {
         package let lane: Int32
@@ -11,33 +13,34 @@ package struct ReceiptReadPlan: Sendable {
         let end: Int64
     }
 
-    private var asked: [Int32: Int64] = [:]
+    /// The first offsets of lanes whose end is unknown.
+    private var firstOffsets: [Int32: Int64] = [:]
     private var ranges: [Int32: ReadRange] = [:]
 
     package init() {}
 
-    package var isIdle: Bool { asked.isEmpty && ranges.isEmpty }
+    package var isIdle: Bool { firstOffsets.isEmpty && ranges.isEmpty }
 
     /// Plans to read a lane from an offset to its present end. An earlier plan for the lane is forgotten.
     package mutating func ask(lane: Int32, from offset: Int64) {
-        asked[lane] = offset
+        firstOffsets[lane] = offset
         ranges[lane] = nil
     }
 
-    /// The lanes whose end has to be asked for.
-    package var lanesWithoutEnd: [Int32] { asked.keys.sorted() }
+    /// The lanes for which the reader has to ask for the end.
+    package var lanesWithoutEnd: [Int32] { firstOffsets.keys.sorted() }
 
     /// Notes that the next receipt of a lane was deleted. The lane is planned again from its first receipt.
     /// Returns false if the lane is not being read.
     package mutating func receiptsWereDeleted(lane: Int32) -> Bool {
         guard let range = ranges.removeValue(forKey: lane) else { return false }
-        asked[lane] = range.next
+        firstOffsets[lane] = range.next
         return true
     }
 
-    /// Begins to read a lane after the cluster has reported its first offset and its end.
+    /// Begins to read a lane after the cluster has reported the lowest and the highest offset of its receipts.
     package mutating func begin(lane: Int32, low: Int64, high: Int64) {
-        guard let from = asked.removeValue(forKey: lane) else { return }
+        guard let from = firstOffsets.removeValue(forKey: lane) else { return }
         ranges[lane] = ReadRange(next: max(from, low), end: high)
     }
 
@@ -47,8 +50,8 @@ package struct ReceiptReadPlan: Sendable {
             .map { ReadPosition(lane: $0.key, offset: $0.value.next) }.sorted { $0.lane < $1.lane }
     }
 
-    /// Returns whether a record was asked for, and notes that it was read. A consumer that seeks back reports
-    /// some records twice.
+    /// Returns whether a record is part of the range and new, and notes that it was read. A consumer that seeks back
+    /// reports some records twice.
     package mutating func accepts(lane: Int32, at offset: Int64) -> Bool {
         guard let range = ranges[lane], offset >= range.next, offset < range.end else {
             return false
@@ -57,14 +60,14 @@ package struct ReceiptReadPlan: Sendable {
         return true
     }
 
-    /// Notes that the consumer has read everything of a lane below an offset. The last offsets may have no
+    /// Notes that the consumer has read all records of a lane below an offset. The last offsets may have no
     /// records.
     package mutating func reachedEnd(lane: Int32, at offset: Int64) {
         guard let range = ranges[lane], offset > range.next else { return }
         ranges[lane]?.next = offset
     }
 
-    /// Returns the lanes that were read completely, with the ends that were asked for. Each lane is returned once.
+    /// Returns the lanes that were read completely, with their ends. Each lane is returned once.
     package mutating func takeEnded() -> [ReadPosition] {
         let ended = ranges.filter { $0.value.next >= $0.value.end }
             .map { ReadPosition(lane: $0.key, offset: $0.value.end) }.sorted { $0.lane < $1.lane }
@@ -74,7 +77,7 @@ package struct ReceiptReadPlan: Sendable {
 
     /// Forgets all lanes, because they belong to other processes.
     package mutating func forgetAll() {
-        asked.removeAll()
+        firstOffsets.removeAll()
         ranges.removeAll()
     }
 }

@@ -1,13 +1,14 @@
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
 
-/// The reading of a tier's partition, which ends at its first sheet that is not due.
+/// The choice of sheets that are due in a tier's partition. The partition is read up to its first sheet that is not
+/// due.
 ///
 /// A sheet that is not due takes no memory. The partition is paused at it, and is read again from it when it
 /// is due. All sheets of a tier wait for the same time, so the sheets behind it are due later. If two owners
 /// of the lane had different clocks, a sheet waits longer by the difference.
 struct TierReading {
-    /// The shortest pause: each pause costs a new fetch of what lies behind the sheet.
+    /// The shortest pause: each pause costs a new fetch of the records behind the sheet.
     static let pauseMillisecondsMin = 1_000
 
     /// The first sheet that was not taken.
@@ -20,7 +21,7 @@ struct TierReading {
     private let waitMilliseconds: Int64
     /// The sheet that is not due; nil while sheets are taken.
     private(set) var deferred: DeferredSheet?
-    /// The clock of an earlier owner was ahead of ours by at least this time.
+    /// Lower bound of the time by which the clock of an earlier owner was ahead of ours.
     private var clockAheadMilliseconds: Int64 = 0
 
     init(_ tier: LaterTier) { waitMilliseconds = Int64(tier.waitMilliseconds) }
@@ -28,9 +29,9 @@ struct TierReading {
     /// Returns whether a sheet is taken. After a sheet that is not taken, no sheet is taken until `resume`.
     mutating func takes(_ sheet: SheetRecord, at time: CurrentTime) -> Bool {
         guard deferred == nil else { return false }
-        let left = millisecondsLeft(until: sheet.origin?.dueAt ?? 0, at: time.unixMilliseconds)
-        if left <= 0 { return true }
-        let pause = max(Int(left), Self.pauseMillisecondsMin)
+        let wait = millisecondsLeft(until: sheet.origin?.dueAt ?? 0, at: time.unixMilliseconds)
+        if wait <= 0 { return true }
+        let pause = max(Int(wait), Self.pauseMillisecondsMin)
         deferred = DeferredSheet(
             dueAt: time.now.advanced(byMilliseconds: pause), acceptedAt: sheet.head.acceptedAt)
         return false
@@ -43,9 +44,9 @@ struct TierReading {
     /// ahead of ours. Sheets with times from that clock are due in their own order, the first of them after
     /// the tier's wait.
     private mutating func millisecondsLeft(until dueAt: Int64, at unixMilliseconds: Int64) -> Int64 {
-        let left = dueAt - unixMilliseconds
-        if left <= waitMilliseconds { return left }
-        clockAheadMilliseconds = max(clockAheadMilliseconds, left - waitMilliseconds)
-        return left - clockAheadMilliseconds
+        let wait = dueAt - unixMilliseconds
+        if wait <= waitMilliseconds { return wait }
+        clockAheadMilliseconds = max(clockAheadMilliseconds, wait - waitMilliseconds)
+        return wait - clockAheadMilliseconds
     }
 }

@@ -1,6 +1,6 @@
-/// The time at which a record may be written that transfers jobs to another attempt or owner. Such a record
-/// is a tier's record, or the release of a start's intent. A process must not write it for a lane that may
-/// belong to another process.
+/// The time at which a transfer may be written: a record that gives jobs to a later attempt or to the next owner.
+/// Such a record is a tier's record, or the release of a start's intent. A process must not write it for a lane that
+/// may belong to another process.
 enum TransferTiming: Sendable, Hashable {
     case now
     /// The record waits for a lease.

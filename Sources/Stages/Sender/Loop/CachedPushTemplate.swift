@@ -1,7 +1,8 @@
 internal import APNs
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
 
-/// A request, and the values from which it was made.
+/// A request without token and id, and the values from which it was made. Sheets with the same values share it.
 struct CachedPushTemplate {
     let template: PushTemplate
     private let profile: PushProfile

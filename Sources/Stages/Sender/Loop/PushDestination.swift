@@ -1,24 +1,25 @@
 package import APNs
 internal import Cryptography
-internal import LiveActivity
 internal import Settings
 package import StageSupport
 internal import TLS
 
-/// The hosts and keys of a sender: those of its settings, or the simulated APNs of its process.
+/// The APNs hosts and provider keys of a sender: those of its settings, or the APNs simulator of its process.
 package struct PushDestination {
     package let apns: APNsSettings
     package let keys: ProviderKeySource
 
-    package init(_ settings: SenderSettings, standIn: EmbeddedAPNsSimulator.AccessDetails? = nil) {
+    package init(_ settings: SenderSettings, standIn simulator: EmbeddedAPNsSimulator.AccessDetails? = nil) {
         var apns = APNsSettings()
         // Each loop opens its first connection at once.
         apns.connectBurst = settings.loops
-        if let standIn {
-            apns.production = Self.hosts(HostPort(host: standIn.host, port: standIn.productionPort))
-            apns.sandbox = Self.hosts(HostPort(host: standIn.host, port: standIn.sandboxPort))
-            apns.trust = .authorities(.file(standIn.authorityFile))
-            keys = .files([ProviderKeyName(teamID: standIn.teamID, keyID: standIn.keyID): standIn.keyFile])
+        if let simulator {
+            apns.production = Self.hosts(HostPort(host: simulator.host, port: simulator.productionPort))
+            apns.sandbox = Self.hosts(HostPort(host: simulator.host, port: simulator.sandboxPort))
+            apns.trust = .authorities(.file(simulator.authorityFile))
+            keys = .files([
+                ProviderKeyName(teamID: simulator.teamID, keyID: simulator.keyID): simulator.keyFile
+            ])
         } else {
             if let production = settings.production { apns.production = Self.hosts(production) }
             if let sandbox = settings.sandbox { apns.sandbox = Self.hosts(sandbox) }

@@ -1,16 +1,17 @@
 internal import JSON
+internal import Jobs
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import Telemetry
 
-/// The reader of `receipts`. It reads lanes from an offset to the end at the time of the request. It is pinned to
-/// its loop.
+/// The reader of `receipts`. For each lane it reads the records from an offset to the end at the time of the request.
+/// It is used on the thread of its loop only.
 ///
-/// A lane waits until the cluster reports the end of its receipts. Nothing else waits for that.
+/// A lane waits until the cluster reports the end of its receipts. Other lanes do not wait for that.
 final class ReceiptsReader {
-    /// Pause before the next question, if an end was not answered or receipts were deleted.
-    private static let againMilliseconds = 5_000
+    /// Pause before the next query, if the last one failed or receipts were deleted.
+    private static let queryRetryMilliseconds = 5_000
 
     private let consumer: Consumer
     private let topic: String
@@ -18,11 +19,11 @@ final class ReceiptsReader {
     private let reader = JSONReader()
     private var batch = RecordBatch(recordsMax: 1_000, bytesMax: 4 << 20)
     private var reading = ReceiptReadPlan()
-    private var nextQuestion = Instant(nanoseconds: 0)
-    /// The unanswered question.
-    private var question: OffsetQueryID?
+    private var nextQuery = Instant(nanoseconds: 0)
+    /// The newest query for ends.
+    private var query: OffsetQueryID?
     /// The lanes for which its answer counts.
-    private var askedLanes: Set<Int32> = []
+    private var queriedLanes: Set<Int32> = []
 
     init(_ consumer: Consumer, topic: String, log: Log) {
         self.consumer = consumer
@@ -32,27 +33,29 @@ final class ReceiptsReader {
 
     var descriptor: Int32 { consumer.descriptor }
 
-    /// Begins to read a lane. An answer to an earlier question does not count for it, because its receipts may end
+    /// Begins to read a lane. The answer to an earlier query does not count for it, because its receipts may end
     /// later now.
     func read(lane: Int32, from offset: Int64) {
         reading.ask(lane: lane, from: offset)
-        askedLanes.remove(lane)
+        queriedLanes.remove(lane)
     }
 
     /// Forgets all lanes, because they belong to other processes.
     func stop() {
         reading.forgetAll()
-        askedLanes = []
+        queriedLanes = []
         try? consumer.release()
     }
 
-    /// Passes new receipts and ends on. Returns whether there may be more at once.
+    /// Passes on new receipts, and the lanes whose receipts were read to the end. Returns whether there may be more at
+    /// once.
     func poll(
-        at now: Instant, _ found: (Receipt, Int32) -> Void, end: (Int32, Int64) -> Void
+        at now: Instant, _ receiptRead: (Receipt, _ lane: Int32) -> Void,
+        end lanesRead: (_ lane: Int32, _ end: Int64) -> Void
     ) throws -> Bool {
         let wasIdle = reading.isIdle
         askForEnds(at: now)
-        // It polls also if nothing is asked for. Late records would keep the descriptor readable, and the loop awake.
+        // It polls even if no lane is read. Otherwise late records keep the descriptor readable, and the loop awake.
         let events = consumer.poll(into: &batch)
         for index in 0..<batch.count {
             let lane = batch[index].partition
@@ -60,16 +63,16 @@ final class ReceiptsReader {
             if let bytes = [UInt8](copying: batch[index].value),
                 let receipt = try? Receipt.decode(bytes, with: reader)
             {
-                found(receipt, lane)
+                receiptRead(receipt, lane)
             }
         }
         let isFull = batch.isFull
         batch.clear()
         for event in events { try handle(event, at: now) }
-        let ended = reading.takeEnded()
-        // Otherwise the consumer would go on, and fetch the receipts that this sender writes.
+        let ends = reading.takeEnded()
+        // Otherwise the consumer would continue, and fetch the receipts that this sender writes.
         if !wasIdle, reading.isIdle { try consumer.release() }
-        for stretch in ended { end(stretch.lane, stretch.offset) }
+        for end in ends { lanesRead(end.lane, end.offset) }
         return isFull
     }
 
@@ -78,41 +81,41 @@ final class ReceiptsReader {
         case .reachedEnd(let partition, let offset): reading.reachedEnd(lane: partition.partition, at: offset)
         case .failed(.outOfRange(let partition, _)):
             guard reading.receiptsWereDeleted(lane: partition.partition) else { return }
-            nextQuestion = now.advanced(byMilliseconds: Self.againMilliseconds)
+            nextQuery = now.advanced(byMilliseconds: Self.queryRetryMilliseconds)
             log.warning(
                 "receipts were deleted before they were read; pushes that they tell of may be made again",
                 .field("partition", partition.description))
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("receipts cannot be read now", .field("error", error))
         case .failed(.rebuild(let error)): throw error
-        case .queryCompleted(let id, let answer) where id == question: try endsAnswered(answer, at: now)
+        case .queryCompleted(let id, let answer) where id == query: try endsAnswered(answer, at: now)
         case .offered, .revoked, .lost, .suspended, .committed, .queryCompleted: break
         }
     }
 
     private func askForEnds(at now: Instant) {
-        let lanes = reading.lanesWithoutEnd.filter { !askedLanes.contains($0) }
-        guard !lanes.isEmpty, now >= nextQuestion else { return }
-        // A question covers every lane without an end, so that one question waits for its answer at a time.
-        askedLanes = Set(reading.lanesWithoutEnd)
-        question = consumer.submit(.watermarks(askedLanes.map { TopicPartition(topic, $0) }))
+        let newLanes = reading.lanesWithoutEnd.filter { !queriedLanes.contains($0) }
+        guard !newLanes.isEmpty, now >= nextQuery else { return }
+        // A query covers all lanes without an end. So only the answer to the newest query counts.
+        queriedLanes = Set(reading.lanesWithoutEnd)
+        query = consumer.submit(.watermarks(queriedLanes.map { TopicPartition(topic, $0) }))
     }
 
     private func endsAnswered(_ answer: OffsetQueryResult, at now: Instant) throws {
         switch answer {
-        case .watermarks(let found):
-            for (partition, ends) in found where askedLanes.remove(partition.partition) != nil {
+        case .watermarks(let watermarks):
+            for (partition, ends) in watermarks where queriedLanes.remove(partition.partition) != nil {
                 reading.begin(lane: partition.partition, low: ends.low, high: ends.high)
             }
-            // The new assignment has the new lanes too, and the others continue at their positions.
+            // The new assignment includes the new lanes, and the others continue at their positions.
             try consumer.assign(
                 startingAt: reading.starts.map {
                     PartitionStart(partition: TopicPartition(topic, $0.lane), position: .offset($0.offset))
                 })
         case .failed(let partitions, let error):
             if error.code.isAccessRefused { throw error }
-            for partition in partitions { askedLanes.remove(partition.partition) }
-            nextQuestion = now.advanced(byMilliseconds: Self.againMilliseconds)
+            for partition in partitions { queriedLanes.remove(partition.partition) }
+            nextQuery = now.advanced(byMilliseconds: Self.queryRetryMilliseconds)
             log.warning(
                 "the end of receipts cannot be asked for now; lanes wait for it",
                 .field("lanes", partitions.count), .field("error", error))

@@ -1,18 +1,20 @@
 internal import Containers
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
 internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-// The group's lanes.
+// The jobs of the group's lanes, and the events of the group: it offers, revokes and takes lanes.
 extension SenderLoop {
-    /// The time of the last commit before the lanes go: a fifth of the usual session.
+    /// Limit of the last commit before the lanes are given back: a fifth of the default session.
     private static let lastCommitMilliseconds = 2_000
-    private static let againMilliseconds = 500
+    /// Pause before the committed offsets of an offer are asked for again.
+    private static let offerRetryMilliseconds = 500
 
-    /// Sheets, and what else the group says.
+    // MARK: Events of the consumer
+
+    /// Passes sheets to the plan, and handles the events of the group.
     func poll() throws {
         takeOffer()
         let events = consumer.poll(into: &batch)
@@ -32,6 +34,7 @@ extension SenderLoop {
         for event in events { try handle(event) }
     }
 
+    /// Notes the cluster's time from the stamps of records.
     private func noteStamps() {
         for index in 0..<batch.count where batch[index].isStampedByCluster {
             if let stamp = batch[index].timestamp { shared.read(stamp, at: loop.now) }
@@ -46,8 +49,8 @@ extension SenderLoop {
             takeOffer()
         case .revoked(_, let deadline):
             offered = nil
-            let drain = loop.now.advanced(byMilliseconds: Self.drainMilliseconds)
-            plan.revoked(by: min(deadline, drain), at: time)
+            let drainDeadline = loop.now.advanced(byMilliseconds: Self.drainMilliseconds)
+            plan.revoked(by: min(deadline, drainDeadline), at: time)
         case .lost:
             offered = nil
             plan.lost(at: time)
@@ -63,11 +66,11 @@ extension SenderLoop {
             guard let number = commitsOut.first else { preconditionFailure("an answer to no commit") }
             commitsOut.removeFirst()
             plan.committed(number, isDone: outcome == .committed, at: time)
-        case .reachedEnd(let place, let offset):
-            if let topic = topics[place.topic] {
-                plan.reachedEnd(of: topic, lane: place.partition, at: offset)
+        case .reachedEnd(let partition, let offset):
+            if let topic = topics[partition.topic] {
+                plan.reachedEnd(of: topic, lane: partition.partition, at: offset)
             }
-        case .failed(.outOfRange(let place, _)): gaps[consumer.submit(.watermarks([place]))] = place
+        case .failed(.outOfRange(let partition, _)): askForEnds(of: partition)
         case .queryCompleted(let id, let answer):
             if id == offsetsQuestion { try offsetsAnswered(answer) } else { endsAnswered(answer, to: id) }
         case .failed(.partition(_, let error)), .failed(.client(let error)):
@@ -76,7 +79,9 @@ extension SenderLoop {
         }
     }
 
-    /// Asks from where the offered partitions are read. The answer takes the offer.
+    // MARK: Offers
+
+    /// Asks for the committed offsets of offered partitions. The lanes are assigned when the answer comes.
     private func takeOffer() {
         guard let partitions = offered, offsetsQuestion == nil, loop.now >= nextOffer else { return }
         offsetsQuestion = consumer.submit(.committedOffsets(partitions))
@@ -93,24 +98,25 @@ extension SenderLoop {
             }
         } catch {
             if error.code.isAccessRefused { throw error }
-            nextOffer = loop.now.advanced(byMilliseconds: Self.againMilliseconds)
+            nextOffer = loop.now.advanced(byMilliseconds: Self.offerRetryMilliseconds)
             log.warning("the group's offsets cannot be read now; trying again", .field("error", error))
         }
     }
 
-    /// Answers the offer. The partitions are paused until the plan wants them.
+    /// Assigns the offered partitions to the consumer, and their lanes to the plan. The partitions are paused until the
+    /// plan resumes them.
     private func begin(
         _ partitions: [TopicPartition], from committed: [CommittedOffset]
     ) throws(KafkaError) {
         let offer = laneOffer(committed)
         let starts = offer.starts
         try consumer.assign(
-            startingAt: committed.compactMap { place in
-                guard let topic = topics[place.partition.topic],
-                    let lane = starts[place.partition.partition]
-                else { return nil }
+            startingAt: committed.map(\.partition).compactMap { partition in
+                guard let topic = topics[partition.topic], let lane = starts[partition.partition] else {
+                    return nil
+                }
                 return PartitionStart(
-                    partition: place.partition, position: .offset(lane.partitions[topic.rawValue].base))
+                    partition: partition, position: .offset(lane.partitions[topic.rawValue].base))
             })
         consumer.pause(partitions)
         offered = nil
@@ -130,72 +136,78 @@ extension SenderLoop {
             .field("topic", name), .field("lanes", lanes))
     }
 
-    /// A partition without a committed offset begins at 0. If its first record lies behind that, it is out of range, and
-    /// continues there.
+    /// Returns the offered lanes. A partition without a committed offset begins at 0. If its first record lies behind
+    /// that, the consumer reports the offset as out of range, and the partition continues at its first record.
     private func laneOffer(_ committed: [CommittedOffset]) -> LaneOffer {
         var partitions: [Int32: [JobTopic: LanePartitionStart]] = [:]
-        for place in committed {
-            guard let topic = topics[place.partition.topic] else { continue }
-            let base = place.offset ?? 0
-            let metadata = place.offset == nil ? nil : CommitMetadata(text: place.metadata)
-            partitions[place.partition.partition, default: [:]][topic] = LanePartitionStart(
-                base: base, metadata: metadata)
+        for start in committed {
+            guard let topic = topics[start.partition.topic] else { continue }
+            let metadata = start.offset == nil ? nil : CommitMetadata(text: start.metadata)
+            partitions[start.partition.partition, default: [:]][topic] = LanePartitionStart(
+                base: start.offset ?? 0, metadata: metadata)
         }
         return LaneOffer(partitions)
     }
 
-    // MARK: Gaps
+    // MARK: Offsets out of range
 
-    /// Judges a partition whose next offset is out of range.
+    /// Asks for the first and the last offset of a partition whose next offset is out of range.
+    private func askForEnds(of partition: TopicPartition) {
+        gaps[consumer.submit(.watermarks([partition]))] = partition
+    }
+
+    /// Continues a partition whose next offset is out of range, unless records were lost.
     private func endsAnswered(_ answer: OffsetQueryResult, to id: OffsetQueryID) {
-        guard let place = gaps.removeValue(forKey: id), let topic = topics[place.topic] else { return }
-        guard case .watermarks(let found) = answer, let ends = found[place] else {
-            gaps[consumer.submit(.watermarks([place]))] = place
+        guard let partition = gaps.removeValue(forKey: id), let topic = topics[partition.topic] else {
             return
         }
-        guard let position = plan.position(of: topic, lane: place.partition) else { return }
-        if withoutOffset.remove(place) != nil {
-            plan.skipped(to: ends.low, of: topic, lane: place.partition)
-            return readOn()
+        guard case .watermarks(let watermarks) = answer, let ends = watermarks[partition] else {
+            return askForEnds(of: partition)
         }
-        let gap = OffsetGap(partition: place, committed: position, watermarks: ends)
+        guard let position = plan.position(of: topic, lane: partition.partition) else { return }
+        if withoutOffset.remove(partition) != nil {
+            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            return restartReading()
+        }
+        let gap = OffsetGap(partition: partition, committed: position, watermarks: ends)
         switch gap.assessment(for: topic.topic) {
-        case .inRange: readOn()
+        case .inRange: restartReading()
         case .transactionMarker:
-            plan.skipped(to: ends.low, of: topic, lane: place.partition)
-            readOn()
+            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            restartReading()
         case .expired:
             log.error(
                 "jobs expired before they were read; the partition continues behind them: find out why the senders stood still",
-                .field("partition", place.description), .field("from", position), .field("to", ends.low))
+                .field("partition", partition.description), .field("from", position), .field("to", ends.low))
             consumer.countSkippedOffsets(gap.missingCount)
-            plan.skipped(to: ends.low, of: topic, lane: place.partition)
-            readOn()
+            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            restartReading()
         case .recordsLost, .logIsShorter:
             unreadable.append(gap.description)
             log.error(
                 "a partition of jobs cannot continue, because its committed offset is out of range: stop every sender, then continue with flotilla replay offset",
-                .field("partition", place.description), .field("reason", gap.description))
+                .field("partition", partition.description), .field("reason", gap.description))
         }
     }
 
-    /// Begins all partitions anew from where the plan has read them. A partition that was out of range moves again.
-    private func readOn() {
-        let starts = consumer.partitions.compactMap { place -> PartitionStart? in
-            guard let topic = topics[place.topic],
-                let position = plan.position(of: topic, lane: place.partition)
+    /// Starts to read all partitions again, each from the position in the plan. A partition that was out of range
+    /// continues.
+    private func restartReading() {
+        let starts = consumer.partitions.compactMap { partition -> PartitionStart? in
+            guard let topic = topics[partition.topic],
+                let position = plan.position(of: topic, lane: partition.partition)
             else { return nil }
-            return PartitionStart(partition: place, position: .offset(position))
+            return PartitionStart(partition: partition, position: .offset(position))
         }
         do throws(KafkaError) {
             try consumer.startReading(at: starts)
         } catch {
-            // The membership has ended; the lanes are lost and come anew.
+            // The membership has ended. The lanes are lost, and the group assigns new ones.
             log.warning("partitions of jobs cannot be read on now", .field("error", error))
         }
     }
 
-    // MARK: Offsets
+    // MARK: Commits
 
     func commit(_ actions: DeliveryActions) {
         guard !actions.commits.isEmpty || actions.isLastCommit else { return }
@@ -206,7 +218,7 @@ extension SenderLoop {
                 metadata: commit.metadata.text)
         }
         if actions.isLastCommit {
-            // The partitions go right after it.
+            // The partitions are given back right after it, so it waits for the answer.
             let outcome =
                 offsets.isEmpty
                 ? .committed : consumer.commit(offsets, withinMilliseconds: Self.lastCommitMilliseconds)
@@ -218,7 +230,7 @@ extension SenderLoop {
         }
     }
 
-    /// The plan has let go of all lanes.
+    /// Gives the partitions back, because the plan has given up all lanes.
     func released() throws {
         receipts.stop()
         if isStopping { return finish() }

@@ -1,13 +1,20 @@
 internal import APNs
 internal import Catalog
+internal import CatalogRecords
+internal import Identifiers
+internal import InstallationRecords
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 internal import StageSupport
 internal import Telemetry
+internal import TokenSealing
 
-// The path to APNs.
+// Pushes to APNs, and their answers.
 extension SenderLoop {
-    /// Returns whether and how many pushes of a sheet the connections take.
+    // MARK: Availability
+
+    /// Returns how many pushes of a sheet the connections take. Makes the sheet's request for this.
     func availability(of sheet: Sheet, isSuspect: Bool) -> PushAvailability {
         guard let client else { return .open(capacity: 0) }
         if let template = sheet.template {
@@ -63,82 +70,101 @@ extension SenderLoop {
             body: sheet.content.body)
     }
 
+    // MARK: Pushes
+
     func push(_ pushes: [DeliveryActions.Push]) {
         if pushes.isEmpty { return }
-        let limits = limits
+        let deadlines = limits
         guard let client else {
             for push in pushes { refused(push.tag, as: .stopped) }
             return
         }
         // Neighbors nearly always belong to one sheet, so shared parts are looked up once.
         var first = 0
-        for index in pushes.indices
-        where index + 1 == pushes.count || pushes[index + 1].sheet !== pushes[first].sheet {
-            push(pushes[first...index], of: pushes[first].sheet, by: client, limits: limits)
+        for index in pushes.indices {
+            let isLastOfSheet = index + 1 == pushes.count || pushes[index + 1].sheet !== pushes[first].sheet
+            guard isLastOfSheet else { continue }
+            push(pushes[first...index], of: pushes[first].sheet, by: client, deadlines: deadlines)
             first = index + 1
         }
     }
 
     private func push(
         _ pushes: ArraySlice<DeliveryActions.Push>, of sheet: Sheet, by client: APNsClient,
-        limits: PushDeadlines
+        deadlines: PushDeadlines
     ) {
         guard let template = sheet.template else {
             for push in pushes { refused(push.tag, as: .stopped) }
             return
         }
         if sheet.head.isBroadcast {
-            for push in pushes { broadcast(push, first: template, limits: limits) }
+            for push in pushes { broadcast(push, first: template, deadlines: deadlines) }
             return
         }
-        let to = sheet.content.to
+        let header = sheet.content.to
         for index in pushes.indices {
             push(
-                line: pushes[index].line, of: sheet, in: to, template, isSuspect: pushes[index].isSuspect,
-                by: client, limits: limits)
+                line: pushes[index].line, of: sheet, in: header, template, isSuspect: pushes[index].isSuspect,
+                by: client, deadlines: deadlines)
         }
     }
 
+    /// - Parameter header: the sheet's header `to`.
     private func push(
-        line: Int, of sheet: Sheet, in to: [UInt8], _ template: PushTemplate, isSuspect: Bool,
-        by client: APNsClient, limits: PushDeadlines
+        line: Int, of sheet: Sheet, in header: [UInt8], _ template: PushTemplate, isSuspect: Bool,
+        by client: APNsClient, deadlines: PushDeadlines
     ) {
         let tag = sheet.tag(of: line)
         // The buffer is reused. A new one would cost an allocation for each push.
-        var bytes: [UInt8] = []
-        swap(&bytes, &tokenBytes)
-        defer { swap(&bytes, &tokenBytes) }
-        guard read(line, of: sheet, in: to, into: &bytes) else {
+        var token: [UInt8] = []
+        swap(&token, &tokenBytes)
+        defer { swap(&token, &tokenBytes) }
+        guard readToken(line: line, of: sheet, in: header, into: &token) else {
             return plan.unusable(tag, code: "token_unreadable", at: time)
         }
         do {
             try client.push(
-                template, token: bytes.span, id: sheet.pushID(of: line), tag: tag, deadlines: limits,
+                template, token: token.span, id: sheet.pushID(of: line), tag: tag, deadlines: deadlines,
                 isSuspect: isSuspect)
         } catch {
             refused(tag, as: error)
         }
     }
 
-    /// Reads the line's token.
-    private func read(_ line: Int, of sheet: Sheet, in to: [UInt8], into bytes: inout [UInt8]) -> Bool {
-        let place = sheet.index.lines[line].token
-        let digits = to.span.extracting(Int(place.lowerBound)..<Int(place.upperBound))
+    /// Reads the line's token. Returns false if it is damaged, or sealed with an unknown key.
+    private func readToken(
+        line: Int, of sheet: Sheet, in header: [UInt8], into bytes: inout [UInt8]
+    ) -> Bool {
+        let field = sheet.index.lines[line].token
+        let digits = header.span.extracting(Int(field.lowerBound)..<Int(field.upperBound))
         if PushToken.decode(hex: digits, into: &bytes) { return true }
         guard let token = token(of: sheet, line: line) else { return false }
         bytes = token.bytes
         return true
     }
 
+    /// Returns the line's token, which may be sealed; nil if it is damaged, or sealed with an unknown key.
+    private func token(of sheet: Sheet, line: Int) -> PushToken? {
+        let fields = sheet.index.lines[line]
+        let header = sheet.content.to
+        let digits = header.span.extracting(
+            Int(fields.token.lowerBound)..<Int(fields.token.upperBound))
+        if let token = PushToken(hex: digits) { return token }
+        return try? seal.open(
+            sheet.text(fields.token), app: sheet.head.app, entry: sheet.text(fields.entry))
+    }
+
     /// Pushes to a channel. Each channel needs a separate request.
-    private func broadcast(_ push: DeliveryActions.Push, first: PushTemplate, limits: PushDeadlines) {
+    ///
+    /// - Parameter first: the request of the sheet's first line.
+    private func broadcast(_ push: DeliveryActions.Push, first: PushTemplate, deadlines: PushDeadlines) {
         do {
             let template =
                 push.line == 0
                 ? first : try template(of: push.sheet, line: push.line, for: first.appEnvironment)
             try client?.push(
                 template, token: Span(), id: push.sheet.pushID(of: push.line), tag: push.tag,
-                deadlines: limits)
+                deadlines: deadlines)
         } catch let refusal as PushRefusal {
             refused(push.tag, as: refusal)
         } catch {
@@ -146,6 +172,7 @@ extension SenderLoop {
         }
     }
 
+    /// Handles a push that the client did not take.
     private func refused(_ tag: UInt64, as refusal: PushRefusal) {
         let fault: PushFault =
             switch refusal {
@@ -162,15 +189,6 @@ extension SenderLoop {
         return PushDeadlines(sendBy: plan.leasedUntil, deadline: deadline)
     }
 
-    private func token(of sheet: Sheet, line: Int) -> PushToken? {
-        let place = sheet.index.lines[line]
-        let to = sheet.content.to
-        let digits = to.span.extracting(
-            Int(place.token.lowerBound)..<Int(place.token.upperBound))
-        if let token = PushToken(hex: digits) { return token }
-        return try? seal.open(sheet.text(place.token), app: sheet.head.app, entry: sheet.text(place.entry))
-    }
-
     // MARK: Answers
 
     func ended(_ outcomes: PushOutcomes) {
@@ -182,7 +200,7 @@ extension SenderLoop {
                 plan.ended(outcome.tag, as: answer(to: outcome, in: outcomes), at: time)
             }
         }
-        // Pushes that leave now are written together with this turn's bytes.
+        // Pushes that leave in this turn are written to the connections together with the client's other bytes.
         do { try turn() } catch { return context.fail(with: error) }
         schedule()
     }
@@ -202,16 +220,16 @@ extension SenderLoop {
 
     /// Reports a dead token. Ingest drops it unless the phone has reported it again since.
     func report(_ dead: DeliveryActions.DeadToken) {
-        let (sheet, place) = (dead.sheet, dead.sheet.index.lines[dead.line])
+        let (sheet, fields) = (dead.sheet, dead.sheet.index.lines[dead.line])
         guard !sheet.head.isBroadcast, let token = token(of: sheet, line: dead.line) else { return }
         var report = Report(
             app: sheet.head.app, environment: sheet.head.environment,
-            installation: sheet.text(place.installation), kind: .deadToken)
+            installation: sheet.text(fields.installation), kind: .deadToken)
         report.refusal = Maybe(
             Report.TokenRefusal(
-                tokenHash: Hex.text(of: seal.hash(of: token)), entry: sheet.text(place.entry),
-                reason: dead.reason,
-                invalidatedAt: dead.invalidatedAt, dispatchedAt: time.unixMilliseconds))
+                tokenHash: Hex.text(of: seal.hash(of: token)), entry: sheet.text(fields.entry),
+                reason: dead.reason, invalidatedAt: dead.invalidatedAt,
+                dispatchedAt: time.unixMilliseconds))
         writer.report(report)
     }
 }

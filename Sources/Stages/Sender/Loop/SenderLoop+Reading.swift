@@ -5,11 +5,11 @@ internal import Topics
 
 // Paused and resumed partitions.
 extension SenderLoop {
-    /// Limit of a seek. The library answers it without a broker.
+    /// Limit of a seek, and the pause after a failed one. The library answers without a broker.
     private static let seekMilliseconds = 250
 
-    func pause(_ flows: [DeliveryActions.PartitionPause]) {
-        let partitions = flows.map { partition(of: $0.topic, lane: $0.lane) }
+    func pause(_ pauses: [DeliveryActions.PartitionPause]) {
+        let partitions = pauses.map { partition(of: $0.topic, lane: $0.lane) }
         toResume.subtract(partitions)
         consumer.pause(partitions)
     }
@@ -25,7 +25,7 @@ extension SenderLoop {
         seek()
     }
 
-    /// Seeks partitions to the offsets where they were left, and resumes them. If a seek fails, the
+    /// Seeks partitions to the offsets that the plan named, and resumes them. If a seek fails, the
     /// partitions stay paused. Resumed without the seek, the library would skip sheets.
     func seek() {
         guard !toResume.isEmpty, loop.now >= nextSeek else { return }

@@ -1,12 +1,16 @@
-internal import LiveActivity
+internal import CatalogRecords
+internal import Identifiers
+internal import Jobs
 internal import StageSupport
 internal import Telemetry
 
-/// The stage's metrics. They are looked up once and used for each record.
+/// The metrics of a sender. They are looked up once and used for each record.
 struct SenderMetrics {
     private let metrics: Metrics
     private let outcomes: [ReceiptOutcome: Counter]
+    /// Ages of sends when their jobs are accepted by APNs.
     private let answered: SendAge
+    /// Ages of sends when their pushes leave.
     private let pushed: SendAge
     let batchSeconds: Histogram
     let inFlight: Gauge
@@ -70,15 +74,16 @@ struct SenderMetrics {
     /// Counts pushes. Neighbors nearly always belong to one sheet and then cost one entry.
     func count(_ pushes: [DeliveryActions.Push], at now: Int64) {
         var first = 0
-        for index in pushes.indices
-        where index + 1 == pushes.count || pushes[index + 1].sheet !== pushes[first].sheet {
+        for index in pushes.indices {
+            let isLastOfSheet = index + 1 == pushes.count || pushes[index + 1].sheet !== pushes[first].sheet
+            guard isLastOfSheet else { continue }
             pushed.observe(acceptedAt: pushes[first].sheet.head.acceptedAt, now: now, jobs: index + 1 - first)
             first = index + 1
         }
     }
 
-    /// The reasons that the sender gives itself. Their series exist from the start, because `increase` does not
-    /// count the first value of a new series.
+    /// The codes of dead letters that the sender itself gives. Their series exist from the start, because `increase` of
+    /// Prometheus does not count the first value of a new series.
     private static let deadLetterCodes = [
         "request_faulty", "channel_gone", "attempts_exhausted", "header_faulty", "token_unreadable",
     ]

@@ -4,7 +4,7 @@ package import StageSupport
 internal import Telemetry
 package import Topics
 
-/// The stage that pushes, as a part of a process. Its event loops share only the provider and the clock.
+/// The sender as a stage of a process. Its event loops share only the provider and the clock.
 package final class SenderService: Stage {
     package static let name = "sender"
     package static let summary = "pushes jobs to APNs, and writes a receipt for each"

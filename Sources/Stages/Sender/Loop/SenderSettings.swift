@@ -1,12 +1,12 @@
 internal import Cryptography
 internal import Kafka
-internal import LiveActivity
 package import Settings
 
-/// The settings of senders.
+/// The settings of a sender: a process with several event loops.
 package struct SenderSettings: OperatorSettings {
-    /// Event loops of a process, one for each core that it may use.
+    /// Number of event loops, one for each core that the process may use.
     package var loops = 1
+    /// Limits of the process. The loops share them (`limitsOfLoop`).
     package var limits = SenderLimits()
     /// Longest wait for an answer of APNs. After that the outcome of the push is unknown.
     package var answerMilliseconds = 5_000
@@ -21,7 +21,7 @@ package struct SenderSettings: OperatorSettings {
     package var fetchKibibytesMax = 4_096
     /// The directory of the provider keys. If it is empty, there are no keys and nothing can be pushed.
     package var keysDirectory = ""
-    /// Addresses of APNs; nil for Apple's hosts.
+    // Addresses of APNs; nil for Apple's hosts.
     package var production: HostPort?
     package var sandbox: HostPort?
     /// A file with the certificates that are trusted for these hosts. If it is empty, the system's are used.
@@ -76,7 +76,7 @@ package struct SenderSettings: OperatorSettings {
     /// Limit of sheets with their headers that a loop takes at once, in bytes.
     static let batchBytesMax = 4 << 20
 
-    /// Returns the options for the consumer of jobs of one loop.
+    /// Returns the options for the consumer of one loop that reads jobs.
     func options(_ membership: ConsumerOptions.Membership) -> ConsumerOptions {
         var options = ConsumerOptions(membership: membership)
         options.sessionMilliseconds = sessionMilliseconds

@@ -1,13 +1,15 @@
 internal import Containers
+internal import InstallationRecords
 internal import JSON
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
 internal import Telemetry
 internal import Topics
 
-/// The writer of the plan's records. It reports which ones are stored. It is pinned to its loop.
+/// The writer of the plan's records. It reports which ones are stored. It is used on the thread of its loop only.
 final class SenderWriter {
-    private let make: () throws -> Producer
+    private let makeProducer: () throws -> Producer
     private let layout: TopicLayout
     private let metrics: SenderMetrics
     private var producer: Producer
@@ -16,36 +18,47 @@ final class SenderWriter {
     private var deliveries: [Delivery] = []
     /// Records for which the producer's queue was full, in order.
     private var waiting = FIFOQueue<(id: UInt64, write: RecordToWrite)>()
+    /// Ids of records that Kafka does not accept as they are.
+    private var refused: [UInt64] = []
 
-    private static let targets: [TopicName] = [.receipts, .jobsLater5s, .jobsLater2m, .deadLetters, .reports]
+    private static let writtenTopics: [TopicName] = [
+        .receipts, .jobsLater5s, .jobsLater2m, .deadLetters, .reports,
+    ]
     /// The tag of records whose delivery is not awaited.
     private static let unawaited: UInt64 = 0
+    private static let deadLetterHeadersMax = 9
+    /// A sheet in the dead letters has the headers of both.
+    private static let sheetHeadersMax = 16
 
-    init(_ layout: TopicLayout, metrics: SenderMetrics, _ make: @escaping () throws -> Producer) throws {
+    init(
+        _ layout: TopicLayout, metrics: SenderMetrics, _ makeProducer: @escaping () throws -> Producer
+    ) throws {
         self.layout = layout
         self.metrics = metrics
-        self.make = make
-        producer = try make()
-        try open()
+        self.makeProducer = makeProducer
+        producer = try makeProducer()
+        try openTopics()
     }
 
-    private func open() throws {
-        for name in Self.targets { topics[name] = try producer.topic(named: layout.name(of: name)) }
+    private func openTopics() throws {
+        for name in Self.writtenTopics { topics[name] = try producer.topic(named: layout.name(of: name)) }
     }
 
     var descriptor: Int32 { producer.descriptor }
+    /// Whether the producer has failed for good.
     var isRuined: Bool { producer.fatalError != nil }
 
-    /// Makes a new producer. Everything unacknowledged has to be written again.
+    /// Makes a new producer. All unacknowledged records have to be written again.
     func rebuild() throws {
-        producer = try make()
-        try open()
+        producer = try makeProducer()
+        try openTopics()
         deliveries.removeAll()
         waiting = FIFOQueue()
     }
 
     // MARK: Records
 
+    /// Writes a record behind those that wait for room in the producer's queue.
     func write(_ write: RecordToWrite, id: UInt64) {
         if !waiting.isEmpty || !send(write, id: id) { waiting.append((id, write)) }
     }
@@ -53,57 +66,69 @@ final class SenderWriter {
     /// Returns false if the producer's queue is full.
     private func send(_ write: RecordToWrite, id: UInt64) -> Bool {
         switch write.content {
-        case .receipt:
-            guard let receipt = write.receipt else { return true }
-            receipt.encode(to: &json)
-            var headers = RecordHeaders(capacity: 1)
-            let addressees = write.addressees
-            if !addressees.isEmpty { headers.add(ReceiptLines.header, value: addressees.span) }
-            let isSent = unsafe json.withBytes { bytes in
-                unsafe send(
-                    to: .receipts, partition: write.lane, value: bytes.bindMemory(to: UInt8.self).span,
-                    headers: &headers, id: id)
-            }
-            if isSent { metrics.count(receipt) }
-            return isSent
+        case .receipt: return sendReceipt(write, id: id)
         case .tier(let tier, let origin):
             guard let sheet = write.sheet else { return true }
             var headers = headers(of: sheet, lines: write.lines, origin: origin)
             return send(
                 to: tier.topic, partition: write.lane, value: sheet.content.body.span, headers: &headers,
                 id: id)
-        case .deadLetter(let code):
-            guard let sheet = write.sheet else { return true }
-            var headers = headers(
-                of: sheet, lines: write.lines, origin: sheet.origin(of: write.lines, reason: write.reason))
-            let letter = DeadLetter(
-                stage: SenderService.name, code: code, reason: Self.reason(of: write, code: code),
-                topic: layout.name(of: sheet.topic.topic), partition: write.lane, offset: sheet.offset,
-                writtenAt: sheet.head.acceptedAt, rejectedAt: write.writtenAt)
-            headers.add(letter)
-            let isSent = send(
-                to: .deadLetters, partition: write.lane, value: sheet.content.body.span, headers: &headers,
-                id: id)
-            if isSent { metrics.deadLetters(code).add(write.lines.count) }
-            return isSent
-        case .malformed(let record):
-            var headers = RecordHeaders(capacity: record.headers.count + 9)
-            for header in record.headers { headers.add(named: header.name.span, value: header.value?.span) }
-            headers.add(
-                DeadLetter(
-                    stage: SenderService.name, code: record.error.code, reason: record.error.description,
-                    topic: layout.name(of: record.topic.topic), partition: write.lane, offset: record.offset,
-                    writtenAt: record.writtenAt, rejectedAt: write.writtenAt))
-            let isSent = send(
-                to: .deadLetters, partition: write.lane, key: record.key?.span, value: record.value?.span,
-                headers: &headers, id: id)
-            if isSent { metrics.deadLetters(record.error.code).add() }
-            return isSent
+        case .deadLetter(let code): return sendDeadLetter(write, code: code, id: id)
+        case .malformed(let record): return sendDeadLetter(of: record, write, id: id)
         }
     }
 
+    private func sendReceipt(_ write: RecordToWrite, id: UInt64) -> Bool {
+        guard let receipt = write.receipt else { return true }
+        receipt.encode(to: &json)
+        var headers = RecordHeaders(capacity: 1)
+        let addressees = write.addressees
+        if !addressees.isEmpty { headers.add(ReceiptLines.header, value: addressees.span) }
+        let isSent = unsafe json.withBytes { bytes in
+            unsafe send(
+                to: .receipts, partition: write.lane, value: bytes.bindMemory(to: UInt8.self).span,
+                headers: &headers, id: id)
+        }
+        if isSent { metrics.count(receipt) }
+        return isSent
+    }
+
+    /// Sends jobs to the dead letters, as a sheet that can be sent again.
+    private func sendDeadLetter(_ write: RecordToWrite, code: String, id: UInt64) -> Bool {
+        guard let sheet = write.sheet else { return true }
+        var headers = headers(
+            of: sheet, lines: write.lines, origin: sheet.origin(of: write.lines, reason: write.reason))
+        headers.add(
+            DeadLetter(
+                stage: SenderService.name, code: code, reason: Self.reason(of: write, code: code),
+                topic: layout.name(of: sheet.topic.topic), partition: write.lane, offset: sheet.offset,
+                writtenAt: sheet.head.acceptedAt, rejectedAt: write.writtenAt))
+        let isSent = send(
+            to: .deadLetters, partition: write.lane, value: sheet.content.body.span, headers: &headers,
+            id: id)
+        if isSent { metrics.deadLetters(code).add(write.lines.count) }
+        return isSent
+    }
+
+    /// Sends a malformed record to the dead letters as it is, with the headers of a dead letter behind its own.
+    private func sendDeadLetter(of record: MalformedSheet, _ write: RecordToWrite, id: UInt64) -> Bool {
+        var headers = RecordHeaders(capacity: record.headers.count + Self.deadLetterHeadersMax)
+        for header in record.headers { headers.add(named: header.name.span, value: header.value?.span) }
+        headers.add(
+            DeadLetter(
+                stage: SenderService.name, code: record.error.code, reason: record.error.description,
+                topic: layout.name(of: record.topic.topic), partition: write.lane, offset: record.offset,
+                writtenAt: record.writtenAt, rejectedAt: write.writtenAt))
+        let isSent = send(
+            to: .deadLetters, partition: write.lane, key: record.key?.span, value: record.value?.span,
+            headers: &headers, id: id)
+        if isSent { metrics.deadLetters(record.error.code).add() }
+        return isSent
+    }
+
+    /// Returns the headers of a sheet with some lines of another one.
     private func headers(of sheet: Sheet, lines: LineSet, origin: SheetOrigin) -> RecordHeaders {
-        var headers = RecordHeaders(capacity: 16)
+        var headers = RecordHeaders(capacity: Self.sheetHeadersMax)
         headers.add(SheetHeaderName.apns, value: sheet.content.apns.span)
         headers.add(SheetHeaderName.flotilla, value: sheet.content.flotilla.span)
         headers.add(SheetHeaderName.to, value: sheet.content.lines(lines, by: sheet.index).span)
@@ -148,8 +173,6 @@ final class SenderWriter {
         }
     }
 
-    private var refused: [UInt64] = []
-
     // MARK: Deliveries
 
     /// Reports by id which records are stored and which are not. First it reports the newest of their stamps
@@ -173,7 +196,7 @@ final class SenderWriter {
         while let next = waiting.first, send(next.write, id: next.id) { waiting.removeFirst() }
     }
 
-    /// Returns the newly refused records. Kafka does not accept them as they are.
+    /// Returns the ids of newly refused records.
     func takeRefused() -> [UInt64] {
         defer { refused.removeAll() }
         return refused
@@ -185,8 +208,8 @@ final class SenderWriter {
 }
 
 extension RecordHeaders {
-    fileprivate mutating func add(_ letter: DeadLetter) {
-        for (name, value) in letter.headers {
+    fileprivate mutating func add(_ deadLetter: DeadLetter) {
+        for (name, value) in deadLetter.headers {
             let (name, value) = (Array(name.rawValue.utf8), Array(value.utf8))
             add(named: name.span, value: value.span)
         }

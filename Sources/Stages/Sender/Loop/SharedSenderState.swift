@@ -2,14 +2,21 @@ internal import APNs
 internal import Lifecycle
 internal import Telemetry
 
-/// State that the loops share with the rest of the process.
+/// The state that the loops of a sender share: the reasons why it is not ready, and its clock.
 final class SharedSenderState: Sendable {
-    private let state = TracedLock([Int: [String]]())
+    private let problemsOfLoops = TracedLock([Int: [String]]())
     private let clock = TracedLock(SenderClock(now: .now()))
 
-    var obstacles: [String] { state.withLock { all in all.keys.sorted().flatMap { all[$0] ?? [] } } }
-    func set(_ obstacles: [String], of loop: Int) { state.withLock { $0[loop] = obstacles } }
+    /// The reasons why pushes do not flow, of all loops in order.
+    var obstacles: [String] {
+        problemsOfLoops.withLock { problems in problems.keys.sorted().flatMap { problems[$0] ?? [] } }
+    }
 
+    func set(_ problems: [String], of loop: Int) { problemsOfLoops.withLock { $0[loop] = problems } }
+
+    // MARK: Clock
+
+    /// Notes the stamp of a record that the cluster has just stored.
     func stored(_ stamp: Int64, at now: Instant) {
         let machine = WallTime.now().milliseconds
         clock.withLock { clock in
@@ -17,6 +24,8 @@ final class SharedSenderState: Sendable {
             clock.stored(stamp, at: now)
         }
     }
+
+    /// Notes the stamp of a record that the cluster stored some time ago.
     func read(_ stamp: Int64, at now: Instant) { clock.withLock { $0.read(stamp, at: now) } }
 
     /// Returns the clocks for provider tokens. Before a record is stored, the two clocks may differ, and only
@@ -31,6 +40,7 @@ final class SharedSenderState: Sendable {
         }
     }
 
+    /// Returns the current time, and observes this machine's clock.
     func time(at now: Instant) -> CurrentTime {
         let machine = WallTime.now().milliseconds
         return clock.withLock { clock in

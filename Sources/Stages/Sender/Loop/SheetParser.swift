@@ -1,14 +1,14 @@
+internal import Jobs
 internal import Kafka
-internal import LiveActivity
 
 /// The parser for records of a jobs topic.
 enum SheetParser {
-    enum Found {
+    enum ParsedRecord {
         case sheet(SheetRecord)
         case malformed(MalformedSheet)
     }
 
-    static func read(_ record: borrowing Kafka.Record, from topic: JobTopic) -> Found {
+    static func read(_ record: borrowing Kafka.Record, from topic: JobTopic) -> ParsedRecord {
         let headers = record.headers
         do throws(SheetError) {
             guard let value = record.value else { throw .noJobs }
@@ -27,10 +27,13 @@ enum SheetParser {
         }
     }
 
+    /// Returns the value of a header.
+    ///
+    /// - Parameter line: the line of the header that a missing header lacks first. The error names it.
     private static func bytes(
         of name: StaticString, in headers: borrowing RecordHeaderList, for line: SheetLineName
     ) throws(SheetError) -> [UInt8] {
-        guard let found = headers.last(named: name), let bytes = [UInt8](copying: found.value) else {
+        guard let header = headers.last(named: name), let bytes = [UInt8](copying: header.value) else {
             throw .missing(line)
         }
         return bytes
@@ -39,12 +42,13 @@ enum SheetParser {
     private static func copy(
         _ record: borrowing Kafka.Record, from topic: JobTopic, error: SheetError
     ) -> MalformedSheet {
-        let list = record.headers
+        let recordHeaders = record.headers
         var headers: [MalformedSheet.RecordHeader] = []
-        for index in 0..<list.count {
+        for index in 0..<recordHeaders.count {
             headers.append(
                 MalformedSheet.RecordHeader(
-                    name: [UInt8](copying: list[index].name), value: [UInt8](copying: list[index].value)))
+                    name: [UInt8](copying: recordHeaders[index].name),
+                    value: [UInt8](copying: recordHeaders[index].value)))
         }
         return MalformedSheet(
             topic: topic, offset: record.offset, error: error, key: [UInt8](copying: record.key),

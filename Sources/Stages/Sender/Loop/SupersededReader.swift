@@ -1,13 +1,15 @@
 internal import JSON
 internal import Kafka
-internal import LiveActivity
+internal import RecordFormat
+internal import Sends
 
-/// The reader that follows `superseded` from its beginning. It is pinned to its loop.
+/// The reader of `superseded`, from its beginning on. It is used on the thread of its loop only.
 final class SupersededReader {
     private let consumer: Consumer
     private let partition: TopicPartition
     private let reader = JSONReader()
     private var batch = RecordBatch(recordsMax: 1_000, bytesMax: 1 << 20)
+    /// Whether it has reached the end once.
     private(set) var isComplete = false
 
     init(_ consumer: Consumer, topic: String) throws {
@@ -18,15 +20,15 @@ final class SupersededReader {
 
     var descriptor: Int32 { consumer.descriptor }
 
-    /// Passes new notes on. Returns whether there may be more at once.
+    /// Passes on new records. Returns whether there may be more at once.
     func poll(_ note: (SupersededVersions) -> Void) throws -> Bool {
         let events = consumer.poll(into: &batch)
         for index in 0..<batch.count {
-            // A record that is not a note is skipped. Only the planner writes this topic.
+            // A malformed record is skipped. Only the planner writes this topic.
             guard let bytes = [UInt8](copying: batch[index].value),
-                let read = try? SupersededVersions.decode(bytes, with: reader)
+                let versions = try? SupersededVersions.decode(bytes, with: reader)
             else { continue }
-            note(read)
+            note(versions)
         }
         let isFull = batch.isFull
         batch.clear()

@@ -1,12 +1,12 @@
 internal import Kafka
 internal import Lifecycle
 
-/// A signal that is raised when a queue of Kafka may have records. Polling each queue in every turn would cost as
-/// much as the pushes of a small turn.
+/// A signal that a queue of the Kafka library may have records. Without it each turn would poll each queue, which costs
+/// as much as the pushes of a small turn.
 final class WakeupSignal: EventHandler {
     private let descriptor: Int32
     private(set) var isRaised = true
-    /// Nil after the sender is gone. The loop may report the descriptor for a moment longer.
+    /// Nil after `deregister`. The loop may report the descriptor for a moment longer.
     private unowned(safe) var sender: SenderLoop?
 
     init(of descriptor: Int32, for sender: SenderLoop) {
@@ -21,13 +21,13 @@ final class WakeupSignal: EventHandler {
         sender = nil
     }
 
-    /// Notes that the queue has more records, or may have.
+    /// Notes that the queue may have more records, and asks for a turn.
     func raise() {
         isRaised = true
         sender?.hook()
     }
 
-    /// Returns whether to poll now, and lowers the signal.
+    /// Returns whether the signal was raised, and lowers it.
     func take() -> Bool {
         defer { isRaised = false }
         return isRaised

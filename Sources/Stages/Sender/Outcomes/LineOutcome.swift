@@ -1,15 +1,17 @@
-internal import LiveActivity
+internal import Jobs
 
-/// The outcome of a line that APNs did not accept.
+/// The outcome of a line that APNs did not accept: the answer of APNs, or the sender's decision.
 enum LineOutcome: Sendable, Hashable {
+    /// The job ends with a receipt.
     case final(ReceiptOutcome, status: Int?, reason: String?)
-    /// The job is tried again from a tier.
+    /// The job waits in a tier for another try. The number of its tries so far goes with it.
     case later(LaterTier, tries: Int, status: Int?, reason: String?)
+    /// The job goes to the dead letters, because a person should see it.
     case deadLetter(code: String, status: Int?, reason: String?)
     /// The intent of a start is withdrawn, and the next owner of the lane takes over the job.
     case released
 
-    /// Whether its record transfers the job to another attempt or owner.
+    /// Whether its record gives the job to a later attempt or to the next owner.
     var isTransfer: Bool {
         switch self {
         case .later, .released: true

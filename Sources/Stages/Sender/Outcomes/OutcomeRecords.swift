@@ -1,23 +1,25 @@
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
 
 /// The records about decided lines, from the decision to the acknowledgement.
 ///
-/// A sheet with new outcomes waits a moment so that many outcomes share a record, because a record is usually a
-/// separate request to the cluster. Records that transfer jobs wait for a lease. Every record is written until it
-/// is acknowledged or must not be written any more.
+/// A sheet with new outcomes waits for a moment, so that many outcomes share a record. A record is usually a separate
+/// request to the cluster. Transfers, the records that give jobs to a later attempt or to the next owner, wait for a
+/// lease. Every record is written until it is acknowledged or must not be written any more.
 struct OutcomeRecords {
     private let waitMilliseconds: Int
+    /// Sheets with outcomes that are not written.
     private var unwritten: [Sheet] = []
     private var unwrittenSince = Instant.distantFuture
-    /// Sheets and failed records that transfer jobs and wait for a lease.
+    /// Sheets whose transfers wait for a lease.
     private var sheetsWithoutLease: [Sheet] = []
+    /// Transfers that were not stored, and wait for a lease before they are written again.
     private var recordsWithoutLease: [UInt64] = []
     private var unacknowledged: [UInt64: RecordToWrite] = [:]
     private var lastID: UInt64 = 0
 
-    /// The divisor for a quarter of the permits.
-    private static let quarter = 4
+    /// Divisor for the share of the permits that is free, or waits for records.
+    private static let shareOfPermits = 4
 
     init(waitMilliseconds: Int) { self.waitMilliseconds = waitMilliseconds }
 
@@ -40,80 +42,89 @@ struct OutcomeRecords {
     /// once.
     mutating func takeDue(at now: Instant, permits: Permits) -> [Sheet] {
         guard !unwritten.isEmpty else { return [] }
-        let isDue =
+        let areAllDue =
             now.milliseconds(since: unwrittenSince) >= waitMilliseconds || holdsUp(permits)
         var due: [Sheet] = []
-        var left: [Sheet] = []
+        var waiting: [Sheet] = []
         for sheet in unwritten {
-            if isDue || sheet.undecided == 0 || sheet.lane.isLeaving {
+            if areAllDue || sheet.undecided == 0 || sheet.lane.isLeaving {
                 sheet.awaitsRecord = false
                 due.append(sheet)
             } else {
-                left.append(sheet)
+                waiting.append(sheet)
             }
         }
-        unwritten = left
-        if isDue { unwrittenSince = now }
+        unwritten = waiting
+        if areAllDue { unwrittenSince = now }
         return due
     }
 
     /// Whether less than a quarter of the permits is free while at least a quarter waits for sheets that are
     /// not decided completely.
     private func holdsUp(_ permits: Permits) -> Bool {
-        guard permits.free * Self.quarter < permits.limit else { return false }
-        let waiting = unwritten.reduce(0) { $0 + ($1.undecided > 0 ? $1.unwrittenLines : 0) }
-        return waiting * Self.quarter >= permits.limit
+        guard permits.free * Self.shareOfPermits < permits.limit else { return false }
+        let waitingLines = unwritten.reduce(0) { $0 + ($1.undecided > 0 ? $1.unwrittenLines : 0) }
+        return waitingLines * Self.shareOfPermits >= permits.limit
     }
 
-    /// Orders the records of a sheet's outcomes. Returns the lines that the next owner of the lane takes over,
-    /// because their records must not be written.
+    /// Orders the records of a sheet's outcomes. Final outcomes and releases share a receipt. Returns the lines that
+    /// the next owner of the lane takes over, because their records must not be written.
     mutating func write(
         _ sheet: Sheet, transfers: TransferTiming, at time: CurrentTime, into actions: inout DeliveryActions
     ) -> LineSet {
-        var parts: [Receipt.Part] = []
-        var forgotten = LineBitmap()
         let (accepted, others) = sheet.takeOutcomes()
-        var inReceipt = accepted
+        var parts: [Receipt.Part] = []
+        var linesInReceipt = accepted
+        var forgotten = LineBitmap()
         if !accepted.isEmpty {
             parts.append(Receipt.Part(.accepted, lines: sheet.originLines(of: accepted.lineSet)))
         }
         for (outcome, lines) in others {
-            switch (outcome, outcome.isTransfer ? transfers : .now) {
-            case (_, .never): lines.forEachLine { forgotten.insert($0) }
-            case (_, .later):
+            switch outcome.isTransfer ? transfers : .now {
+            case .never: lines.forEachLine { forgotten.insert($0) }
+            case .later:
                 sheet.putBack(outcome, of: lines)
                 if !sheet.awaitsRecord { sheetsWithoutLease.append(sheet) }
                 sheet.awaitsRecord = true
-            case (.final(let result, let status, let reason), .now):
-                let numbers = sheet.originLines(of: lines.lineSet)
-                parts.append(Receipt.Part(result, lines: numbers, status: status, reason: reason))
-                lines.forEachLine { inReceipt.insert($0) }
-            case (.released, .now):
-                parts.append(Receipt.Part(.released, lines: sheet.originLines(of: lines.lineSet)))
-                lines.forEachLine { inReceipt.insert($0) }
-            case (.later(let tier, let tries, let status, let reason), .now):
-                let set = lines.lineSet
-                let origin = sheet.origin(of: set, in: tier, tries: tries, reason: reason, at: time)
-                order(
-                    .tier(tier, origin), of: sheet, lines: set, in: sheet.lane, status: status,
-                    reason: reason, at: time, into: &actions)
-            case (.deadLetter(let code, let status, let reason), .now):
-                order(
-                    .deadLetter(code: code), of: sheet, lines: lines.lineSet, in: sheet.lane, status: status,
-                    reason: reason, at: time, into: &actions)
+            case .now:
+                if let part = sheet.receiptPart(for: outcome, of: lines) {
+                    parts.append(part)
+                    lines.forEachLine { linesInReceipt.insert($0) }
+                } else {
+                    orderRecord(for: outcome, of: sheet, lines: lines.lineSet, at: time, into: &actions)
+                }
             }
         }
         if !parts.isEmpty {
             order(
-                .receipt(parts), of: sheet, lines: inReceipt.lineSet, in: sheet.lane, at: time, into: &actions
-            )
+                .receipt(parts), of: sheet, lines: linesInReceipt.lineSet, in: sheet.lane, at: time,
+                into: &actions)
         }
         return forgotten.lineSet
     }
 
+    /// Orders the record of an outcome by which jobs go to another topic. Their receipt follows when it is stored.
+    private mutating func orderRecord(
+        for outcome: LineOutcome, of sheet: Sheet, lines: LineSet, at time: CurrentTime,
+        into actions: inout DeliveryActions
+    ) {
+        switch outcome {
+        case .final, .released: break
+        case .later(let tier, let tries, let status, let reason):
+            let origin = sheet.origin(of: lines, in: tier, tries: tries, reason: reason, at: time)
+            order(
+                .tier(tier, origin), of: sheet, lines: lines, in: sheet.lane, status: status, reason: reason,
+                at: time, into: &actions)
+        case .deadLetter(let code, let status, let reason):
+            order(
+                .deadLetter(code: code), of: sheet, lines: lines, in: sheet.lane, status: status,
+                reason: reason, at: time, into: &actions)
+        }
+    }
+
     // MARK: Records
 
-    /// Orders a record.
+    /// Asks the loop to write a record.
     mutating func order(
         _ content: RecordToWrite.Content, of sheet: Sheet?, lines: LineSet, in lane: Lane,
         status: Int? = nil, reason: String? = nil, at time: CurrentTime, into actions: inout DeliveryActions
@@ -130,15 +141,15 @@ struct OutcomeRecords {
         actions.writes.append((lastID, write))
     }
 
-    /// Returns a record that is stored. Returns nil for an unknown one.
+    /// Removes a record that is stored, and returns it. Returns nil for an unknown record.
     mutating func acknowledge(_ id: UInt64) -> RecordToWrite? {
         guard let write = unacknowledged.removeValue(forKey: id) else { return nil }
         write.laneInHand.recordsBeingWritten -= 1
         return write
     }
 
-    /// Writes a record again that is not stored, or may not be. If a receipt or a tier's record is stored
-    /// twice, both copies say the same. Returns the record if it must not be written any more.
+    /// Writes a record again that is not stored, or may not be. If it is stored twice, both copies say the same.
+    /// Returns the record if it must not be written any more.
     mutating func writeAgain(
         _ id: UInt64, of lanes: LaneOwnership, at now: Instant, into actions: inout DeliveryActions
     ) -> RecordToWrite? {
@@ -155,8 +166,8 @@ struct OutcomeRecords {
     /// The records without acknowledgement, in their order.
     var unacknowledgedIDs: [UInt64] { unacknowledged.keys.sorted() }
 
-    /// Ends the wait of sheets that may be written, or must not be written, by now. Returns the failed records
-    /// to write again.
+    /// Ends the wait for a lease of sheets whose transfers may be written, or must not be written. Returns the
+    /// transfers to write again, which may have to wait again.
     mutating func takeTransfers(of lanes: LaneOwnership, at now: Instant) -> [UInt64] {
         if sheetsWithoutLease.isEmpty, recordsWithoutLease.isEmpty { return [] }
         if unwritten.isEmpty { unwrittenSince = now }
@@ -166,5 +177,17 @@ struct OutcomeRecords {
         unwritten += sheets.filter { !mustWait($0.lane) }
         defer { recordsWithoutLease = [] }
         return recordsWithoutLease
+    }
+}
+
+extension Sheet {
+    /// Returns the part of a receipt for an outcome; nil for an outcome by which jobs go to another topic.
+    fileprivate func receiptPart(for outcome: LineOutcome, of lines: LineBitmap) -> Receipt.Part? {
+        switch outcome {
+        case .final(let result, let status, let reason):
+            Receipt.Part(result, lines: originLines(of: lines.lineSet), status: status, reason: reason)
+        case .released: Receipt.Part(.released, lines: originLines(of: lines.lineSet))
+        case .later, .deadLetter: nil
+        }
     }
 }

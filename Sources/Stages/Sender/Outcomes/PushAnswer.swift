@@ -1,16 +1,16 @@
 package import APNs
 
-/// The end of a push, as the worker reports it to the plan.
+/// The end of a push, as the loop reports it to the plan.
 package struct PushAnswer: Sendable, Hashable {
     package var end: PushEnd
-    /// The answer of APNs; nil if it did not answer.
+    // The answer of APNs; nil if it did not answer.
     package var status: Int?
     package var reason: String?
     package var disposition: ResponseDisposition?
     /// The time since which the token is dead, in milliseconds since 1970, if APNs gives one.
     package var timestamp: Int64?
     package var retryAfterSeconds: Int?
-    /// Whether this is the final answer to a push that was reported as unknown before.
+    /// Whether this is the final answer to a push that was reported as overdue before.
     package var isLate: Bool
 
     package init(_ end: PushEnd, isLate: Bool = false) {
@@ -32,7 +32,7 @@ package struct PushAnswer: Sendable, Hashable {
         self.isLate = isLate
     }
 
-    /// The reason in one word, for receipts and headers.
+    /// The reason as one word, for receipts and headers: of APNs, or of the sender if APNs did not answer.
     var word: String? {
         switch end {
         case .answered: reason ?? disposition.map(\.rawValue)

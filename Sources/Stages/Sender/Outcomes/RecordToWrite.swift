@@ -1,9 +1,9 @@
-package import LiveActivity
+package import Jobs
 
-/// A record that the plan wants stored. Its sheet keeps the content until it is stored.
+/// A record that the plan asks the loop to store. Its sheet keeps the content until it is stored.
 package struct RecordToWrite {
     package enum Content {
-        /// Final outcomes, and marks such as intents and moves.
+        /// Final outcomes, and marks: intents, moves and releases.
         case receipt([Receipt.Part])
         /// Jobs that continue in a tier.
         case tier(LaterTier, SheetOrigin)
@@ -14,20 +14,20 @@ package struct RecordToWrite {
     }
 
     package let content: Content
-    /// Its sheet; nil for a record that is not a sheet.
+    /// Its sheet; nil for a malformed record.
     package let sheet: Sheet?
     /// The sheet's lines that the record is about.
     package let lines: LineSet
     let laneInHand: Lane
     /// Milliseconds since 1970.
     package let writtenAt: Int64
-    /// The last answer of APNs about jobs that move to a tier or to the dead letters.
+    // The last answer of APNs about jobs that move to a tier or to the dead letters.
     package let status: Int?
     package let reason: String?
     /// End of `receipts` when the record was ordered. Later receipts about its jobs lie at or above it.
     let receiptsFrom: Int64
-    /// For a tier's record: number of our sheets in the tier whose offsets were unknown; nil while an earlier
-    /// owner may still write there.
+    /// For a tier's record: number of our sheets in the tier whose offsets were unknown when it was ordered. It is nil
+    /// for other records, and while an earlier owner may still write there.
     let unknownBefore: Int?
     /// Whether it was written before and that copy may be stored too.
     var isRepeated = false
@@ -48,7 +48,7 @@ package struct RecordToWrite {
 
     package var lane: Int32 { laneInHand.number }
 
-    /// Whether it transfers jobs to a tier.
+    /// Whether it gives jobs to a later attempt.
     var isTransfer: Bool { if case .tier = content { true } else { false } }
 
     /// The receipt; nil for other records.
@@ -58,12 +58,12 @@ package struct RecordToWrite {
             sheet.head, at: sheet.place, attempt: sheet.attempt, writtenAt: writtenAt, parts: parts)
     }
 
-    /// The value of the header `to`. It is empty for marks on the way of a push, but not for moves, because
+    /// The value of a receipt's header `to`. It is empty for intents and releases. It is not empty for moves, because
     /// people ask for jobs that wait in a tier.
     package var addressees: [UInt8] {
-        guard case .receipt(let parts) = content, let sheet,
-            parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved })
-        else { return [] }
+        guard case .receipt(let parts) = content, let sheet else { return [] }
+        let isAskedFor = parts.contains { $0.outcome.isFinal || $0.outcome == .moved }
+        guard isAskedFor else { return [] }
         return sheet.content.addressees(lines, by: sheet.index)
     }
 }

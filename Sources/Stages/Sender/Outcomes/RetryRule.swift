@@ -1,5 +1,7 @@
 internal import APNs
-internal import LiveActivity
+internal import Jobs
+internal import Payloads
+internal import Sends
 
 /// The decision about a job whose push has ended.
 enum RetryDecision: Sendable, Hashable {
@@ -12,7 +14,7 @@ enum RetryDecision: Sendable, Hashable {
     case unknown
     /// The job is tried again in this process after a pause.
     case again(milliseconds: Int)
-    /// The job is tried again from a tier.
+    /// The job is tried again from a tier: a topic in which jobs wait 5 s or 2 min. Not every move counts as a try.
     case later(LaterTier, isTry: Bool)
 }
 
@@ -20,7 +22,7 @@ enum RetryDecision: Sendable, Hashable {
 struct PushHistory: Sendable, Hashable {
     /// Pushes so far that count as tries, including this one.
     var tries: Int
-    /// Times that the job was tried again in this process.
+    /// Number of times that the job was tried again in this process.
     var repeats = 0
     /// The tier in which the job waited because its token was refused; nil if the job did not come from a
     /// tier, or came for another reason.
@@ -30,68 +32,74 @@ struct PushHistory: Sendable, Hashable {
     var millisecondsSinceAccepted: Int?
 }
 
-/// The rule that decides after an answer whether a job is tried again, and when.
+/// The rule that decides after the end of a push whether the job is tried again, and when.
 enum RetryRule {
-    /// Pauses between tries in this process. They are short because they hold up the partition's offset.
-    static let againMilliseconds = [100, 300, 1_000]
-    /// Limit of successive tries in this process. After that the job moves to a tier.
-    static let againMax = againMilliseconds.count
+    /// The pauses before the first, second and every later retry in this process. They are short because they hold up
+    /// the partition's offset.
+    private static let pausesMilliseconds = [100, 300, 1_000]
+    private static let pauseAfterUnknownMilliseconds = 300
+    /// A push that may have arrived is repeated this often in this process. After that the job moves to a tier.
+    private static let retriesHereMax = 1
+    /// A job waits this often in the short tier after trouble of APNs, then in the long one.
+    private static let triesInShortTierMax = 2
 
     static func decision(
         after answer: PushAnswer, of head: SheetHead, history: PushHistory
     ) -> RetryDecision {
-        let (tries, repeats) = (history.tries, history.repeats)
         switch answer.end {
-        case .withdrawn: return .again(milliseconds: 0)
-        case .notProcessed(.noProviderKey): return .later(.minutes2, isTry: false)
-        case .notProcessed(.overdue): return .again(milliseconds: againMilliseconds[0])
-        case .notProcessed: return .again(milliseconds: againMilliseconds[min(repeats, againMax - 1)])
-        case .unknown:
-            if head.event == .start, head.unknownStartPolicy == .skip { return .unknown }
-            return retry(of: head, tries: tries, repeats: repeats, orIn: .seconds5)
-        case .answered: break
+        // The push never left, so it may leave at once.
+        case .withdrawn: .again(milliseconds: 0)
+        case .notProcessed(.noProviderKey): .later(.minutes2, isTry: false)
+        case .notProcessed(.overdue): .again(milliseconds: pausesMilliseconds[0])
+        case .notProcessed: .again(milliseconds: pause(afterRetries: history.repeats))
+        case .unknown: decisionAfterUnknown(of: head, history: history)
+        case .answered: decision(afterResponse: answer, of: head, history: history)
         }
+    }
+
+    private static func pause(afterRetries retries: Int) -> Int {
+        pausesMilliseconds[min(retries, pausesMilliseconds.count - 1)]
+    }
+
+    private static func decisionAfterUnknown(of head: SheetHead, history: PushHistory) -> RetryDecision {
+        let mustNotRepeat = head.event == .start && head.unknownStartPolicy == .skip
+        return mustNotRepeat ? .unknown : retryOnceHere(of: head, history: history)
+    }
+
+    private static func decision(
+        afterResponse answer: PushAnswer, of head: SheetHead, history: PushHistory
+    ) -> RetryDecision {
         switch answer.disposition {
         case nil, .requestFaulty: return .deadLetter(code: "request_faulty")
         case .accepted: return .accepted
-        case .tokenGone: return .rejected(isDead: true)
-        case .tokenSuspect: return tokenRefused(of: head, history: history)
+        case .tokenGone: return DeadTokenRule.decision(isTokenGone: true, for: head, history: history)
+        case .tokenSuspect: return DeadTokenRule.decision(isTokenGone: false, for: head, history: history)
+        // A channel beyond the app's limit has the same code as a missing one.
         case .channelGone, .channelLimit: return .deadLetter(code: "channel_gone")
         case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
             return .later(.minutes2, isTry: false)
-        case .connectionUnusable: return retry(of: head, tries: tries, repeats: repeats, orIn: .seconds5)
+        case .connectionUnusable: return retryOnceHere(of: head, history: history)
         case .tokenThrottled, .serverTrouble:
-            let isLong = tries > 2 || (answer.retryAfterSeconds ?? 0) > 5
-            return move(of: head, to: isLong ? .minutes2 : .seconds5, tries: tries)
+            let shortWaitSeconds = LaterTier.seconds5.waitMilliseconds / 1000
+            let mustWaitLonger = (answer.retryAfterSeconds ?? 0) > shortWaitSeconds
+            let isLong = history.tries > triesInShortTierMax || mustWaitLonger
+            return retry(of: head, in: isLong ? .minutes2 : .seconds5, history: history)
         }
     }
 
-    /// Decides about a refused token. Either APNs does not know the token, or the app's setting is wrong and
-    /// every token would be refused. So the token counts as dead only if it is refused again after a tier,
-    /// and if other tokens of the app were accepted in between. Then one period with a wrong setting never
-    /// costs a token.
-    private static func tokenRefused(of head: SheetHead, history: PushHistory) -> RetryDecision {
-        if history.isBreakerOpen { return .later(.minutes2, isTry: false) }
-        guard let tier = history.refusedBefore else { return .later(.seconds5, isTry: true) }
-        // One second is left for the answers of pushes that left before.
-        let between = tier.waitMilliseconds - 1_000
-        if let accepted = history.millisecondsSinceAccepted, accepted < between {
-            return .rejected(isDead: true)
+    /// Tries the job again in this process once, and after that from the short tier.
+    private static func retryOnceHere(of head: SheetHead, history: PushHistory) -> RetryDecision {
+        guard history.repeats < retriesHereMax, history.tries < head.attemptsMax else {
+            return retry(of: head, in: .seconds5, history: history)
         }
-        // Near its deadline a job waits in the shorter tier again and again.
-        let isLast = tier == .minutes2 || history.tries >= head.attemptsMax
-        return isLast ? .rejected(isDead: false) : .later(.minutes2, isTry: true)
+        return .again(milliseconds: pauseAfterUnknownMilliseconds)
     }
 
-    private static func retry(of head: SheetHead, tries: Int, repeats: Int, orIn tier: LaterTier)
-        -> RetryDecision
-    {
-        if tries >= head.attemptsMax { return .deadLetter(code: "attempts_exhausted") }
-        return repeats < 1
-            ? .again(milliseconds: againMilliseconds[1]) : .later(tier, isTry: true)
-    }
-
-    private static func move(of head: SheetHead, to tier: LaterTier, tries: Int) -> RetryDecision {
-        tries >= head.attemptsMax ? .deadLetter(code: "attempts_exhausted") : .later(tier, isTry: true)
+    /// Tries the job again from a tier, unless it has used up its tries.
+    private static func retry(
+        of head: SheetHead, in tier: LaterTier, history: PushHistory
+    ) -> RetryDecision {
+        history.tries >= head.attemptsMax
+            ? .deadLetter(code: "attempts_exhausted") : .later(tier, isTry: true)
     }
 }

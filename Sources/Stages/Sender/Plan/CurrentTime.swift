@@ -4,8 +4,9 @@ package import Lifecycle
 package struct CurrentTime: Sendable, Hashable {
     /// The steady clock.
     package var now: Instant
+    /// The cluster's clock, in milliseconds since 1970.
     package var unixMilliseconds: Int64
-    /// Milliseconds since 1970 that have surely passed. Nothing expires before it.
+    /// The time that has surely passed, in milliseconds since 1970. Deadlines before it have passed.
     package var passedUnixMilliseconds: Int64
 
     /// - Parameter passed: nil if `unixMilliseconds` is certain.
@@ -15,6 +16,6 @@ package struct CurrentTime: Sendable, Hashable {
         passedUnixMilliseconds = passed ?? unixMilliseconds
     }
 
-    /// Returns whether a deadline has passed, in seconds since 1970.
+    /// Returns whether a deadline, in seconds since 1970, has passed.
     func isPast(deadline seconds: Int64) -> Bool { passedUnixMilliseconds / 1000 >= seconds }
 }

@@ -1,17 +1,18 @@
 internal import Lifecycle
-internal import LiveActivity
 
-/// The actions that a plan asks for. The loop carries them out after each event, in any order, except that
-/// writes keep their order.
+/// The actions that a plan asks for. The loop carries them out after each call of the plan. Their order does not
+/// matter, except that writes keep their order.
 package struct DeliveryActions {
     package struct Push {
         package let sheet: Sheet
         package let line: Int
+        /// Whether it uses the suspect connections.
         package let isSuspect: Bool
 
         package var tag: UInt64 { sheet.tag(of: line) }
     }
 
+    /// A read of a lane's `receipts`, from an offset to the end at the time of the request.
     package struct ReceiptRead: Sendable, Hashable {
         package let lane: Int32
         package let from: Int64
@@ -42,6 +43,7 @@ package struct DeliveryActions {
         package let sheet: Sheet
         package let line: Int
         package let reason: String
+        /// Milliseconds since 1970, if APNs gives a time.
         package let invalidatedAt: Int64?
     }
 
@@ -49,8 +51,11 @@ package struct DeliveryActions {
     package enum Event: Sendable, Hashable {
         case breakerOpened(AppEnvironment, reason: String)
         case breakerClosed(AppEnvironment)
+        /// The lane waits until the pushes of an earlier owner have ended.
         case settling(lane: Int32, milliseconds: Int)
+        /// No earlier owner of the lane can have pushes in flight any more.
         case opened(lane: Int32)
+        /// The lane is given back although pushes or records are not finished.
         case drainedLate(lane: Int32)
     }
 
@@ -59,22 +64,28 @@ package struct DeliveryActions {
     package var withdrawals: [UInt64] = []
     package var writes: [(id: UInt64, write: RecordToWrite)] = []
     package var deadTokens: [DeadToken] = []
-    /// Reads of a lane's `receipts`, from an offset to the current end.
     package var reads: [ReceiptRead] = []
     package var pauses: [PartitionPause] = []
     package var resumes: [PartitionResume] = []
     /// Offsets to commit together. The plan waits for the answer before it commits more, except for the
     /// last commit.
     package var commits: [OffsetCommit] = []
-    /// Number that the answer to these commits carries.
+    /// The number by which the loop reports the answer to these commits.
     package var commitNumber = 0
-    /// Whether these commits are the last. The partitions go back after them.
+    /// Whether these commits are the last before the partitions are given back.
     package var isLastCommit = false
-    /// Whether all lanes were let go, so that the group may take them.
+    /// Whether the plan has given up all lanes, so that the group may assign them to other processes.
     package var isReleased = false
     package var events: [Event] = []
 
     package init() {}
+
+    /// Whether the plan asks for any action.
+    var hasAny: Bool {
+        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !deadTokens.isEmpty || !reads.isEmpty
+            || !pauses.isEmpty || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased
+            || !events.isEmpty
+    }
 
     package mutating func removeAll() {
         pushes.removeAll(keepingCapacity: true)

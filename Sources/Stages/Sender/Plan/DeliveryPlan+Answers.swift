@@ -1,6 +1,6 @@
 internal import APNs
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
 
 // The answers of APNs.
 extension DeliveryPlan {
@@ -27,10 +27,10 @@ extension DeliveryPlan {
         }
         pushEnded(sheet, line: line)
         if answer.end == .answered { sheet.app.answered(at: time.now) }
-        judgeApp(by: answer, to: sheet, line: line)
-        let decision = RetryRule.decision(
-            after: answer, of: sheet.head, history: history(of: sheet, line: line, after: answer))
         if answer.end.mayHaveArrived { sheet.countTry(line) }
+        updateBreaker(with: answer, to: sheet, line: line)
+        let decision = RetryRule.decision(
+            after: answer, of: sheet.head, history: history(of: sheet, line: line))
         follow(decision, on: sheet, line: line, after: answer)
     }
 
@@ -46,44 +46,49 @@ extension DeliveryPlan {
     private mutating func pushEnded(_ sheet: Sheet, line: Int) {
         sheet.lane.pushesInFlight -= 1
         sheet.app.pushesInFlight -= 1
+        // With a ledger the subject stays held until the outcome is stored, because a duplicate waits for that.
         if !sheet.needsLedger { claims.freeSubject(sheet, line: line) }
     }
 
-    private func history(of sheet: Sheet, line: Int, after answer: PushAnswer) -> PushHistory {
+    private func history(of sheet: Sheet, line: Int) -> PushHistory {
         let state = sheet.states[line]
         let breaker = sheet.app.breaker
         return PushHistory(
-            tries: sheet.tries + Int(state.tries) + (answer.end.mayHaveArrived ? 1 : 0),
-            repeats: Int(state.repeats), refusedBefore: sheet.refusedBefore, isBreakerOpen: breaker.isOpen,
+            tries: sheet.tries + Int(state.tries), repeats: Int(state.repeats),
+            refusedBefore: sheet.refusedBefore, isBreakerOpen: breaker.isOpen,
             millisecondsSinceAccepted: breaker.millisecondsSinceAccepted(at: time.now))
     }
 
+    // MARK: Breaker
+
     /// Updates the app's breaker with an answer. Only some answers show that the app's settings are wrong.
-    private mutating func judgeApp(by answer: PushAnswer, to sheet: Sheet, line: Int) {
+    private mutating func updateBreaker(with answer: PushAnswer, to sheet: Sheet, line: Int) {
         let app = sheet.app
-        let word = answer.word ?? ""
+        let reason = answer.word ?? ""
         var isOpened = false
         var isMended = false
         switch answer.disposition {
         case .tokenSuspect:
             suspects.refused(sheet.subjects[line])
-            isOpened = app.breaker.wrongToken(because: word, at: time.now)
+            isOpened = app.breaker.wrongToken(because: reason, at: time.now)
         case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
-            isOpened = app.breaker.misconfigured(because: word, at: time.now)
+            isOpened = app.breaker.misconfigured(because: reason, at: time.now)
         case nil:
             if answer.end == .notProcessed(.noProviderKey) {
-                isOpened = app.breaker.misconfigured(because: word, at: time.now)
+                isOpened = app.breaker.misconfigured(because: reason, at: time.now)
             }
         case .accepted:
-            // A late answer describes an earlier time, so it does not count in the breaker's window.
+            // Only a late acceptance comes here; `accepted` handles the others. It describes an earlier time, so it
+            // does not count in the breaker's window.
             isMended = true
             suspects.accepted(sheet.subjects[line])
         case .tokenGone, .tokenThrottled, .connectionUnusable, .serverTrouble, .requestFaulty, .channelGone,
             .channelLimit:
             app.breaker.other(at: time.now)
+            // For this answer APNs knew the token and the topic, so the app's settings are right.
             isMended = answer.disposition == .tokenGone
         }
-        if isOpened { actions.events.append(.breakerOpened(app.name, reason: word)) }
+        if isOpened { actions.events.append(.breakerOpened(app.name, reason: reason)) }
         endProbe(sheet, line: line, isMended: isMended)
     }
 
@@ -100,37 +105,21 @@ extension DeliveryPlan {
     private mutating func follow(
         _ decision: RetryDecision, on sheet: Sheet, line: Int, after answer: PushAnswer
     ) {
-        let (status, word) = (answer.status, answer.word)
+        let (status, reason) = (answer.status, answer.word)
         switch decision {
         case .accepted: accept(sheet, line: line)
         case .rejected(let isDead):
             if isDead { reportDeadToken(sheet, line: line, after: answer) }
-            decide(sheet, line: line, as: .final(.rejected, status: status, reason: word))
+            decide(sheet, line: line, as: .final(.rejected, status: status, reason: reason))
         case .deadLetter(let code):
-            decide(sheet, line: line, as: .deadLetter(code: code, status: status, reason: word))
-        case .unknown: decide(sheet, line: line, as: .final(.unknown, status: nil, reason: word))
-        case .again, .later:
-            // The next owner of the lane takes over failed pushes.
-            if sheet.lane.isLeaving {
-                abandon(sheet, line: line)
-                return removeIfDone(sheet)
-            }
-            tryAgain(decision, of: sheet, line: line, after: answer)
-        }
-    }
-
-    private mutating func tryAgain(
-        _ decision: RetryDecision, of sheet: Sheet, line: Int, after answer: PushAnswer
-    ) {
-        switch decision {
-        case .accepted, .rejected, .deadLetter, .unknown: break
-        case .later(let tier, let isTry): move(sheet, line: line, to: tier, isTry: isTry, after: answer)
+            decide(sheet, line: line, as: .deadLetter(code: code, status: status, reason: reason))
+        case .unknown: decide(sheet, line: line, as: .final(.unknown, status: nil, reason: reason))
         case .again(let milliseconds):
-            if eviction.mustMakeRoom(sheet, memory: sheets.memory) {
-                let tier = eviction.tier(for: sheet, at: time.now)
-                return move(sheet, line: line, to: tier, isTry: answer.end.mayHaveArrived, after: answer)
-            }
-            backOff(sheet, line: line, milliseconds: milliseconds, after: answer)
+            if leaveToNextOwner(sheet, line: line) { return }
+            retryHere(sheet, line: line, afterMilliseconds: milliseconds, after: answer)
+        case .later(let tier, let isTry):
+            if leaveToNextOwner(sheet, line: line) { return }
+            retry(sheet, line: line, in: tier, countsAsTry: isTry, after: answer)
         }
     }
 
@@ -140,12 +129,25 @@ extension DeliveryPlan {
                 sheet: sheet, line: line, reason: answer.word ?? "", invalidatedAt: answer.timestamp))
     }
 
-    /// Tries the line again in this process. It keeps its permit and its intent if the push may have arrived.
-    private mutating func backOff(
-        _ sheet: Sheet, line: Int, milliseconds: Int, after answer: PushAnswer
+    /// Leaves a failed push to the next owner of the lane if the lane is being given up. Returns whether it is.
+    private mutating func leaveToNextOwner(_ sheet: Sheet, line: Int) -> Bool {
+        guard sheet.lane.isLeaving else { return false }
+        abandon(sheet, line: line)
+        removeIfDone(sheet)
+        return true
+    }
+
+    /// Tries the line again in this process, or in a tier if its sheet has to make room for other apps.
+    private mutating func retryHere(
+        _ sheet: Sheet, line: Int, afterMilliseconds milliseconds: Int, after answer: PushAnswer
     ) {
-        let state = sheet.states[line]
-        if !answer.end.mayHaveArrived, state.reserved == .permit, state.tries == 0 {
+        if eviction.mustMakeRoom(sheet, memory: sheets.memory) {
+            let tier = eviction.tier(for: sheet, at: time.now)
+            return retry(sheet, line: line, in: tier, countsAsTry: answer.end.mayHaveArrived, after: answer)
+        }
+        // A line that may have arrived keeps its permit, because its push may still become a duplicate.
+        let hasSurelyNotArrived = !answer.end.mayHaveArrived && sheet.states[line].tries == 0
+        if hasSurelyNotArrived, sheet.states[line].reserved == .permit {
             claims.givePermit(sheet, line: line)
         }
         if milliseconds == 0 { return sheet.app.requeue(QueuedLine(sheet: sheet, line: line)) }
@@ -154,9 +156,9 @@ extension DeliveryPlan {
         queues.backOff(sheet, line: line, until: time.now.advanced(byMilliseconds: milliseconds))
     }
 
-    /// Moves the line to a tier.
-    private mutating func move(
-        _ sheet: Sheet, line: Int, to tier: LaterTier, isTry: Bool, after answer: PushAnswer
+    /// Moves the line to a tier, unless it is stale or expires before the tier's wait ends.
+    private mutating func retry(
+        _ sheet: Sheet, line: Int, in tier: LaterTier, countsAsTry: Bool, after answer: PushAnswer
     ) {
         if let staleness = versions.staleness(of: sheet) {
             return decide(
@@ -166,15 +168,16 @@ extension DeliveryPlan {
             return decide(
                 sheet, line: line, as: .final(.expired, status: answer.status, reason: answer.word))
         }
-        let counted = Int(sheet.states[line].tries)
-        let tries = sheet.tries + (isTry ? counted : max(0, counted - 1))
+        let triesHere = Int(sheet.states[line].tries)
+        // A move that is no try gives back the last try that was counted here.
+        let tries = sheet.tries + (countsAsTry ? triesHere : max(0, triesHere - 1))
         decide(
             sheet, line: line, as: .later(tier, tries: tries, status: answer.status, reason: answer.word))
     }
 }
 
 extension PushEnd {
-    /// Whether a part of the request may have reached APNs.
+    /// Whether a part of the request may have reached APNs. Such a push counts as a try.
     fileprivate var mayHaveArrived: Bool {
         switch self {
         case .answered, .unknown: true

@@ -1,39 +1,22 @@
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
 
-// The choice of the next push.
+// The choice of the next lines, and the departure of single lines.
 extension DeliveryPlan {
     /// Limit of requeued lines that are tried without success before the next sheet has its turn.
-    private static let requeuedTriesMax = 16
-
-    /// Limits and counts of one app's turn.
-    private struct AppTurn {
-        /// New permits that the app may take.
-        var permits: Int
-        var lines = 0
-        /// Whether the suspect connections are full.
-        var areSuspectsFull = false
-    }
-
-    /// The result for a line whose turn has come.
-    private enum Service {
-        case served
-        /// The line waits for the suspect connections. Other lines continue.
-        case setAside
-        /// Neither this line nor another line of its kind can leave now.
-        case stuck
-    }
+    private static let stuckLinesMax = 16
 
     /// Sends what the apps may send. The apps take turns, so that no app waits for the backlog of another.
-    mutating func dispatch(by availability: (Sheet, _ isSuspect: Bool) -> PushAvailability) {
+    mutating func dispatch(by availability: AvailabilityCheck) {
         guard versions.isComplete, lanes.lease.isValid(at: time.now), !queues.apps.isEmpty else { return }
         let isAlone = queues.isOneAppAlone(at: time.now)
         for app in queues.apps { app.forgetCapacity() }
-        var idle = 0
-        while idle < queues.apps.count {
+        var idleApps = 0
+        while idleApps < queues.apps.count {
             let app = queues.nextApp()
             var turn = AppTurn(permits: claims.permitsFor(app, isAlone: isAlone))
-            idle = app.hasWork && serve(app, &turn, by: availability) ? 0 : idle + 1
+            let hasProgress = app.hasWork && giveTurn(to: app, &turn, by: availability)
+            idleApps = hasProgress ? 0 : idleApps + 1
         }
     }
 
@@ -45,91 +28,99 @@ extension DeliveryPlan {
         }
     }
 
-    /// Returns whether a line was served.
-    private mutating func serve(
-        _ app: AppQueues, _ turn: inout AppTurn,
-        by availability: (Sheet, _ isSuspect: Bool) -> PushAvailability
+    // MARK: Turns
+
+    /// Gives a turn to an app. Returns whether a line had its turn.
+    private mutating func giveTurn(
+        to app: AppQueues, _ turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Bool {
         app.lastUsed = time.now
-        var hasServed = false
+        var hasProgress = false
         while turn.lines < AppQueues.turnLinesMax {
-            guard serveNext(of: app, &turn, by: availability) == .served else { break }
-            turn.lines += 1
-            hasServed = true
+            let lines = giveTurnToNextLines(of: app, in: &turn, by: availability)
+            if lines == 0 { break }
+            turn.lines += lines
+            hasProgress = true
         }
-        return hasServed
+        return hasProgress
     }
 
-    private mutating func serveNext(
-        of app: AppQueues, _ turn: inout AppTurn,
-        by availability: (Sheet, _ isSuspect: Bool) -> PushAvailability
-    ) -> Service {
-        for _ in 0..<Self.requeuedTriesMax {
-            guard let next = app.takeRequeued() else { break }
-            if !next.isQueued { return .served }
-            if serve(next.sheet, line: next.line, in: &turn, by: availability) != .stuck { return .served }
+    /// Gives a turn to the next lines of an app. The order: lines that take another turn, then one line for the
+    /// suspect connections, then the next sheet.
+    ///
+    /// - Returns: the number of lines that had their turn; 0 if no line can leave now. A look at a line or sheet
+    ///   that is gone counts as one line.
+    private mutating func giveTurnToNextLines(
+        of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
+    ) -> Int {
+        if giveTurnToRequeuedLine(of: app, in: &turn, by: availability) { return 1 }
+        if giveTurnToSuspectLine(of: app, in: &turn, by: availability) { return 1 }
+        guard let (sheet, jobClass) = app.next else { return 0 }
+        if app.dequeueIfAtEnd(sheet, of: jobClass) { return 1 }
+        switch pushRun(of: sheet, jobClass: jobClass, in: &turn, by: availability) {
+        case .pushed(let lines):
+            app.pushed(lines, of: jobClass)
+            return lines
+        case .sheetChanged: return 1
+        case .needsSingleChecks: break
+        }
+        switch giveTurn(to: sheet, line: sheet.cursor, in: &turn, by: availability) {
+        case .progress:
+            app.pushed(1, of: jobClass)
+            return 1
+        case .setAside: return 1
+        case .stuck: return 0
+        }
+    }
+
+    /// Returns whether a requeued line had its turn.
+    private mutating func giveTurnToRequeuedLine(
+        of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
+    ) -> Bool {
+        for _ in 0..<Self.stuckLinesMax {
+            guard let next = app.takeRequeued() else { return false }
+            if !next.isQueued { return true }
+            if giveTurn(to: next.sheet, line: next.line, in: &turn, by: availability) != .stuck {
+                return true
+            }
             // A stuck line must not hold up the others: they may have a permit, or use other connections.
             app.requeue(next)
         }
-        if serveSuspect(of: app, in: &turn, by: availability) { return .served }
-        guard let (sheet, isUsual) = app.next else { return .stuck }
-        while sheet.cursor < sheet.lineCount, !sheet.isUnsent(sheet.cursor) { sheet.cursor += 1 }
-        if sheet.isOver || sheet.cursor == sheet.lineCount {
-            if !sheet.isOver, sheet.passedOver > 0 {
-                app.putBack(isUsual: isUsual)
-            } else {
-                app.dequeue(isUsual: isUsual)
-            }
-            return .served
-        }
-        guard let count = pushRun(of: sheet, isUsual: isUsual, in: &turn, by: availability) else {
-            return .served
-        }
-        if count > 0 {
-            // The caller adds one itself.
-            turn.lines += count - 1
-            app.pushed(count, isUsual: isUsual)
-            return .served
-        }
-        let service = serve(sheet, line: sheet.cursor, in: &turn, by: availability)
-        if service == .setAside { return .served }
-        if service == .served { app.pushed(1, isUsual: isUsual) }
-        return service
+        return false
     }
 
-    /// Serves a line that was set aside. Returns whether it left.
-    private mutating func serveSuspect(
-        of app: AppQueues, in turn: inout AppTurn,
-        by availability: (Sheet, _ isSuspect: Bool) -> PushAvailability
+    /// Returns whether the queue for the suspect connections moved on.
+    private mutating func giveTurnToSuspectLine(
+        of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Bool {
-        let lastLeft = app.lastSuspectLeft
-        guard !turn.areSuspectsFull, let next = app.takeSuspect() else { return false }
+        // `setAside` sets this time for an empty queue. A line that only comes back has not moved the queue.
+        let movedAt = app.suspectsMovedAt
+        guard !turn.areSuspectConnectionsFull, let next = app.takeSuspect() else { return false }
         if !next.isQueued { return true }
-        let service = serve(next.sheet, line: next.line, in: &turn, by: availability)
-        if service == .stuck { app.putBackSuspect(next) }
-        turn.areSuspectsFull = service != .served
-        app.lastSuspectLeft = service == .served ? time.now : lastLeft
-        return service == .served
+        let result = giveTurn(to: next.sheet, line: next.line, in: &turn, by: availability)
+        if result == .stuck { app.putBackSuspect(next) }
+        let hasMoved = result == .progress
+        turn.areSuspectConnectionsFull = !hasMoved
+        app.suspectsMovedAt = hasMoved ? time.now : movedAt
+        return hasMoved
     }
 
-    private mutating func serve(
-        _ sheet: Sheet, line: Int, in turn: inout AppTurn,
-        by availability: (Sheet, _ isSuspect: Bool) -> PushAvailability
-    ) -> Service {
+    private mutating func giveTurn(
+        to sheet: Sheet, line: Int, in turn: inout AppTurn, by availability: AvailabilityCheck
+    ) -> LineTurnResult {
         let decision = decision(for: sheet, line: line, permits: turn.permits, by: availability)
-        let service = carryOut(decision, on: sheet, line: line, in: &turn)
+        let result = carryOut(decision, on: sheet, line: line, in: &turn)
         let state = sheet.states[line]
-        switch state.stage {
-        case .pushing(.inFlight), .storingIntent: break
-        case .unsent, .requeued, .blocked, .backingOff, .pushing(.overdue), .decided, .recording, .done:
-            if state.isProbe { giveUpProbe(sheet, line: line) }
-        }
-        return service
+        // A probe that did not leave lets the next line probe.
+        if state.isProbe, !state.stage.isLeavingOrInFlight { giveUpProbe(sheet, line: line) }
+        return result
     }
+
+    // MARK: Decisions
 
     private mutating func carryOut(
         _ decision: LineDecision, on sheet: Sheet, line: Int, in turn: inout AppTurn
-    ) -> Service {
+    ) -> LineTurnResult {
         switch decision {
         case .push(let isSuspect, let isProbe):
             if isProbe { beginProbe(sheet, line: line) }
@@ -140,14 +131,7 @@ extension DeliveryPlan {
             guard count > 0 else { return .stuck }
             if isProbe { beginProbe(sheet, line: line) }
             storeIntents(of: sheet, from: line, atMost: count, in: &turn)
-        case .setAside:
-            if sheet.app.areSuspectsFull {
-                moveSuspect(sheet, line: line)
-                return .served
-            }
-            if sheet.states[line].reserved == .permitAndIntent { sheet.setSuspect(true, for: line) }
-            sheet.app.setAside(QueuedLine(sheet: sheet, line: line), at: time.now)
-            return .setAside
+        case .setAside: return setAside(sheet, line: line)
         case .block: claims.block(sheet, line: line)
         case .stuck: return .stuck
         case .skip:
@@ -160,7 +144,19 @@ extension DeliveryPlan {
             let tier = sheet.app.tierWhilePaused(lane: sheet.lane.number, at: time.now)
             decideWaiting(sheet, as: .later(tier, tries: sheet.tries, status: nil, reason: cause))
         }
-        return .served
+        return .progress
+    }
+
+    /// Lets a line wait for the suspect connections, or in a tier if too many lines wait for them.
+    private mutating func setAside(_ sheet: Sheet, line: Int) -> LineTurnResult {
+        if sheet.app.areSuspectsFull {
+            moveSuspect(sheet, line: line)
+            return .progress
+        }
+        // A start with an intent already counts as a waiting start. It waits for the suspect connections from now on.
+        if sheet.states[line].reserved == .permitAndIntent { sheet.setSuspect(true, for: line) }
+        sheet.app.setAside(QueuedLine(sheet: sheet, line: line), at: time.now)
+        return .setAside
     }
 
     private func beginProbe(_ sheet: Sheet, line: Int) {
@@ -175,33 +171,36 @@ extension DeliveryPlan {
         sheet.move(line, on: .pushLeft)
         sheet.setSuspect(isSuspect, for: line)
         claims.holdSubject(sheet, line: line)
-        countPushes(1, of: sheet)
+        notePushesLeft(1, of: sheet)
         actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: isSuspect))
     }
 
-    private func countPushes(_ count: Int, of sheet: Sheet) {
+    /// Counts pushes that have left. From now on the app waits for APNs.
+    func notePushesLeft(_ count: Int, of sheet: Sheet) {
         sheet.lane.pushesInFlight += count
         sheet.app.pushesInFlight += count
         sheet.app.silence.begin(at: time.now)
         sheet.isBegun = true
     }
 
+    // MARK: Intents
+
     /// Stores the intents of starts, so that the starts may leave.
     private mutating func storeIntents(
-        of sheet: Sheet, from first: Int, atMost most: Int, in turn: inout AppTurn
+        of sheet: Sheet, from first: Int, atMost countMax: Int, in turn: inout AppTurn
     ) {
         let state = sheet.states[first]
         // Each of the other lines would need its own checks.
         let isSingle = state.isProbe || state.isSuspect || first != sheet.cursor || sheet.needsLedger
+        var remaining = isSingle ? 1 : countMax
         var lines = LineSet()
-        var left = isSingle ? 1 : most
-        for line in first..<sheet.lineCount where left > 0 {
+        for line in first..<sheet.lineCount where remaining > 0 {
             guard line == first || mayStoreIntent(of: sheet, line: line) else { continue }
             claims.holdSubject(sheet, line: line)
             sheet.move(line, on: .intentOrdered)
             claims.takePermit(sheet, line: line)
             lines.append(line)
-            left -= 1
+            remaining -= 1
         }
         turn.permits -= lines.count
         sheet.isBegun = true
@@ -213,66 +212,5 @@ extension DeliveryPlan {
     private mutating func mayStoreIntent(of sheet: Sheet, line: Int) -> Bool {
         sheet.isUnsent(line) && !claims.isSubjectBusy(sheet, line: line)
             && !suspects.contains(sheet.subjects[line])
-    }
-}
-
-// MARK: Runs
-
-// Nearly all lines need no single checks. They leave many at a time, and checks that hold for the whole sheet
-// are made once. A line that needs a single check ends the run and is served alone.
-extension DeliveryPlan {
-    /// Pushes lines from the cursor on.
-    ///
-    /// - Returns: the number of pushed lines; 0 if the line at the cursor has to be served alone; nil if the
-    ///   sheet has changed and must be checked again.
-    private mutating func pushRun(
-        of sheet: Sheet, isUsual: Bool, in turn: inout AppTurn,
-        by availability: (Sheet, _ isSuspect: Bool) -> PushAvailability
-    ) -> Int? {
-        let app = sheet.app
-        guard sheet.isPlain, !app.breaker.isOpen, !time.isPast(deadline: sheet.head.deadline),
-            turn.permits > 0
-        else { return 0 }
-        if sheet.needsLedger {
-            if dropIfStale(sheet) { return nil }
-            if sheet.ledgerRevision != sheet.lane.ledger.revision {
-                takeOverNews(of: sheet)
-                return nil
-            }
-        }
-        guard case .open(let capacity) = sheet.availabilityInTurn(isSuspect: false, by: availability),
-            capacity > 0
-        else { return 0 }
-        sheet.nameSubjects(seed: seed)
-        let share = app.linesBeforeOtherClass(isUsual: isUsual)
-        let most = min(capacity, turn.permits, share, AppQueues.turnLinesMax - turn.lines)
-        let count = pushLines(of: sheet, atMost: most)
-        app.useCapacity(count, isSuspect: false)
-        turn.permits -= count
-        claims.takePermits(count, for: app)
-        if count > 0 { countPushes(count, of: sheet) }
-        return count
-    }
-
-    private mutating func pushLines(of sheet: Sheet, atMost most: Int) -> Int {
-        var line = sheet.cursor
-        var count = 0
-        while line < sheet.lineCount, count < most {
-            let state = sheet.states[line]
-            if state.stage != .unsent {
-                line += 1
-                continue
-            }
-            let subject = sheet.subjects[line]
-            guard state.isOrdinary, !suspects.contains(subject), !versions.isOutdated(sheet, line: line),
-                claims.holdSubject(subject)
-            else { break }
-            sheet.pushOrdinary(line)
-            actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: false))
-            count += 1
-            line += 1
-        }
-        sheet.cursor = line
-        return count
     }
 }

@@ -1,25 +1,29 @@
 internal import Containers
 internal import Lifecycle
-internal import LiveActivity
 
 // Sheets and lines of an app that waits for APNs make room for other apps.
 extension DeliveryPlan {
-    mutating func evict(by availability: (Sheet, _ isSuspect: Bool) -> PushAvailability) {
+    mutating func evict(by availability: AvailabilityCheck) {
         guard eviction.isDue(at: time.now) else { return }
         for app in queues.apps where app.areSuspectsStuck(at: time.now) { moveStuckSuspects(of: app) }
-        let mustMove = eviction.judge(queues.apps, at: time.now) { app in
-            guard let sheet = sheets.first(where: { $0.app === app && $0.isSendable }) else { return false }
-            if case .connecting = availability(sheet, false) { return true }
-            return false
-        }
+        let mustMove = eviction.judge(queues.apps, at: time.now) { isConnecting($0, by: availability) }
         guard mustMove else { return }
-        for sheet in sheets.all
-        where sheet.undecided > 0 && sheet.lane.hasBegun(sheet)
-            && eviction.mustMakeRoom(sheet, memory: sheets.memory)
-        {
+        for sheet in sheets.all where mustLeave(sheet) {
             let tier = eviction.tier(for: sheet, at: time.now)
             decideWaiting(sheet, as: .later(tier, tries: sheet.tries, status: nil, reason: "apns_silent"))
         }
+    }
+
+    /// Returns whether the app's first connection is still being opened.
+    private func isConnecting(_ app: AppQueues, by availability: AvailabilityCheck) -> Bool {
+        guard let sheet = sheets.first(where: { $0.app === app && $0.isSendable }) else { return false }
+        if case .connecting = availability(sheet, false) { return true }
+        return false
+    }
+
+    private func mustLeave(_ sheet: Sheet) -> Bool {
+        sheet.undecided > 0 && sheet.lane.hasBegun(sheet)
+            && eviction.mustMakeRoom(sheet, memory: sheets.memory)
     }
 
     /// Moves lines to a tier if the suspect connections take nothing and other sheets wait behind the lines.

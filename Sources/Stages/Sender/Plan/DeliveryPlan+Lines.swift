@@ -1,12 +1,19 @@
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
 
-// The end of lines and sheets. A line's end changes its stage, what it holds, and the records to be written.
+// The end of lines and sheets. A line's end changes its stage, what it holds, and the records to be written. Lines end
+// in these ways:
+//
+// `decide`, `accept`: the line has an outcome, which is written later.
+// `skip`:             an earlier owner or a duplicate has done the job. Nothing is written.
+// `abandon`:          the next owner of the lane takes over a line without an outcome.
+// `forget`:           the next owner takes over a line whose outcome must not be written.
 extension DeliveryPlan {
-    /// Decides the outcome of a line in this process. The outcome is written later.
+    /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
         guard moveToDecided(sheet, line: line) else { return }
         sheet.add(outcome, for: line)
+        // The next owner reads the sheet again, so its offset stays open.
         if outcome == .released { sheet.isAbandoned = true }
         records.add(sheet, at: time.now)
     }
@@ -21,22 +28,6 @@ extension DeliveryPlan {
             }
         }
         removeIfDone(sheet)
-    }
-
-    /// The progress of another copy of a line's job.
-    enum DuplicateProgress {
-        case notStarted
-        case underWay
-        case done
-    }
-
-    /// Returns whether a duplicate has done the line's job, or is about to. The same job may be on two sheets:
-    /// an earlier owner may have moved it to a tier and then died, so that it still lies on the first sheet.
-    /// The duplicate that is decided first counts, once its outcome is stored. The other one waits for that.
-    mutating func duplicateProgress(of sheet: Sheet, line: Int) -> DuplicateProgress {
-        guard sheet.needsLedger else { return .notStarted }
-        if sheet.recordedProgress(of: line) == .done { return .done }
-        return claims.isSubjectBusy(sheet, line: line) ? .underWay : .notStarted
     }
 
     mutating func accept(_ sheet: Sheet, line: Int) {
@@ -66,7 +57,7 @@ extension DeliveryPlan {
         claims.freeSubject(sheet, line: line)
     }
 
-    /// Leaves a line to the next owner of the lane.
+    /// Leaves a line to the next owner of the lane. A start whose intent is stored needs a record that withdraws it.
     mutating func abandon(_ sheet: Sheet, line: Int) {
         let state = sheet.states[line]
         if state.stage.isDecided { return }
@@ -104,5 +95,26 @@ extension DeliveryPlan {
     mutating func giveUpProbe(_ sheet: Sheet, line: Int) {
         sheet.setProbe(false, for: line)
         sheet.app.breaker.gaveUpProbe()
+    }
+}
+
+// MARK: Duplicates
+
+/// The progress of the duplicate of a job: the same job on a second sheet.
+enum DuplicateProgress {
+    case notStarted
+    case underWay
+    case done
+}
+
+extension DeliveryPlan {
+    /// Returns the progress of the duplicate of a line's job. A job has a duplicate if an earlier owner moved it to a
+    /// tier and died before the receipt. Then it still lies on the first sheet.
+    ///
+    /// The copy that is decided first counts, as soon as its outcome is stored. The other copy waits for that.
+    mutating func duplicateProgress(of sheet: Sheet, line: Int) -> DuplicateProgress {
+        guard sheet.needsLedger else { return .notStarted }
+        if sheet.recordedProgress(of: line) == .done { return .done }
+        return claims.isSubjectBusy(sheet, line: line) ? .underWay : .notStarted
     }
 }

@@ -1,7 +1,8 @@
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
 
-// The records of outcomes, and the effects of their acknowledgements.
+// The records of outcomes, and the effects of their acknowledgements. A transfer is a record that gives a job to a
+// later attempt or to the next owner of the lane.
 extension DeliveryPlan {
     /// Writes decided outcomes that are due.
     mutating func writeOutcomes() {
@@ -12,19 +13,26 @@ extension DeliveryPlan {
         }
     }
 
-    /// Writes the sheets and records that waited for a lease, if this is allowed now.
+    /// Writes transfers that waited for a lease, if this is allowed now.
     mutating func writeTransfers() {
-        for id in records.takeTransfers(of: lanes, at: time.now) { writeFailed(id) }
+        for id in records.takeTransfers(of: lanes, at: time.now) { writeAgain(id) }
     }
+
+    // MARK: Failed writes
 
     /// Handles a record that is not stored, or may not be. It is written again.
-    package mutating func writeFailed(_ id: UInt64) {
-        let unwanted = records.writeAgain(id, of: lanes, at: time.now, into: &actions)
-        if let unwanted, let sheet = unwanted.sheet { forget(sheet, lines: unwanted.lines) }
-    }
+    package mutating func writeFailed(_ id: UInt64) { writeAgain(id) }
 
     /// Writes all unacknowledged records again, in their order. None of them will be acknowledged any more.
-    package mutating func allWritesFailed() { for id in records.unacknowledgedIDs { writeFailed(id) } }
+    package mutating func allWritesFailed() { for id in records.unacknowledgedIDs { writeAgain(id) } }
+
+    /// Writes a record now or when there is a lease. Lines of a record that must not be written are forgotten.
+    private mutating func writeAgain(_ id: UInt64) {
+        let forbidden = records.writeAgain(id, of: lanes, at: time.now, into: &actions)
+        if let forbidden, let sheet = forbidden.sheet { forget(sheet, lines: forbidden.lines) }
+    }
+
+    // MARK: Stored records
 
     /// Handles a record that is stored.
     ///
@@ -40,13 +48,9 @@ extension DeliveryPlan {
             if let offset { lane.wroteReceipt(at: offset) }
             if let sheet = write.sheet { receiptIsStored(parts, of: sheet, lines: write.lines) }
         case .tier(let tier, let origin):
-            if write.isRepeated || write.sheet?.needsLedger == true {
-                lane[tier.jobs].holdDuplicate(at: offset, receiptsFrom: write.receiptsFrom)
-            }
-            if let offset, let unknown = write.unknownBefore {
-                lane[tier.jobs].wrote(at: offset, unknownBefore: unknown)
-            }
+            noteTransfer(write, to: tier, at: offset)
             writeReceipt(.moved, for: write, reason: write.reason, dueAt: origin.dueAt)
+        // The receipt of a job without an answer of APNs names the code as the reason.
         case .deadLetter(let code): writeReceipt(.rejected, for: write, reason: write.reason ?? code)
         }
     }
@@ -55,7 +59,7 @@ extension DeliveryPlan {
         if parts.first?.outcome == .intent { return intentIsStored(sheet, lines: lines) }
         if sheet.needsLedger {
             sheet.lane.ledger.record(
-                parts, of: sheet.place, attempt: sheet.attempt, isNews: sheet.originLines != nil)
+                parts, of: sheet.place, attempt: sheet.attempt, isFromOtherSource: sheet.originLines != nil)
         }
         claims.finish(sheet, lines: lines)
         removeIfDone(sheet)
@@ -72,6 +76,18 @@ extension DeliveryPlan {
             lines.forEachLine { abandon(sheet, line: $0) }
         } else {
             dropIfStale(sheet)
+        }
+    }
+
+    /// Tells the tier's partition about a sheet that we wrote to it.
+    private func noteTransfer(_ write: RecordToWrite, to tier: LaterTier, at offset: Int64?) {
+        let lane = write.laneInHand
+        // After a repeated write the tier may have the sheet twice. Jobs with a ledger may also lie on another sheet.
+        let mayHaveDuplicates = write.isRepeated || write.sheet?.needsLedger == true
+        if mayHaveDuplicates { lane[tier.jobs].holdDuplicate(at: offset, receiptsFrom: write.receiptsFrom) }
+        // If no earlier owner can write there any more, only our sheets lie behind this one.
+        if let offset, let unknownBefore = write.unknownBefore {
+            lane[tier.jobs].wrote(at: offset, unknownBefore: unknownBefore)
         }
     }
 

@@ -1,5 +1,7 @@
+internal import Jobs
 internal import Lifecycle
-internal import LiveActivity
+internal import Payloads
+internal import Sends
 
 // The arrival of sheets, and newer versions.
 extension DeliveryPlan {
@@ -35,15 +37,18 @@ extension DeliveryPlan {
 
     private mutating func begin(_ sheet: Sheet) {
         let lane = sheet.lane
-        sheet.needsLedger = sheet.originLines != nil || sheet.offset < lane[sheet.topic].touchedBelow
+        sheet.needsLedger = lane.mayHaveReceipts(about: sheet)
+        // Earlier owners may have stored outcomes of the sheet.
         if sheet.needsLedger, lane.ledger.knows(sheet.place) {
             lane[sheet.topic].wroteReceipt(about: sheet.offset, from: lane[sheet.topic].receiptsFrom)
             takeOverOutcomes(of: sheet)
         }
         sheet.ledgerRevision = lane.ledger.revision
+        // Its version may make other sheets stale.
         sheet.nameActivities(seed: seed)
         if let group = sheet.group { sheets.begin(sheet, of: group) }
         if let group = versions.merge(sheet) { dropStaleSheets(of: group) }
+        // It may be stale itself.
         dropIfStale(sheet)
         if sheet.unfinished == 0 { return sheets.remove(sheet) }
         if sheet.undecided == 0 { return }
@@ -57,6 +62,7 @@ extension DeliveryPlan {
             case .notRecorded: break
             case .done: skip(sheet, line: line)
             case .intentStored:
+                // The start may have left. With another policy it is sent again.
                 if sheet.head.event == .start, sheet.head.unknownStartPolicy == .skip {
                     decide(sheet, line: line, as: .final(.unknown, status: nil, reason: "interrupted"))
                 }
@@ -64,7 +70,7 @@ extension DeliveryPlan {
         }
     }
 
-    /// Takes over outcomes of the sheet's jobs that a duplicate has stored since the sheet began.
+    /// Skips unsent lines whose jobs a duplicate has done since the sheet began.
     mutating func takeOverNews(of sheet: Sheet) {
         sheet.ledgerRevision = sheet.lane.ledger.revision
         guard sheet.lane.ledger.knows(sheet.place) else { return }
@@ -75,17 +81,20 @@ extension DeliveryPlan {
 
     // MARK: Newer versions
 
+    /// Drops the sheets of a group that a newer version or a cancellation has made stale.
     mutating func dropStaleSheets(of group: Fingerprint) {
         // A sheet leaves the list when it is dropped, so the loop needs a copy.
-        let list = sheets.sheets(of: group)
-        interruptPasses(of: list)
-        for sheet in list { dropIfStale(sheet) }
+        let groupSheets = sheets.sheets(of: group)
+        interruptPasses(of: groupSheets)
+        for sheet in groupSheets { dropIfStale(sheet) }
     }
 
-    /// Marks passes that a newer state interrupts. The sheets of the newer state continue them.
+    /// Notes where a newer state interrupts passes: the pushes of one update through a lane. The sheets of the newer
+    /// state continue them.
     private func interruptPasses(of sheets: [Sheet]) {
         var overtaken = sheets.filter { sheet in
-            sheet.lineCount > 1 && sheet.isQueued && !sheet.isOver && sheet.isOfPass
+            let isUnderWay = sheet.isQueued && !sheet.isOver
+            return isUnderWay && sheet.lineCount > 1 && sheet.isOfPass
                 && versions.staleness(of: sheet) == .newer
         }
         // The phones of one group may belong to two environments.
@@ -95,8 +104,7 @@ extension DeliveryPlan {
         }
     }
 
-    /// Drops the unsent lines of a sheet that a newer send or a cancellation replaces. Returns whether the
-    /// sheet is stale.
+    /// Drops the waiting lines of a sheet if it is stale. Returns whether it is.
     @discardableResult
     mutating func dropIfStale(_ sheet: Sheet) -> Bool {
         guard sheet.undecided > 0, let staleness = versions.staleness(of: sheet) else { return false }

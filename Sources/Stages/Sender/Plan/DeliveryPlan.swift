@@ -1,11 +1,13 @@
+package import Jobs
 package import Lifecycle
-package import LiveActivity
+package import Sends
 
 /// The plan of all deliveries of one event loop, as a value without I/O. Its inputs are sheets that were read,
 /// answers of APNs, acknowledged records, assigned and revoked partitions, and the time. After each call,
 /// `actions` holds the actions for the loop.
 ///
-/// The plan decides nothing itself. It passes each event to the values that decide, and keeps them consistent.
+/// Single questions are answered by the values below and by `LineDecision`. The plan calls them in order and keeps
+/// them consistent.
 ///
 /// A push leaves only with a permit. The permit returns when the outcome is stored in `receipts`. The offset
 /// is committed when all outcomes below it are stored. So a crash at any point loses nothing, and it
@@ -43,10 +45,9 @@ package struct DeliveryPlan {
     /// Handles due timers, sends permitted pushes, writes and commits. The loop calls it after each event or
     /// after many of them.
     ///
-    /// - Parameter availability: returns how many pushes of a sheet's app the connections take now.
-    package mutating func turn(
-        at time: CurrentTime, availability: (Sheet, _ isSuspect: Bool) -> PushAvailability
-    ) {
+    /// The order: lines return to the queues first. Then pushes take the permits, and outcomes are written before
+    /// offsets are committed. Lanes are given back last.
+    package mutating func turn(at time: CurrentTime, availability: AvailabilityCheck) {
         self.time = time
         lanes.settle(at: time.now, into: &actions)
         retryDueLines()
@@ -71,12 +72,11 @@ package struct DeliveryPlan {
 
     // MARK: Lanes
 
-    /// Sets the end of the lease. A time in the past stops pushes.
+    /// Sets the end of the lease: until then no other process can own these lanes. A time in the past stops pushes.
     package mutating func leased(until end: Instant) { lanes.lease.extend(until: end) }
 
-    /// Handles a suspension of the process so long that the lanes may belong to another process. No push
-    /// leaves without a lease. Offsets are committed, new or not, to see whether the group still accepts
-    /// them.
+    /// Handles a suspension of the process so long that the lanes may belong to another process. The lease ends, so
+    /// that no push leaves. Offsets are committed, new or not, to see whether the group still accepts them.
     package mutating func suspended() { lanes.lease.suspend() }
 
     /// Handles lanes that the group assigned. Reading begins with `actions.resumes`.
@@ -87,7 +87,7 @@ package struct DeliveryPlan {
         lanes.found(receipt, lane: number)
     }
 
-    /// Handles the end of `receipts`: everything up to the end at the time of the request was read.
+    /// Handles the end of a read of `receipts`: all records below the end at the time of the request were read.
     package mutating func foundAll(lane number: Int32, end: Int64, at time: CurrentTime) {
         self.time = time
         begin(lanes.foundAll(lane: number, end: end, at: time.now, into: &actions))
@@ -112,12 +112,12 @@ package struct DeliveryPlan {
         begin(lanes.committed(number, isDone: isDone, at: time.now, into: &actions))
     }
 
-    /// Handles the end of a topic's partition: everything below the offset was read.
+    /// Handles the end of a topic's partition: all records below the offset were read.
     package mutating func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
         lanes.reachedEnd(of: topic, lane: number, at: offset)
     }
 
-    /// Handles that everything that was fetched was passed on.
+    /// Handles a poll that emptied the consumer's queue: all fetched records were passed on.
     package mutating func readAllFetched() { lanes.readAllFetched() }
 
     /// Returns the offset from which a topic of a lane is read, or nil if the lane is not in hand.
@@ -143,7 +143,8 @@ package struct DeliveryPlan {
 }
 
 extension DeliveryPlan {
-    /// Whether there may be sheets of several apps, or of several environments of one app, read or unread.
+    /// Whether the lanes may have sheets of several apps, or of several environments of one app. The loop sets it
+    /// once a second from the catalog. It is true while the catalog is unknown.
     package var hasSeveralApps: Bool {
         get { eviction.hasSeveralApps }
         set { eviction.hasSeveralApps = newValue }
@@ -167,10 +168,10 @@ extension DeliveryPlan {
     package var suspectTokens: Int { suspects.count }
     /// Reasons why pushes do not flow, as text.
     package var readinessProblems: [String] {
-        var list: [String] = []
-        if !versions.isComplete { list.append("superseded is being read") }
-        let reading = lanes.takeoversUnderWay
-        if reading > 0 { list.append("receipts of \(reading) lanes are being read") }
-        return list
+        var problems: [String] = []
+        if !versions.isComplete { problems.append("superseded is being read") }
+        let lanesInTakeover = lanes.takeoversUnderWay
+        if lanesInTakeover > 0 { problems.append("receipts of \(lanesInTakeover) lanes are being read") }
+        return problems
     }
 }

@@ -2,31 +2,35 @@ package import Lifecycle
 internal import StageSupport
 internal import Telemetry
 
-/// The cluster's clock for a sender. Its source is the stamps of records that the sender stored. The same
-/// clock gave the jobs their deadlines, so this machine's clock must not judge them.
+/// The time of the cluster, as a sender knows it from the stamps of records. The same clock gave the jobs their
+/// deadlines, so this machine's clock must not decide whether they have passed.
 ///
-/// Before the first record is stored, there are only stamps of records that were read. Those times have
-/// passed, but it is unknown how long ago. Expiry uses them, because it must not come too early. Anything
-/// that needs a date uses this machine's clock.
+/// The stamps of records that this sender stored give the time. Before the first record is stored, there are only
+/// stamps of records that were read. Those times have passed, but it is unknown how long ago. Until then `passed`
+/// uses the earlier of these and this machine's clock, because nothing may expire too early, and `time` uses the
+/// later one.
 package struct SenderClock: Sendable {
+    /// The clock by the stamps of records that this sender stored.
     private var stored: ClusterClock
-    /// Lower bound of the cluster's time minus the steady clock, from records that were read, in
-    /// milliseconds.
-    private var least: Int64?
+    /// Lower bound of the cluster's time, from records that were read. It is kept as milliseconds since 1970 minus the
+    /// steady clock's milliseconds, so that it advances with the steady clock.
+    private var leastOffset: Int64?
 
     package init(now: Instant) { stored = ClusterClock(now: now) }
 
     /// Observes the machine's clock, in milliseconds since 1970.
-    package mutating func tick(machine: Int64, at now: Instant) { stored.tick(machine: machine, at: now) }
+    package mutating func tick(machine: Int64, at now: Instant) {
+        stored.observe(machineTime: machine, at: now)
+    }
 
     /// Notes the stamp of a record that the cluster has just stored.
-    package mutating func stored(_ stamp: Int64, at now: Instant) { stored.saw(stamp, at: now) }
+    package mutating func stored(_ stamp: Int64, at now: Instant) { stored.observe(stamp: stamp, at: now) }
 
     /// Notes the stamp of a record that the cluster stored some time ago.
     package mutating func read(_ stamp: Int64, at now: Instant) {
         guard ClusterClock.stamps.contains(stamp) else { return }
-        let difference = stamp - now.milliseconds
-        least = max(least ?? difference, difference)
+        let offset = stamp - now.milliseconds
+        leastOffset = max(leastOffset ?? offset, offset)
     }
 
     /// Returns the time in milliseconds since 1970.
@@ -36,11 +40,13 @@ package struct SenderClock: Sendable {
         stored.time(at: now)?.milliseconds ?? max(machine, least(at: now) ?? machine)
     }
 
-    /// Returns the time that has surely passed, in milliseconds since 1970. Nothing expires before it.
+    /// Returns the time that has surely passed, in milliseconds since 1970. Deadlines before it have passed.
+    ///
+    /// - Parameter machine: the time of this machine's clock, in milliseconds since 1970.
     package func passed(by machine: Int64, at now: Instant) -> Int64 {
         stored.time(at: now)?.milliseconds ?? min(machine, least(at: now) ?? 0)
     }
 
     /// Returns the newest stamp that was read plus the time since then; nil before the first one.
-    package func least(at now: Instant) -> Int64? { least.map { $0 + now.milliseconds } }
+    package func least(at now: Instant) -> Int64? { leastOffset.map { $0 + now.milliseconds } }
 }

@@ -1,5 +1,5 @@
-/// The stage in the life of a line: one job of a sheet in this process. `after` is the table of transitions.
-/// README.md shows it as a diagram.
+/// The stage of a line: one job of a sheet, from its arrival in this process to its stored outcome. `after` is the
+/// table of transitions. README.md shows it as a diagram.
 enum LineStage: Sendable, Hashable {
     /// The line waits for its turn in the order of its sheet.
     case unsent
@@ -16,10 +16,11 @@ enum LineStage: Sendable, Hashable {
     case decided
     /// The record with the outcome is being written.
     case recording
+    /// The outcome is stored, or another process has the job.
     case done
 }
 
-/// The stage in the life of a push: from its departure to its final answer.
+/// The stage of a push, from its departure to its final answer.
 enum PushStage: Sendable, Hashable {
     case inFlight
     /// The request has passed its deadline, and the final answer is still to come. Until then no other push
@@ -27,11 +28,12 @@ enum PushStage: Sendable, Hashable {
     case overdue
 }
 
-/// An event in the life of a line.
+/// An event that changes the stage of a line.
 enum LineEvent: Sendable, Hashable {
     /// The line takes another turn: its wait has ended, its intent is stored, or it waits for suspect
     /// connections.
     case requeued
+    /// The write of the line's intent is ordered.
     case intentOrdered
     case subjectIsBusy
     case pushLeft
@@ -76,6 +78,14 @@ extension LineStage {
         switch self {
         case .unsent, .requeued, .blocked, .backingOff: true
         case .storingIntent, .pushing, .decided, .recording, .done: false
+        }
+    }
+
+    /// Whether the push of the line is on its way, or leaves as soon as its intent is stored.
+    var isLeavingOrInFlight: Bool {
+        switch self {
+        case .storingIntent, .pushing(.inFlight): true
+        case .unsent, .requeued, .blocked, .backingOff, .pushing(.overdue), .decided, .recording, .done: false
         }
     }
 

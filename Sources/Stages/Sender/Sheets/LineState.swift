@@ -2,22 +2,22 @@
 struct LineState: Sendable {
     var stage = LineStage.unsent
     var reserved = LineReservation.nothing
-    /// Whether other pushes to the same subject wait for this line.
+    /// Whether the line holds its subject, so that no other push to it leaves.
     var holdsSubject = false
     /// Whether it uses the suspect connections.
     var isSuspect = false
-    /// Whether its push probes for the app whether a breaker may close.
+    /// Whether its push is the probe that tests whether the app's breaker may close.
     var isProbe = false
-    /// Number of further tries in this process.
+    /// Number of retries in this process.
     var repeats: UInt8 = 0
-    /// Number of pushes that count as tries.
+    /// Number of its pushes in this process that count as tries.
     var tries: UInt8 = 0
 
     /// Whether the line can leave in a run, without single checks.
     var isOrdinary: Bool { reserved == .nothing && !holdsSubject && !isSuspect && !isProbe }
 
-    /// Whether the line is a start that needs room on the connections because its intent is stored, or is
-    /// being stored, and it has not left.
+    /// Whether the line is a start that needs capacity of the connections, because its intent is stored or being
+    /// stored, and it has not left.
     var awaitsConnection: Bool {
         switch stage {
         case .storingIntent: true
@@ -27,10 +27,10 @@ struct LineState: Sendable {
     }
 }
 
-/// The rights that a line has for a push.
+/// The rights to push that a line has.
 enum LineReservation: Sendable, Hashable {
     case nothing
     case permit
-    /// Beside the permit, `receipts` have the intent of this start, so that it may leave.
+    /// The line is a start with a permit, and its intent is stored in `receipts`, so that it may leave.
     case permitAndIntent
 }

@@ -1,6 +1,6 @@
-package import LiveActivity
+package import Jobs
 
-/// A record of a jobs topic that cannot be read as a sheet.
+/// A record of a jobs topic that cannot be read as a sheet. It goes to the dead letters as it is.
 package struct MalformedSheet: Sendable {
     package struct RecordHeader: Sendable, Hashable {
         package let name: [UInt8]
@@ -18,12 +18,12 @@ package struct MalformedSheet: Sendable {
     package var key: [UInt8]?
     package var value: [UInt8]?
     package var headers: [RecordHeader]
+    /// The record's timestamp, in milliseconds since 1970.
     package var writtenAt: Int64
 
     package init(
         topic: JobTopic, offset: Int64, error: SheetError, key: [UInt8]?, value: [UInt8]?,
-        headers: [RecordHeader],
-        writtenAt: Int64
+        headers: [RecordHeader], writtenAt: Int64
     ) {
         (self.topic, self.offset, self.error) = (topic, offset, error)
         (self.key, self.value, self.headers, self.writtenAt) = (key, value, headers, writtenAt)

@@ -1,8 +1,11 @@
 package import APNs
+package import Jobs
 internal import Lifecycle
-package import LiveActivity
+internal import Payloads
+internal import Sends
 
-/// A sheet in hand. Sheets are read as units, but each line is decided separately.
+/// A sheet in hand: a record with one request and up to 1,000 lines, and the progress of its lines. A line is one job.
+/// Sheets are read as units, but each line is decided separately.
 ///
 /// It is a class, because many tables point to it and its lines change with every push.
 package final class Sheet {
@@ -12,25 +15,31 @@ package final class Sheet {
     package let index: SheetIndex
     @safe @exclusivity(unchecked) package private(set) var content: SheetContent
     /// A strong reference, because access to an unowned one costs more than all other bookkeeping of a push.
-    /// A lane that is let go has dropped its sheets.
+    /// A lane that is given up has dropped its sheets when it is freed.
     let lane: Lane
     package let app: AppQueues
+    /// Fingerprint of the group, if the send names one.
+    let group: Fingerprint?
+    /// The request. The loop makes it when the connections are first asked about the sheet.
+    @safe @exclusivity(unchecked) package var template: PushTemplate?
+
+    // MARK: Origin
+
     /// The position where its jobs were first stored.
     package let place: JobPosition
     /// The line numbers of its jobs at that position; nil if the sheet is still there.
     let originLines: [Int]?
+    /// Number of times that its jobs were stored: 1, and one more for each tier.
     package let attempt: Int
+    /// Number of pushes of its jobs that counted as tries before this attempt.
     let tries: Int
+    /// The reason for which its jobs were moved to a tier.
     let reason: String?
-    /// Fingerprint of the group, if the send names one.
-    let group: Fingerprint?
-    /// The request. The loop makes it when the first line leaves.
-    @safe @exclusivity(unchecked) package var template: PushTemplate?
 
     // MARK: Lines
 
     /// Access is unchecked here, and for template, content and counts. Only one thread uses them, nothing
-    /// that is called meanwhile touches them, and every push accesses them several times. The checks cost a
+    /// that is called during an access touches them, and every push accesses them several times. The checks cost a
     /// sixth of the plan's time.
     @safe @exclusivity(unchecked) private(set) var states: [LineState]
     /// Number of lines that are not done.
@@ -40,35 +49,36 @@ package final class Sheet {
     /// The subject of each line: only one push at a time may be under way for a subject. It is empty until
     /// the first line leaves.
     @safe @exclusivity(unchecked) private(set) var subjects: [UInt64] = []
-    /// The activity of each line, for sends to a recipient's scope.
+    /// The activity of each line, for sends to a recipient's scope; otherwise empty.
     private(set) var activities: [Fingerprint] = []
     /// Lines before the cursor are not unsent, except those that were passed over.
     @safe @exclusivity(unchecked) var cursor = 0
-    /// Whether it continues a pass that was broken off, ahead of earlier sheets of the same update.
+    /// Whether it continues an interrupted pass, ahead of earlier sheets of the same update. A pass is the pushes of
+    /// one update through a lane.
     private(set) var continuesPass = false
     /// Lines before this one were passed over. They leave after the lines behind it.
     private(set) var passedOver = 0
 
-    // MARK: Outcomes
+    // MARK: Outcomes that are not written
 
-    /// Lines that APNs accepted, and whose outcome is not written yet.
+    /// Lines that APNs accepted.
     @safe @exclusivity(unchecked) private var accepted = LineBitmap()
-    /// The other lines that are decided and not written yet.
+    /// The other decided lines, by outcome.
     private var otherOutcomes: [(outcome: LineOutcome, lines: LineBitmap)] = []
 
-    // MARK: Its place in the plan
+    // MARK: Progress in the plan
 
-    /// Its index among the sheets in hand; -1 after it has left the hand.
+    /// Its index in `SheetsInHand`; -1 after it has left the hand.
     package internal(set) var slot = -1
-    /// Its index among the sheets of its group; -1 if it is not in the list.
-    fileprivate var indexInGroup = -1
+    /// Its index in `GroupSheets`, which alone changes it; -1 if it is not in the list.
+    var indexInGroup = -1
     /// Whether an earlier owner may have begun it, or a duplicate of it may exist.
     var needsLedger = false
     /// The revision of the ledger with which its lines were compared.
     var ledgerRevision = 0
     /// Whether the connections were asked about it and can push it.
     var isSendable = false
-    /// Whether a line of it has had its turn and was not dropped.
+    /// Whether a push or an intent of it was ordered. Then it counts for the turn of its lane.
     var isBegun = false
     /// Whether it is in the queue of its app.
     var isQueued = false
@@ -76,7 +86,13 @@ package final class Sheet {
     var awaitsRecord = false
     /// Whether a line of it is left to the next owner of the lane. Then its offset is not finished here.
     var isAbandoned = false
-    @safe @exclusivity(unchecked) private var pushName: UInt64 = 0
+    /// The first half of the ids of its pushes; 0 until the first one is made.
+    @safe @exclusivity(unchecked) private var pushIDHigh: UInt64 = 0
+
+    /// The states of lines, as an approximation of a sheet's memory in bytes.
+    private static let byteCountPerLine = 48
+    /// The sheet without its content and lines, as such an approximation.
+    private static let byteCountOfRest = 1_024
 
     init(
         _ record: SheetRecord, from topic: JobTopic, at offset: Int64, in lane: Lane, of app: AppQueues,
@@ -106,7 +122,7 @@ package final class Sheet {
     var isOver: Bool { undecided == 0 || isAbandoned }
 
     /// Approximate memory of the sheet, in bytes.
-    var memory: Int { content.bytes + states.count * 48 + 1_024 }
+    var memory: Int { content.bytes + states.count * Self.byteCountPerLine + Self.byteCountOfRest }
 
     /// Frees the content of a sheet that has left the hand.
     func freeContent() {
@@ -116,56 +132,29 @@ package final class Sheet {
 
     // MARK: Names of lines
 
-    /// Returns the tag of a push.
+    /// Returns the tag of a push: the slot of the sheet, and in the low 16 bits the line. `SheetsInHand` reads it.
     package func tag(of line: Int) -> UInt64 { UInt64(slot) << 16 | UInt64(line) }
 
-    /// Returns the `apns-id` of a push of one of its jobs. It is the same whenever this attempt is made, so
-    /// that a duplicated push can be found. The last two groups are the attempt and the line.
+    /// Returns the `apns-id` of a push of one of its jobs. It is the same whenever this attempt is made, also by
+    /// another owner, so that a duplicated push can be found. The last two groups of the id are the attempt and the
+    /// line.
     package func pushID(of line: Int) -> PushID {
-        if pushName == 0 {
+        if pushIDHigh == 0 {
             let text = "\(place.topic)/\(place.partition)/\(place.offset)"
-            pushName = Fingerprint(seed: 0, text).high | 1
+            // The lowest bit is set, so that the value is never 0.
+            pushIDHigh = Fingerprint(seed: 0, text).high | 1
         }
-        return PushID(high: pushName, low: UInt64(attempt & 0xFFFF) << 48 | UInt64(originLine(line)))
+        return PushID(high: pushIDHigh, low: UInt64(attempt & 0xFFFF) << 48 | UInt64(originLine(line)))
     }
 
     /// Returns a part of a line as text.
+    ///
+    /// - Parameter part: the range of a field in the header `to`, from `index`.
     package func text(_ part: Range<Int32>) -> String {
         String(decoding: content.to[Int(part.lowerBound)..<Int(part.upperBound)], as: UTF8.self)
     }
 
-    package func bytes(_ part: Range<Int32>) -> ArraySlice<UInt8> {
-        content.to[Int(part.lowerBound)..<Int(part.upperBound)]
-    }
-
-    /// Returns the number that the line had on the sheet where its job was first stored.
-    package func originLine(_ line: Int) -> Int { originLines?[line] ?? line }
-
-    /// Returns the first numbers of many lines.
-    func originLines(of lines: LineSet) -> LineSet {
-        guard let originLines else { return lines }
-        var set = LineSet()
-        lines.forEachLine { set.append(originLines[$0]) }
-        return set
-    }
-
-    /// Returns the origin of its jobs, for a dead letter that a person may send again.
-    package func origin(of lines: LineSet, reason: String?) -> SheetOrigin {
-        SheetOrigin(
-            topic: place.topic, partition: place.partition, offset: place.offset,
-            lines: originLines(of: lines), attempt: attempt, countedPushes: tries, dueAt: 0, reason: reason)
-    }
-
-    /// Returns the origin of its jobs in a tier.
-    func origin(
-        of lines: LineSet, in tier: LaterTier, tries: Int, reason: String?, at time: CurrentTime
-    ) -> SheetOrigin {
-        SheetOrigin(
-            topic: place.topic, partition: place.partition, offset: place.offset,
-            lines: originLines(of: lines), attempt: min(attempt + 1, SheetOrigin.attemptMax),
-            countedPushes: tries,
-            dueAt: time.unixMilliseconds + Int64(tier.waitMilliseconds), reason: reason)
-    }
+    // MARK: Subjects and activities
 
     /// Computes the subjects once: the activity of each line, or the installation of a start.
     @inline(__always)
@@ -176,17 +165,18 @@ package final class Sheet {
         unsafe content.to.withUnsafeBytes { bytes in
             for line in index.lines {
                 var builder = FingerprintBuilder(seed: seed)
-                let place = head.event == .start ? line.installation : line.target
+                let name = head.event == .start ? line.installation : line.target
                 unsafe builder.add(
                     UnsafeRawBufferPointer(
-                        rebasing: bytes[Int(place.lowerBound)..<Int(place.upperBound)]))
+                        rebasing: bytes[Int(name.lowerBound)..<Int(name.upperBound)]))
                 builder.add(app.number)
                 subjects.append(builder.made.high)
             }
         }
     }
 
-    /// Computes the activities, by the scope that orders their versions.
+    /// Computes the activities, for sends to a recipient's scope. The group counts too, because versions are ordered
+    /// only within it.
     func nameActivities(seed: UInt64) {
         guard head.scope == .recipient, head.event != .start else { return }
         let group = Fingerprint(seed: seed, head.group ?? "")
@@ -202,11 +192,11 @@ package final class Sheet {
     }
 }
 
-// MARK: The life of its lines
+// MARK: Stages of lines
 
 extension Sheet {
-    /// Moves a line to its next stage. Returns false if the event has no effect in its stage. A finished line
-    /// has no reservation, so that the caller gives its permit back before.
+    /// Moves a line to its next stage. Returns false if the event has no effect in its stage. A finished line loses its
+    /// reservation, so the caller has to look for a permit before.
     @inline(__always) @discardableResult
     func move(_ line: Int, on event: LineEvent) -> Bool {
         let before = states[line]
@@ -231,8 +221,8 @@ extension Sheet {
         for range in lines.ranges { for line in range { move(line, on: .recordOrdered) } }
     }
 
-    /// Moves an ordinary line with its first push. The caller has checked that it is unsent, and has taken a
-    /// permit and its subject.
+    /// Moves an ordinary line whose first push leaves. The caller has checked that it is unsent, holds its subject, and
+    /// takes its permit.
     func pushOrdinary(_ line: Int) {
         states[line].stage = .pushing(.inFlight)
         states[line].reserved = .permit
@@ -246,7 +236,7 @@ extension Sheet {
         countWaitingStart(line, before: before)
     }
 
-    /// Chooses the connections of a line.
+    /// Chooses the usual or the suspect connections for a line.
     func setSuspect(_ isSuspect: Bool, for line: Int) {
         let before = states[line]
         if before.isSuspect == isSuspect { return }
@@ -259,17 +249,17 @@ extension Sheet {
     func countTry(_ line: Int) { states[line].tries = UInt8(clamping: Int(states[line].tries) + 1) }
     func countRepeat(_ line: Int) { states[line].repeats = UInt8(clamping: Int(states[line].repeats) + 1) }
 
-    /// Keeps the app's counts of starts that need room on its connections.
+    /// Updates the app's counts of starts that need room on its connections, after the state of a line has changed.
     @inline(__always)
     private func countWaitingStart(_ line: Int, before: LineState) {
         if head.event == .start { countStart(line, before: before) }
     }
 
     private func countStart(_ line: Int, before: LineState) {
-        let now = states[line]
-        if before.awaitsConnection == now.awaitsConnection, before.isSuspect == now.isSuspect { return }
+        let after = states[line]
+        if before.awaitsConnection == after.awaitsConnection, before.isSuspect == after.isSuspect { return }
         if before.awaitsConnection { app.countWaitingStarts(-1, isSuspect: before.isSuspect) }
-        if now.awaitsConnection { app.countWaitingStarts(1, isSuspect: now.isSuspect) }
+        if after.awaitsConnection { app.countWaitingStarts(1, isSuspect: after.isSuspect) }
     }
 
     // MARK: Outcomes that are not written
@@ -299,16 +289,16 @@ extension Sheet {
         return (accepted, otherOutcomes)
     }
 
-    /// Puts lines back whose record may not be written yet.
+    /// Adds lines again whose record may not be written yet.
     func putBack(_ outcome: LineOutcome, of lines: LineBitmap) { otherOutcomes.append((outcome, lines)) }
 
-    // MARK: Order
+    // MARK: Order of lines
 
-    /// Whether its lines need only a permit, room on the connections and a free subject. Starts also need an
+    /// Whether its lines need only a permit, capacity of the connections and a free subject. Starts also need an
     /// intent, and jobs from a tier may have a duplicate.
     var isPlain: Bool { head.event != .start && originLines == nil }
 
-    /// Whether it is a part of an update to a whole group that the next update replaces.
+    /// Whether it is part of an update to a whole group that the next update replaces.
     var isOfPass: Bool { isPlain && head.event == .update && head.scope == .group && head.isConflatable }
 
     /// Lets the pass continue ahead of earlier sheets of the same update.
@@ -327,40 +317,4 @@ extension Sheet {
     }
 
     func isUnsent(_ line: Int) -> Bool { states[line].stage == .unsent }
-
-    // MARK: Earlier attempts
-
-    /// Returns what `receipts` say about a line's job.
-    func recordedProgress(of line: Int) -> ReceiptLedger.RecordedProgress {
-        lane.ledger.progress(of: originLine(line), at: place, attempt: attempt)
-    }
-
-    /// Whether APNs refused the sheet's tokens before. Such jobs use the suspect connections.
-    var isSuspect: Bool { refusedBefore != nil }
-
-    /// The tier in which the sheet waited after that refusal.
-    var refusedBefore: LaterTier? {
-        guard reason.flatMap(APNsReason.init(text:))?.disposition == .tokenSuspect else { return nil }
-        return topic.tier
-    }
-}
-
-/// The sheets in hand of one group, in no order. A group may have thousands, which come and go one by one.
-final class GroupSheets {
-    private(set) var sheets: [Sheet] = []
-
-    func add(_ sheet: Sheet) {
-        sheet.indexInGroup = sheets.count
-        sheets.append(sheet)
-    }
-
-    func remove(_ sheet: Sheet) {
-        let index = sheet.indexInGroup
-        guard index >= 0 else { return }
-        sheet.indexInGroup = -1
-        let last = sheets.removeLast()
-        guard last !== sheet else { return }
-        sheets[index] = last
-        last.indexInGroup = index
-    }
 }

@@ -1,12 +1,13 @@
-internal import LiveActivity
+internal import Jobs
 
 /// The sheets that were read and are not finished, by slot and by group.
 ///
-/// The counts of lanes and apps, and the memory, change only here. A tag of a push names a slot, so that a slot
-/// is reused only after its sheet has finished.
+/// The numbers of sheets of lanes and apps, and the memory, change only here. The tag of a push names a slot, so a slot
+/// is reused only after its sheet is finished.
 struct SheetsInHand {
     private var slots: [Sheet?] = []
     private var freeSlots: [Int] = []
+    /// The begun sheets of each group.
     private var groups: [Fingerprint: GroupSheets] = [:]
     var memory: SheetMemory
 
@@ -17,11 +18,12 @@ struct SheetsInHand {
     /// Acceptance time of the oldest send, in milliseconds since 1970.
     var oldestAcceptedAt: Int64? { slots.lazy.compactMap { $0?.head.acceptedAt }.min() }
 
-    func first(where isWanted: (Sheet) -> Bool) -> Sheet? {
-        slots.lazy.compactMap { $0 }.first(where: isWanted)
+    func first(where matches: (Sheet) -> Bool) -> Sheet? {
+        slots.lazy.compactMap { $0 }.first(where: matches)
     }
 
-    /// Returns the line of a push in a stage; nil if the push is in another stage, or its sheet is finished.
+    /// Returns the line whose push has a tag (`Sheet.tag`); nil if the push is in another stage, or its sheet is
+    /// finished.
     func push(tagged tag: UInt64, in stage: PushStage) -> (sheet: Sheet, line: Int)? {
         let (slot, line) = (Int(tag >> 16), Int(tag & 0xFFFF))
         guard slot < slots.count, let sheet = slots[slot], line < sheet.lineCount,
@@ -48,17 +50,17 @@ struct SheetsInHand {
 
     /// Notes a begun sheet, which a newer version of its group can supersede.
     mutating func begin(_ sheet: Sheet, of group: Fingerprint) {
-        let list: GroupSheets
-        if let known = groups[group] {
-            list = known
+        let groupSheets: GroupSheets
+        if let existing = groups[group] {
+            groupSheets = existing
         } else {
-            list = GroupSheets()
-            groups[group] = list
+            groupSheets = GroupSheets()
+            groups[group] = groupSheets
         }
-        list.add(sheet)
+        groupSheets.add(sheet)
     }
 
-    /// Removes a sheet whose lines are all done.
+    /// Removes a sheet whose lines are all done. Its offset is finished, unless the next owner has to read the sheet.
     mutating func remove(_ sheet: Sheet) {
         guard sheet.isInHand else { return }
         if !sheet.isAbandoned { sheet.lane[sheet.topic].finished(sheet.offset) }
@@ -69,9 +71,9 @@ struct SheetsInHand {
         sheet.lane.sheets -= 1
         sheet.app.sheets -= 1
         if sheet.app.sheets == 0 { sheet.app.silence.end() }
-        if let group = sheet.group, let list = groups[group] {
-            list.remove(sheet)
-            if list.sheets.isEmpty { groups[group] = nil }
+        if let group = sheet.group, let groupSheets = groups[group] {
+            groupSheets.remove(sheet)
+            if groupSheets.sheets.isEmpty { groups[group] = nil }
         }
         sheet.freeContent()
     }

@@ -1,5 +1,5 @@
-/// The newest known version of each activity within a recipient's scope. `superseded` has no notes for these.
-/// A forgotten version costs a push that the phone ignores.
+/// The newest known version of each activity, for sends to a recipient's scope. The topic `superseded` has no records
+/// about these, so the sheets are the only source. A forgotten version costs a push that the phone ignores.
 struct NewestActivityVersions: Sendable {
     static let activitiesMax = 200_000
 
@@ -7,11 +7,13 @@ struct NewestActivityVersions: Sendable {
 
     init(max: Int = NewestActivityVersions.activitiesMax) { versions = BoundedTable(max: max) }
 
+    /// Notes a version of an activity.
     mutating func saw(_ version: Int64, of activity: Fingerprint) {
         if let known = versions[activity], known >= version { return }
         versions.set(version, for: activity)
     }
 
+    /// Returns whether a newer version of the activity is known.
     func isOlder(_ version: Int64, of activity: Fingerprint) -> Bool {
         versions[activity].map { $0 > version } ?? false
     }

@@ -14,15 +14,15 @@ package protocol AssignedPartition {
     /// Returns the offset of the next record to read, or nil for the topic's beginning.
     ///
     /// - Parameter topic: the topic's index in the subscription.
-    func next(in topic: Int) -> Int64?
+    func nextOffset(in topic: Int) -> Int64?
     /// Returns the newest committed offset, or nil before the first commit.
     func committedOffset(in topic: Int) -> Int64?
     /// Whether a record is read and not committed when the loop ends its turn.
     func hasUncommittedRecords(in topic: Int) -> Bool
     /// Notes that everything below `offset` is committed.
-    mutating func reached(_ offset: Int64, in topic: Int)
+    mutating func markCommitted(below offset: Int64, in topic: Int)
     /// Continues at the offset that the group has committed.
-    mutating func begin(at offset: Int64?, in topic: Int)
+    mutating func resume(at offset: Int64?, in topic: Int)
 }
 
 /// The state of a partition's records.
@@ -36,7 +36,7 @@ package enum PartitionState: Equatable, Sendable {
 }
 
 extension AssignedPartition {
-    package func committedOffset(in topic: Int) -> Int64? { next(in: topic) }
+    package func committedOffset(in topic: Int) -> Int64? { nextOffset(in: topic) }
     package func hasUncommittedRecords(in topic: Int) -> Bool { false }
 
     package var isServing: Bool { state == .serving }
@@ -57,14 +57,14 @@ extension AssignedPartition {
 }
 
 /// A part whose records are committed in their order.
-package protocol PositionedPart: AssignedPartition {
+package protocol PositionedPartition: AssignedPartition {
     var positions: ReadPositions { get set }
 }
 
-extension PositionedPart {
-    package func next(in topic: Int) -> Int64? { positions[topic].committed }
-    package mutating func begin(at offset: Int64?, in topic: Int) { positions[topic].resume(at: offset) }
-    package mutating func reached(_ offset: Int64, in topic: Int) {
+extension PositionedPartition {
+    package func nextOffset(in topic: Int) -> Int64? { positions[topic].committed }
+    package mutating func resume(at offset: Int64?, in topic: Int) { positions[topic].resume(at: offset) }
+    package mutating func markCommitted(below offset: Int64, in topic: Int) {
         positions[topic].markCommitted(below: offset)
     }
 }

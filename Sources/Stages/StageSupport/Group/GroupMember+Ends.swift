@@ -7,19 +7,20 @@ extension GroupMember {
     func commitEnds() throws {
         var offsets: [OffsetToCommit] = []
         var reached: [(partition: Int32, topic: Int, offset: Int64)] = []
-        let renews = ends.isRenewalDue(at: time.now())
-        for part in owned.values where part.isServing {
+        let renews = uncommittedEnds.isRenewalDue(at: time.now())
+        for part in assignedPartitions.values where part.isServing {
             for topic in topics.indices {
-                let place = place(topics[topic], part.partition)
+                let place = topicPartition(of: topics[topic], number: part.partition)
                 let committed = part.committedOffset(in: topic)
-                if !part.hasUncommittedRecords(in: topic), let end = ends.end(of: place, committed: committed)
+                if !part.hasUncommittedRecords(in: topic),
+                    let end = uncommittedEnds.end(of: place, committed: committed)
                 {
                     offsets.append(OffsetToCommit(partition: place, offset: end))
                     reached.append((part.partition, topic, end))
                 } else if renews, let committed {
                     offsets.append(OffsetToCommit(partition: place, offset: committed))
                 }
-                ends.removeEnd(of: place)
+                uncommittedEnds.removeEnd(of: place)
             }
         }
         if renews { offsets += owner?.followedOffsets ?? [] }
@@ -33,6 +34,8 @@ extension GroupMember {
             if !transaction.isReady { startOverLater() }
             return
         }
-        for (partition, topic, offset) in reached { owned[partition]?.reached(offset, in: topic) }
+        for (partition, topic, offset) in reached {
+            assignedPartitions[partition]?.markCommitted(below: offset, in: topic)
+        }
     }
 }

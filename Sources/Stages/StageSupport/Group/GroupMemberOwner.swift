@@ -3,20 +3,20 @@ package import Kafka
 /// The loop that reads as a member of a group.
 package protocol GroupMemberOwner: AnyObject {
     /// These partitions are assigned, and no others. Nothing of them has been read.
-    func assigned(_ numbers: [Int32])
+    func partitionsAssigned(_ numbers: [Int32])
     /// All partitions were revoked or lost.
-    func letGo() throws
+    func partitionsRevoked() throws
     /// Whether the loop has everything that reading needs, except records of topics. The member asks in each turn,
     /// because the loop opens one file at a time.
-    func isReadyToBegin(_ numbers: [Int32]) throws -> Bool
+    func isReadyToRestore(_ numbers: [Int32]) throws -> Bool
     /// Begins to read the records that the partitions need, up to the ends as they are now. The loop calls `serve`
     /// when a partition has them.
     ///
-    /// - Parameter offsets: the group's own offsets in the topics that are `followed`.
-    func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) throws
+    /// - Parameter offsets: the group's own offsets in the `followedTopics`.
+    func startRestoring(_ numbers: [Int32], followedOffsets offsets: [CommittedOffset]) throws
     /// The records of the partition flow from now on.
-    func flows(_ partition: Int32)
-    /// The newest committed offsets of the topics that are `followed`.
+    func partitionStartedServing(_ partition: Int32)
+    /// The newest committed offsets of the `followedTopics`.
     var followedOffsets: [OffsetToCommit] { get }
 }
 

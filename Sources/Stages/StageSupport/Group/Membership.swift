@@ -9,7 +9,7 @@ package enum Membership: Sendable {
     /// The group has taken the partitions away without asking, and has not offered any since.
     case lost
 
-    package mutating func hear(_ event: ConsumerEvent) {
+    package mutating func handle(_ event: ConsumerEvent) {
         switch event {
         case .offered: self = .joined
         case .lost: self = .lost
@@ -18,7 +18,7 @@ package enum Membership: Sendable {
     }
 
     /// The reason why this process owns nothing, for operators; nil if it is a member.
-    package var problem: String? {
+    package var readinessProblem: String? {
         switch self {
         case .joining: "this process is joining its group"
         case .joined: nil

@@ -8,22 +8,24 @@ package struct BatchPart {
     /// The places of the records in the batch, in their order.
     package private(set) var indices: [Int] = []
     /// The number of records that are in a transaction.
-    package private(set) var taken = 0
+    package private(set) var takenCount = 0
 
     private init(partition: Int32, topic: Int) {
         self.partition = partition
         self.topic = topic
     }
 
-    package var isTaken: Bool { taken == indices.count }
+    package var isTaken: Bool { takenCount == indices.count }
 
     /// The place of the next record.
-    package var next: Int { indices[taken] }
+    package var nextIndex: Int { indices[takenCount] }
 
-    package mutating func takeNext() { taken += 1 }
+    package mutating func markNextTaken() { takenCount += 1 }
 
     /// Returns the offset after the last record that was taken.
-    package func end(in batch: borrowing RecordBatch) -> Int64 { batch[indices[taken - 1]].offset + 1 }
+    package func endOffset(in batch: borrowing RecordBatch) -> Int64 {
+        batch[indices[takenCount - 1]].offset + 1
+    }
 
     package func offsets(in batch: borrowing RecordBatch) -> [Int64] {
         var offsets: [Int64] = []
@@ -35,7 +37,7 @@ package struct BatchPart {
     /// left out: they are read again when it does.
     ///
     /// - Parameter serves: whether the records of a partition flow.
-    static func all(of batch: borrowing RecordBatch, serving serves: (Int32) -> Bool) -> [BatchPart] {
+    static func parts(of batch: borrowing RecordBatch, serving serves: (Int32) -> Bool) -> [BatchPart] {
         var parts: [BatchPart] = []
         var last = 0
         var judged: (partition: Int32, serves: Bool)?

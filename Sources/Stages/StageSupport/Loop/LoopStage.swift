@@ -7,9 +7,9 @@ package protocol LoopStage: Stage {
 }
 
 extension LoopStage {
-    package var readinessProblems: [String] { threads.obstacles }
+    package var readinessProblems: [String] { threads.readinessProblems }
 
-    package func start(_ context: ServiceContext) async throws { try await threads.start(context) }
+    package func start(_ context: ServiceContext) async throws { try await threads.start(in: context) }
 
     package func stop(by deadline: Instant) async { threads.stop() }
 }
@@ -19,7 +19,7 @@ package final class StageThreads: Sendable {
     /// A loop that its thread makes.
     package struct Loop: Sendable {
         let name: String
-        let make: @Sendable (ServiceContext, LoopState) throws -> any ThreadLoop
+        let makeLoop: @Sendable (ServiceContext, LoopState) throws -> any ThreadLoop
 
         /// - Parameters:
         ///   - clock: the machine's clock.
@@ -30,9 +30,9 @@ package final class StageThreads: Sendable {
             decider: @escaping @Sendable (StageContext<Decider.Step>) throws -> Decider
         ) {
             self.name = name
-            make = { context, state in
+            makeLoop = { context, state in
                 StageLoop(
-                    try decider(
+                    decider: try decider(
                         StageContext(
                             state: state, log: context.log, metrics: context.metrics,
                             time: StageTime(wall: clock), onStep: onStep)))
@@ -41,22 +41,23 @@ package final class StageThreads: Sendable {
     }
 
     private let loops: [(thread: StageThread, loop: Loop)]
-    private let keepMemory: @Sendable () -> Void
+    private let configureAllocator: @Sendable () -> Void
 
     /// - Parameter keepMemory: sets the allocator for the stage's process.
     package init(
-        _ loops: [Loop], keepMemory: @escaping @Sendable () -> Void = { AllocatorSettings.keepFreedMemory() }
+        loops: [Loop],
+        configureAllocator: @escaping @Sendable () -> Void = { AllocatorSettings.keepFreedMemory() }
     ) {
         self.loops = loops.map { (StageThread(name: $0.name), $0) }
-        self.keepMemory = keepMemory
+        self.configureAllocator = configureAllocator
     }
 
-    package var obstacles: [String] { loops.flatMap(\.thread.readinessProblems) }
+    package var readinessProblems: [String] { loops.flatMap(\.thread.readinessProblems) }
 
-    package func start(_ context: ServiceContext) async throws {
-        keepMemory()
+    package func start(in context: ServiceContext) async throws {
+        configureAllocator()
         for (thread, loop) in loops {
-            try await thread.start(in: context) { state in try loop.make(context, state) }
+            try await thread.start(in: context) { state in try loop.makeLoop(context, state) }
         }
     }
 

@@ -1,12 +1,12 @@
 package import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import RecordFormat
 package import Telemetry
 package import Topics
 
 /// The clients of a stage's loop, and what both the loop and its decider use. Pinned to the loop's thread.
 package final class StageClients<Decider: StageDecider> {
-    package let form: StageForm
+    package let configuration: LoopConfiguration
     let state: LoopState
     package let layout: TopicLayout
     package let log: Log
@@ -21,15 +21,16 @@ package final class StageClients<Decider: StageDecider> {
     package let transaction: TransactionRunner
     package var clock: ClusterClock
     /// The records that one transaction takes.
-    package internal(set) var bound: TransactionSizeLimit
+    package internal(set) var sizeLimit: TransactionSizeLimit
 
     /// Takes clients that exist. A simulation makes its own.
     package init(
-        _ form: StageForm, layout: TopicLayout, _ context: StageContext<Decider.Step>, metrics: StageMetrics,
+        _ form: LoopConfiguration, layout: TopicLayout, _ context: StageContext<Decider.Step>,
+        metrics: StageMetrics,
         clock: ClusterClock, consumer: Consumer, views: TopicViews, writer: NonTransactionalWriter,
         transaction: TransactionRunner
     ) {
-        self.form = form
+        self.configuration = form
         self.layout = layout
         self.metrics = metrics
         (state, log, time, onStep) = (context.state, context.log, context.time, context.onStep)
@@ -38,9 +39,10 @@ package final class StageClients<Decider: StageDecider> {
         self.views = views
         self.writer = writer
         self.transaction = transaction
-        bound = TransactionSizeLimit(recordsMax: form.batchRecordsMax)
+        sizeLimit = TransactionSizeLimit(recordsMax: form.batchRecordsMax)
         member = GroupMember(
-            consumer, layout: layout, topics: form.topics, followed: form.followed, transaction: transaction,
+            consumer: consumer, layout: layout, topics: form.topics, followedTopics: form.followedTopics,
+            transaction: transaction,
             log: context.log, time: context.time, startedOver: metrics.startedOver,
             restoreSeconds: metrics.restoreSeconds)
     }
@@ -51,13 +53,14 @@ package final class StageClients<Decider: StageDecider> {
     ///   - settleMilliseconds: the time for which the clocks are watched before an irreversible act.
     ///   - beliefMilliseconds: the time for which a step of a clock has to last until it is believed.
     package convenience init(
-        _ form: StageForm, in environment: StageEnvironment, _ context: StageContext<Decider.Step>,
+        configuration form: LoopConfiguration, in environment: StageEnvironment,
+        context: StageContext<Decider.Step>,
         metrics: StageMetrics, settleMilliseconds: Int = ClusterClock.settleMilliseconds,
-        beliefMilliseconds: Int = ClusterClock.settleMilliseconds
+        confirmationMilliseconds: Int = ClusterClock.settleMilliseconds
     ) throws {
         let (layout, log, all) = (environment.layout, context.log, context.metrics)
         let kafka = environment.cluster.settings
-        let identity = environment.identity(of: form.stage, loop: form.loop)
+        let identity = environment.identity(of: form.stage, loop: form.loopNumber)
         var options = ConsumerOptions(
             membership: .group(
                 layout.prefix + form.group, instanceID: identity, topics: form.topics.map(layout.name)))
@@ -68,19 +71,21 @@ package final class StageClients<Decider: StageDecider> {
             form, layout: layout, context, metrics: metrics,
             clock: ClusterClock(
                 now: context.time.now(), settleMilliseconds: settleMilliseconds,
-                beliefMilliseconds: beliefMilliseconds),
+                confirmationMilliseconds: confirmationMilliseconds),
             consumer: try Consumer(
-                settings: kafka, options: options, name: "\(form.group)-\(form.input)", log: log, metrics: all
+                settings: kafka, options: options, name: "\(form.group)-\(form.inputName)", log: log,
+                metrics: all
             ),
             views: try TopicViews(
-                form.view, directory: environment.stateDirectory(of: form.stage), limits: form.viewLimits,
+                definition: form.view, directory: environment.stateDirectory(of: form.stage),
+                limits: form.viewLimits,
                 kafka: kafka, name: "\(form.group)-\(form.view.table)", log: log, metrics: all,
-                numbers: metrics.views, time: context.time),
+                viewMetrics: metrics.views, time: context.time),
             writer: NonTransactionalWriter(
                 kafka: kafka, layout: layout, name: "\(form.group)-plain", log: log, metrics: all),
-            transaction: TransactionRunner(topics: form.outputs.map(layout.name), log: log) {
+            transaction: TransactionRunner(topics: form.outputTopics.map(layout.name), log: log) {
                 try TransactionalProducer(
-                    settings: kafka, options: form.producer, transactionalID: identity,
+                    settings: kafka, options: form.producerOptions, transactionalID: identity,
                     name: "\(form.group)-transactions",
                     log: log, metrics: all)
             })
@@ -90,12 +95,12 @@ package final class StageClients<Decider: StageDecider> {
     }
 
     /// Tells a test that the loop has reached a step.
-    package func reached(_ step: Decider.Step) { onStep(step) }
+    package func reportStep(_ step: Decider.Step) { onStep(step) }
 
     /// Whether records may be decided now: nothing has to be read again, and the views can be written.
-    package var isSettled: Bool { !member.mustStartOver && views.diskFull == nil }
+    package var canDecide: Bool { !member.mustStartOver && views.diskFull == nil }
 
-    package func place(_ topic: TopicName, _ partition: Int32) -> TopicPartition {
+    package func topicPartition(of topic: TopicName, number partition: Int32) -> TopicPartition {
         TopicPartition(layout.name(of: topic), partition)
     }
 
@@ -105,16 +110,17 @@ package final class StageClients<Decider: StageDecider> {
     ///   - sealed: replaces the value if the value must not be stored in plain text.
     ///   - time: milliseconds since 1970.
     package func sendToDeadLetters(
-        _ index: Int, of batch: borrowing RecordBatch, as misfit: RejectedRecord, sealed: [UInt8]? = nil,
+        recordAt index: Int, of batch: borrowing RecordBatch, as misfit: RejectedRecord,
+        sealedValue: [UInt8]? = nil,
         at time: Int64
     ) {
         let record = batch[index]
-        metrics.deadLetters(misfit.code).add()
+        metrics.deadLetters(withCode: misfit.code).add()
         let letter = DeadLetter(
-            stage: form.stage, code: misfit.code, reason: misfit.reason,
-            topic: layout.name(of: form.topics[record.topic]), partition: record.partition,
+            stage: configuration.stage, code: misfit.code, reason: misfit.reason,
+            topic: layout.name(of: configuration.topics[record.topic]), partition: record.partition,
             offset: record.offset, writtenAt: record.timestamp ?? 0, rejectedAt: time)
-        writer.sendToDeadLetters(record, sealed: sealed, as: letter)
+        writer.sendToDeadLetters(record, sealedValue: sealedValue, as: letter)
     }
 
     // MARK: Transactions
@@ -132,7 +138,7 @@ package final class StageClients<Decider: StageDecider> {
         send: (TransactionalProducer, [Topic]) -> Bool
     ) throws -> Bool {
         guard let group = consumer.captureGroupMetadata(forEpoch: epoch) else {
-            member.giveUp("the partitions were reassigned", "")
+            member.startOverLater(logging: "the partitions were reassigned", reason: "")
             return false
         }
         func onTransactionStep(_ step: TransactionRunner.TransactionStep) {
@@ -150,15 +156,17 @@ package final class StageClients<Decider: StageDecider> {
 
     /// Runs a transaction that takes no records. It commits the unchanged offsets of its partitions, which proves that
     /// this process still owns them.
-    package func commitAlone(
+    package func commitWithoutRecords(
         of partitions: some Sequence<Int32>, send: (TransactionalProducer, [Topic]) -> Bool
     ) throws -> Bool {
         var offsets: [OffsetToCommit] = []
-        for part in partitions.compactMap({ member.owned[$0] }) {
-            for topic in form.topics.indices {
+        for part in partitions.compactMap({ member.assignedPartitions[$0] }) {
+            for topic in configuration.topics.indices {
                 guard let offset = part.committedOffset(in: topic) else { continue }
                 offsets.append(
-                    OffsetToCommit(partition: place(form.topics[topic], part.partition), offset: offset))
+                    OffsetToCommit(
+                        partition: topicPartition(of: configuration.topics[topic], number: part.partition),
+                        offset: offset))
             }
         }
         return try commit(offsets, readIn: consumer.epoch, send: send)

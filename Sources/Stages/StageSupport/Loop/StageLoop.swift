@@ -14,32 +14,33 @@ package final class StageLoop<Decider: StageDecider> {
     /// The longest wait if nothing is due. It limits the delay of a stop.
     private static var idleMilliseconds: Int { 250 }
     /// The wait before something is tried again.
-    private static var troubleMilliseconds: Int { 20 }
+    private static var retryMilliseconds: Int { 20 }
     private static var upkeepMilliseconds: Int { 1000 }
     /// The longest time without records while the overlay is full. A group member must poll regularly.
-    private static var fullMilliseconds: Int { 10_000 }
+    private static var overlayFullMillisecondsMax: Int { 10_000 }
     /// The interval between two confirmations that the view of a quiet partition is up to date.
-    private static var asOfMilliseconds: Int { 600_000 }
+    private static var freshnessCheckMilliseconds: Int { 600_000 }
 
     package let stage: StageClients<Decider>
     package let decider: Decider
-    private var hand: BatchInHand
+    private var batch: PendingBatch
     /// The time until which more records gather.
-    private var gathersUntil: Instant?
+    private var gatheringUntil: Instant?
     /// The time since which the overlay is full.
     private var fullSince: Instant?
     private var nextUpkeep: Instant
     /// The next confirmation of the views. After a start they were just read to their ends, and asking again would delay
     /// the first records.
-    private var nextAsOf: Instant
+    private var nextFreshnessCheck: Instant
 
-    package init(_ decider: Decider) {
+    package init(decider: Decider) {
         stage = decider.stage
         self.decider = decider
-        hand = BatchInHand(recordsMax: stage.form.batchRecordsMax, bytesMax: stage.form.batchBytesMax)
+        batch = PendingBatch(
+            recordsMax: stage.configuration.batchRecordsMax, bytesMax: stage.configuration.batchBytesMax)
         let now = stage.time.now()
         nextUpkeep = now
-        nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
+        nextFreshnessCheck = now.advanced(byMilliseconds: Self.freshnessCheckMilliseconds)
         stage.member.owner = self
         stage.views.owner = self
     }
@@ -49,139 +50,144 @@ package final class StageLoop<Decider: StageDecider> {
     /// Does everything that is due.
     ///
     /// - Returns: the time of the next turn.
-    package func turn(at now: Instant) throws -> Wake {
-        if stage.clock.tick(machine: stage.time.wall().milliseconds, at: now) {
+    package func runIteration(at now: Instant) throws -> Wakeup {
+        if stage.clock.observe(machineTime: stage.time.wall().milliseconds, at: now) {
             decider.machineClockStepped()
         }
-        try stage.member.startOver()
-        if !hand.isTaken, !isSettled { drop() }
-        if mayTakeRecords(at: now) {
-            if hand.isTaken { try poll() }
-            if !hand.isTaken { try takeRecords() }
+        try stage.member.performDueWork()
+        if !batch.isTaken, !canDecide { dropBatch() }
+        if mayProcessRecords(at: now) {
+            if batch.isTaken { try poll() }
+            if !batch.isTaken { try processRecords() }
         }
         // After the records, so that they do not wait while rows are written to the views.
         try readViews()
-        try decider.readOthers()
+        try decider.pollOwnClients()
         if now >= nextUpkeep {
             nextUpkeep = now.advanced(byMilliseconds: Self.upkeepMilliseconds)
-            try upkeep(at: now)
+            try performUpkeep(at: now)
         }
-        let due = isSettled ? try decider.work(at: now) : nil
-        return wake(at: stage.time.now(), due)
+        let due = canDecide ? try decider.performDueWork(at: now) : nil
+        return nextWakeup(at: stage.time.now(), due: due)
     }
 
-    private var isSettled: Bool { stage.isSettled && decider.blockage == nil }
+    private var canDecide: Bool { stage.canDecide && decider.diskFull == nil }
 
     private func readViews() throws {
-        for partition in try stage.views.read() { decider.viewIsComplete(partition) }
+        for partition in try stage.views.read() { decider.viewCompleted(of: partition) }
     }
 
     /// Whether the loop reads and decides records in this turn. While the overlay is full, the views catch up first. If
     /// they do not in time, the loop starts over with an empty overlay.
-    private func mayTakeRecords(at now: Instant) -> Bool {
-        guard isFull, isSettled else {
+    private func mayProcessRecords(at now: Instant) -> Bool {
+        guard isFull, canDecide else {
             fullSince = nil
-            return !isSettled || gathersUntil.map { now >= $0 } ?? true
+            return !canDecide || gatheringUntil.map { now >= $0 } ?? true
         }
-        guard let since = fullSince, now.milliseconds(since: since) >= Self.fullMilliseconds else {
+        guard let since = fullSince, now.milliseconds(since: since) >= Self.overlayFullMillisecondsMax else {
             fullSince = fullSince ?? now
             return false
         }
         fullSince = now
-        if isOverlayFull { stage.member.giveUp("the views lag behind the committed records", "") }
+        if isOverlayFull {
+            stage.member.startOverLater(logging: "the views lag behind the committed records", reason: "")
+        }
         return true
     }
 
     private var isFull: Bool { decider.isFull || isOverlayFull }
 
     private var isOverlayFull: Bool {
-        stage.views.overlayRows > stage.form.overlayRowsMax
-            || stage.views.overlayBytes > stage.form.overlayBytesMax
+        stage.views.overlayRows > stage.configuration.overlayRowsMax
+            || stage.views.overlayBytes > stage.configuration.overlayBytesMax
     }
 
     private func poll() throws {
-        gathersUntil = nil
-        hand.drop()
+        gatheringUntil = nil
+        batch.removeAll()
         let polledBefore = stage.consumer.lastPolledAt
-        let events = stage.consumer.poll(into: &hand.batch)
+        let events = stage.consumer.poll(into: &batch.records)
         for event in events {
-            decider.hear(event)
-            try stage.member.hear(event)
+            decider.handle(event)
+            try stage.member.handle(event)
         }
         // Records that arrived with a change of the assignment belong to the old assignment.
-        if hand.batch.isEmpty || stage.member.mustStartOver { return hand.drop() }
-        noteStamps()
-        hand.sortOut(
-            readIn: stage.consumer.epoch, at: stage.time.now(), after: polledBefore,
-            serving: stage.member.serves)
-        if hand.isTaken { return hand.drop() }
-        if !Decider.measuresWaiting { stage.metrics.inFlight.set(Double(hand.batch.count)) }
+        if batch.records.isEmpty || stage.member.mustStartOver { return batch.removeAll() }
+        observeTimestamps()
+        batch.groupByPartition(
+            readIn: stage.consumer.epoch, at: stage.time.now(), previousPollAt: polledBefore,
+            serving: stage.member.isServing)
+        if batch.isTaken { return batch.removeAll() }
+        if !Decider.measuresWaitingRecords { stage.metrics.inFlight.set(Double(batch.records.count)) }
         stage.member.isHoldingRecords = true
     }
 
-    private func noteStamps() {
+    private func observeTimestamps() {
         let now = stage.time.now()
         var oldest: Int64?
-        for index in 0..<hand.batch.count where hand.batch[index].isStampedByCluster {
-            guard let stamp = hand.batch[index].timestamp else { continue }
-            stage.clock.saw(stamp, at: now)
+        for index in 0..<batch.records.count where batch.records[index].isStampedByCluster {
+            guard let stamp = batch.records[index].timestamp else { continue }
+            stage.clock.observe(stamp: stamp, at: now)
             oldest = min(oldest ?? stamp, stamp)
         }
-        guard !Decider.measuresWaiting, let oldest, let time = stage.clock.time(at: now) else { return }
+        guard !Decider.measuresWaitingRecords, let oldest, let time = stage.clock.time(at: now) else {
+            return
+        }
         stage.metrics.oldestSeconds.set(Double(max(0, time.milliseconds - oldest)) / 1000)
     }
 
-    private func takeRecords() throws {
-        try decider.take(&hand)
-        if !isSettled { return drop() }
-        guard hand.isTaken else { return }
+    private func processRecords() throws {
+        try decider.process(&batch)
+        if !canDecide { return dropBatch() }
+        guard batch.isTaken else { return }
         let now = stage.time.now()
         let pause = decider.gatheringMilliseconds(
-            after: hand, tookMilliseconds: now.milliseconds(since: hand.readAt))
-        if pause > 0 { gathersUntil = now.advanced(byMilliseconds: pause) }
-        drop()
+            after: batch, tookMilliseconds: now.milliseconds(since: batch.readAt))
+        if pause > 0 { gatheringUntil = now.advanced(byMilliseconds: pause) }
+        dropBatch()
     }
 
     /// Drops the records in hand, because they are committed or will be read again.
-    private func drop() {
-        hand.drop()
-        if !Decider.measuresWaiting { stage.metrics.inFlight.set(0) }
+    private func dropBatch() {
+        batch.removeAll()
+        if !Decider.measuresWaitingRecords { stage.metrics.inFlight.set(0) }
         stage.member.isHoldingRecords = false
     }
 
     // MARK: Waiting
 
-    private func wake(at now: Instant, _ due: Wake?) -> Wake {
-        if stage.views.isOpening { return Wake(at: now) }
-        let soon = now.advanced(byMilliseconds: Self.troubleMilliseconds)
-        if !isSettled { return Wake(at: soon) }
-        if fullSince != nil { return Wake(at: min(soon, due?.at ?? soon), or: .views) }
-        if !hand.isTaken { return Wake(at: now) }
+    private func nextWakeup(at now: Instant, due: Wakeup?) -> Wakeup {
+        if stage.views.isOpening { return Wakeup(at: now) }
+        let soon = now.advanced(byMilliseconds: Self.retryMilliseconds)
+        if !canDecide { return Wakeup(at: soon) }
+        if fullSince != nil { return Wakeup(at: min(soon, due?.time ?? soon), or: .views) }
+        if !batch.isTaken { return Wakeup(at: now) }
         if stage.member.isRestoring {
-            let sources: Wake.Sources = gathersUntil == nil ? [.records, .views] : .views
-            return Wake(at: min(soon, due?.at ?? soon), or: sources)
+            let sources: Wakeup.Sources = gatheringUntil == nil ? [.records, .views] : .views
+            return Wakeup(at: min(soon, due?.time ?? soon), or: sources)
         }
-        if let gathersUntil { return Wake(at: gathersUntil, or: []) }
-        let idle = Wake(at: now.advanced(byMilliseconds: Self.idleMilliseconds))
-        guard let due, due.at < idle.at else { return idle }
+        if let gatheringUntil { return Wakeup(at: gatheringUntil, or: []) }
+        let idle = Wakeup(at: now.advanced(byMilliseconds: Self.idleMilliseconds))
+        guard let due, due.time < idle.time else { return idle }
         return due
     }
 
     /// Waits until the time of the next turn, or until a source has records.
-    private func wait(_ wake: Wake) {
-        guard let left = milliseconds(until: wake.at) else { return }
-        if wake.sources.isEmpty {
+    private func wait(for wakeup: Wakeup) {
+        guard let left = milliseconds(until: wakeup.time) else { return }
+        if wakeup.sources.isEmpty {
             usleep(UInt32(left) * 1000)
             return
         }
-        var descriptors = wake.sources.contains(.records) ? [stage.consumer.descriptor] : []
-        if wake.sources.contains(.views) { descriptors.append(stage.views.descriptor) }
-        if wake.sources.contains(.others) { descriptors += decider.descriptors }
-        guard Consumer.wait(forAnyOf: descriptors, milliseconds: left), wake.gatherMilliseconds > 0 else {
+        var descriptors = wakeup.sources.contains(.records) ? [stage.consumer.descriptor] : []
+        if wakeup.sources.contains(.views) { descriptors.append(stage.views.descriptor) }
+        if wakeup.sources.contains(.ownClients) { descriptors += decider.ownClientDescriptors }
+        guard Consumer.wait(forAnyOf: descriptors, milliseconds: left), wakeup.gatheringMilliseconds > 0
+        else {
             return
         }
         _ = Consumer.wait(
-            forAnyOf: [stage.consumer.descriptor], milliseconds: Int32(wake.gatherMilliseconds))
+            forAnyOf: [stage.consumer.descriptor], milliseconds: Int32(wakeup.gatheringMilliseconds))
     }
 
     /// Returns the time until then, rounded up, or nil if it has come.
@@ -192,21 +198,24 @@ package final class StageLoop<Decider: StageDecider> {
 
     // MARK: Upkeep
 
-    private func upkeep(at now: Instant) throws {
-        try stage.views.retryFullDisk(at: now, opening: stage.member.owned.keys)
+    private func performUpkeep(at now: Instant) throws {
+        try stage.views.retryFullDisk(at: now, opening: stage.member.assignedPartitions.keys)
         stage.transaction.pollEvents()
         stage.writer.poll()
         if stage.writer.hasFatalError {
-            throw StageFailure.client("the producer of dead letters of the \(stage.form.group) is unusable")
+            throw StageFailure.client(
+                "the producer of dead letters of the \(stage.configuration.group) is unusable")
         }
-        if hand.isTaken, !Decider.measuresWaiting { stage.metrics.oldestSeconds.set(0) }
-        try decider.upkeep(at: now)
-        let blockages = [stage.views.diskFull, decider.blockage].compactMap(\.self)
-        stage.state.setReadinessProblems(blockages.map(\.reason) + decider.problems + stage.member.obstacles)
-        stage.metrics.overlay.set(Double(stage.views.overlayRows))
-        stage.metrics.blocked.set(Double(stage.member.stuck(isBlocked: !blockages.isEmpty)))
-        guard isSettled, now >= nextAsOf else { return }
-        nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
+        if batch.isTaken, !Decider.measuresWaitingRecords { stage.metrics.oldestSeconds.set(0) }
+        try decider.performUpkeep(at: now)
+        let blockages = [stage.views.diskFull, decider.diskFull].compactMap(\.self)
+        stage.state.setReadinessProblems(
+            blockages.map(\.reason) + decider.readinessProblems + stage.member.readinessProblems)
+        stage.metrics.overlayRows.set(Double(stage.views.overlayRows))
+        stage.metrics.blockedPartitions.set(
+            Double(stage.member.stuckPartitionCount(isBlocked: !blockages.isEmpty)))
+        guard canDecide, now >= nextFreshnessCheck else { return }
+        nextFreshnessCheck = now.advanced(byMilliseconds: Self.freshnessCheckMilliseconds)
         stage.views.confirmFreshness()
     }
 }
@@ -215,50 +224,50 @@ extension StageLoop: ThreadLoop {
     /// Runs until it is asked to stop or cannot continue.
     package func run() throws {
         defer { stage.state.setReadinessProblems(["stopped"]) }
-        while !stage.state.mustStop { wait(try turn(at: stage.time.now())) }
-        try finish()
+        while !stage.state.mustStop { wait(for: try runIteration(at: stage.time.now())) }
+        try leaveAndClose()
     }
 
     /// Leaves the group and closes the views. Everything that was read is committed or will be read again.
-    private func finish() throws {
-        if !hand.isTaken { stage.member.startOverLater() }
-        drop()
+    private func leaveAndClose() throws {
+        if !batch.isTaken { stage.member.startOverLater() }
+        dropBatch()
         // The rows that have come back since the last turn need not be read at the next start.
         _ = try stage.views.read()
         try stage.views.writeRepeatedRows()
-        decider.finish()
+        decider.close()
         try stage.member.leave()
-        try stage.views.finish()
+        try stage.views.closeAll()
     }
 }
 
 extension StageLoop: GroupMemberOwner {
-    package func assigned(_ numbers: [Int32]) {
+    package func partitionsAssigned(_ numbers: [Int32]) {
         stage.views.closeFiles(except: numbers)
-        decider.assigned(numbers)
-        stage.reached(.assigned)
+        decider.partitionsAssigned(numbers)
+        stage.reportStep(.assigned)
     }
 
-    package func letGo() throws {
+    package func partitionsRevoked() throws {
         try stage.views.releaseAll()
-        decider.letGo()
+        decider.partitionsRevoked()
     }
 
-    package func isReadyToBegin(_ numbers: [Int32]) throws -> Bool {
-        guard stage.views.diskFull == nil, decider.blockage == nil, decider.isReady,
+    package func isReadyToRestore(_ numbers: [Int32]) throws -> Bool {
+        guard stage.views.diskFull == nil, decider.diskFull == nil, decider.isReady,
             try stage.views.openNextFile(of: numbers)
         else { return false }
-        return try decider.openNext(of: numbers)
+        return try decider.openNextFile(of: numbers)
     }
 
-    package func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) throws {
-        try decider.begin(numbers, followed: offsets)
+    package func startRestoring(_ numbers: [Int32], followedOffsets offsets: [CommittedOffset]) throws {
+        try decider.startRestoring(numbers, followedOffsets: offsets)
         try stage.views.startReading(numbers)
     }
 
-    package func flows(_ partition: Int32) {
-        decider.flows(partition)
-        stage.reached(.restored)
+    package func partitionStartedServing(_ partition: Int32) {
+        decider.partitionStartedServing(partition)
+        stage.reportStep(.restored)
     }
 
     package var followedOffsets: [OffsetToCommit] { decider.followedOffsets }
@@ -273,6 +282,6 @@ extension StageLoop: TopicViewsOwner {
     package func startOverLater() { stage.member.startOverLater() }
 
     package func viewsDidReach(_ step: TopicViews.Step) {
-        stage.reached(step == .opened ? .viewOpened : .viewWritten)
+        stage.reportStep(step == .opened ? .viewOpened : .viewWritten)
     }
 }

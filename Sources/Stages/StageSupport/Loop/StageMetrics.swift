@@ -12,11 +12,11 @@ package struct StageMetrics {
         package let view: String
         package let rows: String
         /// The kind of the loop, if the stage has several. It is a label.
-        package var loop: String?
+        package var loopLabel: String?
         /// The label of the time to restore, if the stage has several loops.
-        package var restored: String?
-        package var overlay = "overlay_rows"
-        package var blocked = "partitions_blocked"
+        package var restoreViewLabel: String?
+        package var overlayRowsName = "overlay_rows"
+        package var blockedPartitionsName = "partitions_blocked"
 
         package init(stage: String, records: String, view: String, rows: String) {
             self.stage = stage
@@ -34,23 +34,25 @@ package struct StageMetrics {
     package let oldestSeconds: Gauge
     package let startedOver: Counter
     package let restoreSeconds: Histogram
-    package let overlay: Gauge
-    package let blocked: Gauge
+    package let overlayRows: Gauge
+    package let blockedPartitions: Gauge
     package let views: TopicViewMetrics
 
-    package init(_ metrics: Metrics, _ names: Names, oldest: String? = nil) {
+    package init(metrics: Metrics, names: Names, oldestHelp: String? = nil) {
         self.names = names
         self.metrics = metrics
         let prefix = "flotilla_\(names.stage)_"
-        let labels: KeyValuePairs<String, String> = if let loop = names.loop { ["loop": loop] } else { [:] }
+        let labels: KeyValuePairs<String, String> =
+            if let loop = names.loopLabel { ["loop": loop] } else { [:] }
         let restored: KeyValuePairs<String, String> =
-            if let view = names.restored { ["view": view] } else { [:] }
+            if let view = names.restoreViewLabel { ["view": view] } else { [:] }
         batchSeconds = metrics.histogram(
             prefix + "batch_seconds", help: "time from reading a batch to its commit", labels: labels)
         inFlight = metrics.gauge(
             prefix + "in_flight", help: "records read and not yet committed", labels: labels)
         oldestSeconds = metrics.gauge(
-            prefix + "oldest_seconds", help: oldest ?? "age of the oldest record that is not yet committed",
+            prefix + "oldest_seconds",
+            help: oldestHelp ?? "age of the oldest record that is not yet committed",
             labels: labels)
         startedOver = metrics.counter(
             prefix + "started_over_total",
@@ -59,34 +61,37 @@ package struct StageMetrics {
         restoreSeconds = metrics.histogram(
             prefix + "restore_seconds",
             help: "time from the assignment of a partition until its view is complete", labels: restored)
-        overlay = metrics.gauge(
-            prefix + names.overlay, help: "\(names.rows) committed and not yet read back into the view")
-        blocked = metrics.gauge(
-            prefix + names.blocked,
+        overlayRows = metrics.gauge(
+            prefix + names.overlayRowsName,
+            help: "\(names.rows) committed and not yet read back into the view")
+        blockedPartitions = metrics.gauge(
+            prefix + names.blockedPartitionsName,
             help: "partitions whose records wait: their view is not writable, or their offset is out of range"
         )
         views = TopicViewMetrics(
-            metrics, of: names.view, views: prefix + "views_total", applied: prefix + "applied_offset")
+            metrics: metrics, table: names.view, viewsName: prefix + "views_total",
+            appliedOffsetName: prefix + "applied_offset")
         // The series exists from the start, because `increase` does not count the first value of a new series.
-        _ = deadLetters(RejectedRecord.emptyValue(expected: "").code)
+        _ = deadLetters(withCode: RejectedRecord.emptyValue(expected: "").code)
     }
 
-    package func records(_ outcome: String) -> Counter {
-        counter("records_total", help: "\(names.records), by outcome", label: ("outcome", outcome))
+    package func records(withOutcome outcome: String) -> Counter {
+        counter(named: "records_total", help: "\(names.records), by outcome", label: ("outcome", outcome))
     }
 
-    package func deadLetters(_ code: String) -> Counter {
+    package func deadLetters(withCode code: String) -> Counter {
         counter(
-            "dead_letters_total", help: "records sent to the dead letters, by reason", label: ("code", code))
+            named: "dead_letters_total", help: "records sent to the dead letters, by reason",
+            label: ("code", code))
     }
 
-    package func produced(_ topic: String) -> Counter {
-        counter("produced_total", help: "records committed, by topic", label: ("topic", topic))
+    package func produced(to topic: String) -> Counter {
+        counter(named: "produced_total", help: "records committed, by topic", label: ("topic", topic))
     }
 
-    private func counter(_ name: String, help: String, label: (name: String, value: String)) -> Counter {
+    private func counter(named name: String, help: String, label: (name: String, value: String)) -> Counter {
         let labels: KeyValuePairs<String, String> =
-            if let loop = names.loop {
+            if let loop = names.loopLabel {
                 ["loop": loop, label.name: label.value]
             } else {
                 [label.name: label.value]

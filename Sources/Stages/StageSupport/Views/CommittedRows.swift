@@ -1,6 +1,6 @@
 package import JSON
 internal import Kafka
-package import LiveActivity
+package import RecordFormat
 package import Store
 package import Telemetry
 
@@ -26,11 +26,11 @@ package final class CommittedRows {
         self.unreadableRowMessage = unreadableRowMessage
     }
 
-    package func row<Row: LiveActivity.JSONRecord>(for key: HashedKey) throws(StoreError) -> Row? {
+    package func row<Row: JSONRecord>(for key: HashedKey) throws(StoreError) -> Row? {
         if let record = views.overlays[partition]?[key] { return decode(record) }
         guard let view = views[partition] else { return nil }
         var found: Row?
-        try view.read { picture throws(StoreError) in
+        try view.withSnapshot { picture throws(StoreError) in
             try view.lookUp(key.bytes.span, in: picture) { value in
                 found = unsafe value.withUnsafeBytes { unsafe decode($0) }
             }
@@ -43,7 +43,7 @@ package final class CommittedRows {
     /// - Parameters:
     ///   - unread: the keys with this prefix that the view may not have yet.
     /// - pageRows: the number of rows that are read from the view at a time.
-    package func readRows<Row: LiveActivity.JSONRecord>(
+    package func readRows<Row: JSONRecord>(
         withPrefix prefix: [UInt8], unread: some Sequence<HashedKey>, pageRows: Int,
         forEach each: (HashedKey, Row?) -> Void
     ) throws(StoreError) {
@@ -63,11 +63,11 @@ package final class CommittedRows {
         }
     }
 
-    private func decode<Row: LiveActivity.JSONRecord>(_ record: [UInt8]) -> Row? {
+    private func decode<Row: JSONRecord>(_ record: [UInt8]) -> Row? {
         record.isEmpty ? nil : unsafe record.withUnsafeBytes { unsafe decode($0) }
     }
 
-    private func decode<Row: LiveActivity.JSONRecord>(_ bytes: UnsafeRawBufferPointer) -> Row? {
+    private func decode<Row: JSONRecord>(_ bytes: UnsafeRawBufferPointer) -> Row? {
         do throws(RecordDecodingError) {
             return try unsafe Row.decode(bytes, with: reader)
         } catch {

@@ -42,9 +42,9 @@ package struct Overlay {
     /// The keys of rows whose times are newer than in their newest record.
     private var repeatedKeys: Set<HashedKey> = []
     /// The number of rows that the view has not read back yet.
-    package private(set) var count = 0
+    package private(set) var unreadCount = 0
     /// The size of all keys and records.
-    package private(set) var bytes = 0
+    package private(set) var byteCount = 0
     private var nextSearch: Instant?
 
     package init() {}
@@ -56,14 +56,14 @@ package struct Overlay {
     /// - Parameter record: the row with the exact times of the repetition.
     package mutating func recordRepetition(of key: HashedKey, as record: [UInt8], at now: Instant) {
         let number = insertIfNeeded(key, at: now)
-        bytes += record.count - rows[number].record.count
+        byteCount += record.count - rows[number].record.count
         rows[number].record = record
         repeatedKeys.insert(key)
     }
 
     /// Hands out the repeated rows and removes them. A row with outstanding records stays, because such a
     /// record would overwrite the repeated times in the view.
-    package mutating func takeRepeated(_ each: (_ key: HashedKey, _ record: [UInt8]) -> Void) {
+    package mutating func takeRepeatedRows(_ each: (_ key: HashedKey, _ record: [UInt8]) -> Void) {
         repeatedKeys = repeatedKeys.filter { key in
             guard let number = index(of: key), rows[number].outstanding == 0 else { return true }
             each(key, rows[number].record)
@@ -74,8 +74,8 @@ package struct Overlay {
 
     package mutating func recordCommit(of key: HashedKey, as record: [UInt8], at now: Instant) {
         let number = insertIfNeeded(key, at: now)
-        bytes += record.count - rows[number].record.count
-        if rows[number].commit(record, at: now) == 1 { count += 1 }
+        byteCount += record.count - rows[number].record.count
+        if rows[number].commit(record, at: now) == 1 { unreadCount += 1 }
         if !repeatedKeys.isEmpty { repeatedKeys.remove(key) }
     }
 
@@ -97,19 +97,19 @@ package struct Overlay {
         }
         rows[number].outstanding -= 1
         guard rows[number].outstanding == 0 else { return }
-        count -= 1
+        unreadCount -= 1
         if !isRepeated(at: number) { removeRow(at: number) }
     }
 
     /// Forgets old outstanding rows, after the view has read to the end of its partition.
     package mutating func forgetLostRows(at now: Instant) {
-        if count == 0 { return }
+        if unreadCount == 0 { return }
         if let nextSearch, now < nextSearch { return }
         nextSearch = now.advanced(byMilliseconds: Self.searchIntervalMilliseconds)
         for number in rows.indices.reversed() where rows[number].outstanding > 0 {
             let age = now.milliseconds(since: rows[number].since)
             guard age >= Self.outstandingMillisecondsMax else { continue }
-            count -= 1
+            unreadCount -= 1
             rows[number].outstanding = 0
             if !isRepeated(at: number) { removeRow(at: number) }
         }
@@ -118,7 +118,7 @@ package struct Overlay {
     package mutating func removeAll() {
         (rows, keyIndex) = ([], KeyIndex())
         repeatedKeys.removeAll()
-        (count, bytes, nextSearch) = (0, 0, nil)
+        (unreadCount, byteCount, nextSearch) = (0, 0, nil)
     }
 
     // MARK: Numbers
@@ -138,7 +138,7 @@ package struct Overlay {
         if let number = index(of: key) { return number }
         keyIndex.insert(rows.count, hash: key.hash)
         rows.append(Row(key: key, record: [], since: now))
-        bytes += key.bytes.count
+        byteCount += key.bytes.count
         return rows.count - 1
     }
 
@@ -154,7 +154,7 @@ package struct Overlay {
             rows.swapAt(number, last)
         }
         let row = rows.removeLast()
-        bytes -= row.key.bytes.count + row.record.count
+        byteCount -= row.key.bytes.count + row.record.count
         if rows.isEmpty, rows.capacity > Self.keptCapacityMax { (rows, keyIndex) = ([], KeyIndex()) }
     }
 }

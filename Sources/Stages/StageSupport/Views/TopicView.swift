@@ -44,7 +44,7 @@ package final class TopicView {
     /// The most memory that an empty batch keeps. There is one view for each partition.
     private static let keptBatchBytesMax = 1 << 20
 
-    package let place: TopicPartition
+    package let topicPartition: TopicPartition
     private let file: StateFile
     private let table: Table
     private let derive: TopicViewDefinition.Derivation?
@@ -52,11 +52,11 @@ package final class TopicView {
     /// The memory for the key that is being converted between the file's form and the topic's form.
     private var scratch: [UInt8] = []
     /// The offset of the next topic record that the file needs.
-    package private(set) var applied: Int64
+    package private(set) var appliedOffset: Int64
     /// Rows that were read from the topic and are not in the file yet.
     private var rows = RowBatch()
     /// The derived rows of `rows`.
-    private var derived = RowBatch()
+    private var derivedRows = RowBatch()
     /// The memory for the next derived row.
     private var derivedRow = DerivedRow()
     /// Rows of the file that the loop changes directly.
@@ -64,12 +64,12 @@ package final class TopicView {
     /// A range of keys in which the file is known to have no row.
     private var emptyRange: KeyGap?
     private var cachedCount: Int?
-    private var received: AppliedProgress
-    private var identity: TopicIdentityCheck
+    private var receivedProgress: AppliedProgress
+    private var identityCheck: TopicIdentityCheck
 
     /// - Parameter cluster: the cluster's id. A file of another cluster is discarded.
     package init(
-        _ form: TopicViewDefinition, partition: Int32, directory: String, cluster: String,
+        definition form: TopicViewDefinition, partition: Int32, directory: String, cluster: String,
         deleteRetentionMilliseconds: Int64, limits: EnvironmentLimits, now: WallTime, boot: BootID
     ) throws(StoreError) {
         let place = TopicPartition(form.topic, partition)
@@ -82,30 +82,31 @@ package final class TopicView {
         let stored = try file.read { view throws(StoreError) in
             try view.applied(place.topic, place.partition)
         }
-        self.place = place
+        self.topicPartition = place
         self.file = file
         table = file.table(named: form.table)
         derive = form.derive
         order = form.rowOrder
-        received = stored ?? AppliedProgress(offset: 0, completeUntil: now)
-        identity = TopicIdentityCheck(progress: stored)
-        applied = received.offset
+        receivedProgress = stored ?? AppliedProgress(offset: 0, completeUntil: now)
+        identityCheck = TopicIdentityCheck(progress: stored)
+        appliedOffset = receivedProgress.offset
     }
 
-    package var beginning: OpeningState { file.openingState }
+    package var openingState: OpeningState { file.openingState }
     package var startPosition: PartitionStart {
         PartitionStart(
-            partition: place, position: applied > 0 ? .offset(identity.startOffset ?? applied) : .beginning)
+            partition: topicPartition,
+            position: appliedOffset > 0 ? .offset(identityCheck.startOffset ?? appliedOffset) : .beginning)
     }
     /// The number of rows that are not in the file yet, for example because the disk is full.
-    package var pendingRowCount: Int { rows.count + derived.count + overrides.count }
+    package var pendingRowCount: Int { rows.count + derivedRows.count + overrides.count }
 
     /// Takes a record of the topic. `settle` writes it to the file.
     package func buffer(_ record: borrowing Kafka.Record) {
-        identity.check(key: record.key, value: record.value, offset: record.offset)
+        identityCheck.check(key: record.key, value: record.value, offset: record.offset)
         // The view reads its last applied record again to identify the topic. Its row in the file may be
         // newer.
-        guard record.offset >= received.offset else { return }
+        guard record.offset >= receivedProgress.offset else { return }
         guard let key = record.key, !key.isEmpty else { return }
         withStoredKey(for: key) { stored in
             guard stored.count <= EnvironmentLimits.keyBytesMax else { return }
@@ -115,12 +116,12 @@ package final class TopicView {
             var row = DerivedRow()
             swap(&row, &derivedRow)
             if derive(key, value, &row) {
-                withStoredKey(for: row.key.span) { derived.putChecked($0, value: row.value.span) }
+                withStoredKey(for: row.key.span) { derivedRows.putChecked($0, value: row.value.span) }
             }
             swap(&row, &derivedRow)
         }
-        received.offset = record.offset + 1
-        if let time = record.timestamp { received.completeUntil = WallTime(milliseconds: time) }
+        receivedProgress.offset = record.offset + 1
+        if let time = record.timestamp { receivedProgress.completeUntil = WallTime(milliseconds: time) }
     }
 
     /// Takes a row that the loop knows better than the file. `settle` writes it before the rows from the
@@ -158,30 +159,30 @@ package final class TopicView {
 
     /// Marks that all records below the offset have been taken.
     package func advance(to end: Int64, now: WallTime) {
-        identity.recordRead(upTo: end)
-        received.offset = max(received.offset, end)
-        received.completeUntil = now
+        identityCheck.recordRead(upTo: end)
+        receivedProgress.offset = max(receivedProgress.offset, end)
+        receivedProgress.completeUntil = now
     }
 
     /// Writes the pending rows and their offset to the file in one step. If it throws, the rows stay for
     /// the next attempt.
     package func writePendingRows(forEach each: (Span<UInt8>) -> Void) throws(StoreError) {
-        received.lastRecord = try identity.confirmedRecord(path: file.environment.path)
+        receivedProgress.lastRecord = try identityCheck.confirmedRecord(path: file.environment.path)
         rows.sort()
         overrides.sort()
-        derived.sort()
+        derivedRows.sort()
         try file.write { transaction throws(StoreError) in
             try transaction.apply(overrides, to: table)
             try transaction.apply(rows, to: table)
-            try transaction.apply(derived, to: table)
-            try transaction.setApplied(received, of: place.topic, place.partition)
+            try transaction.apply(derivedRows, to: table)
+            try transaction.setApplied(receivedProgress, of: topicPartition.topic, topicPartition.partition)
         }
-        applied = received.offset
+        appliedOffset = receivedProgress.offset
         emptyRange = nil
         cachedCount = nil
         for index in 0..<rows.count { withTopicKey(for: rows.key(at: index), body: each) }
         Self.clear(&rows)
-        Self.clear(&derived)
+        Self.clear(&derivedRows)
         Self.clear(&overrides)
     }
 
@@ -190,7 +191,8 @@ package final class TopicView {
     }
 
     /// Opens one unchanging snapshot for lookups.
-    package func read(_ body: (borrowing ReadSnapshot) throws(StoreError) -> Void) throws(StoreError) {
+    package func withSnapshot(_ body: (borrowing ReadSnapshot) throws(StoreError) -> Void) throws(StoreError)
+    {
         try file.read(body)
     }
 

@@ -4,36 +4,36 @@ package import Telemetry
 /// The metrics of a loop's views, with names of the loop's stage.
 package struct TopicViewMetrics {
     private let metrics: Metrics
-    private let views: String
-    private let applied: String
+    private let viewsName: String
+    private let appliedOffsetName: String
     private let table: String
 
     /// - Parameters:
     ///   - views: the name of the counter of opened views.
     ///   - applied: the name of the gauge of the next offsets that the views need.
-    package init(_ metrics: Metrics, of table: String, views: String, applied: String) {
+    package init(metrics: Metrics, table: String, viewsName: String, appliedOffsetName: String) {
         self.metrics = metrics
-        self.views = views
-        self.applied = applied
+        self.viewsName = viewsName
+        self.appliedOffsetName = appliedOffsetName
         self.table = table
     }
 
-    func opened(_ beginning: OpeningState) {
+    func countOpenedView(_ state: OpeningState) {
         let label =
-            switch beginning {
+            switch state {
             case .empty: "empty"
             case .resumed: "resumed"
             case .discarded: "discarded"
             }
         metrics.counter(
-            views, help: "opened views, by the state of their files",
+            viewsName, help: "opened views, by the state of their files",
             labels: ["view": table, "beginning": label]
         ).add()
     }
 
-    func applied(_ partition: Int32) -> Gauge {
+    func appliedOffset(of partition: Int32) -> Gauge {
         metrics.gauge(
-            applied, help: "the offset of the next record that a view needs",
+            appliedOffsetName, help: "the offset of the next record that a view needs",
             labels: ["view": table, "partition": String(partition)])
     }
 }

@@ -69,7 +69,7 @@ package final class TopicViews {
     /// The number of records in the last read.
     package private(set) var readCount = 0
     /// The newest question that `confirmFreshness` asked.
-    private var endsQuestion: OffsetQueryID?
+    private var endsQuery: OffsetQueryID?
     /// Whether a view was opened and the next iteration must open another one.
     package private(set) var isOpening = false
 
@@ -78,16 +78,17 @@ package final class TopicViews {
     ///     partition's number.
     ///   - name: the consumer's name in metrics.
     package init(
-        _ form: TopicViewDefinition, directory: String, limits: EnvironmentLimits, kafka: KafkaSettings,
+        definition form: TopicViewDefinition, directory: String, limits: EnvironmentLimits,
+        kafka: KafkaSettings,
         name: String,
-        log: Log, metrics: Metrics, numbers: TopicViewMetrics, time: StageTime
+        log: Log, metrics: Metrics, viewMetrics: TopicViewMetrics, time: StageTime
     ) throws {
         self.definition = form
         self.directory = directory
         self.limits = limits
         self.log = log
         self.time = time
-        self.metrics = numbers
+        self.metrics = viewMetrics
         boot = try BootID.current()
         var options = ConsumerOptions(membership: .manual)
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
@@ -106,8 +107,8 @@ package final class TopicViews {
     package var descriptor: Int32 { consumer.descriptor }
 
     package subscript(partition: Int32) -> TopicView? { files[partition] }
-    package var overlayRows: Int { overlays.values.reduce(0) { $0 + $1.count } }
-    package var overlayBytes: Int { overlays.values.reduce(0) { $0 + $1.bytes } }
+    package var overlayRows: Int { overlays.values.reduce(0) { $0 + $1.unreadCount } }
+    package var overlayBytes: Int { overlays.values.reduce(0) { $0 + $1.byteCount } }
 
     /// The number of repeated rows that are only in memory.
     package var repeatedRows: Int { overlays.values.reduce(0) { $0 + $1.repeatedCount } }
@@ -153,7 +154,8 @@ package final class TopicViews {
 
     private func makeView(for partition: Int32) throws(StoreError) -> TopicView {
         try TopicView(
-            definition, partition: partition, directory: "\(directory)/\(definition.table)-\(partition)",
+            definition: definition, partition: partition,
+            directory: "\(directory)/\(definition.table)-\(partition)",
             cluster: cluster,
             deleteRetentionMilliseconds: TopicLayout.deleteRetentionMilliseconds, limits: limits,
             now: decisionTime,
@@ -161,16 +163,17 @@ package final class TopicViews {
     }
 
     private func logOpening(of view: TopicView) {
-        metrics.opened(view.beginning)
-        switch view.beginning {
+        metrics.countOpenedView(view.openingState)
+        switch view.openingState {
         case .discarded(let reason):
             log.warning(
                 "view discarded, it is built anew from its topic",
-                .field("partition", view.place.partition),
+                .field("partition", view.topicPartition.partition),
                 .field("reason", reason.description))
         case .empty, .resumed:
             log.debug(
-                "view opened", .field("partition", view.place.partition), .field("offset", view.applied))
+                "view opened", .field("partition", view.topicPartition.partition),
+                .field("offset", view.appliedOffset))
         }
     }
 
@@ -180,7 +183,7 @@ package final class TopicViews {
         } catch {
             log.warning(
                 "a view was not closed cleanly; its file is checked more closely at the next start",
-                .field("partition", view.place.partition), .field("error", error))
+                .field("partition", view.topicPartition.partition), .field("error", error))
         }
     }
 
@@ -234,7 +237,7 @@ package final class TopicViews {
                 files[place.partition]?.advance(to: offset, now: decisionTime)
                 touched.insert(place.partition)
                 ended.append(place.partition)
-            case .queryCompleted(let id, .watermarks(let ends)) where id == endsQuestion:
+            case .queryCompleted(let id, .watermarks(let ends)) where id == endsQuery:
                 try confirmFreshness(from: ends)
             // The offset is out of range: the topic was created again, or retention deleted the records
             // after the file's offset.
@@ -259,7 +262,7 @@ package final class TopicViews {
     /// view is complete only at the end of everything that was written.
     private func isComplete(_ partition: Int32) -> Bool {
         guard overlays[partition] != nil, let view = files[partition], view.pendingRowCount == 0,
-            let ends = consumer.knownWatermarks(of: view.place), view.applied >= ends.high
+            let ends = consumer.knownWatermarks(of: view.topicPartition), view.appliedOffset >= ends.high
         else { return false }
         overlays[partition]?.forgetLostRows(at: time.now())
         return true
@@ -270,7 +273,7 @@ package final class TopicViews {
         guard let view = files[partition], diskFull == nil else { return }
         do throws(StoreError) {
             try writePendingRows(to: view)
-            metrics.applied(partition).set(Double(view.applied))
+            metrics.appliedOffset(of: partition).set(Double(view.appliedOffset))
             owner?.viewsDidReach(.written)
         } catch {
             if error.isTransient { return waitForDiskSpace(after: error) }
@@ -280,8 +283,8 @@ package final class TopicViews {
 
     private func writePendingRows(to view: TopicView) throws(StoreError) {
         // The overlay is taken out first, so that it is looked up once and not for each row.
-        var overlay = overlays.removeValue(forKey: view.place.partition)
-        defer { overlays[view.place.partition] = overlay }
+        var overlay = overlays.removeValue(forKey: view.topicPartition.partition)
+        defer { overlays[view.topicPartition.partition] = overlay }
         try view.writePendingRows { overlay?.markRead($0) }
     }
 
@@ -300,7 +303,7 @@ package final class TopicViews {
             guard let view = files[partition], diskFull == nil, overlays[partition]?.repeatedCount != 0 else {
                 continue
             }
-            overlays[partition]?.takeRepeated { key, record in
+            overlays[partition]?.takeRepeatedRows { key, record in
                 view.put(key: key.bytes.span, value: record.span)
             }
             if view.pendingRowCount > 0 { try writePendingRows(of: partition) }
@@ -310,14 +313,14 @@ package final class TopicViews {
     /// Asks for the ends of the partitions, to confirm that the files of quiet partitions are up to date.
     /// Otherwise such a file looks as old as its last record and is rebuilt for nothing.
     package func confirmFreshness() {
-        let places = overlays.keys.compactMap { files[$0]?.place }
-        if !places.isEmpty { endsQuestion = consumer.submit(.watermarks(places)) }
+        let places = overlays.keys.compactMap { files[$0]?.topicPartition }
+        if !places.isEmpty { endsQuery = consumer.submit(.watermarks(places)) }
     }
 
     private func confirmFreshness(from ends: [TopicPartition: Watermarks]) throws {
         for (place, ends) in ends where overlays[place.partition] != nil {
-            guard let view = files[place.partition], ends.high <= view.applied else { continue }
-            view.advance(to: view.applied, now: decisionTime)
+            guard let view = files[place.partition], ends.high <= view.appliedOffset else { continue }
+            view.advance(to: view.appliedOffset, now: decisionTime)
             try writePendingRows(of: place.partition)
         }
     }
@@ -370,7 +373,7 @@ package final class TopicViews {
     }
 
     /// Closes the consumer and all files.
-    package func finish() throws {
+    package func closeAll() throws {
         try writeRepeatedRows()
         batch.clear()
         _ = consumer.close()

@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// A group's offset in one partition, with the group's metadata.
+/// A group's offset in one partition, with the text that the client gave with it.
 struct CommittedOffset: Equatable {
     var offset: Int64
     var leaderEpoch: Int32

@@ -7,30 +7,45 @@ internal import Telemetry
 final class Group {
     let id: String
     var state = GroupState.empty
+    /// The time of the last change of state.
     var stateSince: WallTime
     var generation: Int32 = 0
+    /// The kind of the members, for example `consumer`.
     var protocolType: String?
+    /// The assignment protocol that the members elected, for example `range`.
     var protocolName: String?
     var leaderID: String?
 
+    // The members.
+
+    /// By member id.
     private(set) var members: [String: GroupMember] = [:]
+    /// The member ids of static members, by instance id.
     private(set) var staticMembers: [String: String] = [:]
     /// Member ids that were given out and not used yet, with their expiry.
     var pendingMemberIDs: [String: Instant] = [:]
-    /// Members of the generation that have not asked for their assignment yet.
-    var awaitedSyncs: Set<String> = []
 
-    /// Deadline of the join phase.
+    // The phase of joins.
+
     var joinDeadline: Instant?
-    /// Rest of the first join's total wait, while the group waits for more members.
+    /// The part of the first generation's total wait that is left; nil for later generations.
     var initialDelayLeftMilliseconds: Int?
+    /// Whether a member joined in the present part of that wait.
     var newMemberArrived = false
+
+    // The phase of assignments.
+
     /// Deadline for members to ask for their assignment.
     var syncDeadline: Instant?
-
+    /// Members of the generation that have not asked for their assignment yet.
+    var awaitedSyncs: Set<String> = []
     /// Whether the leader's assignment is being appended to the log.
     var assignmentInFlight = false
+
+    /// Number of appends for this group whose outcome is unknown.
     var appendsInFlight = 0
+
+    // The offsets.
 
     var offsets: [TopicPartition: CommittedOffset] = [:]
     /// Offsets of open transactions, by producer id.
@@ -43,12 +58,15 @@ final class Group {
 
     var membersInOrder: [GroupMember] { members.values.sorted { $0.order < $1.order } }
 
+    /// Whether all members, and all clients with a new member id, have joined the next generation.
     var allHaveJoined: Bool { pendingMemberIDs.isEmpty && members.values.allSatisfy { $0.joining != nil } }
 
+    /// The longest timeout of a member.
     var rebalanceTimeoutMilliseconds: Int {
         members.values.reduce(0) { max($0, $1.rebalanceTimeoutMilliseconds) }
     }
 
+    /// Whether the group has neither members nor offsets.
     var isUnused: Bool {
         state == .empty && members.isEmpty && pendingMemberIDs.isEmpty && offsets.isEmpty
             && pendingOffsets.isEmpty
@@ -93,6 +111,8 @@ final class Group {
         return true
     }
 
+    /// Returns the error of a request whose member is unknown, or whose instance id belongs to another
+    /// member by now; nil for a member of the group.
     func memberError(memberID: String, instanceID: String?) -> ErrorCode? {
         if let instanceID {
             guard let current = staticMembers[instanceID] else { return .unknownMemberID }

@@ -1,5 +1,6 @@
-/// The work that follows an append, whether it succeeds or fails.
+/// The work that the group coordinator does after an append, when its outcome is known.
 enum GroupContinuation {
+    /// The answer to a member's JoinGroup request.
     struct JoinReply {
         let token: ReplyToken
         let response: JoinGroupResponse
@@ -11,9 +12,12 @@ enum GroupContinuation {
     case assigned(group: String, generation: Int32)
     /// The last member left.
     case emptied(group: String)
+    /// Offsets were committed without a transaction.
     case committed(group: String, [TopicPartition: CommittedOffset], ReplyToken, PartitionErrors)
+    /// Offsets were committed within a transaction, and wait for its end.
     case pending(
         group: String, producer: Int64, [TopicPartition: CommittedOffset], ReplyToken, PartitionErrors)
+    /// A transaction ended in these groups.
     case ended(MarkersID, producer: Int64, commits: Bool, groups: [String: PendingOffsets])
     /// Groups or their offsets were deleted, possibly by a request.
     case deleted(groups: [String], ReplyToken?, DeleteGroupsResponse)

@@ -5,20 +5,25 @@ internal import Telemetry
 /// members, generations and offsets.
 ///
 /// It has no I/O and no clock: it takes a request, a tick or the outcome of an append, and returns
-/// actions. An answer leaves only when the state behind it is durable. To a client that looks like a slow
-/// network, so the group itself goes on at once. It must never trap on the content of a request or a
-/// record. Confined to the thread of its caller.
+/// actions. Each change of state is made in memory at once, and appended to the groups' topic. The answer
+/// leaves when the append is durable, and to a client that looks like a slow network. The coordinator must
+/// never trap on the content of a request or a record. Confined to the thread of its caller.
 final class GroupCoordinator {
     let settings: GroupSettings
     let partitionExists: (TopicPartition) -> Bool
     private let random: () -> UInt64
 
+    /// By group id.
     var groups: [String: Group] = [:]
+    /// The earliest deadline of each group, by its id.
     var deadlines = DeadlineQueue<String>()
+    /// The appends whose outcome is unknown.
     var pendingAppends: [PersistID: GroupContinuation] = [:]
+    /// The time of the next look for expired offsets.
     var retentionCheck = Instant.distantFuture
-    /// Set by each event. No code here reads a clock.
+    /// The time of the present event. No code here reads a clock.
     private(set) var now: ClockReading
+    /// The actions of the present event.
     private var actions: [GroupAction] = []
     private var persistCount: UInt64 = 0
     private var memberCount: UInt64 = 0
@@ -59,9 +64,10 @@ final class GroupCoordinator {
         }
     }
 
+    /// Handles the deadlines that have passed.
     func tick(at now: ClockReading) -> [GroupAction] {
         handleEvent(at: now) {
-            // All due keys are taken first, so that a group which is due again at once waits for the next
+            // All due groups are taken first, so that a group which is due again at once waits for the next
             // tick.
             for id in deadlines.takeDue(at: now.steady) {
                 guard let group = groups[id] else { continue }
@@ -94,6 +100,8 @@ final class GroupCoordinator {
 
     func reply(to token: ReplyToken, with response: GroupResponse) { actions.append(.reply(token, response)) }
 
+    /// Appends records to the groups' topic. `settleAppend` carries out the continuation when the outcome
+    /// is known.
     func persist(_ records: [CoordinatorRecord], then continuation: GroupContinuation) {
         persistCount += 1
         let id = PersistID(persistCount)
@@ -107,10 +115,12 @@ final class GroupCoordinator {
         return memberCount
     }
 
-    /// Returns a member id with the client's id and 122 random bits. A long client id is cut, so that the
-    /// member id fits into an answer.
-    func newMemberID(clientID name: String) -> String {
-        let prefix = String(name.unicodeScalars.prefix(128))
+    /// Limit for the part of a client's id in a member id, so that the member id fits into an answer.
+    private static let clientIDScalarsMax = 128
+
+    /// Returns the client's id and a random UUID, for example `consumer-0f8fad5b-…`.
+    func newMemberID(clientID: String) -> String {
+        let prefix = String(clientID.unicodeScalars.prefix(Self.clientIDScalarsMax))
         return prefix + "-" + RandomID.uuid(high: random(), low: random())
     }
 }

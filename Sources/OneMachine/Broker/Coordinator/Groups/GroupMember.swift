@@ -7,6 +7,7 @@ final class GroupMember {
     static let rebalanceTimeoutMinimumMilliseconds = 100
 
     let id: String
+    /// The name of a static member, which stays the same when its process starts again; nil for others.
     let instanceID: String?
     let clientID: String
     let clientHost: String
@@ -16,9 +17,13 @@ final class GroupMember {
     var rebalanceTimeoutMilliseconds: Int {
         didSet { floorRebalanceTimeout() }
     }
+    /// The assignment protocols that the member knows, in its order of preference.
     var protocols: [JoinGroupRequest.OfferedProtocol]
+    /// The partitions of the member, as the leader encoded them.
     var assignment: [UInt8] = []
+    /// The waiting JoinGroup request.
     var joining: ReplyToken?
+    /// The waiting SyncGroup request.
     var syncing: ReplyToken?
     /// Whether no join of the member was answered yet. It does not know its id, so it cannot send
     /// heartbeats.
@@ -50,6 +55,7 @@ final class GroupMember {
     /// Whether the member waits for an answer. Then it sends no heartbeats.
     var isWaiting: Bool { !isNew && (joining != nil || syncing != nil) }
 
+    /// Returns the metadata that the member gave for a protocol, for example its subscribed topics.
     func metadata(for protocolName: String?) -> [UInt8] {
         protocols.first { $0.name == protocolName }?.metadata ?? []
     }

@@ -1,19 +1,26 @@
 internal import Telemetry
 
-/// The records of the groups' topic: a kind and names in the key, a version and facts in the value, in
-/// the protocol's compact encoding. A reader skips unknown kinds and versions.
+/// The records of the groups' topic, which store groups and their offsets (see `CoordinatorRecord` for the
+/// format). A reader skips unknown kinds and format versions.
 enum GroupRecords {
-    static let offsetKind: Int16 = 1
-    static let groupKind: Int16 = 2
-    static let pendingKind: Int16 = 3
-    static let version: Int16 = 1
+    /// The kinds of keys.
+    enum Kind: Int16 {
+        /// Group, topic and partition.
+        case offset = 1
+        /// Group.
+        case group = 2
+        /// Group, topic, partition and producer id.
+        case pendingOffset = 3
+    }
+
+    static let formatVersion: Int16 = 1
 
     static func offset(
         group: String, partition: TopicPartition, offset: CommittedOffset
     ) -> CoordinatorRecord {
         CoordinatorRecord(
             key: offsetKey(group: group, partition: partition),
-            value: bytes { writer in write(offset, to: &writer) })
+            value: value { writer in write(offset, to: &writer) })
     }
 
     static func offsetRemoved(group: String, partition: TopicPartition) -> CoordinatorRecord {
@@ -26,7 +33,7 @@ enum GroupRecords {
     ) -> CoordinatorRecord {
         CoordinatorRecord(
             key: pendingKey(group: group, partition: partition, producer: producer),
-            value: bytes { writer in
+            value: value { writer in
                 write(offset, to: &writer)
                 writer.int16(epoch)
             })
@@ -47,7 +54,7 @@ enum GroupRecords {
     static func group(_ group: Group, assigned: Bool = false) -> CoordinatorRecord {
         CoordinatorRecord(
             key: groupKey(id: group.id),
-            value: bytes { writer in
+            value: value { writer in
                 writer.bool(assigned || group.state == .stable)
                 writer.int64(group.stateSince.milliseconds)
                 writer.int32(group.generation)
@@ -80,7 +87,7 @@ enum GroupRecords {
     }
 
     private static func offsetKey(group: String, partition: TopicPartition) -> [UInt8] {
-        key(kind: offsetKind) { writer in
+        CoordinatorRecord.key(kind: Kind.offset.rawValue) { writer in
             writer.string(group)
             writer.string(partition.topic)
             writer.int32(partition.partition)
@@ -88,7 +95,7 @@ enum GroupRecords {
     }
 
     private static func pendingKey(group: String, partition: TopicPartition, producer: Int64) -> [UInt8] {
-        key(kind: pendingKind) { writer in
+        CoordinatorRecord.key(kind: Kind.pendingOffset.rawValue) { writer in
             writer.string(group)
             writer.string(partition.topic)
             writer.int32(partition.partition)
@@ -97,20 +104,10 @@ enum GroupRecords {
     }
 
     private static func groupKey(id: String) -> [UInt8] {
-        key(kind: groupKind) { writer in writer.string(id) }
+        CoordinatorRecord.key(kind: Kind.group.rawValue) { writer in writer.string(id) }
     }
 
-    private static func key(kind: Int16, body: (inout WireWriter) -> Void) -> [UInt8] {
-        var writer = WireWriter(capacity: 64, flexible: true)
-        writer.int16(kind)
-        body(&writer)
-        return writer.copied()
-    }
-
-    private static func bytes(body: (inout WireWriter) -> Void) -> [UInt8] {
-        var writer = WireWriter(capacity: 128, flexible: true)
-        writer.int16(version)
-        body(&writer)
-        return writer.copied()
+    private static func value(writeFacts: (inout WireWriter) -> Void) -> [UInt8] {
+        CoordinatorRecord.value(formatVersion: formatVersion, writeFacts: writeFacts)
     }
 }

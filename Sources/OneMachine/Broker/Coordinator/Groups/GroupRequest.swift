@@ -5,7 +5,7 @@ enum GroupRequest: Equatable {
     case heartbeat(HeartbeatRequest)
     case leave(LeaveGroupRequest)
     case commit(OffsetCommitRequest)
-    /// The dispatcher has checked it with the transaction coordinator (`admits`).
+    /// `CoordinatorHost` has checked with the transaction coordinator that the transaction is open.
     case transactionalCommit(TxnOffsetCommitRequest)
     case fetch(OffsetFetchRequest)
     case deleteOffsets(OffsetDeleteRequest)
@@ -14,6 +14,7 @@ enum GroupRequest: Equatable {
     case delete(DeleteGroupsRequest)
 }
 
+/// The answers of the group coordinator.
 enum GroupResponse: Equatable {
     case join(JoinGroupResponse)
     case sync(SyncGroupResponse)
@@ -34,8 +35,8 @@ enum GroupResponse: Equatable {
         case .sync(let body): body.write(to: &writer, version: version)
         case .heartbeat(let body): body.write(to: &writer, version: version)
         case .leave(let body): body.write(to: &writer, version: version)
-        case .commit(let body): body.write(to: &writer, throttled: version >= 3)
-        case .transactionalCommit(let body): body.write(to: &writer, throttled: true)
+        case .commit(let body): body.write(to: &writer, hasThrottleTime: version >= 3)
+        case .transactionalCommit(let body): body.write(to: &writer, hasThrottleTime: true)
         case .fetch(let body): body.write(to: &writer, version: version)
         case .deleteOffsets(let body): body.write(to: &writer, version: version)
         case .list(let body): body.write(to: &writer, version: version)
@@ -48,9 +49,10 @@ enum GroupResponse: Equatable {
 /// The actions that the group coordinator returns.
 enum GroupAction: Equatable {
     case reply(ReplyToken, GroupResponse)
-    /// Append these records to the groups' topic as one batch. Then call `appendSucceeded` when they are
-    /// durable, or `failed`.
+    /// Append these records to the groups' topic as one batch. Call `appendSucceeded` when they are durable,
+    /// or `appendFailed`.
     case persist(PersistID, [CoordinatorRecord])
-    /// The end of a transaction is durable in the groups, or must be requested again.
+    /// The end of a transaction is durable in the groups, or must be requested again. The answer to
+    /// `endTransaction`.
     case transactionEnded(MarkersID, durable: Bool)
 }

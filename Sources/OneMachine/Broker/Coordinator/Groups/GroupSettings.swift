@@ -1,14 +1,14 @@
 /// The settings of groups. The defaults are Apache Kafka's, except for the first join: a new group waits
 /// 50 ms and not three seconds, because its members start together on one machine.
 struct GroupSettings: Sendable {
-    /// Wait of an empty group for more members before its first generation.
+    /// The wait of a new group for more members before its first generation.
     var initialRebalanceDelayMilliseconds = 50
     var sessionTimeoutMinimumMilliseconds = 6_000
     var sessionTimeoutMaximumMilliseconds = 1_800_000
     /// A member whose first join gets no answer for this time is removed, because it has no id for
     /// heartbeats.
     var newMemberJoinTimeoutMilliseconds = 300_000
-    /// Offsets of a group without members are kept this long.
+    /// Offsets that no member uses are kept for this time.
     var offsetsRetentionMilliseconds: Int64 = 7 * 86_400_000
     var offsetsRetentionCheckMilliseconds = 600_000
 

@@ -1,28 +1,35 @@
 internal import Lifecycle
 
-/// One transactional id at run time: its durable state and its pending change.
+/// One transactional id with its present or last transaction.
 final class Transaction {
     let id: String
+    /// The durable state.
     var facts: TransactionFacts
-    /// Whether a change is not confirmed by the log yet. Until then, other requests must be repeated.
+    /// Whether a change of the facts is being appended to the log. Until its outcome is known, other
+    /// requests are answered with CONCURRENT_TRANSACTIONS, and the client repeats them.
     var isChanging = false
+    /// The end of the open transaction's timeout, or the time of the next attempt at markers.
     var deadline: Instant?
-    /// The markers under way.
-    var markers: MarkersID?
+    /// The waiting EndTxn request. It is answered after the first attempt at the markers.
     var ending: ReplyToken?
-    /// The rest after the last attempt at the markers; nil before the first attempt.
-    var remainingMarkers: RemainingMarkers?
-    /// Number of attempts that left markers out.
-    var failedAttempts = 0
 
-    /// Begins the markers of another decision.
-    func forgetAttempts() {
-        remainingMarkers = nil
-        failedAttempts = 0
-    }
+    // The markers of the decision.
+
+    /// The attempt under way.
+    var markers: MarkersID?
+    /// The partitions and groups that the last attempt left without a marker; nil before the first attempt.
+    var remainingMarkers: RemainingMarkers?
+    /// Number of attempts that left some without a marker.
+    var failedAttempts = 0
 
     init(id: String, facts: TransactionFacts) {
         self.id = id
         self.facts = facts
+    }
+
+    /// Forgets the attempts at the markers of an earlier decision.
+    func forgetAttempts() {
+        remainingMarkers = nil
+        failedAttempts = 0
     }
 }

@@ -1,4 +1,4 @@
-/// The work that follows an append, whether it succeeds or fails.
+/// The work that the transaction coordinator does after an append, when its outcome is known.
 enum TransactionContinuation {
     /// A change of one transactional id, and the answer to its request.
     case changed(id: String, TransactionFacts, ReplyToken?, TransactionAnswer?)
@@ -6,12 +6,14 @@ enum TransactionContinuation {
     case decided(id: String, TransactionFacts, ReplyToken)
     /// The record of a completed transaction. No request waits for it.
     case completed
+    /// A block of producer ids was reserved.
     case producerIDs(end: Int64)
+    /// Unused transactional ids were removed.
     case expired(ids: [String])
 }
 
 extension TransactionAnswer {
-    /// The answer if the change could not be stored: the client must repeat the request.
+    /// The answer if the change could not be stored, so that the client repeats the request.
     var unavailable: TransactionAnswer {
         switch self {
         case .initProducerID: .initProducerID(InitProducerIDResponse(error: .coordinatorNotAvailable))

@@ -1,26 +1,33 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// The coordinator of transactions. It decides the owner of a transactional id, its open transaction, and
-/// the end of it.
+/// The coordinator of transactions. It decides which producer owns a transactional id, which partitions
+/// and groups its transaction has, and whether the transaction commits.
 ///
-/// A decision is durable before an answer leaves, and is never reversed: after a restart, prepared
-/// transactions are completed from the log. It has no I/O and no clock, as `GroupCoordinator`. It must
-/// never trap on the content of a request or a record. Confined to the thread of its caller.
+/// It has no I/O and no clock: it takes a request, a tick or the outcome of an action, and returns actions.
+/// A change takes effect when its record is durable, and the answer leaves then. A decision is never
+/// reversed: after a restart, prepared transactions are completed from the log. The coordinator must never
+/// trap on the content of a request or a record. Confined to the thread of its caller.
 final class TransactionCoordinator {
     let settings: TransactionSettings
     let partitionExists: (TopicPartition) -> Bool
 
+    /// By transactional id.
     var transactions: [String: Transaction] = [:]
     var producerIDs = ProducerIDAllocator()
     /// Requests that wait for producer ids.
     var waitingForIDs: [(InitProducerIDRequest, ReplyToken)] = []
+    /// By transactional id.
     var deadlines = DeadlineQueue<String>()
+    /// The time of the next look for unused transactional ids.
     var expirationCheck: Instant
+    /// The appends whose outcome is unknown.
     var pendingAppends: [PersistID: TransactionContinuation] = [:]
     /// The transactional ids with markers under way.
     var marking: [MarkersID: String] = [:]
+    /// The time of the present event. No code here reads a clock.
     private(set) var now: ClockReading
+    /// The actions of the present event.
     private var actions: [TransactionAction] = []
     private var persistCount: UInt64 = 0
     private var markersCount: UInt64 = 0
@@ -51,6 +58,7 @@ final class TransactionCoordinator {
         }
     }
 
+    /// Handles the deadlines that have passed.
     func tick(at now: ClockReading) -> [TransactionAction] {
         handleEvent(at: now) {
             for id in deadlines.takeDue(at: now.steady) {
@@ -87,6 +95,7 @@ final class TransactionCoordinator {
     /// Number of decided transactions whose first attempt at the markers failed.
     var unmarkedCount: Int { transactions.values.count { $0.failedAttempts > 0 } }
 
+    /// Handles one event: sets the time, runs `body` and returns its actions.
     func handleEvent(at now: ClockReading, body: () -> Void) -> [TransactionAction] {
         self.now = now
         body()
@@ -96,6 +105,8 @@ final class TransactionCoordinator {
 
     func reply(to token: ReplyToken, with answer: TransactionAnswer) { actions.append(.reply(token, answer)) }
 
+    /// Appends records to the transactions' topic. `settleAppend` carries out the continuation when the
+    /// outcome is known.
     func persist(_ records: [CoordinatorRecord], then continuation: TransactionContinuation) {
         persistCount += 1
         let id = PersistID(persistCount)
@@ -103,6 +114,7 @@ final class TransactionCoordinator {
         actions.append(.persist(id, records))
     }
 
+    /// Begins an attempt at the markers: all of them, or those that the last attempt left out.
     func writeMarkers(of transaction: Transaction) {
         markersCount += 1
         let id = MarkersID(markersCount)

@@ -1,4 +1,4 @@
-/// The id of a set of markers that must be written before a transaction is over.
+/// The id of one attempt at the markers of a transaction.
 struct MarkersID: Hashable, Sendable {
     let number: UInt64
 
@@ -6,7 +6,7 @@ struct MarkersID: Hashable, Sendable {
 }
 
 /// The decision about one transaction, for all its partitions and groups. To write a marker twice is
-/// harmless; to leave one out is not.
+/// harmless. Without its marker, a partition's committed readers wait for ever.
 struct TransactionMarkers: Equatable, Sendable {
     let producerID: Int64
     let epoch: Int16
@@ -14,11 +14,11 @@ struct TransactionMarkers: Equatable, Sendable {
     let partitions: [TopicPartition]
     let groups: [String]
 
-    /// Returns the same decision for some of the partitions and groups.
-    func restricted(to left: RemainingMarkers) -> TransactionMarkers {
+    /// Returns the same decision for the remaining partitions and groups.
+    func restricted(to remaining: RemainingMarkers) -> TransactionMarkers {
         TransactionMarkers(
-            producerID: producerID, epoch: epoch, commits: commits, partitions: left.partitions,
-            groups: left.groups)
+            producerID: producerID, epoch: epoch, commits: commits, partitions: remaining.partitions,
+            groups: remaining.groups)
     }
 }
 

@@ -6,6 +6,7 @@ enum TransactionRequest: Equatable {
     case end(EndTxnRequest)
 }
 
+/// The answers of the transaction coordinator.
 enum TransactionAnswer: Equatable {
     case initProducerID(InitProducerIDResponse)
     case addPartitions(PartitionErrors)
@@ -16,7 +17,7 @@ enum TransactionAnswer: Equatable {
     func write(to writer: inout WireWriter, version: Int16) {
         switch self {
         case .initProducerID(let body): body.write(to: &writer, version: version)
-        case .addPartitions(let body): body.write(to: &writer, throttled: true)
+        case .addPartitions(let body): body.write(to: &writer, hasThrottleTime: true)
         case .addOffsets(let body), .end(let body): body.write(to: &writer, version: version)
         }
     }
@@ -25,10 +26,10 @@ enum TransactionAnswer: Equatable {
 /// The actions that the transaction coordinator returns.
 enum TransactionAction: Equatable {
     case reply(ReplyToken, TransactionAnswer)
-    /// Append these records to the transactions' topic as one batch. Then call `appendSucceeded` when they are
-    /// durable, or `failed`.
+    /// Append these records to the transactions' topic as one batch. Call `appendSucceeded` when they are
+    /// durable, or `appendFailed`.
     case persist(PersistID, [CoordinatorRecord])
-    /// Write the markers. Then call `markersWritten` when all are durable, or `markersFailed` with the
-    /// rest.
+    /// Write the markers. Call `markersWritten` when all are durable, or `markersFailed` with those that are
+    /// not.
     case writeMarkers(MarkersID, TransactionMarkers)
 }

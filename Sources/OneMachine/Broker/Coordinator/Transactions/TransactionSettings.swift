@@ -10,8 +10,11 @@ struct TransactionSettings: Sendable {
     /// The longest wait between two attempts at the same markers.
     var markerRetryMillisecondsMax = 10_000
 
+    /// Returns the wait after so many failed attempts: it doubles with each, up to the longest.
     func markerRetryMilliseconds(failedAttempts: Int) -> Int {
-        min(markerRetryMillisecondsMax, retryMilliseconds << min(max(failedAttempts - 1, 0), 16))
+        // 16 doublings are far above the longest wait, and cannot overflow.
+        let doublings = min(max(failedAttempts - 1, 0), 16)
+        return min(markerRetryMillisecondsMax, retryMilliseconds << doublings)
     }
 
     /// Above it a new transactional id is refused with POLICY_VIOLATION.

@@ -1,0 +1,29 @@
+package import HTTP2
+
+/// Templates for the pushes of a send. They belong to a pool of this client, and are made and used on its loop.
+extension APNsClient {
+    /// Returns a template for the pushes of one send to tokens.
+    package func template(
+        _ profile: PushProfile, _ headers: LiveActivityHeaders, body: [UInt8]
+    ) throws(HeaderFieldError) -> PushTemplate {
+        let endpoint = provider.settings.hosts(for: profile.environment).push
+        return try PushTemplate(
+            .device, headers: headers.fields, body: body,
+            pool: pool(
+                for: ConnectionPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes)),
+            suspects: pool(
+                for: ConnectionPool.Key(endpoint: endpoint, profile: profile, purpose: .suspects)))
+    }
+
+    /// Returns a template for one broadcast to a channel.
+    package func template(
+        _ profile: PushProfile, broadcast headers: BroadcastHeaders, body: [UInt8]
+    ) throws(HeaderFieldError) -> PushTemplate {
+        let endpoint = provider.settings.hosts(for: profile.environment).broadcast
+        return try PushTemplate(
+            .fixed(path: Array("/4/broadcasts/apps/\(profile.bundleID)".utf8)), headers: headers.fields,
+            body: body,
+            pool: pool(for: ConnectionPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes))
+        )
+    }
+}

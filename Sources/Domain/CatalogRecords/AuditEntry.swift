@@ -1,0 +1,48 @@
+internal import Identifiers
+package import JSON
+internal import RecordFormat
+
+/// A record of `audit`: who changed which object, for later review.
+package struct AuditEntry: JSONRecord, Hashable {
+    package static let schemaVersion = 1
+    /// The value of `app` in entries that concern no single app.
+    package static let everyApp = "flotilla"
+
+    /// Milliseconds since 1970.
+    package var at: Int64
+    /// A person at a machine, or the id of an API key.
+    package var author: String
+    /// `app.create`, `key.revoke`.
+    package var action: String
+    package var app: String
+    /// The changed object, if it is not the app itself.
+    package var subject: String?
+    /// The network address of the request.
+    package var address: String?
+
+    package init(at: Int64, author: String, action: String, app: String, subject: String? = nil) {
+        self.at = at
+        self.author = author
+        self.action = action
+        self.app = app
+        self.subject = subject
+    }
+
+    package var key: [UInt8] { RecordKey.join(app) }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("at", at)
+        writer.field("by", author)
+        writer.field("action", action)
+        writer.field("app", app)
+        writer.field("subject", subject)
+        writer.field("address", address)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            at: record["at"].timeMilliseconds(), author: record["by"].name(), action: record["action"].name(),
+            app: record["app"].appID(), subject: record["subject"].optional?.name())
+        address = record["address"].optional?.name()
+    }
+}

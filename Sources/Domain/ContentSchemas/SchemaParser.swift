@@ -1,0 +1,173 @@
+internal import Identifiers
+internal import JSON
+
+/// Reads a schema from its JSON. A problem is reported at its position, and `any` replaces the invalid type.
+struct SchemaParser {
+    private var typeCount = 0
+    /// Whether no problem was found.
+    private(set) var isValid = true
+
+    private mutating func reject(_ value: JSONValue, because message: String) -> SchemaType {
+        isValid = false
+        value.report(message)
+        return .scalar(.any)
+    }
+
+    mutating func parseType(_ value: JSONValue, depth: Int) -> SchemaType {
+        typeCount += 1
+        guard depth <= ContentSchema.depthMax else {
+            return reject(
+                value, because: "is nested deeper than \(ContentSchema.depthMax) types; use \"any\" for it")
+        }
+        guard typeCount <= ContentSchema.typesMax else {
+            // One report is enough: all types after it exceed the limit too.
+            return typeCount == ContentSchema.typesMax + 1
+                ? reject(value, because: "exceeds the limit of \(ContentSchema.typesMax) types")
+                : .scalar(.any)
+        }
+        switch value.kind {
+        case .string: return parseScalar(value)
+        case .array: return parseArray(value, depth: depth)
+        case .object: return parseObject(value, depth: depth)
+        default:
+            return reject(
+                value, because: "must be a type: a word like \"int\", [a type], or an object of types")
+        }
+    }
+
+    private mutating func parseScalar(_ value: JSONValue) -> SchemaType {
+        let text = value.string()
+        let isOptional = text.hasSuffix("?")
+        guard let scalar = SchemaScalar(rawValue: isOptional ? String(text.dropLast()) : text) else {
+            let words = SchemaScalar.allCases.map(\.rawValue).joined(separator: ", ")
+            return reject(value, because: "must be one of \(words), followed by ? if it is optional")
+        }
+        return isOptional ? .optional(.scalar(scalar)) : .scalar(scalar)
+    }
+
+    private mutating func parseArray(_ value: JSONValue, depth: Int) -> SchemaType {
+        var elements = value.array(countMax: .max)
+        guard elements.count == 1, let element = elements.next() else {
+            return reject(value, because: "must hold one type, the type of all elements")
+        }
+        return .array(parseType(element, depth: depth + 1))
+    }
+
+    private mutating func parseObject(_ value: JSONValue, depth: Int) -> SchemaType {
+        var built: (word: String, value: JSONValue)?
+        var keys: JSONValue?
+        var others = 0
+        for (name, member) in value.object().members {
+            if name == "$keys" {
+                keys = member
+            } else if name.hasPrefix("$"), built == nil {
+                built = (name, member)
+            } else {
+                others += 1
+            }
+        }
+        guard let built else {
+            if keys != nil { return reject(value, because: "has $keys without $dictionary; give both") }
+            return .object(parseMembers(value, depth: depth))
+        }
+        if others > 0 {
+            return reject(
+                value, because: "mixes \(built.word) with other names; properties with $ go into $object")
+        }
+        if keys != nil, built.word != "$dictionary" {
+            return reject(value, because: "has $keys beside \(built.word); they belong to $dictionary")
+        }
+        return parseConstructor(built.word, value: built.value, keys: keys, depth: depth)
+    }
+
+    private mutating func parseConstructor(
+        _ word: String, value: JSONValue, keys: JSONValue?, depth: Int
+    ) -> SchemaType {
+        switch word {
+        case "$object":
+            if value.kind == .object { return .object(parseMembers(value, depth: depth)) }
+            return reject(value, because: "must be an object of properties")
+        case "$optional":
+            let wrapped = parseType(value, depth: depth + 1)
+            if case .optional = wrapped { return reject(value, because: "is optional already") }
+            return .optional(wrapped)
+        case "$enum": return parseRawValues(value)
+        case "$cases": return parseCases(value, depth: depth)
+        case "$range":
+            let bound = parseType(value, depth: depth + 1)
+            return bound.isBound
+                ? .range(bound) : reject(value, because: "must be a number, a date or a string")
+        case "$dictionary":
+            let values = parseType(value, depth: depth + 1)
+            return .dictionary(
+                keys: keys.map { self.parseKeys($0, depth: depth) } ?? .scalar(.string), values: values)
+        default:
+            return reject(
+                value,
+                because: "is not a constructor; use $object, $optional, $enum, $cases, $range, $dictionary")
+        }
+    }
+
+    private mutating func parseKeys(_ value: JSONValue, depth: Int) -> SchemaType {
+        let type = parseType(value, depth: depth + 1)
+        switch type {
+        case .scalar, .names, .numbers: return type
+        default: return reject(value, because: "must be a word or a $enum")
+        }
+    }
+
+    private mutating func parseMembers(_ value: JSONValue, depth: Int) -> [SchemaMember] {
+        var members: [SchemaMember] = []
+        for (name, member) in value.object().members {
+            if let problem = NameRules.problem(name) {
+                _ = reject(member, because: "has a name that \(problem)")
+            }
+            members.append(SchemaMember(name: name, type: parseType(member, depth: depth + 1)))
+        }
+        return members
+    }
+
+    private mutating func parseCases(_ value: JSONValue, depth: Int) -> SchemaType {
+        guard value.kind == .object, (1...ContentSchema.casesMax).contains(value.object().count) else {
+            return reject(
+                value, because: "must be an object of 1 to \(ContentSchema.casesMax) cases with their values")
+        }
+        var cases: [SchemaCase] = []
+        for (name, member) in value.object().members {
+            if let problem = NameRules.problem(name) {
+                _ = reject(member, because: "has a name that \(problem)")
+            }
+            if member.kind == .object {
+                cases.append(SchemaCase(name: name, values: parseMembers(member, depth: depth)))
+            } else {
+                _ = reject(
+                    member, because: "must be an object: the values that the case carries, {} for none")
+            }
+        }
+        return .cases(cases)
+    }
+
+    private mutating func parseRawValues(_ value: JSONValue) -> SchemaType {
+        guard value.kind == .array, (1...ContentSchema.casesMax).contains(value.array(countMax: .max).count)
+        else {
+            return reject(value, because: "must be an array of 1 to \(ContentSchema.casesMax) raw values")
+        }
+        let elements = Array(value.array(countMax: .max))
+        if elements.allSatisfy({ $0.kind == .string }) {
+            let names = elements.map { $0.string() }
+            return Set(names).count == names.count
+                ? .names(names) : reject(value, because: "has a raw value twice")
+        }
+        let numbers = elements.compactMap { $0.kind == .integer ? Int64(String(number: $0)) : nil }
+        guard numbers.count == elements.count else {
+            return reject(value, because: "must have only strings or only 64-bit integers")
+        }
+        return Set(numbers).count == numbers.count
+            ? .numbers(numbers) : reject(value, because: "has a raw value twice")
+    }
+}
+
+extension String {
+    /// Creates the text of a number exactly as it was written.
+    init(number value: JSONValue) { self = unsafe String(decoding: value.raw, as: UTF8.self) }
+}

@@ -1,0 +1,122 @@
+package import Identifiers
+package import JSON
+package import RecordFormat
+
+/// An event on an installation: a record of `events`, for people's queries and for external consumers.
+package struct Event: JSONRecord, Hashable {
+    package static let schemaVersion = 1
+
+    package enum Code: String, Sendable, CaseIterable {
+        /// A push-to-start token was reported for the first time.
+        case startToken = "n:lst"
+        /// An update token was reported for the first time.
+        case updateToken = "n:lut"
+        /// An activity is over. `cause` names the reason.
+        case closed = "n:lac"
+        /// Tags, attributes, language or the user changed.
+        case profile
+        case tap
+    }
+
+    package enum Cause: String, Sendable, CaseIterable {
+        case ended
+        /// The person swiped the activity away.
+        case dismissed
+        case unregistered
+        /// The phone listed its running activities, and this one was missing.
+        case notRunning
+    }
+
+    package var code: Code
+    package var app: String
+    package var environment: Maybe<Environment>
+    /// Nil for an event that a backend caused for a user.
+    package var installation: Maybe<String>
+    package var user: Maybe<String>
+    package var attributesType: Maybe<String>
+    /// The activity's id, as the system assigned it.
+    package var activity: Maybe<String>
+    package var group: Maybe<String>
+    package var tokenHash: Maybe<String>
+    package var cause: Maybe<Cause>
+    package var scheduleID: Maybe<String>
+    package var scheduleName: Maybe<String>
+    /// Milliseconds since 1970: by the phone's clock within bounds, and by the server's clock.
+    package var eventTime: Int64
+    package var receivedAt: Int64
+
+    /// Sets all fields in one step, because an event that is changed field by field is copied each time.
+    package init(
+        _ code: Code, app: String, environment: Environment? = nil, installation: String? = nil,
+        user: String? = nil, attributesType: String? = nil, activity: String? = nil, group: String? = nil,
+        tokenHash: String? = nil, cause: Cause? = nil, scheduleID: String? = nil,
+        scheduleName: String? = nil, eventTime: Int64, receivedAt: Int64
+    ) {
+        self.code = code
+        self.app = app
+        self.environment = environment
+        self.installation = installation
+        self.user = user
+        self.attributesType = attributesType
+        self.activity = activity
+        self.group = group
+        self.tokenHash = tokenHash
+        self.cause = cause
+        self.scheduleID = scheduleID
+        self.scheduleName = scheduleName
+        self.eventTime = eventTime
+        self.receivedAt = receivedAt
+    }
+
+    /// The partition key of the recipient's lane, as in the registry: the user if known. So a person's taps
+    /// and the sends to that person lie in the same lane.
+    package var key: [UInt8] {
+        var bytes: [UInt8] = []
+        writeKey(to: &bytes)
+        return bytes
+    }
+
+    /// Writes the key into a reused buffer.
+    package func writeKey(to bytes: inout [UInt8]) {
+        bytes.removeAll(keepingCapacity: true)
+        RecordKey.append(app, to: &bytes)
+        bytes.append(RecordKey.separator)
+        if let user {
+            RecordKey.append(prefix: "u:", id: user, to: &bytes)
+        } else {
+            RecordKey.append(prefix: "i:", id: installation ?? "", to: &bytes)
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("code", code.rawValue)
+        writer.field("app", app)
+        writer.field("environment", environment?.rawValue)
+        writer.field("installationId", installation)
+        writer.field("userId", user)
+        writer.field("attributesType", attributesType)
+        writer.field("activityId", activity)
+        writer.field("groupId", group)
+        writer.field("tokenHash", tokenHash)
+        writer.field("cause", cause?.rawValue)
+        writer.field("scheduleId", scheduleID)
+        writer.field("scheduleName", scheduleName)
+        writer.field("eventTime", eventTime)
+        writer.field("receivedAt", receivedAt)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            record["code"].choice(of: Code.self) ?? .tap, app: record["app"].appID(),
+            environment: record["environment"].optional?.environment(),
+            installation: record["installationId"].optional?.name(), user: record["userId"].optional?.name(),
+            attributesType: record["attributesType"].optional?.name(),
+            activity: record["activityId"].optional?.name(), group: record["groupId"].optional?.name(),
+            tokenHash: record["tokenHash"].optional?.name(),
+            cause: record["cause"].optional?.choice(of: Cause.self),
+            scheduleID: record["scheduleId"].optional?.name(),
+            scheduleName: record["scheduleName"].optional?.name(),
+            eventTime: record["eventTime"].timeMilliseconds(),
+            receivedAt: record["receivedAt"].timeMilliseconds())
+    }
+}

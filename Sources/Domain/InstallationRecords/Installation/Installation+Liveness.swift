@@ -1,0 +1,77 @@
+internal import Identifiers
+
+// Decides which parts of an installation's record are alive. The result depends only on the facts and their
+// times, never on the order in which reports arrived.
+
+extension Installation {
+    /// Whether APNs may accept the token, as far as reports show. Its environment must be the app's current
+    /// environment on the phone, and APNs must not have refused it since it was reported.
+    package func isUsable(_ token: Token) -> Bool {
+        token.sealed != nil && token.environment == environment?.value && !isRefused(token)
+    }
+
+    package func isUsable(_ start: StartToken) -> Bool {
+        guard let token = start.token, isUsable(token) else { return false }
+        return !start.isUnregistered
+    }
+
+    package func isRefused(_ token: Token) -> Bool {
+        !refusedTokens.isEmpty
+            && refusedTokens.contains { token.at.received <= $0.at && $0.hash == token.hash }
+    }
+
+    /// Returns the reason why an activity is over, or nil while it runs.
+    package func endCause(of activity: Activity) -> Event.Cause? {
+        if let closing = activity.closing {
+            return closing.dismissedByPersonAt == nil ? .ended : .dismissed
+        }
+        guard let heard = activity.lastSeenAt else { return nil }
+        if let type = activity.type?.value, let unregistered = unregistrationTime(ofType: type),
+            heard <= unregistered
+        {
+            return .unregistered
+        }
+        // A report with the same time as the list, from another body, may be newer than the list. So only
+        // older reports count.
+        if let listed = runningActivities?.at, heard < listed, !isListed(activity) { return .notRunning }
+        return nil
+    }
+
+    private func unregistrationTime(ofType type: String) -> ReportTime? {
+        for index in startTokens.indices where startTokens[index].type.isExactlyEqual(to: type) {
+            return startTokens[index].unregisteredAt
+        }
+        return nil
+    }
+
+    /// Whether the newest list of running activities contains the activity.
+    private func isListed(_ activity: Activity) -> Bool {
+        runningActivities?.value.contains { $0.isExactlyEqual(to: activity.id) } ?? false
+    }
+
+    /// Returns the time at which the activity's token is forgotten, unless a new report about the activity
+    /// arrives.
+    package func expirationTime(of activity: Activity) -> Int64 {
+        var last = max(activity.lastSeenAt?.received ?? 0, activity.token?.at.received ?? 0)
+        if let listed = runningActivities?.at.received, listed > last, isListed(activity) { last = listed }
+        return last + activity.tokenLifetimeMilliseconds
+    }
+}
+
+extension Installation.StartToken {
+    /// Whether the installation wants no activities of this type, whichever token could start them.
+    package var isUnregistered: Bool {
+        guard let unregisteredAt else { return false }
+        guard let token else { return true }
+        return token.at <= unregisteredAt
+    }
+}
+
+extension Installation.Activity {
+    /// The server's time of the newest report about the activity.
+    package var lastReportAt: Int64 {
+        max(
+            lastSeenAt?.received ?? 0, token?.at.received ?? 0, closing?.endedAt?.received ?? 0,
+            closing?.dismissedAt?.received ?? 0)
+    }
+}

@@ -1,0 +1,52 @@
+internal import Identifiers
+package import JSON
+package import RecordFormat
+
+/// A record of `registry` under `profile`, which segments and tags evaluate. If the key names an
+/// installation, the row is that installation's profile. Else it is a backend's profile of the user, for all
+/// the user's installations.
+package struct ProfileRow: JSONRecord, Hashable {
+    package static let schemaVersion = 1
+
+    package var tags: [String]
+    /// A flat JSON object.
+    package var attributes: Maybe<RawJSON>
+    package var locale: Maybe<String>
+    package var timeZone: Maybe<String>
+    package var os: Maybe<String>
+    package var appBuild: Maybe<String>
+    /// Milliseconds since 1970, by the server's clock.
+    package var updatedAt: Int64
+
+    package init(
+        tags: [String] = [], attributes: RawJSON? = nil, locale: String? = nil, timeZone: String? = nil,
+        os: String? = nil, appBuild: String? = nil, updatedAt: Int64
+    ) {
+        self.tags = tags
+        self.attributes = attributes
+        self.locale = locale
+        self.timeZone = timeZone
+        self.os = os
+        self.appBuild = appBuild
+        self.updatedAt = updatedAt
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("tags", tags)
+        writer.field("attributes", attributes)
+        writer.field("locale", locale)
+        writer.field("timeZone", timeZone)
+        writer.field("os", os)
+        writer.field("appBuild", appBuild)
+        writer.field("updatedAt", updatedAt)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            tags: record["tags"].names(countMax: Report.tagsMax),
+            attributes: record["attributes"].optional?.profileAttributes(),
+            locale: record["locale"].optional?.name(), timeZone: record["timeZone"].optional?.name(),
+            os: record["os"].optional?.name(), appBuild: record["appBuild"].optional?.name(),
+            updatedAt: record["updatedAt"].timeMilliseconds())
+    }
+}

@@ -1,0 +1,180 @@
+package import Identifiers
+package import JSON
+package import RecordFormat
+
+/// A report about one installation, or from a backend about one user: a record of `reports`, and the body of
+/// `POST /v1/reports`.
+package struct Report: JSONRecord, Hashable {
+    package static let schemaVersion = 1
+
+    package enum Kind: String, Sendable, CaseIterable {
+        /// The push-to-start token of an activity type. Without a type it serves every type of the app.
+        case startToken
+        /// The token of one running activity. It replaces the activity's previous token.
+        case updateToken
+        /// An activity changed its state.
+        case state
+        /// The installation wants no more activities of the type.
+        case unregister
+        /// The installation is still in use.
+        case heartbeat
+        /// The complete list of running activities.
+        case reconcile
+        /// Tags, attributes, login, logout.
+        case profile
+        /// The person touched the activity.
+        case tap
+        /// Erases all earlier reports, of the installation or of a user on all installations.
+        case erase
+        /// APNs refused a token for good. Only senders write it. It is never accepted from outside.
+        case deadToken
+
+        /// Whether an SDK may send this kind.
+        package var isAllowedFromClients: Bool { self != .deadToken }
+    }
+
+    package enum ActivityState: String, Sendable, CaseIterable {
+        case active
+        case pending
+        case stale
+        case ended
+        case dismissed
+
+        /// Whether the activity is over. Its id never returns.
+        package var isFinal: Bool { self == .ended || self == .dismissed }
+    }
+
+    package static let tagsMax = 100
+    package static let runningActivitiesMax = 50
+    /// The maximum size of a profile's attributes in bytes.
+    package static let attributesBytesMax = 16 * 1024
+    /// The maximum nesting depth of arrays and objects in attributes. Every record that holds them allows a
+    /// greater depth.
+    package static let attributesDepthMax = 8
+
+    /// A header of a report that was forwarded from a wrong partition: the server time of its first record,
+    /// in digits. The cluster stamps a forwarded record again. Ordered by that stamp, an old report would
+    /// override newer ones.
+    package static let receivedAtHeader: StaticString = "flotilla-received-at"
+    /// The header with the offset of that first record, in digits.
+    package static let offsetHeader: StaticString = "flotilla-first-offset"
+    /// The header of a user's erasure that has a copy in every partition of `reports`. Its value is not used.
+    package static let allPartitionsHeader: StaticString = "flotilla-everywhere"
+    /// Upper bound of a report's position in a body. Positions are below it.
+    package static let bodyPositionEnd = 1 << 20
+
+    package var app: String
+    /// Nil in a backend's report about a user: a profile or an erasure.
+    package var environment: Maybe<Environment>
+    /// Nil in a backend's report about a user, which applies to all the user's installations.
+    package var installation: Maybe<String>
+    package var kind: Kind
+    package var user: Maybe<String>
+    /// Whether the phone reports that no user is logged in: `"userId": null`. A missing field says nothing
+    /// about the user.
+    package var isLoggedOut: Bool
+    package var attributesType: Maybe<String>
+    package var activity: Maybe<String>
+    package var group: Maybe<String>
+    /// In hexadecimal, or sealed by `TokenSeal.seal(tokenOf:)`.
+    package var token: Maybe<String>
+    package var state: Maybe<ActivityState>
+    package var channel: Maybe<String>
+    /// For `reconcile`: the ids of the running activities.
+    package var runningActivities: Maybe<[String]>
+    package var os: Maybe<String>
+    package var appBuild: Maybe<String>
+    package var frequentPushesEnabled: Maybe<Bool>
+    package var activitiesEnabled: Maybe<Bool>
+    package var tags: Maybe<[String]>
+    package var attributes: Maybe<RawJSON>
+    package var locale: Maybe<String>
+    package var timeZone: Maybe<String>
+    /// Milliseconds since 1970 by the phone's clock. It is only a hint.
+    package var eventTime: Maybe<Int64>
+    package var id: Maybe<String>
+    /// For `tap`: the schedule that sent the touched activity.
+    package var scheduleID: Maybe<String>
+    package var scheduleName: Maybe<String>
+    /// For `deadToken`: the refused token and the reason.
+    package var refusal: Maybe<TokenRefusal>
+    /// The report's position in its request body, from 0. The gateway writes it. A service that writes
+    /// several reports about one installation at once should write it too.
+    package var bodyPosition: Maybe<Int>
+
+    /// APNs' refusal of a token. Times are milliseconds since 1970.
+    package struct TokenRefusal: Sendable, Hashable {
+        /// `TokenSeal.hash`, in hexadecimal.
+        package var tokenHash: String
+        /// The registry entry of the push.
+        package var entry: String
+        package var reason: String
+        /// The time since which the token is dead, according to APNs. Not every refusal contains it.
+        package var invalidatedAt: Maybe<Int64>
+        package var dispatchedAt: Int64
+
+        package init(
+            tokenHash: String, entry: String, reason: String, invalidatedAt: Int64?, dispatchedAt: Int64
+        ) {
+            self.tokenHash = tokenHash
+            self.entry = entry
+            self.reason = reason
+            self.invalidatedAt = invalidatedAt
+            self.dispatchedAt = dispatchedAt
+        }
+    }
+
+    package init(app: String, environment: Environment, installation: String, kind: Kind) {
+        self.init(app: app, environment: environment, installation: installation, user: nil, kind: kind)
+    }
+
+    /// Creates a backend's profile of a user.
+    package init(app: String, profileOf user: String) {
+        self.init(app: app, environment: nil, installation: nil, user: user, kind: .profile)
+    }
+
+    /// Creates a backend's request to erase a user.
+    package init(app: String, erasing user: String) {
+        self.init(app: app, environment: nil, installation: nil, user: user, kind: .erase)
+    }
+
+    private init(app: String, environment: Environment?, installation: String?, user: String?, kind: Kind) {
+        self.app = app
+        self.environment = environment
+        self.installation = installation
+        self.kind = kind
+        self.user = user
+        isLoggedOut = false
+        (attributesType, activity, group, token, state) = (nil, nil, nil, nil, nil)
+        (channel, runningActivities, os, appBuild) = (nil, nil, nil, nil)
+        (frequentPushesEnabled, activitiesEnabled) = (nil, nil)
+        (tags, attributes, locale, timeZone) = (nil, nil, nil, nil)
+        (eventTime, id, scheduleID, scheduleName, refusal, bodyPosition) = (nil, nil, nil, nil, nil, nil)
+    }
+
+    /// Whether the report asks to erase a user on all installations, in any partition.
+    package var isUserErasure: Bool { kind == .erase && installation == nil }
+
+    /// The installation or the user whose record the report changes.
+    package var subject: Recipient {
+        if let installation { .installation(installation) } else { .user(user ?? "") }
+    }
+
+    package var key: [UInt8] {
+        var bytes: [UInt8] = []
+        writeKey(to: &bytes)
+        return bytes
+    }
+
+    /// Writes the key into a reused buffer.
+    package func writeKey(to bytes: inout [UInt8]) {
+        bytes.removeAll(keepingCapacity: true)
+        RecordKey.append(app, to: &bytes)
+        bytes.append(RecordKey.separator)
+        if let installation {
+            RecordKey.append(prefix: "i:", id: installation, to: &bytes)
+        } else {
+            RecordKey.append(prefix: "u:", id: user ?? "", to: &bytes)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+package import Identifiers
+package import Payloads
+package import Sends
+
+/// The common part of all jobs of a sheet: the request to APNs without the token, and the bookkeeping for
+/// sender and receipt. It is made once per send, activity type and environment, and travels in two headers.
+///
+/// A sheet is a record of `jobs`. Its value is the exact body. Its header `apns` holds the request's header
+/// lines, its header `flotilla` the bookkeeping, and its header `to` one line for each job (`JobLines`). A
+/// sheet in a later retry tier also has the header `origin`, which names the first position of its jobs
+/// (`SheetOrigin`).
+package struct SheetHead: Sendable, Hashable {
+    package static let schemaVersion = 1
+    /// The maximum number of jobs in one sheet. A setting decides how many the fan-out puts into one.
+    package static let jobsMax = 1000
+    /// The maximum size of a sheet in bytes, with body and headers. A sheet that reaches it is closed.
+    package static let bytesMax = 512 << 10
+
+    // MARK: The request
+
+    /// `<bundle id>.push-type.liveactivity`, or only the bundle id for a broadcast.
+    package var topic: String
+    package var priority: PushPriority
+    /// Seconds since 1970 until which APNs keeps the push for an unreachable phone. 0 means not at all, which
+    /// a channel without storage requires.
+    package var expiration: Int64
+    package var collapseID: String?
+
+    // MARK: The bookkeeping
+
+    package var app: String
+    package var environment: Environment
+    /// Whether the lines name channels and not tokens.
+    package var isBroadcast = false
+    package var send: String
+    /// Nil for named activities that belong to no group.
+    package var group: String?
+    package var scope: ScopeKind
+    /// The version of the start that opened this generation of the scope, or 0 if no start was seen.
+    package var generation: Int64
+    /// The order of sends within the scope, and the body's `timestamp`. The timestamp of a recipient's END
+    /// may be later, so that phones do not ignore it as older than their current state.
+    package var version: Int64
+    package var event: PushEvent
+    /// Seconds since 1970 after which the push is no longer useful.
+    package var deadline: Int64
+    /// The maximum number of pushes of one job that were answered or lost. A push that APNs certainly did not
+    /// process does not count.
+    package var attemptsMax = SheetHead.attemptsDefault
+    /// Whether a newer version may replace this one while it waits.
+    package var isConflatable = true
+    package var unknownStartPolicy = Send.UnknownStartPolicy.skip
+    /// The time at which the gateway accepted the send, in milliseconds since 1970. Latency is measured from
+    /// it.
+    package var acceptedAt: Int64
+
+    package static let attemptsDefault = 6
+
+    package init(
+        topic: String, priority: PushPriority, expiration: Int64, app: String, environment: Environment,
+        send: String,
+        group: String?, scope: ScopeKind, generation: Int64, version: Int64, event: PushEvent,
+        deadline: Int64,
+        acceptedAt: Int64
+    ) {
+        self.topic = topic
+        self.priority = priority
+        self.expiration = expiration
+        self.app = app
+        self.environment = environment
+        self.send = send
+        self.group = group
+        self.scope = scope
+        self.generation = generation
+        self.version = version
+        self.event = event
+        self.deadline = deadline
+        self.acceptedAt = acceptedAt
+    }
+}

@@ -1,0 +1,126 @@
+internal import Identifiers
+package import JSON
+package import Jobs
+internal import RecordFormat
+
+/// A person's action on dead letters or failed jobs: a record of `dead-letters`, in the same partition as the
+/// letters. It is written before and after the action. So an interrupted action is known, and no action
+/// happens twice.
+package struct DeadLetterMark: JSONRecord, Hashable {
+    package static let schemaVersion = 1
+    /// The header that distinguishes a mark from a letter.
+    package static let header: StaticString = "flotilla-dead-mark"
+    /// The maximum number of letters, or of sheets with jobs, in one mark.
+    package static let itemsMax = 1_000
+
+    package enum Operation: String, Sendable, CaseIterable {
+        /// The records were sent again.
+        case redrive
+        /// The letters are no longer needed.
+        case discard
+        /// Failed jobs of a send were sent again, with or without dead letters.
+        case resend
+    }
+
+    package enum Phase: String, Sendable, CaseIterable {
+        case begun
+        case done
+        /// The action that the named run began did not happen. The run was killed first, and none of its
+        /// records was found.
+        case left
+    }
+
+    /// Jobs of the sheet that first held them.
+    package struct SheetLines: Sendable, Hashable {
+        package var position: JobPosition
+        package var lines: LineSet
+
+        package init(position: JobPosition, lines: LineSet) {
+            self.position = position
+            self.lines = lines
+        }
+    }
+
+    package var operation: Operation
+    package var phase: Phase
+    /// The unique id of the call.
+    package var run: String
+    /// The caller.
+    package var author: String
+    /// Milliseconds since 1970.
+    package var at: Int64
+    /// Offsets of letters in this partition.
+    package var letterOffsets: [Int64]
+    package var jobs: [SheetLines]
+
+    package init(
+        _ deed: Operation, phase: Phase, run: String, author: String, at: Int64, letterOffsets: [Int64] = [],
+        jobs: [SheetLines] = []
+    ) {
+        self.operation = deed
+        self.phase = phase
+        self.run = run
+        self.author = author
+        self.at = at
+        self.letterOffsets = letterOffsets
+        self.jobs = jobs
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("deed", operation.rawValue)
+        writer.field("phase", phase.rawValue)
+        writer.field("run", run)
+        writer.field("by", author)
+        writer.field("at", at)
+        if !letterOffsets.isEmpty {
+            writer.name("letters")
+            writer.beginArray()
+            for letter in letterOffsets { writer.value(Int(letter)) }
+            writer.endArray()
+        }
+        if !jobs.isEmpty {
+            writer.name("jobs")
+            writer.beginArray()
+            for one in jobs {
+                writer.beginObject()
+                writer.field("topic", one.position.topic)
+                writer.field("partition", Int(one.position.partition))
+                writer.field("offset", one.position.offset)
+                writer.field("lines", one.lines.text)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            record["deed"].choice(of: Operation.self) ?? .redrive,
+            phase: record["phase"].choice(of: Phase.self) ?? .begun, run: record["run"].name(),
+            author: record["by"].name(), at: record["at"].timeMilliseconds())
+        if let letters = record["letters"].optional {
+            var elements = letters.array(countMax: Self.itemsMax)
+            while let element = elements.next() {
+                self.letterOffsets.append(Int64(element.int(in: 0...Int.max)))
+            }
+        }
+        if let jobs = record["jobs"].optional {
+            var elements = jobs.array(countMax: Self.itemsMax)
+            while let element = elements.next() { self.jobs.append(SheetLines(from: element.object())) }
+        }
+    }
+}
+
+extension DeadLetterMark.SheetLines {
+    fileprivate init(from object: JSONObject) {
+        let lines = object["lines"]
+        let set = LineSet(text: lines.string())
+        if lines.isString, set == nil { lines.report("must be lines of a sheet, such as 0-199,201") }
+        self.init(
+            position: JobPosition(
+                topic: object["topic"].string(),
+                partition: Int32(object["partition"].int(in: 0...Int(Int32.max))),
+                offset: Int64(object["offset"].int(in: 0...Int.max))),
+            lines: set ?? LineSet())
+    }
+}

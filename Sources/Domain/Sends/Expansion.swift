@@ -1,0 +1,252 @@
+package import Identifiers
+package import JSON
+package import Payloads
+internal import RecordFormat
+
+/// A send from the planner to a lane: a record of `expansions` or `expansions.urgent`. After each page, the
+/// rest returns to the same lane as a continuation: the same record with a cursor.
+package struct Expansion: JSONRecord, Hashable {
+    package static let schemaVersion = 1
+
+    /// JSON limits for the largest record: all names of a send may lie in one lane, and each is an object.
+    package static let limits = JSONLimits(
+        bytesMax: JSONLimits.record.bytesMax,
+        keysMax: JSONLimits.record.keysMax + ScopedRecipient.fieldsMax * Audience.namesMax)
+
+    /// The recipients in the lane whose tokens receive the send.
+    package enum Targets: Sendable, Hashable {
+        case everyone
+        case segments([String])
+        case tags([String])
+        case group
+        /// These recipients, each with its scope and version.
+        case recipients([ScopedRecipient])
+        case activities([String])
+    }
+
+    package struct ScopedRecipient: Sendable, Hashable {
+        /// The number of members in one recipient's object.
+        static let fieldsMax = 4
+
+        package var recipient: Recipient
+        package var scope: ScopeKind
+        package var generation: Int64
+        package var version: Int64
+
+        package init(_ recipient: Recipient, scope: ScopeKind, generation: Int64, version: Int64) {
+            self.recipient = recipient
+            self.scope = scope
+            self.generation = generation
+            self.version = version
+        }
+    }
+
+    package var send: String
+    package var key: ScopeKey
+    package var targets: Targets
+    package var content: PushContent
+    package var priority: PushPriority
+    package var collapseID: String?
+    /// The generation of the whole group or of the private group's owner. Named recipients have their own.
+    package var generation: Int64
+    package var version: Int64
+    /// The number of updates in this generation before this one.
+    package var precedingUpdates = 0
+    /// Seconds since 1970.
+    package var deadline: Int64
+    package var expiration: Int64
+    /// Milliseconds since 1970.
+    package var acceptedAt: Int64
+    package var isConflatable = true
+    package var unknownStartPolicy = Send.UnknownStartPolicy.skip
+    package var forcesRestart = false
+    /// For a start: the time at which the start that opened the generation was accepted, in milliseconds
+    /// since 1970.
+    package var openedAt: Int64?
+    /// For a start to users: the version of a new generation for recipients whom an END by an activity's name
+    /// removed from the group's generation. Only the lanes know these recipients.
+    package var reopenedGeneration: Int64?
+    package var isDryRun = false
+    /// For a start of one recipient: whether it carries that recipient's newest state, which is not the
+    /// group's state.
+    package var carriesOwnState = false
+    /// Whether this answers an `GroupStateRequest` of its lane. If the lane already knew the group's state, the answer
+    /// repeats an earlier expansion. It is not counted in the send's progress.
+    package var answersStateRequest = false
+    /// For an update: whether lanes must keep the state that it replaces, because perhaps only they know it.
+    /// A cancel of the update restores that state.
+    package var keepsReplacedState = false
+    /// For a start that has reached its lane: sends to lists of recipients that the start waits for. After
+    /// them it carries their state, restarts recipients that they end, and finds the generations that they
+    /// open.
+    package var awaitedSends: [String] = []
+    /// For a start with `reopens`: the version of an earlier END that named one activity. The start waits for
+    /// it.
+    package var awaitedEndVersion: Int64?
+    /// The time at which the start stops waiting, in seconds since 1970. Nil before its first wait.
+    package var waitDeadline: Int64?
+    /// The position from which a continuation continues, in the format of the lane's pages.
+    package var cursor: [UInt8]?
+    /// The results of the previous pages.
+    package var tally = LaneTally()
+
+    package init(
+        send: String, key: ScopeKey, targets: Targets, content: PushContent, priority: PushPriority,
+        generation: Int64,
+        version: Int64, deadline: Int64, expiration: Int64, acceptedAt: Int64
+    ) {
+        self.send = send
+        self.key = key
+        self.targets = targets
+        self.content = content
+        self.priority = priority
+        self.generation = generation
+        self.version = version
+        self.deadline = deadline
+        self.expiration = expiration
+        self.acceptedAt = acceptedAt
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("send", send)
+        writer.field(key)
+        writer.field("targets", targets)
+        writer.content(content)
+        writer.field("priority", priority.rawValue)
+        writer.field("collapseId", collapseID)
+        writer.field("generation", generation)
+        writer.field("version", version)
+        writer.field("ordinal", precedingUpdates == 0 ? nil : precedingUpdates)
+        writer.field("deadline", deadline)
+        writer.field("expiration", expiration)
+        writer.field("acceptedAt", acceptedAt)
+        writer.field("conflate", isConflatable ? nil : false)
+        writer.field("onUnknownStart", unknownStartPolicy == .skip ? nil : unknownStartPolicy.rawValue)
+        writer.field("restart", forcesRestart ? true : nil)
+        writer.field("openedAt", openedAt)
+        writer.field("reopens", reopenedGeneration)
+        writer.field("dryRun", isDryRun ? true : nil)
+        writer.field("saysOwnState", carriesOwnState ? true : nil)
+        writer.field("answer", answersStateRequest ? true : nil)
+        writer.field("keepsReplaced", keepsReplacedState ? true : nil)
+        writer.field("waitsFor", awaitedSends.isEmpty ? nil : awaitedSends)
+        writer.field("behindEnd", awaitedEndVersion)
+        writer.field("waitsUntil", waitDeadline)
+        if let cursor {
+            writer.field("cursor", Hex.text(of: cursor))
+            tally.write(to: &writer)
+        }
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            send: record["send"].name(), key: record.scopeKey(), targets: record["targets"].targets(),
+            content: record.content(), priority: record["priority"].pushPriority(),
+            generation: record["generation"].version(), version: record["version"].version(),
+            deadline: record["deadline"].seconds(), expiration: record["expiration"].seconds(),
+            acceptedAt: record["acceptedAt"].timeMilliseconds())
+        collapseID = record["collapseId"].optional?.name()
+        precedingUpdates = record["ordinal"].optional?.int(in: 0...Int.max) ?? 0
+        isConflatable = record["conflate"].optional?.bool() ?? true
+        unknownStartPolicy =
+            record["onUnknownStart"].optional?.choice(of: Send.UnknownStartPolicy.self) ?? .skip
+        forcesRestart = record["restart"].optional?.bool() ?? false
+        openedAt = record["openedAt"].optional?.timeMilliseconds()
+        reopenedGeneration = record["reopens"].optional?.version()
+        isDryRun = record["dryRun"].optional?.bool() ?? false
+        carriesOwnState = record["saysOwnState"].optional?.bool() ?? false
+        answersStateRequest = record["answer"].optional?.bool() ?? false
+        keepsReplacedState = record["keepsReplaced"].optional?.bool() ?? false
+        awaitedSends = record["waitsFor"].optional?.names(countMax: LaneScope.pendingNamedSendsMax) ?? []
+        awaitedEndVersion = record["behindEnd"].optional?.version()
+        waitDeadline = record["waitsUntil"].optional?.seconds()
+        if let cursor = record["cursor"].optional {
+            self.cursor = cursor.hex()
+            tally = LaneTally(from: record)
+        }
+    }
+}
+
+/// The results of an expansion in one lane. A send's totals are their sum.
+package struct LaneTally: Sendable, Hashable {
+    /// The number of tokens that the send addresses.
+    package var targeted = 0
+    /// The number of tokens that became jobs.
+    package var expanded = 0
+    /// The number of jobs by the phone's major system version. 0 means that the phone did not report it.
+    package private(set) var jobsBySystem: [UInt8: Int] = [:]
+    /// The number of tokens that did not become jobs, because a newer send replaced this one.
+    package var dropped = 0
+    /// The number of excluded recipients by reason.
+    package var excludedByReason: [String: Int] = [:]
+    /// For a dry run: the number of jobs that a real send would write, by environment.
+    package var jobsByEnvironment: [String: Int] = [:]
+    /// For a dry run: the size of the largest body in bytes.
+    package var largestBodyBytes = 0
+
+    private static let reasonsMax = 100
+    /// The maximum number of distinct system versions. Phones may report anything, so further versions count
+    /// as unreported.
+    private static let systemsMax = 32
+
+    package init() {}
+
+    /// Whether the lane had no recipient for the send.
+    package var isEmpty: Bool { targeted == 0 && excludedByReason.isEmpty }
+
+    /// Counts a token that became a job.
+    package mutating func countJob(on system: OSVersion?) {
+        expanded += 1
+        let number = system?.major ?? OSVersion.unreportedMajor
+        let isKnown = jobsBySystem[number] != nil || jobsBySystem.count < Self.systemsMax
+        jobsBySystem[isKnown ? number : OSVersion.unreportedMajor, default: 0] += 1
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.field("targeted", targeted)
+        writer.field("expanded", expanded)
+        writer.field("dropped", dropped == 0 ? nil : dropped)
+        Self.write("excluded", by: "reason", counts: excludedByReason, to: &writer)
+        Self.write("environments", by: "environment", counts: jobsByEnvironment, to: &writer)
+        let named = Dictionary(uniqueKeysWithValues: jobsBySystem.map { (String($0.key), $0.value) })
+        Self.write("systems", by: "system", counts: named, to: &writer)
+        writer.field("bodyBytes", largestBodyBytes == 0 ? nil : largestBodyBytes)
+    }
+
+    private static func write(
+        _ name: StaticString, by label: StaticString, counts: [String: Int], to writer: inout JSONWriter
+    ) {
+        if counts.isEmpty { return }
+        writer.name(name)
+        writer.beginArray()
+        for (what, count) in counts.sorted(by: { $0.key < $1.key }) {
+            writer.beginObject()
+            writer.field(label, what)
+            writer.field("count", count)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    init(from record: JSONObject) {
+        targeted = record["targeted"].int(in: 0...Int.max)
+        expanded = record["expanded"].int(in: 0...Int.max)
+        dropped = record["dropped"].optional?.int(in: 0...Int.max) ?? 0
+        excludedByReason = Self.counts(in: record["excluded"], by: "reason")
+        jobsByEnvironment = Self.counts(in: record["environments"], by: "environment")
+        for (name, count) in Self.counts(in: record["systems"], by: "system") {
+            jobsBySystem[UInt8(name) ?? OSVersion.unreportedMajor, default: 0] += count
+        }
+        largestBodyBytes = record["bodyBytes"].optional?.int(in: 0...Int.max) ?? 0
+    }
+
+    private static func counts(in value: JSONValue, by label: StaticString) -> [String: Int] {
+        var counts: [String: Int] = [:]
+        guard var elements = value.optional?.array(countMax: reasonsMax) else { return counts }
+        while let element = elements.next() {
+            let object = element.object()
+            counts[object[label].name()] = object["count"].int(in: 0...Int.max)
+        }
+        return counts
+    }
+}

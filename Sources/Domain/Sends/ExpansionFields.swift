@@ -1,0 +1,92 @@
+internal import Identifiers
+internal import JSON
+
+// The record form of an expansion's parts.
+
+extension JSONWriter {
+    package mutating func field(_ key: ScopeKey) {
+        field("app", key.app)
+        switch key.subject {
+        case .group(let name): field("group", name)
+        case .activity(let name): field("activity", name)
+        }
+        field("owner", key.recipient)
+    }
+
+    mutating func field(_ name: StaticString, _ targets: Expansion.Targets) {
+        switch targets {
+        case .everyone: field(name, Audience.everyone)
+        case .group: field(name, Audience.group)
+        case .segments(let names): field(name, Audience.segments(names))
+        case .tags(let names): field(name, Audience.tags(names))
+        case .activities(let names): field(name, Audience.activities(names))
+        case .recipients(let list):
+            self.name(name)
+            beginObject()
+            self.name("recipients")
+            beginArray()
+            for target in list { value(target) }
+            endArray()
+            endObject()
+        }
+    }
+
+    private mutating func value(_ target: Expansion.ScopedRecipient) {
+        beginObject()
+        field("recipient", target.recipient)
+        field("scope", target.scope == .group ? nil : target.scope.rawValue)
+        field("generation", target.generation)
+        field("version", target.version)
+        endObject()
+    }
+}
+
+extension JSONObject {
+    package func scopeKey() -> ScopeKey {
+        let app = self["app"].appID()
+        if let activity = self["activity"].optional?.name() { return ScopeKey(app: app, activity: activity) }
+        return ScopeKey(app: app, group: self["group"].name(), recipient: self["owner"].optional?.recipient())
+    }
+}
+
+extension JSONValue {
+    func targets() -> Expansion.Targets {
+        if kind == .object, let list = object()["recipients"].optional {
+            return .recipients(list.scopedRecipients())
+        }
+        switch audience() {
+        case .everyone: return .everyone
+        case .segments(let names): return .segments(names)
+        case .tags(let names): return .tags(names)
+        case .group: return .group
+        case .activities(let names): return .activities(names)
+        case .users:
+            report("must have recipients, each with its version")
+            return .group
+        }
+    }
+
+    private func scopedRecipients() -> [Expansion.ScopedRecipient] {
+        var list: [Expansion.ScopedRecipient] = []
+        var elements = array(countMax: Audience.namesMax)
+        while let element = elements.next() {
+            let object = element.object()
+            list.append(
+                Expansion.ScopedRecipient(
+                    object["recipient"].recipient(),
+                    scope: object["scope"].optional?.choice(of: ScopeKind.self) ?? .group,
+                    generation: object["generation"].version(), version: object["version"].version()))
+        }
+        return list
+    }
+
+    /// Reads bytes from hexadecimal digits.
+    func hex() -> [UInt8] {
+        let text = string()
+        guard let bytes = Hex.decode(Array(text.utf8)) else {
+            if kind == .string { report("must be an even number of hexadecimal digits") }
+            return []
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,124 @@
+internal import Identifiers
+package import JSON
+internal import RecordFormat
+
+/// A lane's record of one scope: a row of `starts`, under the scope's key. The lane writes it when it begins
+/// an expansion for the scope. With it, a late token receives the same state as the others.
+package struct LaneScope: JSONRecord, Hashable {
+    package static let schemaVersion = 1
+    /// The maximum number of cancelled sends in one row. The newest are kept.
+    package static let cancelledSendsMax = 100
+
+    /// The position of the newest whole-group send in the lane. There is no walk once the send is done.
+    package struct Walk: Sendable, Hashable {
+        package var version: Int64
+        package var cursor: [UInt8]
+
+        package init(version: Int64, cursor: [UInt8]) {
+            self.version = version
+            self.cursor = cursor
+        }
+    }
+
+    /// The maximum number of open lists in one row. The newest are kept.
+    package static let pendingNamedSendsMax = 100
+
+    /// An update to named recipients that the lane has not fully processed.
+    package struct PendingNamedSend: Sendable, Hashable {
+        package var send: String
+        /// Seconds since 1970.
+        package var deadline: Int64
+
+        package init(send: String, deadline: Int64) {
+            self.send = send
+            self.deadline = deadline
+        }
+    }
+
+    /// The version of the start that opened this generation, or 0 if no start was seen.
+    package var generation: Int64 = 0
+    /// The newest version that the lane has begun.
+    package var version: Int64 = 0
+    /// The newest version of an update or an END. A start's own state does not apply to activities that
+    /// already run.
+    package var updateVersion: Int64 = 0
+    /// The version of the newest END, or 0 if there was none.
+    package var endVersion: Int64 = 0
+    package var newestState: ScopeState?
+    /// The state that `newest` replaced, if only lanes know it. A cancel of `newest` restores it.
+    package var replacedState: ScopeState?
+    package var walk: Walk?
+    /// For a whole group: whether recipients of the lane have separate rows.
+    package var hasRecipientRows = false
+    /// For a whole group: updates to named recipients that the lane has not fully processed, newest last.
+    package var pendingNamedSends: [PendingNamedSend] = []
+    /// For a whole group: the version of the newest END that named one activity. It arrives through
+    /// `expansions.urgent`.
+    package var urgentEndVersion: Int64 = 0
+    /// For a whole group: whether updates may have passed the lane before this row existed.
+    package var mayMissUpdates = false
+    /// Whether the ledger contains starts of this scope.
+    package var hasStarts = false
+    /// Cancelled sends, newest last.
+    package var cancelledSends: [String] = []
+    /// For an activity that was first reported without a group: the group that it joined.
+    package var joinedGroup: ScopeKey?
+    /// The time at which the row was written, in milliseconds since 1970.
+    package var writtenAt: Int64 = 0
+
+    package init() {}
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("generation", generation)
+        writer.field("version", version)
+        writer.field("updated", updateVersion == version ? nil : updateVersion)
+        writer.field("endedAt", endVersion == 0 ? nil : endVersion)
+        writer.field("newest", newestState)
+        writer.field("replaced", replacedState)
+        if let walk {
+            writer.name("walk")
+            writer.beginObject()
+            writer.field("version", walk.version)
+            writer.field("cursor", Hex.text(of: walk.cursor))
+            writer.endObject()
+        }
+        writer.field("hasRecipients", hasRecipientRows ? true : nil)
+        writer.objects("openLists", unlessEmpty: pendingNamedSends) { list, writer in
+            writer.field("send", list.send)
+            writer.field("deadline", list.deadline)
+        }
+        writer.field("urgentEndAt", urgentEndVersion == 0 ? nil : urgentEndVersion)
+        writer.field("mayLackUpdates", mayMissUpdates ? true : nil)
+        writer.field("hasStarts", hasStarts ? true : nil)
+        writer.field("cancelled", cancelledSends.isEmpty ? nil : cancelledSends)
+        if let joinedGroup {
+            writer.name("joined")
+            writer.beginObject()
+            writer.field(joinedGroup)
+            writer.endObject()
+        }
+        writer.field("at", writtenAt)
+    }
+
+    package init(from record: JSONObject) {
+        generation = record["generation"].version()
+        version = record["version"].version()
+        updateVersion = record["updated"].optional?.version() ?? version
+        endVersion = record["endedAt"].optional?.version() ?? 0
+        newestState = record["newest"].optional?.scopeState()
+        replacedState = record["replaced"].optional?.scopeState()
+        if let walk = record["walk"].optional?.object() {
+            self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
+        }
+        hasRecipientRows = record["hasRecipients"].optional?.bool() ?? false
+        pendingNamedSends = record["openLists"].objects(countMax: Self.pendingNamedSendsMax) { list in
+            PendingNamedSend(send: list["send"].name(), deadline: list["deadline"].seconds())
+        }
+        urgentEndVersion = record["urgentEndAt"].optional?.version() ?? 0
+        mayMissUpdates = record["mayLackUpdates"].optional?.bool() ?? false
+        hasStarts = record["hasStarts"].optional?.bool() ?? false
+        cancelledSends = record["cancelled"].optional?.names(countMax: Self.cancelledSendsMax) ?? []
+        joinedGroup = record["joined"].optional?.object().scopeKey()
+        writtenAt = record["at"].timeMilliseconds()
+    }
+}

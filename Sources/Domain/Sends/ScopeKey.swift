@@ -1,0 +1,82 @@
+package import Identifiers
+
+/// The scope that versions are counted for, and the key of its row in `groups`. It is a group, one recipient
+/// within a group, a group that is private to one recipient, or an activity without a group.
+package struct ScopeKey: Sendable, Hashable {
+    package enum Subject: Sendable, Hashable {
+        case group(String)
+        case activity(String)
+
+        package static func == (a: Subject, b: Subject) -> Bool {
+            switch (a, b) {
+            case (.group(let a), .group(let b)), (.activity(let a), .activity(let b)): a.isExactlyEqual(to: b)
+            case (.group, .activity), (.activity, .group): false
+            }
+        }
+    }
+
+    /// The maximum length of `bytes`. The views of planner and scheduler accept keys of this length, with
+    /// space for their own prefixes. Only names with many escaped slashes or percent signs come near it.
+    package static let bytesMax = 480
+
+    package var app: String
+    package var subject: Subject
+    package var recipient: Recipient?
+
+    package init(app: String, group: String, recipient: Recipient? = nil) {
+        self.app = app
+        subject = .group(group)
+        self.recipient = recipient
+    }
+
+    package init(app: String, activity: String) {
+        self.app = app
+        subject = .activity(activity)
+    }
+
+    package var group: String? { if case .group(let name) = subject { name } else { nil } }
+
+    /// The same key without the recipient.
+    package var wholeGroup: ScopeKey {
+        var key = self
+        key.recipient = nil
+        return key
+    }
+
+    package func narrowed(to recipient: Recipient) -> ScopeKey {
+        var key = self
+        key.recipient = recipient
+        return key
+    }
+
+    /// `app/group`, `app/group/recipient`, or `app//activity`. No group has an empty name, so the forms are
+    /// distinct.
+    package var bytes: [UInt8] {
+        switch (subject, recipient) {
+        case (.group(let group), nil): RecordKey.join(app, group)
+        case (.group(let group), let recipient?): RecordKey.join(app, group, recipient.text)
+        case (.activity(let activity), _): RecordKey.join(app, "", activity)
+        }
+    }
+
+    /// Returns nil if the bytes are not such a key, for example if they are the key of a `SendIdempotencyRow`.
+    package init?(bytes: UnsafeRawBufferPointer) {
+        guard let parts = unsafe RecordKey.split(bytes), parts.count >= 2, AppIDRules.problem(parts[0]) == nil
+        else { return nil }
+        switch (parts.count, parts[1].isEmpty) {
+        case (2, false): self.init(app: parts[0], group: parts[1])
+        case (3, false):
+            guard let recipient = Recipient(text: parts[2]) else { return nil }
+            self.init(app: parts[0], group: parts[1], recipient: recipient)
+        case (3, true): self.init(app: parts[0], activity: parts[2])
+        default: return nil
+        }
+        guard NameRules.problem(subjectText) == nil else { return nil }
+    }
+
+    private var subjectText: String {
+        switch subject {
+        case .group(let text), .activity(let text): text
+        }
+    }
+}

@@ -1,0 +1,74 @@
+internal import Identifiers
+package import JSON
+package import Payloads
+
+/// The state that a scope's phones should show. It holds the newest send with a state, and all fields that
+/// are needed to send it again to a late token.
+package struct ScopeState: Sendable, Hashable {
+    package var send: String
+    /// The send that first carried the state, if this send only restored it.
+    package var originalSend: String?
+    package var version: Int64
+    package var content: PushContent
+    package var priority: PushPriority
+    /// Seconds since 1970.
+    package var deadline: Int64
+    package var expiration: Int64
+    /// Milliseconds since 1970.
+    package var acceptedAt: Int64
+
+    package init(
+        send: String, version: Int64, content: PushContent, priority: PushPriority, deadline: Int64,
+        expiration: Int64, acceptedAt: Int64
+    ) {
+        self.send = send
+        self.version = version
+        self.content = content
+        self.priority = priority
+        self.deadline = deadline
+        self.expiration = expiration
+        self.acceptedAt = acceptedAt
+    }
+
+    /// Whether a cancel of `send` removes this state.
+    package func originates(from send: String) -> Bool { self.send == send || originalSend == send }
+}
+
+extension JSONWriter {
+    mutating func field(_ name: StaticString, _ state: ScopeState?) {
+        guard let state else { return }
+        self.name(name)
+        beginObject()
+        fields(state)
+        endObject()
+    }
+
+    mutating func fields(_ state: ScopeState) {
+        field("send", state.send)
+        field("origin", state.originalSend)
+        field("version", state.version)
+        content(state.content)
+        field("priority", state.priority.rawValue)
+        field("deadline", state.deadline)
+        field("expiration", state.expiration)
+        field("acceptedAt", state.acceptedAt)
+    }
+}
+
+extension JSONObject {
+    func scopeState() -> ScopeState {
+        var state = ScopeState(
+            send: self["send"].name(), version: self["version"].version(), content: content(),
+            priority: self["priority"].pushPriority(), deadline: self["deadline"].seconds(),
+            expiration: self["expiration"].seconds(), acceptedAt: self["acceptedAt"].timeMilliseconds())
+        state.originalSend = self["origin"].optional?.name()
+        return state
+    }
+}
+
+extension JSONValue {
+    func scopeState() -> ScopeState { object().scopeState() }
+
+    /// Reads a version or a generation: seconds since 1970, or 0 for none.
+    package func version() -> Int64 { Int64(int(in: 0...(1 << 53))) }
+}

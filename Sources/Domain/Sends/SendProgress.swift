@@ -1,0 +1,127 @@
+package import Identifiers
+package import JSON
+
+/// The known progress of one send: the planner's part and the tally of each lane, in any order.
+package struct SendProgress: Sendable {
+    package let id: String
+    package private(set) var key: ScopeKey?
+    /// The recipient, if the send is for one recipient of a shared group. A cancel must name it.
+    package private(set) var recipient: Recipient?
+    package private(set) var plannerPart: ProgressRecord.PlannerPart?
+    package private(set) var laneTallies: [Int: LaneTally] = [:]
+    /// The number of other bodies with the same idempotency key, which were not carried out.
+    package private(set) var conflictCount = 0
+    package private(set) var isDryRun = false
+    package private(set) var acceptedAt: Int64?
+    package private(set) var lastWrittenAt: Int64?
+    /// For a send that waits for its time: the due time in milliseconds since 1970.
+    package private(set) var dueAt: Int64?
+
+    package init(id: String) { self.id = id }
+
+    /// Creates the progress of a send that is not planned yet: it lies in `sends`, or it waits for its time.
+    package init(waiting send: Send, dueAt: Int64? = nil) {
+        id = send.id
+        key = send.scopeKey
+        if send.group != nil, send.owner == nil, case .users(let users) = send.audience, users.count == 1 {
+            recipient = .user(users[0])
+        }
+        acceptedAt = send.acceptedAt
+        isDryRun = send.isDryRun
+        self.dueAt = dueAt
+    }
+
+    /// Adds a record. A later record of the planner, or of the same lane, replaces an earlier one.
+    package mutating func add(_ progress: ProgressRecord) {
+        key = progress.key
+        isDryRun = progress.isDryRun
+        acceptedAt = acceptedAt ?? progress.acceptedAt
+        lastWrittenAt = max(lastWrittenAt ?? 0, progress.writtenAt)
+        switch progress.part {
+        case .planner(let part): add(part)
+        case .lanes(let numbers, let tally): for number in numbers { laneTallies[number] = tally }
+        }
+    }
+
+    private mutating func add(_ part: ProgressRecord.PlannerPart) {
+        if part.verdict == .conflict {
+            conflictCount += 1
+            // The conflict does not concern the body that came first.
+            if plannerPart != nil { return }
+        }
+        // The send was cancelled while it waited for its time, so the lanes have nothing to stop.
+        if part.verdict == .stopping, plannerPart?.verdict == .cancelled { return }
+        // The idempotency key was used again after it expired. The lanes' tallies belong to the earlier send.
+        if part.verdict == .planned, let plannerPart, plannerPart.verdict == .planned,
+            plannerPart.version != part.version
+        {
+            laneTallies = [:]
+        }
+        var part = part
+        recipient = part.recipient ?? recipient
+        // A stopped send keeps the values that it was planned with.
+        if part.verdict == .stopping, let plannerPart, plannerPart.verdict == .planned {
+            (part.version, part.generation, part.laneCount) = (
+                plannerPart.version, plannerPart.generation, plannerPart.laneCount
+            )
+        }
+        plannerPart = part
+    }
+
+    package var targeted: Int { laneTallies.values.reduce(0) { $0 + $1.targeted } }
+    package var expanded: Int { laneTallies.values.reduce(0) { $0 + $1.expanded } }
+    /// The number of tokens that did not become jobs, because a newer send replaced this one.
+    package var dropped: Int { laneTallies.values.reduce(0) { $0 + $1.dropped } }
+
+    /// Writes the number of jobs by system version, as a member of an answer. Unreported versions count as
+    /// `unknown`.
+    package func writeSystems(to json: inout JSONWriter) {
+        var systems: [UInt8: Int] = [:]
+        for tally in laneTallies.values { systems.merge(tally.jobsBySystem, uniquingKeysWith: +) }
+        Self.write(
+            "systems", counts: systems.sorted { $0.key < $1.key },
+            as: { $0 == OSVersion.unreportedMajor ? "unknown" : String($0) }, to: &json)
+    }
+
+    /// Writes the number of excluded recipients by reason, as a member of an answer.
+    package func writeExcluded(to json: inout JSONWriter) {
+        var excluded: [String: Int] = [:]
+        for tally in laneTallies.values { excluded.merge(tally.excludedByReason, uniquingKeysWith: +) }
+        Self.write("excluded", counts: excluded.sorted { $0.key < $1.key }, as: { $0 }, to: &json)
+    }
+
+    private static func write<Kind>(
+        _ name: StaticString, counts: [(key: Kind, value: Int)], as text: (Kind) -> String,
+        to json: inout JSONWriter
+    ) {
+        json.name(name)
+        json.beginObject()
+        for (kind, count) in counts {
+            json.name(text(kind))
+            json.value(count)
+        }
+        json.endObject()
+    }
+
+    /// Whether the progress is final.
+    package var isComplete: Bool {
+        guard let plannerPart else { return false }
+        switch plannerPart.verdict {
+        case .planned, .stopping: return laneTallies.count >= plannerPart.laneCount
+        case .held: return false
+        case .superseded, .conflict, .ended, .outdated, .expired, .refused, .unknownApp, .cancelled:
+            return true
+        }
+    }
+
+    /// Whether the group is unknown: no start was seen, and no phone has reported an activity of it.
+    package var isUnknownGroup: Bool {
+        isComplete && plannerPart?.verdict == .planned && plannerPart?.generation == 0
+            && laneTallies.values.allSatisfy { $0.targeted == 0 }
+    }
+
+    /// The state of the send: the planner's verdict if there is one.
+    package var stateName: String {
+        plannerPart?.verdict.rawValue ?? (dueAt == nil ? "accepted" : "scheduled")
+    }
+}

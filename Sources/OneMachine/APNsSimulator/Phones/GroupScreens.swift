@@ -1,0 +1,21 @@
+package import JSON
+
+/// The content states of one group on all phones.
+package struct GroupScreens: Sendable, Hashable {
+    /// A content state that at least one activity shows.
+    package struct ShownState: Sendable, Hashable {
+        package var contentState: RawJSON?
+        /// Number of activities that show it.
+        package var activities: Int
+    }
+
+    package var group: String
+    /// Number of activities on screens, including ended ones.
+    package var activities: Int
+    /// Number of phones with more than one of them, which a duplicate start causes.
+    package var phonesWithSeveral: Int
+    /// One page of the shown content states, the most frequent first.
+    package var shown: [ShownState]
+    /// Number of different content states.
+    package var states: Int
+}

@@ -1,0 +1,24 @@
+internal import JSON
+internal import Payloads
+
+/// The parts of a payload that a phone reads. Only the requirements of APNs itself are checked here. A phone
+/// ignores every other error silently, as a real phone does.
+struct PushPayload: Sendable {
+    /// The event. Nil if ActivityKit does not know it.
+    var event: PushEvent?
+    /// Seconds since 1970, like the other two dates.
+    var timestamp: Int64?
+    /// The content state as received.
+    var contentState: RawJSON?
+    var attributesType: String?
+    var attributes: RawJSON?
+    /// Whether the payload has an alert with content.
+    var hasAlert = false
+    var staleDate: Int64?
+    var dismissalDate: Int64?
+    var relevanceScore: Double?
+    /// Whether a start asks for an update token (`input-push-token`).
+    var requestsUpdateToken = false
+    /// Id of the channel that the new activity listens to (`input-push-channel`).
+    var channel: String?
+}

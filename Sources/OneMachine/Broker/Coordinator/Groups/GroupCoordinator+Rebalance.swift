@@ -1,0 +1,128 @@
+internal import Lifecycle
+
+/// The change from one generation to the next: from `preparingRebalance`, in which all members must join
+/// again, to `completingRebalance`, in which the leader assigns partitions. Late members are removed.
+extension GroupCoordinator {
+    /// Begins the next generation unless it has begun.
+    func prepareRebalance(of group: Group) {
+        switch group.state {
+        case .preparingRebalance, .dead: return
+        case .empty:
+            let delay = settings.initialRebalanceDelayMilliseconds
+            group.initialDelayLeftMilliseconds = max(0, group.rebalanceTimeoutMilliseconds - delay)
+            group.newMemberArrived = false
+            setJoinDeadline(of: group, inMilliseconds: delay)
+        case .completingRebalance, .stable:
+            dropAssignments(of: group, error: .rebalanceInProgress)
+            setJoinDeadline(of: group, inMilliseconds: group.rebalanceTimeoutMilliseconds)
+        }
+        group.awaitedSyncs.removeAll()
+        group.syncDeadline = nil
+        group.assignmentInFlight = false
+        group.enter(.preparingRebalance, at: now.wall)
+    }
+
+    private func setJoinDeadline(of group: Group, inMilliseconds milliseconds: Int) {
+        let deadline = now.steady.advanced(byMilliseconds: milliseconds)
+        group.joinDeadline = deadline
+        deadlines.schedule(group.id, at: deadline)
+    }
+
+    /// Answers the members that wait for an assignment which will never come.
+    func dropAssignments(of group: Group, error: ErrorCode) {
+        for member in group.membersInOrder {
+            member.assignment = []
+            guard let token = member.syncing else { continue }
+            member.syncing = nil
+            extendSession(of: member, in: group)
+            reply(to: token, with: .sync(SyncGroupResponse(error: error)))
+        }
+    }
+
+    /// Ends the join phase early if all members of an established group have joined.
+    func completeJoinIfReady(of group: Group) {
+        guard group.state == .preparingRebalance, group.initialDelayLeftMilliseconds == nil,
+            group.allHaveJoined
+        else { return }
+        completeJoin(of: group)
+    }
+
+    /// Ends the join phase.
+    func handleJoinTimeout(of group: Group) {
+        guard let remainingDelay = group.initialDelayLeftMilliseconds else { return completeJoin(of: group) }
+        guard group.newMemberArrived, remainingDelay > 0 else { return completeJoin(of: group) }
+        // A new group waits on, because members joined and others may follow.
+        let delay = min(settings.initialRebalanceDelayMilliseconds, remainingDelay)
+        group.newMemberArrived = false
+        group.initialDelayLeftMilliseconds = remainingDelay - delay
+        setJoinDeadline(of: group, inMilliseconds: delay)
+    }
+
+    /// Removes the members that have not joined, and begins the generation with the others.
+    private func completeJoin(of group: Group) {
+        group.initialDelayLeftMilliseconds = nil
+        group.joinDeadline = nil
+        // A static member that has not joined stays until its session ends.
+        for member in group.membersInOrder where member.joining == nil && member.instanceID == nil {
+            group.remove(member)
+        }
+        if group.members.isEmpty { return makeEmpty(group) }
+        guard group.electLeader() else {
+            // Only static members are left, and none has joined.
+            return setJoinDeadline(of: group, inMilliseconds: group.rebalanceTimeoutMilliseconds)
+        }
+        beginGeneration(of: group)
+    }
+
+    private func makeEmpty(_ group: Group) {
+        group.generation = nextGeneration(after: group.generation)
+        group.protocolName = nil
+        group.leaderID = nil
+        group.enter(.empty, at: now.wall)
+        persist([GroupRecords.group(group)], then: .emptied(group: group.id))
+    }
+
+    /// Begins the generation with the present members. They get their answers when it is durable.
+    private func beginGeneration(of group: Group) {
+        group.generation = nextGeneration(after: group.generation)
+        group.protocolName = group.electedProtocol()
+        group.enter(.completingRebalance, at: now.wall)
+        var replies: [GroupContinuation.JoinReply] = []
+        for member in group.membersInOrder {
+            extendSession(of: member, in: group)
+            member.isNew = false
+            group.awaitedSyncs.insert(member.id)
+            guard let token = member.joining else { continue }
+            member.joining = nil
+            replies.append(.init(token: token, response: joinResponse(for: member, in: group)))
+        }
+        let deadline = now.steady.advanced(byMilliseconds: group.rebalanceTimeoutMilliseconds)
+        group.syncDeadline = deadline
+        deadlines.schedule(group.id, at: deadline)
+        persist(
+            [GroupRecords.group(group)],
+            then: .joined(group: group.id, generation: group.generation, replies))
+    }
+
+    private func nextGeneration(after generation: Int32) -> Int32 {
+        generation == .max ? 1 : generation + 1
+    }
+
+    /// Removes a member. The others must join again to take over its partitions.
+    func remove(_ member: GroupMember, from group: Group) {
+        if let token = member.joining { reply(to: token, with: .join(.failed(with: .unknownMemberID))) }
+        if let token = member.syncing {
+            reply(to: token, with: .sync(SyncGroupResponse(error: .unknownMemberID)))
+        }
+        member.joining = nil
+        member.syncing = nil
+        group.remove(member)
+        switch group.state {
+        case .stable, .completingRebalance:
+            prepareRebalance(of: group)
+            completeJoinIfReady(of: group)
+        case .preparingRebalance: completeJoinIfReady(of: group)
+        case .empty, .dead: break
+        }
+    }
+}

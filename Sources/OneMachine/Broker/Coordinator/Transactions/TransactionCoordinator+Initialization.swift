@@ -1,0 +1,124 @@
+/// InitProducerId: a new producer with a transactional id fences the earlier one. After an error, a
+/// producer moves itself to the next epoch.
+extension TransactionCoordinator {
+    /// From this version on, a client knows PRODUCER_FENCED.
+    private static let firstInitVersionWithFencedError: Int16 = 4
+
+    /// Gives a producer its id and epoch. Without a transactional id, that is a new id. A request waits if
+    /// all reserved ids are used.
+    func initProducerID(_ request: InitProducerIDRequest, from token: ReplyToken) {
+        guard let id = request.transactionalID else {
+            guard let producerID = producerIDs.take() else { return waitForIDs(request, token: token) }
+            return reply(
+                to: token,
+                with: .initProducerID(InitProducerIDResponse(producerID: producerID, producerEpoch: 0)))
+        }
+        guard !id.isEmpty, (request.producerID == -1) == (request.producerEpoch == -1) else {
+            return refuse(request, answering: token, with: .invalidRequest)
+        }
+        guard request.timeoutMilliseconds > 0,
+            Int(request.timeoutMilliseconds) <= settings.timeoutMaximumMilliseconds
+        else { return refuse(request, answering: token, with: .invalidTransactionTimeout) }
+        if let transaction = transactions[id] {
+            return initialize(transaction, as: request, answering: token)
+        }
+        guard transactions.count < settings.transactionalIDsMax else {
+            return refuse(request, answering: token, with: .policyViolation)
+        }
+        guard let producerID = producerIDs.take() else { return waitForIDs(request, token: token) }
+        let facts = TransactionFacts(
+            producerID: producerID, timeoutMilliseconds: request.timeoutMilliseconds, updatedAt: now.wall)
+        let transaction = Transaction(id: id, facts: facts)
+        transactions[id] = transaction
+        initialize(transaction, as: request, answering: token)
+    }
+
+    /// Keeps the request until more producer ids are reserved.
+    private func waitForIDs(_ request: InitProducerIDRequest, token: ReplyToken) {
+        waitingForIDs.append((request, token))
+        guard let end = producerIDs.extend(by: settings.producerIDBlock) else { return }
+        persist([TransactionRecords.producerIDs(reservedBelow: end)], then: .producerIDs(end: end))
+    }
+
+    private func refuse(_ request: InitProducerIDRequest, answering token: ReplyToken, with error: ErrorCode)
+    {
+        let isUnknownToClient =
+            error == .producerFenced && request.version < Self.firstInitVersionWithFencedError
+        let clientError: ErrorCode = isUnknownToClient ? .invalidProducerEpoch : error
+        reply(to: token, with: .initProducerID(InitProducerIDResponse(error: clientError)))
+    }
+
+    /// Makes the sender of the request the owner of a transactional id. Its open transaction is aborted
+    /// first.
+    private func initialize(
+        _ transaction: Transaction, as request: InitProducerIDRequest, answering token: ReplyToken
+    ) {
+        if transaction.isChanging { return refuse(request, answering: token, with: .concurrentTransactions) }
+        guard isOwner(request, of: transaction.facts) else {
+            return refuse(request, answering: token, with: .producerFenced)
+        }
+        switch transaction.facts.state {
+        case .prepareCommit, .prepareAbort: refuse(request, answering: token, with: .concurrentTransactions)
+        case .ongoing:
+            // The answer leaves when the decision is durable. The client repeats the request until the
+            // markers are written.
+            fence(transaction, answering: token)
+        case .empty, .completeCommit, .completeAbort:
+            advanceEpoch(of: transaction, for: request, answering: token)
+        }
+    }
+
+    /// Whether the producer may initialize the transactional id. A request without a producer id always
+    /// may. A producer that names its id must be the owner, or the owner before its epochs were exhausted,
+    /// or there must be no owner.
+    private func isOwner(_ request: InitProducerIDRequest, of facts: TransactionFacts) -> Bool {
+        if request.producerID == -1 || facts.epoch == TransactionFacts.noEpoch { return true }
+        if request.producerID == facts.producerID { return true }
+        return request.producerID == facts.previousProducerID
+            && TransactionFacts.isExhausted(epoch: request.producerEpoch)
+    }
+
+    /// Gives the next epoch, or the next producer id if the epochs are exhausted.
+    private func advanceEpoch(
+        of transaction: Transaction, for request: InitProducerIDRequest, answering token: ReplyToken
+    ) {
+        var facts = transaction.facts
+        let isNew = facts.epoch == TransactionFacts.noEpoch
+        let namesItself = request.producerID != -1
+        let namesOtherEpoch = namesItself && request.producerEpoch != facts.epoch
+        let previousEpoch = namesItself ? facts.epoch : TransactionFacts.noEpoch
+        facts.timeoutMilliseconds = request.timeoutMilliseconds
+        facts.state = .empty
+        if TransactionFacts.isExhausted(epoch: facts.epoch) && !namesOtherEpoch {
+            guard let producerID = producerIDs.take() else { return waitForIDs(request, token: token) }
+            facts.previousProducerID = facts.producerID
+            facts.previousEpoch = previousEpoch
+            facts.producerID = producerID
+            facts.epoch = 0
+        } else if namesOtherEpoch && !isNew {
+            // An earlier request succeeded and its answer was lost, so the same answer follows.
+            guard request.producerEpoch == facts.previousEpoch else {
+                return refuse(request, answering: token, with: .producerFenced)
+            }
+        } else {
+            facts.previousEpoch = previousEpoch
+            facts.epoch = isNew ? 0 : facts.epoch + 1
+        }
+        change(
+            transaction, to: facts, answering: token,
+            with: .initProducerID(
+                InitProducerIDResponse(producerID: facts.producerID, producerEpoch: facts.epoch)))
+    }
+
+    /// Aborts the open transaction with an epoch that no producer has. From the marker on, the producer
+    /// that opened it is fenced.
+    func fence(_ transaction: Transaction, answering token: ReplyToken?) {
+        var facts = transaction.facts
+        facts.state = .prepareAbort
+        facts.epoch = facts.epoch == .max ? .max : facts.epoch + 1
+        facts.previousEpoch = TransactionFacts.noEpoch
+        change(
+            transaction, to: facts, answering: token,
+            with: .initProducerID(InitProducerIDResponse(error: .concurrentTransactions)))
+    }
+}

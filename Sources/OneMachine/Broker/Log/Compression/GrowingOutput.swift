@@ -1,0 +1,47 @@
+/// The output of a decompressor, in memory that grows up to a limit.
+enum GrowingOutput {
+    /// The result of one call of a decompressor.
+    enum StepResult {
+        /// The call wrote this many bytes, and more can follow.
+        case more(Int)
+        /// The call wrote this many bytes, and the stream is at its end.
+        case done(Int)
+        case failed
+    }
+
+    private static let sizeMin = 4096
+    /// A stream that neither ends nor gives bytes for so many calls counts as failed.
+    private static let idleStepsMax = 4
+
+    /// Calls `step` with free space until it is done. Returns nil if a step failed, or if the output has
+    /// more than `max` bytes. `expecting` is the first size of the memory.
+    static func fill(
+        expecting: Int, max: Int, step: (UnsafeMutableRawBufferPointer) -> StepResult
+    ) -> [UInt8]? {
+        var output = [UInt8](repeating: 0, count: Swift.min(Swift.max(expecting, sizeMin), max))
+        var filled = 0
+        var idleSteps = 0
+        while true {
+            if filled == output.count {
+                guard output.count < max else { return nil }
+                output.append(
+                    contentsOf: repeatElement(0, count: Swift.min(output.count, max - output.count)))
+            }
+            let result = unsafe output.withMutableBytes { bytes in
+                unsafe step(UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]))
+            }
+            switch result {
+            case .more(let written):
+                idleSteps = written == 0 ? idleSteps + 1 : 0
+                guard idleSteps < idleStepsMax else { return nil }
+                filled += written
+            case .done(let written):
+                filled += written
+                output.removeLast(output.count - filled)
+                return output
+            case .failed:
+                return nil
+            }
+        }
+    }
+}

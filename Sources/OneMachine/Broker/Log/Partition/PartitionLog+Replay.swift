@@ -1,0 +1,83 @@
+internal import Telemetry
+
+extension PartitionLog {
+    /// Reads a segment from the checkpoint on, if the checkpoint lies in it, else from its beginning, and
+    /// takes over every sound batch. If the sound batches end before the file, returns the size of the
+    /// file, for the caller to cut the rest off.
+    ///
+    /// Unsound bytes are a torn tail. But if the machine was up since then and sound batches follow, the
+    /// bytes were damaged later, and only they are lost.
+    func recoverBatches(
+        of segment: Segment, from checkpoint: Checkpoint?, nextBaseOffset: Int64?
+    ) throws(LogError) -> Int? {
+        segment.index = SegmentIndex()
+        if let checkpoint, checkpoint.segment == segment.baseOffset { checkpoint.apply(to: segment) }
+        let fileSize = try fileSize(of: segment)
+        var reader = try reader(of: segment, position: segment.size, offset: segment.endOffset, end: fileSize)
+        while true {
+            if try replayBatches(from: &reader, into: segment) { break }
+            guard environment.machineStayedUp, cutOffset == nil else { break }
+            let nextSegment = nextBaseOffset.map {
+                SegmentReader.BatchPosition(position: fileSize, offset: $0)
+            }
+            guard let soundBatch = try reader.findNextSoundBatch() ?? nextSegment else { break }
+            _ = reportDamage(at: reader.offset, in: segment)
+            reader.skip(to: soundBatch)
+            segment.skipDamage(to: soundBatch.offset, position: soundBatch.position)
+        }
+        return segment.size < fileSize ? fileSize : nil
+    }
+
+    /// Takes over batches to the end of the file, or to the offset at which the log is cut. Returns false
+    /// if the reader stopped in front of bytes that are not a sound batch.
+    private func replayBatches(from reader: inout SegmentReader, into segment: Segment) throws(LogError)
+        -> Bool
+    {
+        do throws(LogError) {
+            while cutOffset.map({ reader.offset < $0 }) ?? true {
+                let isBatch = try unsafe reader.next { (header, bytes) throws(LogError) in
+                    try unsafe replay(header, batch: bytes)
+                    segment.recordAppend(header, now: arrivalTime(of: header, now: recoveredAt))
+                    return true
+                }
+                if isBatch == nil { return true }
+            }
+        } catch {
+            guard case .damaged = error else { throw error }
+            return false
+        }
+        return true
+    }
+
+    /// Takes a stored batch into the producers' state, as its append did.
+    private func replay(_ header: BatchHeader, batch: UnsafeRawBufferPointer) throws(LogError) {
+        // The time of recovery counts too: a producer of old records is not idle, and may retry now.
+        let lastUsed = max(header.maxTimestamp, recoveredAt)
+        guard header.isControl else { return producers.recordAppend(header, now: lastUsed) }
+        guard let commit = unsafe TransactionMarker.commits(header, batch: batch) else { return }
+        producers.recordMarker(
+            producerID: header.producerID, epoch: header.producerEpoch, commit: commit,
+            at: header.baseOffset, timestamp: lastUsed)
+    }
+
+    /// Returns the arrival time of a stored batch, which the log does not store. The batch's timestamp
+    /// comes from the producer, so it counts only between 1970 and now.
+    func arrivalTime(of header: BatchHeader, now: Int64) -> Int64 {
+        min(max(header.maxTimestamp, 0), now)
+    }
+
+    /// Cuts the file behind the segment's last sound batch.
+    func cutTail(of segment: Segment, fileSize: Int) throws(LogError) {
+        environment.counters.recoveredBytesCut.add(fileSize - segment.size)
+        environment.log.warning(
+            "cut a torn tail", .field("path", segment.path), .field("bytes", fileSize - segment.size),
+            .field("offset", Int(segment.endOffset)))
+        do throws(DiskError) {
+            let file = try environment.disk.open(path: segment.path, writable: true)
+            try environment.disk.truncate(file, to: segment.size)
+            try environment.disk.sync(file)
+        } catch {
+            throw .disk(error)
+        }
+    }
+}

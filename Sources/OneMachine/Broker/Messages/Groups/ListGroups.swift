@@ -1,0 +1,35 @@
+/// The request for the list of groups.
+struct ListGroupsRequest: Equatable {
+    /// The states of the groups to list; empty for all groups.
+    var states: [String]
+}
+
+extension ListGroupsRequest {
+    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+        states = version >= 4 ? try reader.array { (reader) throws(WireError) in try reader.string() } : []
+        try reader.skipTags()
+    }
+}
+
+struct ListGroupsResponse: Equatable {
+    struct Group: Equatable {
+        var groupID: String
+        var protocolType: String
+        var state: String
+    }
+
+    var error = ErrorCode.none
+    var groups: [Group]
+
+    func write(to writer: inout WireWriter, version: Int16) {
+        if version >= 1 { writer.zeroThrottleTime() }
+        writer.error(error)
+        writer.array(groups) { writer, group in
+            writer.string(group.groupID)
+            writer.string(group.protocolType)
+            if version >= 4 { writer.string(group.state) }
+            writer.emptyTags()
+        }
+        writer.emptyTags()
+    }
+}

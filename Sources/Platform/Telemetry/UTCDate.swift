@@ -1,0 +1,94 @@
+/// Dates of the Gregorian calendar in UTC, converted between seconds since 1970 and text.
+package enum UTCDate {
+    /// Returns the time of a text like `2026-11-20T20:00:00Z`, also with an offset like `+01:00`. Every
+    /// version of Swift's ISO 8601 strategy accepts this form. It returns nil for forms that only some
+    /// versions accept: fractions of a second, or a day that the month does not have.
+    package static func seconds(iso8601 text: UnsafeBufferPointer<UInt8>) -> Int64? {
+        func number(at start: Int, digits count: Int) -> Int64? {
+            var value: Int64 = 0
+            for index in start..<start + count {
+                let byte = unsafe text[index]
+                guard (0x30...0x39).contains(byte) else { return nil }
+                value = value * 10 + Int64(byte - 0x30)
+            }
+            return value
+        }
+        func has(_ byte: Unicode.Scalar, at index: Int) -> Bool {
+            unsafe text[index] == UInt8(truncatingIfNeeded: byte.value)
+        }
+        guard text.count == 20 || text.count == 25, has("-", at: 4), has("-", at: 7), has("T", at: 10),
+            has(":", at: 13), has(":", at: 16), let year = number(at: 0, digits: 4),
+            let month = number(at: 5, digits: 2),
+            let day = number(at: 8, digits: 2), let hour = number(at: 11, digits: 2),
+            let minute = number(at: 14, digits: 2),
+            let second = number(at: 17, digits: 2)
+        else { return nil }
+        guard year > 0, (1...12).contains(month), day >= 1, day <= days(in: month, of: year), hour < 24,
+            minute < 60, second < 60
+        else { return nil }
+        var offset: Int64 = 0
+        if text.count == 20 {
+            guard has("Z", at: 19) else { return nil }
+        } else {
+            guard has("+", at: 19) || has("-", at: 19), has(":", at: 22),
+                let hours = number(at: 20, digits: 2),
+                let minutes = number(at: 23, digits: 2), hours <= 14, minutes < 60
+            else { return nil }
+            offset = (has("-", at: 19) ? -60 : 60) * (hours * 60 + minutes)
+        }
+        return daysSince1970(year: year, month: month, day: day) * 86_400 + hour * 3_600 + minute * 60
+            + second - offset
+    }
+
+    /// Whether the text is such a date with a fraction of a second, which only newer versions of Swift's
+    /// decoder accept.
+    package static func hasFraction(iso8601 text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count > 21, text.count <= 64, unsafe text[19] == UInt8(ascii: ".") else { return false }
+        let digits = unsafe text[20...].prefix { (0x30...0x39).contains($0) }.count
+        guard digits > 0 else { return false }
+        let whole = unsafe Array(text[..<19]) + Array(text[(20 + digits)...])
+        return unsafe whole.withUnsafeBufferPointer { unsafe seconds(iso8601: $0) } != nil
+    }
+
+    private static func isLeap(_ year: Int64) -> Bool {
+        year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+    }
+
+    private static func days(in month: Int64, of year: Int64) -> Int64 {
+        switch month {
+        case 2: isLeap(year) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Counts years from March, so that the leap day comes last and the months before it need no special
+    /// cases.
+    private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shifted = month > 2 ? year : year - 1
+        let monthFromMarch = (month + 9) % 12
+        let before = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400
+        return before + (monthFromMarch * 153 + 2) / 5 + day - 1 - 719_468
+    }
+
+    /// Returns the day in the form 2026-11-20, or only the year if it has more than four digits.
+    package static func dayText(secondsSince1970 seconds: Double) -> String {
+        guard seconds.isFinite, abs(seconds) < 1e14 else { return "a year beyond three million" }
+        let days = Int64((seconds / 86_400).rounded(.down)) + 719_468
+        let era = (days >= 0 ? days : days - 146_096) / 146_097
+        let dayOfEra = days - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        guard (1...9999).contains(year) else { return "the year \(year)" }
+        return "\(padded(year, digits: 4))-\(padded(month, digits: 2))-\(padded(day, digits: 2))"
+    }
+
+    private static func padded(_ number: Int64, digits: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+}

@@ -1,0 +1,511 @@
+internal import Jobs
+internal import Kafka
+internal import Lifecycle
+internal import Payloads
+internal import RecordFormat
+internal import Registry
+internal import Sends
+internal import StageSupport
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The work of a transaction in one lane.
+struct LaneTransaction {
+    let lane: AssignedLane
+    let worker: LaneWorker
+    /// The number of requests of the topic that the transaction takes.
+    var takenCount = 0
+    /// The tokens of the lane's page, plus the cost of its requests in tokens.
+    var rows = 0
+    /// The offset after the registry records that the transaction takes.
+    var registryOffset: Int64?
+}
+
+/// The work of a transaction in all its lanes.
+private struct ExpandedLanes {
+    var lanes: [LaneTransaction] = []
+    /// The cost of all pages in tokens.
+    var rows = 0
+    /// The part of a full page that the lanes were allowed to walk.
+    var pageShare = 1.0
+    /// The time for the registry's news and for the pages, summed over all lanes.
+    var registryChangesSeconds = 0.0
+    var pageSeconds = 0.0
+}
+
+/// The limits of a lane in one transaction.
+private struct LanePageLimit {
+    let rows: Int
+    /// The number of tokens that a lane may walk at any cost.
+    private let rowsMin: Int
+
+    init(rows: Int, lanes: Int) {
+        self.rows = max(1, rows / max(1, lanes))
+        rowsMin = max(1, AdaptivePageSize.rowsMin / max(1, lanes))
+    }
+
+    /// Returns the largest page, rounded up. A page that is never quite full would never grow.
+    func rowsMax(costPerRow cost: Int, afterRows rows: Int) -> Int {
+        max(rowsMin, (self.rows - rows + cost - 1) / cost)
+    }
+}
+
+extension ExpanderDecider {
+    /// The most requests of one lane in a transaction.
+    private static let requestsMax = 1000
+    /// The most requests of a lane's normal topic that are read ahead. Above it, or above `bytesAheadMax`,
+    /// the lane is paused. The limit is one transaction, because a pause discards prefetched records and they
+    /// are fetched again.
+    private static let requestsAheadMax = requestsMax
+    private static let bytesAheadMax = 1 << 20
+    /// The number of requests that a lane handles before the next lane's turn.
+    private static let requestsPerTurn = 16
+    /// The least cost of a request, in tokens.
+    private static let requestCost = 4
+    /// The cost of a token in a start, relative to an update. A start also adds a ledger row, which is
+    /// written, kept in memory and read back. Without this factor, the pages after a large update would be
+    /// far too large for starts.
+    private static let startCost = 6
+    /// The time for which a transaction may walk before its commit, so that urgent requests do not wait
+    /// longer.
+    private static let expandMillisecondsMax = 50
+    /// The time after an urgent request in which another one is expected.
+    private static let urgentExpectedMilliseconds = 1000
+    /// The most urgent requests of a transaction that count as few.
+    private static let fewUrgentRequestsMax = 50
+    /// The time for which a transaction takes news, one piece after another. All other work of the loop waits
+    /// for that long.
+    private static let registryChangesMillisecondsMax = 25
+    /// The time for which the registry's offsets can wait if the news lead to no output.
+    private static let registryCommitIntervalMilliseconds = 1000
+
+    // MARK: Reading
+
+    /// Sorts the records of the batch into the queues of their lanes.
+    func process(_ batch: inout PendingBatch) {
+        stage.reportStep(.requestsRead)
+        for part in batch.parts {
+            if let lane = stage.member.assignedPartitions[part.partition] {
+                enqueue(part, of: batch.records, in: lane)
+            }
+        }
+        batch.markAllTaken()
+        for lane in assignedLanes where lane.isServing && !lane.isPaused && hasReadAhead(in: lane) {
+            lane.isPaused = true
+            stage.consumer.pause([topicPartition(of: .normal, number: lane.partition)])
+        }
+    }
+
+    private func enqueue(_ part: BatchPart, of batch: borrowing RecordBatch, in lane: AssignedLane) {
+        let topic = ExpanderInputTopic(index: part.topic)
+        var part = part
+        while !part.isTaken {
+            let index = part.nextIndex
+            part.markNextTaken()
+            let offset = batch[index].offset
+            guard lane.queues[topic].isNew(offset: offset) else { continue }
+            let request: ExpansionRequest?
+            do throws(RejectedRecord) {
+                request = try read(batch[index], of: topic)
+            } catch {
+                stage.sendToDeadLetters(recordAt: index, of: batch, as: error, at: times.now)
+                request = nil
+            }
+            lane.queues[topic].append(
+                UncommittedRequest(
+                    request: request, offset: offset, bytes: batch[index].byteCount,
+                    stamp: batch[index].timestamp))
+        }
+    }
+
+    func topicPartition(of topic: ExpanderInputTopic, number partition: Int32) -> TopicPartition {
+        stage.topicPartition(of: topic.name, number: partition)
+    }
+
+    private func hasReadAhead(in lane: AssignedLane) -> Bool {
+        let queue = lane.queues[.normal]
+        return queue.count >= Self.requestsAheadMax || queue.byteCount >= Self.bytesAheadMax
+    }
+
+    private func read(
+        _ record: borrowing Kafka.Record, of topic: ExpanderInputTopic
+    ) throws(RejectedRecord) -> ExpansionRequest {
+        guard let value = record.value else {
+            throw RejectedRecord(code: "empty", reason: "the record has no value")
+        }
+        do throws(RecordDecodingError) {
+            // An urgent record is nearly always for one lane, so the cache would not help.
+            return topic == .urgent ? try decode(value) : try requestCache.value(of: value, decode: decode)
+        } catch {
+            throw RejectedRecord(error)
+        }
+    }
+
+    private func decode(_ value: Span<UInt8>) throws(RecordDecodingError) -> ExpansionRequest {
+        try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
+            try unsafe ExpansionRequest.decode(bytes, with: reader)
+        }
+    }
+
+    // MARK: Working
+
+    /// Runs one transaction if there is work. Urgent requests have separate transactions. Under constant
+    /// urgent load, every other transaction is for the rest.
+    func runTransaction() throws {
+        let serving = assignedLanes.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
+        let urgent = serving.filter { isWaiting(.urgent, in: $0) }
+        let others =
+            isOverlayFull ? [] : serving.filter { isWaiting(.normal, in: $0) || hasRegistryChanges(in: $0) }
+        let began = stage.time.now()
+        wasLastTransactionUrgent = !urgent.isEmpty && (others.isEmpty || !wasLastTransactionUrgent)
+        let topic: ExpanderInputTopic = wasLastTransactionUrgent ? .urgent : .normal
+        // An urgent transaction takes no news of other lanes, because that would delay it.
+        let lanes = wasLastTransactionUrgent ? urgent : others
+        guard !lanes.isEmpty else { return }
+        iteration += 1
+        // The epoch of the assignment under which the requests were read. The loop has not polled since then.
+        let epoch = stage.consumer.epoch
+        let first = iteration % lanes.count
+        guard var shares = try walk(Array(lanes[first...] + lanes[..<first]), topic, began: began)
+        else { return }
+        shares.lanes.removeAll { $0.takenCount == 0 && $0.registryOffset == nil }
+        let isEmpty = shares.lanes.allSatisfy {
+            $0.worker.expander.output.isEmpty && $0.worker.table.isUnchanged
+        }
+        if shares.lanes.allSatisfy({ $0.takenCount == 0 }), isEmpty {
+            guard began >= nextRegistryCommit else { return }
+        }
+        nextRegistryCommit = began.advanced(byMilliseconds: Self.registryCommitIntervalMilliseconds)
+        if let problem = stage.writer.waitForAcknowledgements() {
+            return stage.member.startOverLater(
+                logging: "expansions could not be written to the dead letters", reason: problem)
+        }
+        stage.reportStep(.deadLettersAcknowledged)
+        scopeReadSeconds = 0
+        guard try commit(shares.lanes, of: topic, readIn: epoch) else { return }
+        let took = stage.time.now().seconds(since: began)
+        stage.metrics.batchSeconds.observe(took)
+        if topic == .urgent {
+            lastUrgentTransaction = (began, shares.lanes.reduce(0) { $0 + $1.takenCount })
+        } else {
+            pageSize.adapt(
+                toMilliseconds: (took - shares.registryChangesSeconds - scopeReadSeconds) * 1000,
+                walking: shares.pageSeconds * 1000,
+                tokens: shares.rows, share: shares.pageShare)
+        }
+    }
+
+    /// Whether another urgent request is likely soon. Then the transaction takes half a page, so that a
+    /// single urgent request waits less. Hundreds of urgent requests mainly wait for one another, and smaller
+    /// pages would slow down all of them.
+    private func isUrgentLikely(at now: Instant) -> Bool {
+        guard let lastUrgentTransaction, lastUrgentTransaction.requests <= Self.fewUrgentRequestsMax else {
+            return false
+        }
+        return now.milliseconds(since: lastUrgentTransaction.began) < Self.urgentExpectedMilliseconds
+    }
+
+    private func isWaiting(_ topic: ExpanderInputTopic, in lane: AssignedLane) -> Bool {
+        lane.isServing && !lane.queues[topic].isEmpty
+    }
+
+    private func hasRegistryChanges(in lane: AssignedLane) -> Bool {
+        hasUncommittedChanges(in: lane) || !registry.isFullyApplied(lane: lane.partition)
+    }
+
+    /// Gives every lane its news and lets it walk its share of the page. Returns nil if something must be
+    /// read again.
+    private func walk(
+        _ lanes: [AssignedLane], _ topic: ExpanderInputTopic, began: Instant
+    ) throws -> ExpandedLanes? {
+        guard let catalog else { return nil }
+        let view = SnapshotCatalog(snapshot: catalog)
+        var walked = ExpandedLanes()
+        // All lanes use one time, so that they write equal records for the same send.
+        let times = times
+        for lane in lanes {
+            guard let worker = lane.worker else { continue }
+            worker.table.removeChanges()
+            worker.expander.begin(at: times.now, atLatest: times.latest, catalog: view)
+            walked.lanes.append(LaneTransaction(lane: lane, worker: worker))
+        }
+        guard try catchUpWithRegistry(in: &walked.lanes, topic: topic, began: began) else { return nil }
+        let pagesBegan = stage.time.now()
+        walked.registryChangesSeconds = pagesBegan.seconds(since: began)
+        let busy = lanes.count { isWaiting(topic, in: $0) }
+        if isUrgentLikely(at: began) { walked.pageShare = 0.5 }
+        let share = LanePageLimit(rows: Int(Double(pageSize.rows) * walked.pageShare), lanes: busy)
+        guard try expandInTurn(&walked.lanes, topic: topic, within: share, began: began) else { return nil }
+        walked.rows = walked.lanes.reduce(0) { $0 + $1.rows }
+        walked.pageSeconds = stage.time.now().seconds(since: pagesBegan)
+        stage.reportStep(.pagesWalked)
+        return walked
+    }
+
+    // MARK: News
+
+    /// Applies registry records to the files and gives the news to the lanes. It then reads more, while there
+    /// is time and no urgent request waits. Each piece has a separate file transaction, because a file keeps
+    /// the memory of its largest one.
+    ///
+    /// - Returns: false if something must be read again.
+    private func catchUpWithRegistry(
+        in shares: inout [LaneTransaction], topic: ExpanderInputTopic, began: Instant
+    ) throws
+        -> Bool
+    {
+        var isMore = true
+        while isMore {
+            for index in shares.indices {
+                do throws(StoreError) {
+                    guard let offset = try applyRegistryRecords(of: shares[index].lane) else { continue }
+                    shares[index].registryOffset = offset
+                    try shares[index].worker.expander.catchUp(with: registryChanges)
+                } catch {
+                    try repair(partition: shares[index].lane.partition, after: error)
+                    return false
+                }
+                stage.reportStep(.registryChangesRead)
+            }
+            isMore =
+                topic == .normal && registry.hasMore
+                && stage.time.now().milliseconds(since: began) < Self.registryChangesMillisecondsMax
+            if isMore { try readRegistry() }
+            if stage.member.mustStartOver || registry.diskFull != nil { return false }
+        }
+        metrics.lateJobs.add(shares.reduce(0) { $0 + $1.worker.expander.output.jobs })
+        return true
+    }
+
+    /// Applies the registry records to the lane's file, so that pages show them.
+    ///
+    /// - Returns: the registry offset to commit, if it differs from the committed one. Then `news` holds the
+    ///   news.
+    private func applyRegistryRecords(of lane: AssignedLane) throws(StoreError) -> Int64? {
+        let hasNews = hasUncommittedChanges(in: lane)
+        if !hasNews, registry.isFullyApplied(lane: lane.partition) { return nil }
+        try registry.commit(lane: lane.partition, changesInto: &registryChanges)
+        stage.reportStep(.registryApplied)
+        guard hasNews else { return nil }
+        observeRegistrationTimes()
+        return registry.nextOffset(of: lane.partition)
+    }
+
+    /// Whether registry records were read that the group has not committed yet.
+    private func hasUncommittedChanges(in lane: AssignedLane) -> Bool {
+        lane.registryCommitted ?? -1 < registry.nextOffset(of: lane.partition)
+    }
+
+    // MARK: Pages
+
+    /// Walks the lanes in turn, so that they reach each send at about the same time. Then a lane reuses
+    /// records that another lane has encoded in the same transaction.
+    ///
+    /// - Returns: false if something must be read again.
+    private func expandInTurn(
+        _ shares: inout [LaneTransaction], topic: ExpanderInputTopic, within page: LanePageLimit,
+        began: Instant
+    ) throws -> Bool {
+        var isMore = true
+        while isMore {
+            isMore = false
+            for index in shares.indices where shares[index].lane.isServing {
+                do throws(StoreError) {
+                    if try walk(&shares[index], topic, within: page, began: began) { isMore = true }
+                } catch {
+                    try repair(partition: shares[index].lane.partition, after: error)
+                    return false
+                }
+                if let newer = shares[index].worker.table.newerRecord {
+                    throw StageFailure.newerRecord(newer.description)
+                }
+            }
+        }
+        return true
+    }
+
+    /// Handles the lane's next requests.
+    ///
+    /// - Returns: whether it has more for this transaction.
+    private func walk(
+        _ share: inout LaneTransaction, _ topic: ExpanderInputTopic, within page: LanePageLimit,
+        began: Instant
+    ) throws(StoreError) -> Bool {
+        let waiting = share.lane.queues[topic].uncommitted.prefix(Self.requestsMax).dropFirst(
+            share.takenCount)
+        for request in waiting.prefix(Self.requestsPerTurn) {
+            if share.rows >= page.rows
+                || stage.time.now().milliseconds(since: began) >= Self.expandMillisecondsMax,
+                share.takenCount > 0
+            {
+                return false
+            }
+            switch request.request {
+            case .expansion(let expansion):
+                let cost = expansion.content.event == .start && !expansion.isDryRun ? Self.startCost : 1
+                share.rows +=
+                    cost
+                    * (try share.worker.expander.expand(
+                        expansion, isUrgent: topic == .urgent,
+                        rowsMax: page.rowsMax(costPerRow: cost, afterRows: share.rows),
+                        page: &self.page))
+            case .stop(let stop): try share.worker.expander.stop(stop)
+            case nil: break
+            }
+            share.rows += Self.requestCost
+            share.takenCount += 1
+        }
+        return waiting.count > Self.requestsPerTurn
+    }
+
+    func repair(partition: Int32, after error: StoreError) throws {
+        // The path in the error tells which file is damaged. A view's directory has the name of its table.
+        if error.description.contains("/registry-") {
+            try registry.repair(lane: partition, after: error)
+            stage.member.startOverLater()
+        } else {
+            try scopeViews.rebuild(partition, after: error)
+        }
+    }
+
+    // MARK: Committing
+
+    func commit(_ shares: [LaneTransaction], of topic: ExpanderInputTopic, readIn epoch: Int) throws -> Bool {
+        var offsets: [OffsetToCommit] = []
+        for share in shares {
+            let partition = share.lane.partition
+            if let offset = share.registryOffset {
+                offsets.append(
+                    OffsetToCommit(
+                        partition: stage.topicPartition(of: .registry, number: partition), offset: offset))
+            }
+            if share.takenCount > 0,
+                let last = share.lane.queues[topic].uncommitted.prefix(share.takenCount).last
+            {
+                offsets.append(
+                    OffsetToCommit(
+                        partition: topicPartition(of: topic, number: partition), offset: last.offset + 1))
+            }
+        }
+        if offsets.isEmpty { return true }
+        guard
+            try stage.commit(
+                offsets, readIn: epoch, meanwhile: readScopeRows,
+                send: { producer, topics in
+                    sendOutput(of: shares, by: JobSender(producer: producer), to: topics)
+                })
+        else { return false }
+        let now = stage.time.now()
+        for share in shares { applyCommit(of: share, topic: topic, at: now) }
+        stage.reportStep(.overlayUpdated)
+        return true
+    }
+
+    /// Applies earlier records of `starts` to the view while the cluster stores this transaction. Both take
+    /// about the same time. Returns false if there were no records.
+    private func readScopeRows() throws -> Bool {
+        let began = stage.time.now()
+        for partition in try scopeViews.read() { viewCompleted(of: partition) }
+        scopeReadSeconds += stage.time.now().seconds(since: began)
+        return scopeViews.readCount > 0
+    }
+
+    private func applyCommit(of share: LaneTransaction, topic: ExpanderInputTopic, at now: Instant) {
+        let lane = share.lane
+        share.worker.table.commit(at: now)
+        if let offset = share.registryOffset { lane.registryCommitted = offset }
+        lane.queues[topic].removeFirst(share.takenCount)
+        let usual = lane.queues[.normal]
+        if lane.isPaused, usual.count < Self.requestsAheadMax / 4, usual.byteCount < Self.bytesAheadMax / 4 {
+            lane.isPaused = false
+            _ = stage.member.resumeReading(topicsAt: [ExpanderInputTopic.normal.index], of: lane.partition)
+        }
+        countOutcomes(of: share)
+    }
+
+    private func countOutcomes(of share: LaneTransaction) {
+        let jobs = share.worker.expander.output.jobs
+        let sheets = share.worker.expander.output.sheets.count
+        metrics.jobs.add(jobs)
+        metrics.sheets.add(sheets)
+        let now = stage.time.wall().milliseconds
+        for sheet in share.worker.expander.output.sheets {
+            let head = share.worker.expander.output.heads[sheet.head].head
+            metrics.sendAge.observe(acceptedAt: head.acceptedAt, now: now, jobs: sheet.lines.count)
+        }
+        stage.metrics.records(withOutcome: "expanded").add(share.takenCount)
+        metrics.groupStateRequests.add(share.worker.expander.output.groupStateRequests.count)
+        for progress in share.worker.expander.output.progress {
+            if case .lanes(_, let tally) = progress.part { metrics.count(tally) }
+        }
+    }
+
+    /// Sends one row of each lane in turn. The first records of all partitions then come within one
+    /// millisecond, and the client adds all partitions to the transaction in one request.
+    private func sendScopeRows(of shares: [LaneTransaction], by sender: JobSender, to topic: Topic) -> Bool {
+        var encoded = EncodedScopeCache()
+        for share in shares { share.worker.table.encodeScopes(with: &encoded) }
+        var rows = shares.map(\.worker.table.records)
+        var isMore = true
+        while isMore {
+            isMore = false
+            for (index, share) in shares.enumerated() {
+                guard let (key, value) = rows[index].next() else { continue }
+                isMore = true
+                guard sender.send(key: key.bytes, value: value, to: topic, partition: share.lane.partition)
+                else { return false }
+            }
+        }
+        return true
+    }
+
+    /// Sends all records of the transaction. Returns false if the producer refused one.
+    private func sendOutput(of shares: [LaneTransaction], by sender: JobSender, to topics: [Topic]) -> Bool {
+        for share in shares {
+            guard
+                sender.send(
+                    share.worker.expander.output, urgent: topics[OutputTopic.jobsUrgent.rawValue],
+                    normal: topics[OutputTopic.jobs.rawValue])
+            else { return false }
+        }
+        stage.reportStep(.jobsSent)
+        guard sendScopeRows(of: shares, by: sender, to: topics[OutputTopic.starts.rawValue]) else {
+            return false
+        }
+        stage.reportStep(.scopeRowsSent)
+        var closings = CompletionReports()
+        for share in shares {
+            for progress in share.worker.expander.output.progress { closings.add(progress) }
+        }
+        func sendRecord(_ record: some JSONRecord, under key: [UInt8], to place: OutputTopic) -> Bool {
+            sender.send(
+                key: key, value: record.encoded(), to: topics[place.rawValue],
+                partition: Int32(partitioner.partition(of: key)))
+        }
+        for (key, progress) in closings.records {
+            guard sendRecord(progress, under: key, to: .progress) else { return false }
+        }
+        stage.reportStep(.progressSent)
+        for share in shares {
+            for left in share.worker.expander.output.continuations {
+                let place: OutputTopic = left.isUrgent ? .expansionsUrgent : .expansions
+                guard
+                    sender.send(
+                        key: nil, value: left.expansion.encoded(), to: topics[place.rawValue],
+                        partition: share.lane.partition)
+                else { return false }
+            }
+        }
+        stage.reportStep(.continuationsSent)
+        for share in shares {
+            for enquiry in share.worker.expander.output.groupStateRequests {
+                guard sendRecord(enquiry, under: enquiry.scopeKey.bytes, to: .sendsTimed) else {
+                    return false
+                }
+            }
+        }
+        stage.reportStep(.groupStateRequestsSent)
+        return true
+    }
+}

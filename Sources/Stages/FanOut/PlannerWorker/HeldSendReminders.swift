@@ -1,0 +1,55 @@
+internal import Sends
+
+/// Reminders for held sends, by the time at which they may go. The scope's row decides whether it holds a
+/// send. A reminder for a scope without a held send changes nothing.
+struct HeldSendReminders {
+    /// The most reminders. Above it the planner stops reading sends. A reminder lives for seconds, so more of
+    /// them mean a burst in as many scopes.
+    static let countMax = 200_000
+
+    struct Reminder: Equatable {
+        var key: ScopeKey
+        var partition: Int32
+    }
+
+    /// The reminders by second since 1970. There are few different seconds at a time.
+    private var remindersBySecond: [Int64: [Reminder]] = [:]
+    private(set) var count = 0
+
+    var isFull: Bool { count >= Self.countMax }
+
+    mutating func add(_ key: ScopeKey, in partition: Int32, at second: Int64) {
+        remindersBySecond[second, default: []].append(Reminder(key: key, partition: partition))
+        count += 1
+    }
+
+    /// Takes at most `countMax` reminders that are due by the clock of their partition.
+    ///
+    /// - Parameter times: seconds since 1970, by partition.
+    mutating func takeDue(countMax: Int, at times: [Int32: Int64]) -> [Reminder] {
+        guard let latest = times.values.max() else { return [] }
+        var taken: [Reminder] = []
+        for second in remindersBySecond.keys.filter({ $0 <= latest }).sorted() where taken.count < countMax {
+            remindersBySecond[second]?.removeAll { reminder in
+                guard taken.count < countMax, let now = times[reminder.partition], now >= second else {
+                    return false
+                }
+                taken.append(reminder)
+                return true
+            }
+            if remindersBySecond[second]?.isEmpty == true { remindersBySecond[second] = nil }
+        }
+        count -= taken.count
+        return taken
+    }
+
+    /// Drops the reminders of all other partitions.
+    mutating func removeAll(except partitions: some Collection<Int32>) {
+        if count == 0 { return }
+        remindersBySecond = remindersBySecond.compactMapValues { reminders in
+            let left = reminders.filter { partitions.contains($0.partition) }
+            return left.isEmpty ? nil : left
+        }
+        count = remindersBySecond.values.reduce(0) { $0 + $1.count }
+    }
+}

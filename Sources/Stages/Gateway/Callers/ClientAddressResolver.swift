@@ -1,0 +1,45 @@
+package import HTTPServer
+
+/// The search for the client's address in a request that came through proxies. Each proxy appends the address of its
+/// caller to `X-Forwarded-For`, for example `203.0.113.9, 10.0.0.7`. Only entries that listed proxies appended are
+/// trusted, because a client can forge everything to their left.
+package struct ClientAddressResolver: Sendable {
+    package static let hopsMax = 16
+
+    private let proxies: [AddressRange]
+
+    package init(proxies: [AddressRange]) { self.proxies = proxies }
+
+    /// Returns the first address from the right that is not a listed proxy.
+    package func address(of request: HTTPRequest) -> String {
+        var address = request.peer
+        guard isProxy(address) else { return address }
+        let entries = request.headers.all(named: "x-forwarded-for").flatMap { $0.split(separator: ",") }
+        for entry in entries.suffix(Self.hopsMax).reversed() {
+            let hop = entry.trimming { $0 == " " || $0 == "\t" }
+            // The entry is not an address. The last trusted address is the best answer.
+            guard IPAddress(hop) != nil else { return address }
+            address = hop
+            guard isProxy(address) else { return address }
+        }
+        return address
+    }
+
+    /// Whether a peer that is no listed proxy sends `X-Forwarded-For`.
+    package func comesThroughUnlistedProxy(_ request: HTTPRequest) -> Bool {
+        !isProxy(request.peer) && request.headers["x-forwarded-for"] != nil
+    }
+
+    private func isProxy(_ address: String) -> Bool {
+        guard !proxies.isEmpty, let address = IPAddress(address) else { return false }
+        return proxies.contains { $0.contains(address) }
+    }
+}
+
+extension Substring {
+    fileprivate func trimming(where isBlank: (Character) -> Bool) -> String {
+        var trimmed = self.drop(while: isBlank)
+        while let last = trimmed.last, isBlank(last) { trimmed.removeLast() }
+        return String(trimmed)
+    }
+}

@@ -1,0 +1,40 @@
+internal import HTTPServer
+internal import Lifecycle
+
+/// Refusals that wait for their delay (`FailedAttempts`) on an event loop. Beyond the limit a refusal is sent at once
+/// and closes its connection.
+final class DelayedRefusals: Sendable {
+    private let delayed: LoopOwned<DelayedReplies>
+
+    init(on loop: EventLoop, countMax: Int = GatewayLimits.delayedRefusalsMax) {
+        delayed = LoopOwned(on: loop) { DelayedReplies(on: $0.loop, countMax: countMax) }
+    }
+
+    func send(_ response: HTTPResponse, on reply: HTTPReply, afterMilliseconds delay: Int) {
+        delayed.execute { $0.send(response, on: reply, afterMilliseconds: delay) }
+    }
+
+    private final class DelayedReplies {
+        private let loop: EventLoop
+        private let countMax: Int
+        private var count = 0
+
+        init(on loop: EventLoop, countMax: Int) {
+            self.loop = loop
+            self.countMax = countMax
+        }
+
+        func send(_ response: HTTPResponse, on reply: HTTPReply, afterMilliseconds delay: Int) {
+            guard count < countMax else {
+                var closingResponse = response
+                closingResponse.closesConnection = true
+                return reply.send(closingResponse)
+            }
+            count += 1
+            LoopTimer(on: loop) { [self] in
+                count -= 1
+                reply.send(response)
+            }.schedule(at: loop.now.advanced(byMilliseconds: delay))
+        }
+    }
+}

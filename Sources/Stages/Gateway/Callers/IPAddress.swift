@@ -1,0 +1,23 @@
+internal import Glibc
+
+/// An IP address. An IPv4-mapped IPv6 address, such as `::ffff:10.1.2.3`, is the same as the IPv4 address.
+package struct IPAddress: Sendable, Hashable {
+    /// The address in network order: four bytes, or sixteen for IPv6.
+    package let bytes: [UInt8]
+
+    private static let mappedPrefix: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
+
+    package init?(_ text: some StringProtocol) {
+        let text = String(text)
+        var ipv4 = in_addr()
+        var ipv6 = in6_addr()
+        if unsafe inet_pton(AF_INET, text, &ipv4) == 1 {
+            bytes = unsafe withUnsafeBytes(of: &ipv4) { unsafe Array($0) }
+        } else if unsafe inet_pton(AF_INET6, text, &ipv6) == 1 {
+            let ipv6Bytes = unsafe withUnsafeBytes(of: &ipv6) { unsafe Array($0) }
+            bytes = ipv6Bytes.starts(with: Self.mappedPrefix) ? Array(ipv6Bytes.suffix(4)) : ipv6Bytes
+        } else {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package import Lifecycle
+
+/// The rate limit of many keys, addresses or installations: a token bucket for each name. A bucket holds the requests
+/// of one window, and refills from empty within one window.
+///
+/// The memory is bounded by two tables: requests use `recent`, which becomes `older` after a window. A name
+/// without a request for a window has a full bucket, so forgetting it loses nothing. If more names send in a
+/// window than a table holds, some are forgotten early and may send more.
+package struct RateLimiter: Sendable {
+    private struct Bucket {
+        /// The fill level, in a unit that needs no fractions: one request costs `windowMilliseconds`, and each
+        /// millisecond adds `countMax`.
+        var level: Int
+        var refilledAt: Instant
+    }
+
+    package let countMax: Int
+    package let windowMilliseconds: Int
+    private let entriesMax: Int
+    /// Buckets by a hash with this process's seed, so that a client cannot choose names that share a bucket.
+    private var recent: [Int: Bucket] = [:]
+    private var older: [Int: Bucket] = [:]
+    private var rotatedAt: Instant
+
+    /// - Parameters:
+    ///   - countMax: The requests allowed in a window, and in one burst after a pause.
+    ///   - entriesMax: The entries in each of the two tables.
+    package init(countMax: Int, windowMilliseconds: Int, entriesMax: Int, now: Instant) {
+        precondition(
+            countMax > 0 && windowMilliseconds > 0 && entriesMax > 0, "a rate table needs positive limits")
+        self.countMax = countMax
+        self.windowMilliseconds = windowMilliseconds
+        self.entriesMax = entriesMax
+        rotatedAt = now
+    }
+
+    /// Counts a request. Returns nil if it may pass, otherwise the time to wait in milliseconds.
+    package mutating func recordRequest(of name: some Hashable, now: Instant) -> Int? {
+        rotateTables(now: now)
+        let hash = name.hashValue
+        let fullLevel = countMax * windowMilliseconds
+        var bucket = recent[hash] ?? older[hash] ?? Bucket(level: fullLevel, refilledAt: now)
+        let elapsed = max(0, min(windowMilliseconds, now.milliseconds(since: bucket.refilledAt)))
+        bucket.level = min(fullLevel, bucket.level + elapsed * countMax)
+        // Less than a millisecond adds nothing, and must still count at the next request.
+        if elapsed > 0 { bucket.refilledAt = now }
+        defer { recent[hash] = bucket }
+        if bucket.level >= windowMilliseconds {
+            bucket.level -= windowMilliseconds
+            return nil
+        }
+        let missing = windowMilliseconds - bucket.level
+        return missing / countMax + 1
+    }
+
+    private mutating func rotateTables(now: Instant) {
+        let age = now.milliseconds(since: rotatedAt)
+        guard age >= windowMilliseconds || recent.count >= entriesMax else { return }
+        older = age >= 2 * windowMilliseconds ? [:] : recent
+        recent = [:]
+        rotatedAt = now
+    }
+
+    package var count: Int { recent.count + older.count }
+}

@@ -1,0 +1,125 @@
+internal import CatalogRecords
+internal import Cryptography
+internal import HTTPServer
+internal import Identifiers
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import RecordFormat
+internal import Replay
+internal import StageSupport
+internal import Telemetry
+internal import Topics
+
+/// The state of the `DeadLetterService`, confined to its thread. Each function answers one call.
+final class DeadLetterProcessor {
+    private struct StopRequested: Error {}
+
+    private let environment: StageEnvironment
+    private let log: Log
+    /// The stop signal of the process. A long call checks it between two steps.
+    private let stopping: AtomicFlag
+    private let reader = JSONReader()
+    /// The consumers of the topic. They stay open between calls, because they start slowly.
+    private var openTopic: DeadLetterTopic?
+
+    init(in environment: StageEnvironment, log: Log, stopping: AtomicFlag) {
+        self.environment = environment
+        self.log = log
+        self.stopping = stopping
+    }
+
+    func close() { openTopic = nil }
+
+    /// Runs a call. An error becomes 503, and the next call opens the topic again.
+    func respond(call: () throws -> HTTPResponse) -> HTTPResponse {
+        do {
+            return try call()
+        } catch is StopRequested {
+            return Unavailable.overloaded
+        } catch {
+            log.warning("cannot read or write dead letters; the call gets 503", .field("error", "\(error)"))
+            openTopic = nil
+            return Unavailable.unreachable
+        }
+    }
+
+    private func deadLetterTopic() -> DeadLetterTopic {
+        if let openTopic { return openTopic }
+        let topic = DeadLetterTopic(settings: environment.cluster.settings, layout: environment.layout)
+        openTopic = topic
+        return topic
+    }
+
+    func summarize(_ query: DeadLetterQuery) throws -> HTTPResponse {
+        var summary = DeadLetterSummary()
+        try deadLetterTopic().forEach(matching: query.filter) { deadLetter, state in
+            if query.includes(state) { summary.add(deadLetter, state: state) }
+        }
+        return DeadLetterResponse.summary(summary)
+    }
+
+    /// Lists at most `query.limit` dead letters. The topic's partitions and offsets decide which ones, and these are
+    /// sorted by time, the newest first.
+    func list(_ query: DeadLetterQuery) throws -> HTTPResponse {
+        var deadLetters: [(DeadLetterRecord, DeadLetterJournal.DeadLetterState)] = []
+        var moreCount = 0
+        try deadLetterTopic().forEach(matching: query.filter) { deadLetter, state in
+            guard query.includes(state) else { return }
+            if deadLetters.count < query.limit {
+                deadLetters.append((deadLetter, state))
+            } else {
+                moreCount += 1
+            }
+        }
+        deadLetters.sort { $0.0.rejection.rejectedAt > $1.0.rejection.rejectedAt }
+        return DeadLetterResponse.list(deadLetters, more: moreCount)
+    }
+
+    func show(_ query: DeadLetterQuery) throws -> HTTPResponse {
+        var response: HTTPResponse?
+        try deadLetterTopic().forEach(matching: query.filter) { deadLetter, state in
+            response = DeadLetterResponse.detail(of: deadLetter, state: state)
+        }
+        return response ?? DeadLetterQuery.unknownDeadLetter.response
+    }
+
+    func perform(
+        _ command: DeadLetterService.DeadLetterCommand, for authorized: AuthorizedRequest
+    ) throws -> HTTPResponse {
+        let (body, caller) = (authorized.request.body, authorized.caller)
+        let query: DeadLetterQuery
+        do throws(JSONError) {
+            query = try reader.read(body) { DeadLetterQuery(body: $0, of: caller.app.id) }
+        } catch { return RefusedRequest(error).response }
+        switch command {
+        case .redrive: return try redrive(query, by: caller.key.id)
+        case .discard: return try discard(query, by: caller.key.id)
+        }
+    }
+
+    private func redrive(_ query: DeadLetterQuery, by author: String) throws -> HTTPResponse {
+        let redrive = Redrive(
+            deadLetters: deadLetterTopic(), filter: query.filter, author: author, run: Self.makeRunID())
+        let tally = query.isDryRun ? try redrive.preview() : try redrive.execute { _ in try checkStopping() }
+        return DeadLetterResponse.redriven(tally, isDryRun: query.isDryRun)
+    }
+
+    private func discard(_ query: DeadLetterQuery, by author: String) throws -> HTTPResponse {
+        let discard = Discard(
+            deadLetters: deadLetterTopic(), filter: query.filter, author: author, run: Self.makeRunID())
+        if query.isDryRun {
+            let (count, inDoubtCount) = try discard.preview()
+            return DeadLetterResponse.discarded(count, inDoubt: inDoubtCount, isDryRun: true)
+        }
+        let count = try discard.execute { _ in try checkStopping() }
+        return DeadLetterResponse.discarded(count, inDoubt: nil, isDryRun: false)
+    }
+
+    private func checkStopping() throws {
+        if stopping.isRaised { throw StopRequested() }
+    }
+
+    /// Makes the name of one run, for the marks in the topic and for the audit. `g` stands for a gateway.
+    private static func makeRunID() -> String { "g" + Hex.text(of: Random.bytes(count: 6)) }
+}

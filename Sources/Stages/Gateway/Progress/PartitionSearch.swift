@@ -1,0 +1,138 @@
+internal import Kafka
+internal import Lifecycle
+
+/// A search for records in one partition, without an index: first from a time onwards, then backwards in
+/// growing steps. It blocks its thread.
+final class PartitionSearch {
+    /// The clock difference between gateways that the search tolerates.
+    private static let marginMilliseconds: Int64 = 60_000
+    /// The number of records in the first step backwards. Each further step reads ten times as many.
+    private static let firstStepRecords: Int64 = 20_000
+    /// The time without a search after which the client is closed, because it needs four threads.
+    private static let idleMilliseconds = 60_000
+    private static let pollMilliseconds: Int32 = 20
+    /// The least time that a question to the cluster gets, also when the deadline is near.
+    private static let requestMillisecondsMin = 100
+
+    private let cluster: Cluster
+    private let context: ServiceContext
+    private var idleTimer: LoopTimer?
+    private var consumer: Consumer?
+    private var batch = RecordBatch(recordsMax: 10_000)
+
+    init(cluster: Cluster, context: ServiceContext, on loop: EventLoop) {
+        self.cluster = cluster
+        self.context = context
+        idleTimer = LoopTimer(on: loop) { [unowned self] in disconnect() }
+    }
+
+    /// Reads the partition from a time onwards. If no record matches, reads backwards from there, because the
+    /// time may come from a wrong clock. Without a time, reads backwards from the end.
+    ///
+    /// - Parameters:
+    ///   - visit: Receives each record. Returns true if no further record is needed.
+    ///   - isFound: Returns whether a visited record matched.
+    /// - Returns: Whether every record that could match was read before the deadline.
+    func run(
+        in partition: TopicPartition, since time: Int64?, until deadline: Instant,
+        visit: (borrowing Kafka.Record) -> Bool, isFound: () -> Bool
+    ) throws -> Bool {
+        let consumer = try openConsumer()
+        let ends = try consumer.watermarks(
+            of: partition, withinMilliseconds: remainingMilliseconds(until: deadline))
+        var start = ends.high
+        if let time {
+            let searchedTime = max(0, time - Self.marginMilliseconds)
+            let offsets = try consumer.offsets(
+                atMilliseconds: searchedTime, in: [partition],
+                withinMilliseconds: remainingMilliseconds(until: deadline))
+            start = (offsets[partition] ?? nil) ?? ends.high
+            let isWhole = try read(partition, from: start, to: ends.high, until: deadline, visit: visit)
+            if isFound() || !isWhole { return isWhole }
+        }
+        var stepRecords = Self.firstStepRecords
+        while start > ends.low {
+            let stepStart = max(ends.low, start - stepRecords)
+            guard try read(partition, from: stepStart, to: start, until: deadline, visit: visit) else {
+                return false
+            }
+            if isFound() {
+                // Records after the match may have been skipped because the match was not known yet.
+                return try read(partition, from: stepStart, to: ends.high, until: deadline, visit: visit)
+            }
+            (start, stepRecords) = (stepStart, stepRecords * 10)
+        }
+        return true
+    }
+
+    /// Reads the records from `start` to `end`, or until `visit` returns true. Returns false if the deadline
+    /// came first.
+    private func read(
+        _ partition: TopicPartition, from start: Int64, to end: Int64, until deadline: Instant,
+        visit: (borrowing Kafka.Record) -> Bool
+    ) throws -> Bool {
+        guard start < end else { return true }
+        let consumer = try openConsumer()
+        try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .offset(start))])
+        defer { try? consumer.release() }
+        while Instant.now() < deadline {
+            let events = consumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds)
+            defer { batch.clear() }
+            var isOver = false
+            for index in 0..<batch.count where !isOver {
+                if batch[index].offset >= end {
+                    isOver = true
+                } else if visit(batch[index]) {
+                    isOver = true
+                }
+            }
+            if isOver || (consumer.position(in: partition) ?? start) >= end { return true }
+            for event in events {
+                switch event {
+                case .reachedEnd: return true
+                case .failed(.rebuild(let error)): throw error
+                case .failed(.outOfRange): return true
+                default: break
+                }
+            }
+        }
+        return false
+    }
+
+    private func remainingMilliseconds(until deadline: Instant) -> Int {
+        max(Self.requestMillisecondsMin, deadline.milliseconds(since: .now()))
+    }
+
+    // MARK: The consumer
+
+    private func openConsumer() throws -> Consumer {
+        if let consumer { return consumer }
+        var options = ConsumerOptions(membership: .manual)
+        // The end of the partition shows only when a fetch returns empty, so fetches must return quickly.
+        options.fetchWaitMilliseconds = 10
+        let newConsumer = try Consumer(
+            settings: cluster.settings, options: options, name: "gateway-lookups", log: context.log,
+            metrics: context.metrics)
+        consumer = newConsumer
+        return newConsumer
+    }
+
+    /// Closes the consumer after a pause, unless another search begins before.
+    func disconnectWhenIdle() {
+        idleTimer?.schedule(at: Instant.now().advanced(byMilliseconds: Self.idleMilliseconds))
+    }
+
+    /// Forgets a consumer that has failed.
+    func dropConsumer() { consumer = nil }
+
+    func close() {
+        idleTimer?.cancel()
+        disconnect()
+    }
+
+    private func disconnect() {
+        batch.clear()
+        _ = consumer?.close(withinMilliseconds: 500)
+        consumer = nil
+    }
+}

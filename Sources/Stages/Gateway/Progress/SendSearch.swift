@@ -1,0 +1,159 @@
+internal import Identifiers
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import RecordFormat
+internal import Schedules
+internal import Sends
+internal import Telemetry
+internal import Topics
+
+/// The search for one send in the topics, as the state of the `SendLookup`. It blocks its thread.
+///
+/// A planned send has records in `progress`. A send for later has a timer in `timers` until it fires. A send
+/// that is not planned yet is only in `sends` or `sends.timed`. The topics are searched in this order. There is
+/// no index: the id names the partitions, and nearly always the time of acceptance.
+final class SendSearch {
+    private let layout: TopicLayout
+    private let context: ServiceContext
+    private let partitionSearch: PartitionSearch
+    private let reader = JSONReader()
+
+    init(cluster: Cluster, layout: TopicLayout, context: ServiceContext, on loop: EventLoop) {
+        self.layout = layout
+        self.context = context
+        partitionSearch = PartitionSearch(cluster: cluster, context: context, on: loop)
+    }
+
+    func close() { partitionSearch.close() }
+
+    /// - Parameter time: The time of acceptance in milliseconds since 1970, if it is known.
+    func find(_ id: SendID, of app: String, since time: Int64?) -> SendLookup.LookupResult {
+        defer { partitionSearch.disconnectWhenIdle() }
+        let deadline = Instant.now().advanced(byMilliseconds: GatewayLimits.lookupMilliseconds)
+        do {
+            return try search(for: id, of: app, since: time, until: deadline)
+        } catch {
+            context.log.warning("cannot search for a send; the call gets 503", .field("error", "\(error)"))
+            partitionSearch.dropConsumer()
+            return .unavailable
+        }
+    }
+
+    private func search(
+        for id: SendID, of app: String, since time: Int64?, until deadline: Instant
+    ) throws -> SendLookup.LookupResult {
+        let (progress, isProgressRead) = try findProgress(of: id, since: time, until: deadline)
+        if let known = progress.key {
+            return known.app == app ? .send(FoundSend(progress: progress)) : .notFound
+        }
+        if let timersPartition = id.timersPartition {
+            let (row, areTimersRead) = try findTimer(
+                of: id, in: timersPartition, since: time, until: deadline)
+            if let row {
+                let progress = SendProgress(waiting: row.send, dueAt: row.dueAt)
+                return row.app == app
+                    ? .send(FoundSend(progress: progress, timerOwner: row.owner)) : .notFound
+            }
+            if !areTimersRead { return .timedOut }
+        }
+        let (send, areSendsRead) = try findUnplannedSend(id, since: time, until: deadline)
+        if let send {
+            return send.app == app ? .send(FoundSend(progress: SendProgress(waiting: send))) : .notFound
+        }
+        return isProgressRead && areSendsRead ? .notFound : .timedOut
+    }
+
+    // The functions below also return whether every record that could match was read.
+
+    /// Adds up the records that the planner and the lanes wrote about a send.
+    private func findProgress(
+        of id: SendID, since time: Int64?, until deadline: Instant
+    ) throws -> (SendProgress, isWhole: Bool) {
+        let key = RecordKey.join(id.text)
+        let lane = Murmur2.partition(forKey: key.span, partitionCount: layout.lanes)
+        var progress = SendProgress(id: id.text)
+        let isWhole = try partitionSearch.run(
+            in: partition(lane, of: .progress), since: time, until: deadline
+        ) { record in
+            guard let recordKey = [UInt8](copying: record.key), recordKey == key,
+                let value = [UInt8](copying: record.value),
+                let part = try? ProgressRecord.decode(value, with: reader)
+            else { return false }
+            progress.add(part)
+            // A finished send can still be cancelled, so the search continues to the end of the partition.
+            return false
+        } isFound: {
+            progress.key != nil
+        }
+        return (progress, isWhole)
+    }
+
+    /// Finds the timer of a send that waits for its time.
+    private func findTimer(
+        of id: SendID, in number: Int, since time: Int64?, until deadline: Instant
+    ) throws -> (TimerRow?, isWhole: Bool) {
+        var row: TimerRow?
+        var key: [UInt8]?
+        let idField = Array(#""id":"\#(id.text)""#.utf8)
+        let isWhole = try partitionSearch.run(
+            in: partition(number, of: .timers), since: time, until: deadline
+        ) { record in
+            guard let value = record.value else {
+                // The timer has fired or was cancelled.
+                if key != nil, key == [UInt8](copying: record.key) { row = nil }
+                return false
+            }
+            guard value.contains(bytes: idField), let bytes = [UInt8](copying: record.value),
+                let timer = try? TimerRow.decode(bytes, with: reader), timer.send.id == id.text
+            else { return false }
+            (row, key) = (timer, [UInt8](copying: record.key))
+            return false
+        } isFound: {
+            key != nil
+        }
+        return (row, isWhole)
+    }
+
+    /// Finds the request of a send that the planner has not read yet.
+    private func findUnplannedSend(
+        _ id: SendID, since time: Int64?, until deadline: Instant
+    ) throws -> (Send?, isWhole: Bool) {
+        var send: Send?
+        let topic = id.timersPartition == nil ? TopicName.sends : .sendsTimed
+        // The record of a send begins with its id, so only that record is decoded.
+        let recordStart = Array(#"{"v":\#(Send.schemaVersion),"id":"\#(id.text)""#.utf8)
+        let isWhole = try partitionSearch.run(
+            in: partition(id.partition, of: topic), since: time, until: deadline
+        ) { record in
+            guard let span = record.value, span.starts(with: recordStart),
+                let value = [UInt8](copying: record.value),
+                case .send(let decoded)? = try? SendRequest.decode(value, with: reader)
+            else { return false }
+            send = decoded
+            return true
+        } isFound: {
+            send != nil
+        }
+        return (send, isWhole)
+    }
+
+    private func partition(_ number: Int, of topic: TopicName) -> TopicPartition {
+        TopicPartition(layout.name(of: topic), Int32(number))
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func contains(bytes: [UInt8]) -> Bool {
+        guard count >= bytes.count else { return false }
+        return (0...count - bytes.count).contains { start in
+            bytes.indices.allSatisfy { self[start + $0] == bytes[$0] }
+        }
+    }
+
+    fileprivate func starts(with bytes: [UInt8]) -> Bool {
+        guard count >= bytes.count else { return false }
+        for index in bytes.indices where self[index] != bytes[index] { return false }
+        return true
+    }
+}

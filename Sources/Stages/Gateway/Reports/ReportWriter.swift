@@ -1,0 +1,50 @@
+internal import CatalogRecords
+internal import HTTPServer
+internal import Kafka
+internal import Lifecycle
+internal import Telemetry
+internal import TokenSealing
+
+/// The thread for reports. It checks the body of each request, and sends the reports of all requests to Kafka
+/// through one producer. It answers a request when all in-sync replicas have every valid report of its body.
+final class ReportWriter: Sendable {
+    private let pendingLimit: PendingRequestLimit
+    private let processor: LoopOwned<ReportProcessor>
+
+    var loop: EventLoop { processor.loop }
+
+    /// - Parameters:
+    ///   - sealingKeys: The keys for tokens. Nil writes tokens in clear text.
+    ///   - onAcknowledgement: Runs after each acknowledgement from Kafka.
+    init(
+        _ settings: KafkaSettings, topic: String, sealingKeys: SealingKeys?, limits: GatewayLimits,
+        pendingLimit: PendingRequestLimit, context: ServiceContext, metrics: GatewayMetrics,
+        clock: GatewayClock, seen onAcknowledgement: @escaping @Sendable () -> Void
+    ) throws {
+        self.pendingLimit = pendingLimit
+        processor = try LoopOwned(thread: "gateway") {
+            let sharedProducer = try SharedProducer<ReportProcessor.PendingBody>(
+                settings: settings, topics: [topic], limits: limits, on: $0.loop, context: context,
+                clock: clock, onAcknowledgement: onAcknowledgement)
+            return try ReportProcessor(
+                ReportValidator(sealingKeys: sealingKeys), sharedProducer, limits: limits,
+                pendingLimit: pendingLimit, metrics: metrics, on: $0.loop)
+        }
+    }
+
+    func stop(by deadline: Instant) async { await processor.stop { $0.sharedProducer.flush(by: deadline) } }
+
+    /// Runs a job with the producer. Tests use it to raise a producer error.
+    func withProducer(_ job: @escaping @Sendable (Producer) -> Void) {
+        _ = processor.perform { job($0.sharedProducer.producer) }
+    }
+
+    /// Takes over a body and the duty to answer it. Returns false, without taking over either, if too many
+    /// requests wait.
+    func accept(_ body: [UInt8], for app: App, role: APIKey.Role, reply: HTTPReply) -> Bool {
+        guard pendingLimit.reserve(bytes: body.count) else { return false }
+        let receivedAt = Instant.now()
+        processor.execute { $0.process(body, for: app, role: role, reply: reply, receivedAt: receivedAt) }
+        return true
+    }
+}

@@ -1,0 +1,38 @@
+internal import CatalogRecords
+internal import InstallationRecords
+internal import RecordFormat
+internal import Topics
+
+/// A record that a request stores in Kafka.
+struct OutgoingRecord: Sendable {
+    enum Destination: Int, Sendable, CaseIterable {
+        case sends
+        case schedules
+        case reports
+        case audit
+        case catalog
+
+        var topic: TopicName {
+            switch self {
+            case .sends: .sends
+            case .schedules: .schedules
+            case .reports: .reports
+            case .audit: .audit
+            case .catalog: .catalog
+            }
+        }
+    }
+
+    let destination: Destination
+    let key: [UInt8]
+    /// Nil deletes the key's earlier record.
+    let value: [UInt8]?
+
+    static func audit(_ entry: AuditEntry) -> OutgoingRecord {
+        OutgoingRecord(destination: .audit, key: entry.key, value: entry.encoded())
+    }
+
+    static func report(_ report: Report) -> OutgoingRecord {
+        OutgoingRecord(destination: .reports, key: report.key, value: report.encoded())
+    }
+}

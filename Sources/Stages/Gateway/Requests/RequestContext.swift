@@ -1,0 +1,95 @@
+internal import Catalog
+internal import CatalogRecords
+internal import HTTPServer
+internal import Identifiers
+internal import JSON
+internal import Telemetry
+
+/// Everything that decides a request: the request itself, its caller, and the catalog and time of the decision.
+///
+/// The body is read once, into `reader`. Problems that are found while its fields are read collect in `problems`.
+struct RequestContext {
+    let body: [UInt8]
+    let headers: HTTPHeaders
+    /// The values of the path's `{name}` segments.
+    var parameters: [String: String] = [:]
+    /// The query parameters.
+    var query: [(name: String, value: String)] = []
+    /// The role of the request's key. An operator on the command line has the role `send`.
+    let role: APIKey.Role
+    let userProofs: UserProofCheck
+    /// The key's id or the operator's name.
+    let author: String
+    /// The client's address, or nil for an operator on the command line.
+    let address: String?
+    /// The app as the catalog has it now. It can be newer than at admission.
+    let app: App
+    let catalog: CatalogSnapshot
+    let now: WallTime
+    /// The reader of bodies, which all requests of a thread share.
+    let reader: JSONReader
+
+    func auditRecord(action: String, subject: String) -> OutgoingRecord {
+        var entry = AuditEntry(
+            at: max(0, now.milliseconds), author: author, action: action, app: app.id, subject: subject)
+        entry.address = address
+        return .audit(entry)
+    }
+
+    /// Checks the proof that a phone acts for this user. A key that only the app's server has needs no proof.
+    func proofProblems(of user: String, proof: String?, at field: String) -> [RequestProblem] {
+        switch userProofs.verdict(on: user, proof: proof, for: app, isTrusted: role.includes(.read)) {
+        case .valid: []
+        case .missing:
+            [RequestProblem(code: "user_proof_missing", at: field, message: UserProofCheck.missingMessage)]
+        case .wrong:
+            [RequestProblem(code: "user_proof_wrong", at: field, message: UserProofCheck.wrongMessage)]
+        case .uncheckable:
+            [RequestProblem(code: "user_proof_wrong", at: field, message: UserProofCheck.uncheckableMessage)]
+        }
+    }
+
+    /// Returns the name in the path, or throws if it is not a valid name.
+    func name(inPath parameter: String) throws(RefusedRequest) -> String {
+        let name = parameters[parameter] ?? ""
+        if let problem = NameRules.problem(name) {
+            throw RefusedRequest([RequestProblem(code: "invalid", at: parameter, message: problem)])
+        }
+        return name
+    }
+
+    /// Returns the body's root object, or throws if the body is no JSON object. The object is valid until the reader
+    /// reads the next body.
+    func root() throws(RefusedRequest) -> JSONValue {
+        let root = try parsedBody()
+        if root.kind != .object {
+            // Notes the problem that the next line throws.
+            _ = root.object()
+            try throwProblems()
+        }
+        return root
+    }
+
+    private func parsedBody() throws(RefusedRequest) -> JSONValue {
+        do throws(JSONError) {
+            return try unsafe body.span.withUnsafeBytes { bytes throws(JSONError) in
+                try unsafe reader.begin(bytes)
+            }
+        } catch { throw RefusedRequest(error) }
+    }
+
+    var problems: [RequestProblem] { reader.error.map { $0.problems.map(RequestProblem.init) } ?? [] }
+
+    func throwProblems() throws(RefusedRequest) {
+        if let error = reader.error { throw RefusedRequest(error) }
+    }
+
+    /// Refuses a body on a call that takes none.
+    func refuseBody() throws(RefusedRequest) {
+        if !body.isEmpty {
+            throw RefusedRequest([
+                RequestProblem(code: "invalid", at: "", message: "the request must have no body")
+            ])
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import Catalog
+internal import CatalogRecords
+internal import Identifiers
+internal import Payloads
+internal import Sends
+internal import Telemetry
+
+/// The checks of one draft, and the problems that they have found so far. `SendValidator` calls them in order.
+struct SendValidation {
+    let validator: SendValidator
+    let draft: SendDraft
+    private(set) var problems: [RequestProblem]
+    /// The fields with a problem that was found while the draft was read.
+    private let unreadableFields: [String]
+
+    var fields: SendFields { validator.fields }
+    var event: PushEvent { draft.content.event }
+    /// The time at which the send leaves, in seconds since 1970. Dates are compared with it.
+    var dueSeconds: Int64 { (draft.time?.due(now: validator.now) ?? validator.now).seconds }
+
+    init(validator: SendValidator, draft: SendDraft, readingProblems: [RequestProblem]) {
+        self.validator = validator
+        self.draft = draft
+        problems = readingProblems + draft.problems
+        unreadableFields = readingProblems.map(\.field)
+    }
+
+    mutating func add(code: String, at field: String, message: String, isUnknown: Bool = false) {
+        // An unreadable field has a placeholder in the draft, which must not cause a second problem.
+        let isUnreadable = unreadableFields.contains { $0.isPath(within: field) || field.isPath(within: $0) }
+        if isUnreadable { return }
+        problems.append(RequestProblem(code: code, at: field, message: message, isUnknown: isUnknown))
+    }
+
+    // MARK: Catalog lookups
+
+    /// Returns the activity type whose rules apply to the content. Returns nil if an update names no type and
+    /// the app has several. Then the planner checks the content, because it knows the group's type.
+    mutating func activityType() -> ActivityType? {
+        let types = validator.app.activityTypes
+        guard let name = draft.attributesType else {
+            return event != .start && types.count == 1 ? types[0] : nil
+        }
+        if let type = types.first(where: { $0.name.isExactlyEqual(to: name) }) { return type }
+        add(
+            code: "type_unknown", at: fields.attributesType,
+            message:
+                "is not an activity type of the app; create it with PUT /v1/activity-types/\(name) or `flotilla types put` first",
+            isUnknown: true)
+        return nil
+    }
+
+    /// Returns the user who owns the group if the group is private. Returns nil for a group of many users.
+    mutating func owner(for type: ActivityType?) -> Recipient? {
+        guard isPrivate(for: type) else { return nil }
+        if draft.isPrivate == false, let field = fields.isPrivate {
+            add(
+                code: "conflict", at: field,
+                message: "must be true or be omitted: all groups of this activity type are private"
+            )
+        }
+        guard draft.group != nil else {
+            add(code: "missing", at: fields.group, message: "is missing; a private group needs a name, too")
+            return nil
+        }
+        guard case .users(let users) = draft.audience, users.count == 1 else {
+            add(
+                code: "not_one_user", at: fields.audience,
+                message:
+                    "must name exactly one user, because the group is private; send one request for each user"
+            )
+            return nil
+        }
+        return .user(users[0])
+    }
+
+    /// Whether the group is private to one user. An update or end for users may name no type. Then the app's
+    /// types decide, if all of them agree.
+    private mutating func isPrivate(for type: ActivityType?) -> Bool {
+        if draft.isPrivate == true || type?.isPrivate == true { return true }
+        let namesNoType = type == nil && draft.attributesType == nil
+        guard namesNoType, draft.isPrivate == nil, event != .start, case .users = draft.audience else {
+            return false
+        }
+        let privacyOfTypes = Set(validator.app.activityTypes.map(\.isPrivate))
+        if privacyOfTypes.count == 2 {
+            add(
+                code: "missing", at: fields.attributesType,
+                message:
+                    "is missing; the app has private and shared types, and the type decides whether the group is private"
+            )
+        }
+        return privacyOfTypes == [true]
+    }
+
+    mutating func checkSegments() {
+        guard case .segments(let names) = draft.audience else { return }
+        for (index, name) in names.enumerated()
+        where validator.catalog.segment(named: name, of: validator.app.id) == nil {
+            add(
+                code: "segment_unknown", at: "\(fields.segments)[\(index)]",
+                message: "is not a segment of the app; create it with PUT /v1/segments/\(name) first",
+                isUnknown: true)
+        }
+    }
+}
+
+extension String {
+    /// Whether this path is `path` or lies below it.
+    fileprivate func isPath(within path: String) -> Bool {
+        guard hasPrefix(path), !path.isEmpty else { return self == path }
+        guard let next = utf8.dropFirst(path.utf8.count).first else { return true }
+        return next == UInt8(ascii: ".") || next == UInt8(ascii: "[")
+    }
+}

@@ -1,0 +1,19 @@
+/// The turn of one app in the dispatch: its limits, and what it has used of them.
+struct AppTurn {
+    /// New permits that the app may still take.
+    var permits: Int
+    /// Lines that had their turn.
+    var lines = 0
+    /// Whether the suspect connections take no more pushes in this turn.
+    var areSuspectConnectionsFull = false
+}
+
+/// The result for one line whose turn has come.
+enum LineTurnResult {
+    /// The line left, ended, or waits for its intent, its subject or a tier.
+    case progress
+    /// The line waits for the suspect connections. Other lines continue.
+    case setAside
+    /// Neither this line nor another line of its kind can leave now.
+    case stuck
+}

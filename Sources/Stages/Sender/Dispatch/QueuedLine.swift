@@ -1,0 +1,8 @@
+/// A line that waits outside the order of its sheet.
+struct QueuedLine {
+    let sheet: Sheet
+    let line: Int
+
+    /// Whether the line still waits for a turn.
+    var isQueued: Bool { sheet.isInHand && sheet.states[line].stage.isQueued }
+}

@@ -1,0 +1,53 @@
+internal import Catalog
+internal import CatalogRecords
+internal import Lifecycle
+internal import StageSupport
+internal import Telemetry
+
+// The state that the loop reports once a second.
+extension SenderLoop {
+    /// Difference in milliseconds from which a warning is written. A machine with correct time differs less.
+    private static let wrongMilliseconds: Int64 = 60_000
+
+    func reportState() {
+        metrics.inFlight.set(Double(plan.permitsTaken))
+        metrics.sheets.set(Double(plan.sheetsInHand))
+        metrics.bytes.set(Double(plan.bytesInHand))
+        metrics.suspectTokens.set(Double(plan.suspectTokens))
+        let oldestMilliseconds = plan.oldestAcceptedAt.map { max(0, time.unixMilliseconds - $0) }
+        metrics.oldestSeconds.set(Double(oldestMilliseconds ?? 0) / 1000)
+        if knowsTime { reportClock() }
+        var problems = plan.readinessProblems + unreadable
+        if offered != nil { problems.append("the sender waits for the group's offsets") }
+        shared.set(problems, of: number)
+        readCatalog()
+    }
+
+    private func readCatalog() {
+        plan.hasSeveralApps = true
+        guard let catalog = environment.catalog else { return }
+        plan.hasSeveralApps = Self.isShared(catalog)
+        for app in catalog.apps.values { metrics.breakersExist(of: app) }
+    }
+
+    private func reportClock() {
+        let millisecondsAhead = WallTime.now().milliseconds - time.unixMilliseconds
+        metrics.clockAhead.set(Double(millisecondsAhead) / 1000)
+        let isWrong = abs(millisecondsAhead) >= Self.wrongMilliseconds
+        guard isWrong != isClockWrong else { return }
+        isClockWrong = isWrong
+        if isClockWrong {
+            log.warning(
+                "this machine's clock and the cluster's differ; jobs and provider tokens use the cluster's",
+                .field("milliseconds_ahead", millisecondsAhead))
+        } else {
+            log.info("this machine's clock and the cluster's agree again")
+        }
+    }
+
+    /// Whether several apps or environments share the lanes. Pushes of each environment wait for APNs
+    /// separately.
+    private static func isShared(_ catalog: CatalogSnapshot) -> Bool {
+        catalog.apps.count > 1 || catalog.apps.values.contains { $0.environments.count > 1 }
+    }
+}

@@ -1,0 +1,66 @@
+internal import Jobs
+internal import Lifecycle
+
+// A run is a sequence of lines of one sheet that leave in one step. Checks that hold for the whole sheet are made once
+// for a run. Nearly all lines leave in runs. A line that needs single checks ends the run and has its own turn.
+extension DeliveryPlan {
+    enum RunResult {
+        case pushed(Int)
+        /// The line at the cursor has to be checked alone.
+        case needsSingleChecks
+        /// The sheet was dropped, or lines of it were skipped. It is looked at again.
+        case sheetChanged
+    }
+
+    /// Pushes lines from the cursor on.
+    mutating func pushRun(
+        of sheet: Sheet, jobClass: JobClass, in turn: inout AppTurn, by availability: AvailabilityCheck
+    ) -> RunResult {
+        let app = sheet.app
+        let allowsRuns = sheet.isPlain && !app.breaker.isOpen && !time.isPast(deadline: sheet.head.deadline)
+        guard allowsRuns, turn.permits > 0 else { return .needsSingleChecks }
+        if sheet.needsLedger {
+            if dropIfStale(sheet) { return .sheetChanged }
+            if sheet.ledgerRevision != sheet.lane.ledger.revision {
+                takeOverNews(of: sheet)
+                return .sheetChanged
+            }
+        }
+        guard case .open(let capacity) = sheet.availabilityInTurn(isSuspect: false, by: availability),
+            capacity > 0
+        else { return .needsSingleChecks }
+        sheet.nameSubjects(seed: seed)
+        let linesOfClass = app.linesBeforeOtherClass(than: jobClass)
+        let countMax = min(capacity, turn.permits, linesOfClass, AppQueues.turnLinesMax - turn.lines)
+        let count = pushLines(of: sheet, atMost: countMax)
+        app.useCapacity(count, isSuspect: false)
+        turn.permits -= count
+        claims.takePermits(count, for: app)
+        guard count > 0 else { return .needsSingleChecks }
+        notePushesLeft(count, of: sheet)
+        return .pushed(count)
+    }
+
+    /// Returns the number of pushed lines.
+    private mutating func pushLines(of sheet: Sheet, atMost countMax: Int) -> Int {
+        var line = sheet.cursor
+        var count = 0
+        while line < sheet.lineCount, count < countMax {
+            let state = sheet.states[line]
+            if state.stage != .unsent {
+                line += 1
+                continue
+            }
+            let subject = sheet.subjects[line]
+            guard state.isOrdinary, !suspects.contains(subject), !versions.isOutdated(sheet, line: line),
+                claims.holdSubject(subject)
+            else { break }
+            sheet.pushOrdinary(line)
+            actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: false))
+            count += 1
+            line += 1
+        }
+        sheet.cursor = line
+        return count
+    }
+}

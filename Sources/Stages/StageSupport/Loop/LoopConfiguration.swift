@@ -1,0 +1,45 @@
+package import Kafka
+package import Store
+package import Topics
+
+/// The description of a stage's loop: its names, its topics and its limits.
+package struct LoopConfiguration {
+    /// The name of the stage, which is a part of its Kafka identity and of its directory.
+    package let stage: String
+    /// The number of the loop within the stage. A number is never used for another loop.
+    package var loopNumber = 0
+    /// The name of the consumer group, and the beginning of the names of the loop's clients.
+    package let group: String
+    /// The name of the records that the group reads, such as `orders`.
+    package let inputName: String
+    /// The topics that the group reads. All of them have the same partitions.
+    package let topics: [TopicName]
+    /// The topics whose offsets the group commits, and which another consumer reads.
+    package var followedTopics: [TopicName] = []
+    /// The topics of the transactions, in the order in which `send` receives them.
+    package let outputTopics: [TopicName]
+    package let view: TopicViewDefinition
+    package var viewLimits = EnvironmentLimits()
+    package var producerOptions = ProducerOptions()
+
+    package var batchRecordsMax = RecordBatch.recordsMaxDefault
+    package var batchBytesMax = RecordBatch.bytesMaxDefault
+    /// The most rows and bytes that are committed and not read back. Above either of them the loop takes no records.
+    package var overlayRowsMax = Int.max
+    package var overlayBytesMax = Int.max
+    package var sessionMilliseconds = 10_000
+    package var prefetchKibibytesMax: Int?
+    package var partitionKibibytesMax: Int?
+
+    package init(
+        stage: String, group: String, inputName: String, topics: [TopicName], outputTopics: [TopicName],
+        view: TopicViewDefinition
+    ) {
+        self.stage = stage
+        self.group = group
+        self.inputName = inputName
+        self.topics = topics
+        self.outputTopics = outputTopics
+        self.view = view
+    }
+}

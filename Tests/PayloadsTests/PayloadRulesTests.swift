@@ -1,0 +1,199 @@
+import JSON
+import Payloads
+import RecordTesting
+import Testing
+
+private let now: Int64 = 1_763_600_000
+
+private func start() -> PushContent {
+    var content = PushContent(.start)
+    content.contentState = raw(#"{"homeTeamScore":0,"awayTeamScore":0,"matchStatus":"1st Half"}"#)
+    content.attributesType = "MatchLiveScoreWidgetAttributes"
+    content.attributes = raw(
+        #"{"leagueName":"Premier League","homeTeamName":"Aston Villa FC","awayTeamName":"Manchester City FC","matchStartTime":"18.30"}"#
+    )
+    content.alert = Alert(title: .plain("Live Activity Start"), body: .plain("Here your live activity"))
+    return content
+}
+
+private func update() -> PushContent {
+    var content = PushContent(.update)
+    content.contentState = raw("{}")
+    return content
+}
+
+private func broken(
+    _ content: PushContent, route: PayloadRules.Route = .token, required: [String] = [],
+    group: GroupAttribute? = nil,
+    attributesBytes: Int = 0
+) -> [String] {
+    PayloadRules(route: route, now: now, requiredAttributes: required)
+        .violations(in: content, group: group, attributesBytes: attributesBytes)
+        .map { "\($0.field.rawValue) \($0.rule.rawValue)" }
+}
+
+@Test func `payloads from the documents of other products are accepted`() {
+    #expect(
+        broken(start(), required: ["leagueName", "matchStartTime"], group: GroupAttribute(group: "ars-liv"))
+            .isEmpty)
+    #expect(broken(update()).isEmpty)
+    // Netmera's END has no content-state. The phone keeps the newest one.
+    var end = PushContent(.end)
+    end.dismissalDate = now - 100
+    #expect(broken(end).isEmpty)
+}
+
+@Test func `a start without its parts reports all missing parts at once`() {
+    #expect(
+        broken(PushContent(.start)) == [
+            "content-state required", "attributes-type required", "attributes required", "alert required",
+        ])
+}
+
+@Test func `a missing required attribute is reported by name`() {
+    let rules = PayloadRules(now: now, requiredAttributes: ["leagueName", "stadium"])
+    let violations = rules.violations(in: start())
+    #expect(violations.count == 1)
+    #expect(
+        violations.first?.description
+            == "attributes lacks stadium, or has null, and the activity type requires it; without it no phone starts"
+    )
+}
+
+@Test func `null is not a value for a required attribute, and the group attribute is added`() {
+    var content = start()
+    content.attributes = raw(#"{"home":null,"away":"B"}"#)
+    let rules = PayloadRules(now: now, requiredAttributes: ["home", "away", "matchId"])
+    let group = GroupAttribute(name: "matchId", group: "match-42")
+    #expect(rules.violations(in: content, group: group).map(\.rule) == [.required])
+    content.attributes = raw(#"{"home":"A","away":"B"}"#)
+    #expect(rules.violations(in: content, group: group).isEmpty)
+}
+
+@Test func `fields of a start are refused on an update`() {
+    var content = start()
+    content.event = .update
+    content.asksForToken = true
+    content.channel = "x"
+    #expect(
+        broken(content) == [
+            "attributes-type not_allowed", "attributes not_allowed", "input-push-token not_allowed",
+            "input-push-channel not_allowed",
+        ])
+}
+
+@Test func `dates are accepted only on their event and in seconds`() {
+    var content = update()
+    content.dismissalDate = now + 60
+    content.staleDate = now - 1
+    #expect(broken(content) == ["dismissal-date not_allowed"])
+    content = update()
+    content.staleDate = (now + 60) * 1000
+    #expect(broken(content) == ["stale-date not_seconds"])
+    var end = PushContent(.end)
+    end.staleDate = now + 60
+    end.dismissalDate = now * 1000
+    #expect(broken(end) == ["stale-date not_allowed", "dismissal-date not_seconds"])
+}
+
+@Test func `a past date means now and is accepted, with a warning if it may be a mistake`() {
+    func doubts(_ content: PushContent) -> [String] {
+        #expect(broken(content).isEmpty)
+        return PayloadRules(now: now).warnings(in: content).map { "\($0.field.rawValue) \($0.rule.rawValue)" }
+    }
+    var content = update()
+    content.staleDate = 0
+    #expect(doubts(content).isEmpty, "now, on purpose")
+    for date in [now, now - 1, now - 978_307_200, -5] {
+        content.staleDate = date
+        #expect(doubts(content) == ["stale-date doubtful"], "\(date)")
+    }
+    content.staleDate = now + 1
+    #expect(doubts(content).isEmpty)
+    var end = PushContent(.end)
+    for date in [0, now - 100, now + 60] {
+        end.dismissalDate = date
+        #expect(doubts(end).isEmpty, "\(date)")
+    }
+    end.dismissalDate = now - 978_307_200
+    #expect(doubts(end) == ["dismissal-date doubtful"], "seconds since 2001")
+}
+
+@Test func `content-state and attributes must be objects`() {
+    var content = start()
+    content.contentState = raw("[1]")
+    content.attributes = raw(#""text""#)
+    #expect(broken(content) == ["content-state not_an_object", "attributes not_an_object"])
+}
+
+@Test func `an alert needs text, a score is a number, and a start asks for a token or a channel`() {
+    var content = start()
+    content.alert = Alert(title: .plain(""), sound: "default")
+    content.relevanceScore = .nan
+    content.asksForToken = true
+    content.channel = "abc"
+    #expect(broken(content) == ["alert empty", "relevance-score not_a_number", "input-push-token conflict"])
+}
+
+@Test func `the size of the final body is checked to the byte`() {
+    func content(padding: Int, event: PushEvent = .update) -> PushContent {
+        var content = PushContent(event)
+        content.contentState = raw("{\"p\":\"\(String(repeating: "x", count: padding))\"}")
+        return content
+    }
+    let overhead = PayloadBuilder.body(for: content(padding: 0), timestamp: now).count
+    #expect(broken(content(padding: 4096 - overhead)).isEmpty)
+    #expect(broken(content(padding: 4096 - overhead + 1)) == ["payload too_large"])
+    #expect(broken(content(padding: 5120 - overhead), route: .channel) == ["content-state too_large"])
+    var alerting = content(padding: 4000)
+    alerting.alert = Alert(body: .plain(String(repeating: "y", count: 1000)))
+    #expect(broken(alerting, route: .channel).isEmpty)
+    #expect(broken(alerting, route: .token) == ["payload too_large"])
+}
+
+@Test func `the attributes of the start count into the size limit of an update`() {
+    var content = update()
+    content.contentState = raw("{\"p\":\"\(String(repeating: "x", count: 2000))\"}")
+    #expect(broken(content, attributesBytes: 2000).isEmpty)
+    #expect(broken(content, attributesBytes: 2100) == ["content-state too_large"])
+}
+
+@Test func `a group that contradicts the attributes is refused`() {
+    var content = start()
+    content.attributes = raw(#"{"netmeraGroupId":"other"}"#)
+    #expect(broken(content, group: GroupAttribute(group: "mine")) == ["attributes conflict"])
+    #expect(broken(content, group: GroupAttribute(group: "other")).isEmpty)
+}
+
+@Test func `a start through a channel is refused`() {
+    #expect(broken(start(), route: .channel) == ["payload not_allowed"])
+}
+
+@Test func `a body is counted with its group attribute`() {
+    func content(padding: Int) -> PushContent {
+        var content = start()
+        let alert = Alert(title: .plain(String(repeating: "a", count: padding)), body: .plain("b"))
+        content.alert = alert
+        return content
+    }
+    func bytes(_ content: PushContent, _ group: GroupAttribute?) -> Int {
+        PayloadBuilder.body(for: content, timestamp: now, group: group).count
+    }
+    let group = GroupAttribute(group: String(repeating: "g", count: 200))
+    let limit = PayloadRules.Route.token.bytesMax
+    let padding = limit - bytes(content(padding: 0), group)
+    #expect(bytes(content(padding: padding), group) == limit)
+    #expect(broken(content(padding: padding), group: group).isEmpty)
+    #expect(broken(content(padding: padding + 1), group: group) == ["payload too_large"])
+    // Without its group the body is small enough.
+    #expect(broken(content(padding: padding + 1)).isEmpty)
+    // The limit for attributes and state includes the group attribute too.
+    var large = start()
+    let rest = PayloadRules.dataBytesMax - (PayloadBuilder.attributes(of: large, group: group)?.count ?? 0)
+    large.contentState = raw("{\"a\":\"\(String(repeating: "x", count: rest - 8))\"}")
+    large.alert = Alert(title: .plain("t"), body: .plain("b"))
+    #expect(!broken(large, group: group).contains("content-state too_large"))
+    large.contentState = raw("{\"a\":\"\(String(repeating: "x", count: rest - 7))\"}")
+    #expect(broken(large, group: group).contains("content-state too_large"))
+    #expect(!broken(large).contains("content-state too_large"))
+}

@@ -1,0 +1,33 @@
+import Sends
+import Testing
+
+struct IdempotencyTests {
+    private let first = SendIdempotencyRow(fingerprint: "f", writtenAt: 9)
+    private let day = Idempotency.retentionMilliseconds
+
+    @Test func `a request without a known one is new`() {
+        #expect(outcome("f", with: nil, at: 9) == "new")
+    }
+
+    @Test func `a repetition within a day repeats the first request`() {
+        #expect(outcome("f", with: first, at: 9) == "repeats 9")
+        #expect(outcome("f", with: first, at: 9 + day - 1) == "repeats 9")
+    }
+
+    @Test func `another body under the same key is a conflict`() {
+        #expect(outcome("g", with: first, at: 10) == "conflicts")
+    }
+
+    @Test func `after a day the key is free`() {
+        #expect(outcome("f", with: first, at: 9 + day) == "new")
+        #expect(outcome("g", with: first, at: 9 + day) == "new")
+    }
+
+    private func outcome(_ fingerprint: String, with known: SendIdempotencyRow?, at stamp: Int64) -> String {
+        switch Idempotency.compare(fingerprint: fingerprint, with: known, at: stamp) {
+        case .isNew: "new"
+        case .repeats(let row): "repeats \(row.writtenAt)"
+        case .conflicts: "conflicts"
+        }
+    }
+}

@@ -1,0 +1,251 @@
+import Identifiers
+import JSON
+import Payloads
+import RecordFormat
+import RecordTesting
+import Sends
+import Testing
+
+private var reader: JSONReader { JSONReader() }
+
+private func state(_ version: Int64) -> ScopeState {
+    var content = PushContent(.update)
+    content.contentState = raw(#"{"goals": 1.0}"#)
+    return ScopeState(
+        send: "s1", version: version, content: content, priority: .powerSaving, deadline: 1_763_610_000,
+        expiration: 0,
+        acceptedAt: 1_763_600_000_123)
+}
+
+@Test func `the keys of group rows are distinct and name their group and recipient`() {
+    let keys = [
+        ScopeKey(app: "shop", group: "m/1"), ScopeKey(app: "shop", group: "m/1", recipient: .user("b/n")),
+        ScopeKey(app: "shop", group: "m/1", recipient: .installation("b/n")),
+        ScopeKey(app: "shop", activity: "m/1"),
+    ]
+    let texts = keys.map { String(decoding: $0.bytes, as: UTF8.self) }
+    #expect(texts == ["shop/m%2f1", "shop/m%2f1/u:b%2fn", "shop/m%2f1/i:b%2fn", "shop//m%2f1"])
+    for key in keys {
+        let read = key.bytes.withUnsafeBytes { ScopeKey(bytes: $0) }
+        #expect(read == key)
+        #expect(!key.bytes.withUnsafeBytes { SendIdempotencyRow.isKey($0) })
+    }
+    let seen = SendIdempotencyRow.key(app: "shop", send: "s1")
+    #expect(String(decoding: seen, as: UTF8.self) == "/shop/s1")
+    #expect(seen.withUnsafeBytes { SendIdempotencyRow.isKey($0) })
+    for bad in ["/shop/s1", "shop", "shop/", "shop/m/x:1", "shop/m/u:1/more", "", "a b/m", "shop/%2"] {
+        #expect(Array(bad.utf8).withUnsafeBytes { ScopeKey(bytes: $0) } == nil, "\(bad)")
+    }
+}
+
+@Test func `a row of groups with all its fields reads back`() throws {
+    #expect(try GroupRow.decode(GroupRow().encoded(), with: reader) == GroupRow())
+    var row = GroupRow()
+    row.generation = 1
+    row.endVersion = 2
+    row.endTimestamp = 3
+    row.version = 4
+    row.recipientVersionFloor = 5
+    row.highestVersion = 6
+    row.newestState = state(7)
+    row.replacedStates = [state(6), state(5), state(4)]
+    row.replacedStates[1].originalSend = "s0"
+    row.attributesType = "Match"
+    row.attributesBytes = 8
+    row.updateCount = 9
+    row.endDate = 10
+    row.heldSend = makeHeld()
+    row.groupSendCount = 11
+    row.groupSendCountWhenHeld = 10
+    row.updateVersion = 5
+    row.cancelledSends = [GroupRow.CancelledSend(send: "s0", at: 3)]
+    row.lastSendAt = 12
+    #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
+    let seen = SendIdempotencyRow(fingerprint: "f", writtenAt: 1)
+    #expect(try SendIdempotencyRow.decode(seen.encoded(), with: reader) == seen)
+}
+
+@Test func `a row from the time when only one state was kept reads back`() throws {
+    var row = GroupRow()
+    row.newestState = state(7)
+    row.replacedStates = [state(6)]
+    let text = String(decoding: row.encoded(), as: UTF8.self)
+    #expect(!text.contains("earlier") && !text.contains("origin"))
+    #expect(try GroupRow.decode(Array(text.utf8), with: reader) == row)
+}
+
+@Test func `a row with the largest possible states reads back`() throws {
+    var largest = state(7)
+    // Names this short give the most names for a size: each needs a quoted letter, a colon, a digit and a
+    // comma.
+    let letters = "abcdefghijklmnopqrst".map { "\"\($0)\":0" }.joined(separator: ",")
+    let objects = Array(
+        repeating: "{\(letters)}", count: PayloadRules.dataBytesMax / (letters.utf8.count + 3))
+    largest.content.contentState = raw("{\"l\":[\(objects.joined(separator: ","))]}")
+    var row = GroupRow()
+    row.newestState = largest
+    row.replacedStates = Array(repeating: largest, count: GroupRow.replacedStatesMax)
+    row.heldSend = makeHeld()
+    row.heldSend?.content = largest.content
+    row.cancelledSends = (0..<SupersededVersions.cancelledSendsMax).map {
+        GroupRow.CancelledSend(send: "s\($0)", at: 3)
+    }
+    #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
+}
+
+private func makeHeld() -> Send {
+    var content = PushContent(.update)
+    content.contentState = raw("{}")
+    return Send(
+        id: "s2", app: "shop", group: "m", audience: .users(["ben"]), content: content, priority: .immediate,
+        acceptedAt: 1)
+}
+
+@Test func `an expansion and its continuation read back`() throws {
+    var expansion = Expansion(
+        send: "s1", key: ScopeKey(app: "shop", group: "m"), targets: .group, content: state(7).content,
+        priority: .immediate, generation: 3, version: 7, deadline: 1_763_610_000, expiration: 0,
+        acceptedAt: 1_763_600_000_000)
+    for targets: Expansion.Targets in [
+        .everyone, .group, .segments(["a"]), .tags(["b"]), .activities(["c"]),
+        .recipients([
+            .init(.user("ben"), scope: .recipient, generation: 1, version: 2),
+            .init(.installation("i1"), scope: .group, generation: 3, version: 4),
+        ]),
+    ] {
+        expansion.targets = targets
+        #expect(try Expansion.decode(expansion.encoded(), with: reader) == expansion)
+    }
+    expansion.key = ScopeKey(app: "shop", activity: "a1")
+    expansion.collapseID = "c"
+    expansion.precedingUpdates = 5
+    expansion.isConflatable = false
+    expansion.unknownStartPolicy = .resend
+    expansion.forcesRestart = true
+    expansion.isDryRun = true
+    expansion.carriesOwnState = true
+    expansion.answersStateRequest = true
+    expansion.cursor = [0, 255, 16]
+    expansion.tally.targeted = 10
+    expansion.tally.expanded = 7
+    expansion.tally.dropped = 1
+    expansion.tally.excludedByReason = ["expired": 1, "off": 1]
+    #expect(try Expansion.decode(expansion.encoded(), with: reader) == expansion)
+    let text = String(decoding: expansion.encoded(), as: UTF8.self)
+    let odd = text.replacing("00ff10", with: "00ff1")
+    #expect(throws: RecordDecodingError.self) { try Expansion.decode(Array(odd.utf8), with: reader) }
+}
+
+@Test func `the progress of a send reads back`() throws {
+    var verdict = ProgressRecord.PlannerPart(.planned, version: 7, generation: 3, laneCount: 12)
+    verdict.findings = ["content-state has no goals"]
+    verdict.endedRecipients = 2
+    verdict.recipient = .user("ben")
+    var tally = LaneTally()
+    tally.targeted = 3
+    for system in [OSVersion(18, 1), OSVersion(18, 2), nil] { tally.countJob(on: system) }
+    #expect(tally.expanded == 3 && tally.jobsBySystem == [18: 2, 0: 1])
+    for part: ProgressRecord.Part in [.planner(verdict), .lanes([4, 7], tally)] {
+        let progress = ProgressRecord(
+            send: "s1", key: ScopeKey(app: "shop", group: "m", recipient: .user("ben")), isDryRun: true,
+            acceptedAt: 1, writtenAt: 2, part: part)
+        #expect(try ProgressRecord.decode(progress.encoded(), with: reader) == progress)
+    }
+    let note = SupersededVersions(
+        app: "shop", group: "m", updateVersion: 7, endVersion: 0, cancelledSends: ["s1"])
+    #expect(try SupersededVersions.decode(note.encoded(), with: reader) == note)
+    let own = SupersededVersions(
+        app: "shop", group: "m", owner: .user("ben"), updateVersion: 0, endVersion: 0)
+    #expect(try SupersededVersions.decode(own.encoded(), with: reader) == own)
+    #expect(own.key != note.key)
+}
+
+@Test func `a progress record of version 1 for one lane can be read`() throws {
+    let text =
+        #"{"v":1,"send":"s1","app":"shop","group":"m","acceptedAt":1,"at":2,"lane":4,"targeted":3,"expanded":2}"#
+    let progress = try ProgressRecord.decode(Array(text.utf8), with: reader)
+    guard case .lanes([4], let tally) = progress.part else {
+        throw RecordDecodingError.unknownVersion(1, known: 2)
+    }
+    #expect(tally.targeted == 3 && tally.expanded == 2)
+}
+
+@Test func `a tally stays readable for any reported system versions`() throws {
+    var tally = LaneTally()
+    for major in 1...UInt8.max { tally.countJob(on: OSVersion(major, 0)) }
+    #expect(tally.jobsBySystem.values.reduce(0, +) == tally.expanded && tally.jobsBySystem[0] == 223)
+    let progress = ProgressRecord(
+        send: "s1", key: ScopeKey(app: "shop", group: "m"), isDryRun: false, acceptedAt: 1, writtenAt: 2,
+        part: .lanes([4], tally))
+    #expect(try ProgressRecord.decode(progress.encoded(), with: reader) == progress)
+}
+
+@Test func `a cancel and a send in one topic are distinguished`() throws {
+    for key in [
+        ScopeKey(app: "shop", group: "m"), ScopeKey(app: "shop", group: "m", recipient: .user("ben")),
+        ScopeKey(app: "shop", activity: "a"),
+    ] {
+        var cancel = Cancellation(send: "s1", app: "shop", key: key, acceptedAt: 1)
+        #expect(cancel.scopeKey == key)
+        #expect(try SendRequest.decode(cancel.encoded(), with: reader) == .cancellation(cancel))
+        cancel.recipient = .user("ada")
+        #expect(try SendRequest.decode(cancel.encoded(), with: reader) == .cancellation(cancel))
+    }
+    #expect(try SendRequest.decode(makeHeld().encoded(), with: reader) == .send(makeHeld()))
+}
+
+@Test func `an invalid send is refused`() throws {
+    func problem(_ event: PushEvent, _ audience: Audience, group: String? = "m", owner: Recipient? = nil)
+        -> String?
+    {
+        var send = Send(
+            id: "s", app: "shop", group: group, audience: audience, content: PushContent(event),
+            priority: .immediate,
+            acceptedAt: 1)
+        send.owner = owner
+        let read = try? Send.decode(send.encoded(), with: reader)
+        #expect((read == nil) == (send.problem != nil))
+        return send.problem
+    }
+    let ben = Recipient.user("ben")
+    for audience: Audience in [.everyone, .segments(["a"]), .tags(["a"]), .users(["ben"])] {
+        #expect(problem(.start, audience) == nil)
+    }
+    for event in [PushEvent.update, .end] {
+        for audience: Audience in [.group, .users(["ben"]), .activities(["a", "b"])] {
+            #expect(problem(event, audience) == nil)
+        }
+        for audience: Audience in [
+            .everyone, .segments(["a"]), .tags(["a"]), .users([]), .users(["a", "a"]),
+        ] {
+            #expect(problem(event, audience) != nil)
+        }
+        #expect(problem(event, .activities(["a"]), group: nil) == nil)
+        #expect(problem(event, .activities(["a", "b"]), group: nil) != nil)
+        #expect(problem(event, .group, group: nil) != nil)
+    }
+    for audience: Audience in [.group, .activities(["a"]), .tags([])] {
+        #expect(problem(.start, audience) != nil)
+    }
+    for event in PushEvent.allCases {
+        #expect(problem(event, .users(["ben"]), owner: ben) == nil)
+        #expect(problem(event, .users(["ada"]), owner: ben) != nil)
+        #expect(problem(event, .users(["ben", "ada"]), owner: ben) != nil)
+        #expect(problem(event, .everyone, owner: ben) != nil)
+    }
+}
+
+@Test func `a group state request reads back among sends, and one without a valid lane is refused`() throws {
+    let enquiry = GroupStateRequest(lane: 11, app: "shop", group: "m/1")
+    let request = try SendRequest.decode(enquiry.encoded(), with: reader)
+    #expect(request == .groupState(enquiry))
+    #expect(request.scopeKey == ScopeKey(app: "shop", group: "m/1"))
+    let text = String(decoding: enquiry.encoded(), as: UTF8.self).replacing("11", with: "-1")
+    #expect(throws: RecordDecodingError.self) { try SendRequest.decode(Array(text.utf8), with: reader) }
+}
+
+@Test func `a lane's row of a scope keeps its mark for missing updates`() throws {
+    var scope = LaneScope()
+    scope.mayMissUpdates = true
+    #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Identifiers
+import JSON
+import RecordFormat
+import Testing
+
+@testable import TokenSealing
+
+private let keyText = """
+    # a comment
+    hash \(String(repeating: "ab", count: 32))
+    key 1 \(String(repeating: "01", count: 32))
+
+    """
+private let rotatedText = keyText + "key 7 \(String(repeating: "07", count: 32))\n"
+
+private func keys(_ text: String) throws -> SealingKeys { try SealingKeys(lines: Array(text.utf8)[...]) }
+private let token = PushToken(hex: String(repeating: "c0ffee12", count: 20))!
+
+@Test func `a sealed token opens only for its app and row`() throws {
+    let seal = TokenSeal(keys: try keys(keyText))
+    let sealed = seal.seal(token, app: "shop", entry: "update:a1")
+    #expect(sealed.hasPrefix("s1."))
+    #expect(!sealed.contains("c0ffee"))
+    #expect(try seal.open(sealed, app: "shop", entry: "update:a1") == token)
+    #expect(throws: TokenSeal.Failure.sealedForAnotherRow) {
+        try seal.open(sealed, app: "shop", entry: "update:a2")
+    }
+    #expect(throws: TokenSeal.Failure.sealedForAnotherRow) {
+        try seal.open(sealed, app: "shop2", entry: "update:a1")
+    }
+}
+
+@Test func `a token seals to the same bytes in the same row, and to other bytes elsewhere`() throws {
+    let seal = TokenSeal(keys: try keys(keyText))
+    let sealed = seal.seal(token, app: "shop", entry: "update:a1")
+    #expect(TokenSeal(keys: try keys(keyText)).seal(token, app: "shop", entry: "update:a1") == sealed)
+    #expect(seal.seal(token, app: "shop", entry: "update:a2") != sealed)
+    #expect(seal.seal(PushToken(hex: "c0ffee13")!, app: "shop", entry: "update:a1") != sealed)
+}
+
+@Test func `after a rotation the old key opens, the new key seals, and hashes stay`() throws {
+    let old = TokenSeal(keys: try keys(keyText))
+    let new = TokenSeal(keys: try keys(rotatedText))
+    let sealed = old.seal(token, app: "shop", entry: "start:Match")
+    #expect(try new.open(sealed, app: "shop", entry: "start:Match") == token)
+    let resealed = new.seal(token, app: "shop", entry: "start:Match")
+    #expect(resealed.hasPrefix("s7."))
+    #expect(throws: TokenSeal.Failure.unknownKey(7)) {
+        try old.open(resealed, app: "shop", entry: "start:Match")
+    }
+    #expect(old.hash(of: token) == new.hash(of: token))
+}
+
+@Test func `without keys tokens are stored in plain text`() throws {
+    let seal = TokenSeal(keys: nil)
+    #expect(!seal.isSealing)
+    let stored = seal.seal(token, app: "shop", entry: "update:a1")
+    #expect(stored == String(decoding: token.hex, as: UTF8.self))
+    #expect(try TokenSeal(keys: try keys(keyText)).open(stored, app: "shop", entry: "update:a1") == token)
+    #expect(seal.hash(of: token) != TokenSeal(keys: try keys(keyText)).hash(of: token))
+}
+
+@Test(arguments: [
+    "", "s", "s1", "s1.", "s1.###", "sx.AAAA", "s1.AAAA", "s1." + String(repeating: "A", count: 60), "zz",
+    "abc",
+])
+func `damaged text never opens and never traps`(stored: String) throws {
+    let seal = TokenSeal(keys: try keys(keyText))
+    #expect(throws: TokenSeal.Failure.self) { try seal.open(stored, app: "shop", entry: "update:a1") }
+}
+
+@Test(arguments: [
+    ("", "needs one line"), ("hash abc", "line 1 does not end in 64"),
+    ("hash \(String(repeating: "ab", count: 32))", "needs one line"),
+    ("\n\nkey 0 \(String(repeating: "01", count: 32))", "line 3 is neither"),
+    (keyText + "key 1 \(String(repeating: "02", count: 32))", "line 4 has the number"),
+    (keyText + "hash \(String(repeating: "02", count: 32))", "line 4 is a second hash key"),
+])
+func `an error in a key file names the line and never its content`(text: String, sentence: String) {
+    do {
+        _ = try keys(text)
+        Issue.record("a wrong key file was accepted")
+    } catch {
+        #expect("\(error)".contains(sentence), "\(error)")
+        #expect(!"\(error)".contains("0101") && !"\(error)".contains("abab"))
+    }
+}
+
+@Test func `a key file that others can read is refused, and a new one is accepted`() throws {
+    let path = NSTemporaryDirectory() + "seal-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let made = FileManager.default.createFile(
+        atPath: path, contents: Data(SealingKeys.makeText().utf8), attributes: [.posixPermissions: 0o644])
+    #expect(made)
+    #expect(throws: SealingKeys.Problem.self) { try SealingKeys(file: path) }
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    #expect(TokenSeal(keys: try SealingKeys(file: path)).isSealing)
+    #expect(throws: SealingKeys.Problem.self) { try SealingKeys(file: path + ".not-there") }
+}
+
+@Test func `rows and tokens with the same concatenation never share a nonce`() throws {
+    let seal = TokenSeal(keys: try keys(keyText))
+    let tail: [UInt8] = [0xC0, 0xFF]
+    let long = seal.seal(PushToken(bytes: Array("b".utf8) + tail)!, app: "shop", entry: "update:a")
+    let short = seal.seal(PushToken(bytes: tail)!, app: "shop", entry: "update:ab")
+    // The nonce comes first: 12 bytes are 16 characters.
+    #expect(long.dropFirst(3).prefix(16) != short.dropFirst(3).prefix(16))
+}
+
+/// Returns the catalog's record after a process with these keys has started.
+private func started(_ text: String, _ standing: SealingRecord?) throws -> SealingRecord? {
+    switch SealingKeys.verdict(on: try keys(text), recorded: standing, now: 5) {
+    case .accepted: return standing
+    case .acceptedWithNewRecord(let record):
+        #expect(try SealingRecord.decode(record.encoded(), with: JSONReader()) == record)
+        #expect(standing.map(record.extends) ?? true)
+        return record
+    case .refused(let reason):
+        Issue.record("\(reason)")
+        return nil
+    }
+}
+
+private func refusal(_ text: String?, _ standing: SealingRecord?) throws -> String? {
+    let verdict = SealingKeys.verdict(on: try text.map(keys), recorded: standing, now: 5)
+    if case .refused(let reason) = verdict { return reason }
+    return nil
+}
+
+@Test func `the first process records the installation's keys, and other keys are refused`() throws {
+    #expect(SealingKeys.verdict(on: nil, recorded: nil, now: 5) == .accepted)
+    let first = try #require(try started(keyText, nil))
+    #expect(try started(keyText, first) == first)
+    #expect(try refusal(nil, first)?.contains("name the file with tokens.sealing-keys-file") == true)
+    let other = keyText.replacingOccurrences(of: "hash ab", with: "hash ac")
+    #expect(try refusal(other, first)?.contains("not this installation's sealing keys") == true)
+    let sameNumber = keyText.replacingOccurrences(of: "key 1 01", with: "key 1 02")
+    #expect(try refusal(sameNumber, first)?.contains("a new key needs a new number") == true)
+    let record = String(decoding: first.encoded(), as: UTF8.self)
+    #expect(!record.contains("0101") && !record.contains("abab"))
+}
+
+@Test func `keys rotate one process at a time, and a process that lacks a key does not start`() throws {
+    let first = try #require(try started(keyText, nil))
+    let both = keyText.components(separatedBy: "key 1")
+    // First the new key is in the line before the old key: it opens and does not seal yet.
+    let prepared = "\(both[0])key 7 \(String(repeating: "07", count: 32))\nkey 1\(both[1])"
+    #expect(try started(prepared, first) == first)
+    // Then it is in the last line and seals.
+    let second = try #require(try started(rotatedText, first))
+    #expect(second.newestKeyNumber == 7 && second.keys.map(\.number) == [1, 7])
+    #expect(try started(prepared, second) == second, "a process that has not rotated yet")
+    #expect(try refusal(keyText, second)?.contains("sealed with key 7") == true)
+    // Finally the old key is removed.
+    let last = rotatedText.split(separator: "\n").filter { !$0.hasPrefix("key 1") }.joined(separator: "\n")
+    #expect(try started(last, second) == second)
+    #expect(try refusal(last + "\nkey 1 \(String(repeating: "09", count: 32))", second) != nil)
+}

@@ -176,7 +176,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
     }
 
     func goaway(_ last: Int32, _ code: HTTP2ErrorCode = .noError, debug: String = "") {
-        session.goaway(lastStream: last, code: code, debug: Array(debug.utf8))
+        session.sendGoaway(lastStream: last, code: code, debug: Array(debug.utf8))
         tls.requestFill()
     }
 

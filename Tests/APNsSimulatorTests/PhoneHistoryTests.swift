@@ -204,7 +204,7 @@ private struct History {
         let alive = model.activities.count { !$0.isRemoved }
         let phones = fixture.phones
         return phones.activities.count { $0.state != .free } == alive && phones.groups.count == min(1, alive)
-            && phones.contents.count <= alive && phones.stored.count <= Self.phones
+            && phones.contents.count <= alive && phones.storedPushes.count <= Self.phones
     }
 }
 

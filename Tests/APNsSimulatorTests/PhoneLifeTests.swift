@@ -17,11 +17,11 @@ import Testing
     fixture.pass(seconds: 60)
     #expect(fixture.activity(0)?.text == #"{"score":2}"#)
     #expect(
-        fixture.view(0).received.map(\.effect) == [
+        fixture.view(0).receivedPushes.map(\.effect) == [
             .shown, .lostWhileAway, .stored, .replacedInStore, .stored, .started,
         ])
     #expect(fixture.activity(1)?.text == #"{"score":0}"#)
-    #expect(fixture.view(1).received.first?.effect == .expiredInStore)
+    #expect(fixture.view(1).receivedPushes.first?.effect == .expiredInStore)
 }
 
 @Test func `a phone that comes back shows no older state, and sends the reports that it owes`() {
@@ -42,7 +42,7 @@ import Testing
 }
 
 @Test func `the store of APNs is limited`() {
-    var fixture = PhonesFixture(3, settings: { $0.storedMax = 2 })
+    var fixture = PhonesFixture(3, settings: { $0.storedPushesMax = 2 })
     for number in 0..<3 {
         fixture.phones.takeOffline(phone: number, until: fixture.now + 60_000)
         let effect = fixture.send(fixture.start(), to: fixture.startToken(number))
@@ -103,13 +103,13 @@ import Testing
         bytes[index] ^= 1
         #expect(PushToken(bytes: bytes).map { standing($0, .production, "com.example.shop") } == .unknown)
     }
-    let tokens = PhoneTokens(seed: 2, bytes: 32)
+    let tokens = PhoneTokens(seed: 2, byteCount: 32)
     for kind in [PhoneTokens.Identity.TokenKind.start, .update] {
         let identity = PhoneTokens.Identity(
             kind: kind, phone: 999_999, index: 4_000_000, slotGeneration: 65_535, generation: 7,
             processNumber: 65_534)
         #expect(tokens.identity(of: tokens.token(of: identity)) == identity)
-        #expect(PhoneTokens(seed: 3, bytes: 32).identity(of: tokens.token(of: identity)) == nil)
+        #expect(PhoneTokens(seed: 3, byteCount: 32).identity(of: tokens.token(of: identity)) == nil)
         #expect(tokens.token(of: identity).bytes.count == 32)
     }
     let future = fixture.phones.tokens.token(
@@ -197,7 +197,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
 }
 
 @Test func `a long broadcast is delivered in turns, in order, to every listener`() {
-    var fixture = PhonesFixture(25, settings: { $0.broadcastPhonesPerTurn = 10 })
+    var fixture = PhonesFixture(25, settings: { $0.broadcastPhonesPerTick = 10 })
     for number in 0..<25 { fixture.started(number, channel: channel) }
     fixture.phones.deliver(fixture.push(fixture.update(1), .channel(channel)))
     fixture.phones.deliver(fixture.push(fixture.update(2, at: fixture.now / 1_000 + 1), .channel(channel)))
@@ -226,7 +226,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
     var fixture = PhonesFixture(
         25,
         settings: {
-            $0.broadcastPhonesPerTurn = 1
+            $0.broadcastPhonesPerTick = 1
             $0.broadcastsMax = 3
             $0.channelsMax = 1
         })
@@ -244,7 +244,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
 }
 
 @Test func `ended activities are removed for new ones, the oldest first`() {
-    var fixture = PhonesFixture(1, settings: { $0.endedMax = 3 })
+    var fixture = PhonesFixture(1, settings: { $0.endedActivitiesMax = 3 })
     for score in 0..<30 {
         let token = fixture.started(0, score: score)
         #expect(fixture.send(fixture.end(), to: token) == .ended)

@@ -81,7 +81,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
         push.id = PushID(high: 7, low: 9)
         fixture.phones.deliver(push)
         let number = fixture.phones.tokens.identity(of: token)?.phone ?? 0
-        let received = fixture.phones.screen(ofPhone: number, at: fixture.now).received.first
+        let received = fixture.phones.screen(ofPhone: number, at: fixture.now).receivedPushes.first
         #expect(received?.id == PushID(high: 7, low: 9))
         return received?.problem
     }

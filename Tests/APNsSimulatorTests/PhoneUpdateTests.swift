@@ -13,7 +13,7 @@ import Testing
     #expect(fixture.send(fixture.end(at: time + 1), to: token) == .olderTimestamp)
     #expect(fixture.activity()?.text == #"{"score":2}"#)
     #expect(
-        fixture.view().received.map(\.effect) == [
+        fixture.view().receivedPushes.map(\.effect) == [
             .olderTimestamp, .sameTimestamp, .olderTimestamp, .shown, .started,
         ])
     var lenient = PhonesFixture(1, settings: { $0.acceptsEqualTimestamps = true })
@@ -121,7 +121,7 @@ import Testing
 }
 
 @Test func `a rotated token is dead, and the new one is reported`() throws {
-    var fixture = PhonesFixture(1, settings: { $0.deadTokenMilliseconds = 1_000 })
+    var fixture = PhonesFixture(1, settings: { $0.deadTokenAcceptedMilliseconds = 1_000 })
     let token = fixture.started()
     let activity = try #require(fixture.activity())
     #expect(fixture.phones.rotateToken(ofActivity: activity.id, onPhone: 0, at: fixture.now))
@@ -172,7 +172,7 @@ import Testing
     #expect(fixture.activity()?.text == #"{"score":1}"#)
     fixture.pass(seconds: 5)
     #expect(fixture.activity()?.text == #"{"score":3}"#)
-    #expect(fixture.view().received.first?.effect == .shown)
+    #expect(fixture.view().receivedPushes.first?.effect == .shown)
     fixture.pass(seconds: 60)
     #expect(fixture.activity()?.timestamp == time + 3)
 }

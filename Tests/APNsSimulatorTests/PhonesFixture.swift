@@ -118,7 +118,7 @@ struct PhonesFixture {
     ) -> PushEffect? {
         phones.deliver(push(payload, .token(token), priority: priority, expiration: expiration))
         guard let number = phones.tokens.identity(of: token)?.phone else { return nil }
-        return phones.screen(ofPhone: number, at: now).received.first?.effect
+        return phones.screen(ofPhone: number, at: now).receivedPushes.first?.effect
     }
 
     func push(

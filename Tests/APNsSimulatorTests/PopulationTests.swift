@@ -88,11 +88,11 @@ import Testing
         #expect(fixture.send(fixture.update(number == 3 ? 9 : 1, at: time + 1), to: token) == .shown)
     }
     let group = try #require(fixture.phones.screens(ofGroup: "match-42", at: fixture.now))
-    #expect(group.activities == 90 && group.states == 3 && group.phonesWithSeveral == 0)
-    #expect(group.shown.map(\.activities) == [88, 1, 1])
-    #expect(group.shown[0].contentState == raw(#"{"score":1}"#))
+    #expect(group.activities == 90 && group.stateCount == 3 && group.phonesWithSeveral == 0)
+    #expect(group.shownStates.map(\.activities) == [88, 1, 1])
+    #expect(group.shownStates[0].contentState == raw(#"{"score":1}"#))
     let page = try #require(fixture.phones.screens(ofGroup: "match-42", from: 1, limit: 1, at: fixture.now))
-    #expect(page.shown == [group.shown[1]])
+    #expect(page.shownStates == [group.shownStates[1]])
     #expect(fixture.phones.screens(ofGroup: "nobody", at: fixture.now) == nil)
     #expect(fixture.phones.groupNames(limit: 10) == ["match-42", "other"])
     #expect(fixture.phones.groupNames(after: "match-42", limit: 10) == ["other"])
@@ -114,18 +114,19 @@ import Testing
 }
 
 @Test func `receptions are limited for all phones together, and the newest are kept`() {
-    var fixture = PhonesFixture(2, settings: { $0.receivedMax = 10 })
+    var fixture = PhonesFixture(2, settings: { $0.receptionsMax = 10 })
     let quiet = fixture.started(0)
     let loud = fixture.started(1)
     #expect(fixture.send(fixture.update(1), to: quiet) == .shown)
     for number in 1...20 {
         fixture.send(fixture.update(number, at: fixture.now / 1_000 + Int64(number)), to: loud)
     }
-    #expect(fixture.view(1).received.count == 10)
-    #expect(fixture.view(0).received.isEmpty)
-    #expect(fixture.phones.screen(ofPhone: 1, receptions: 3, at: fixture.now).received.count == 3)
+    #expect(fixture.view(1).receivedPushes.count == 10)
+    #expect(fixture.view(0).receivedPushes.isEmpty)
+    #expect(fixture.phones.screen(ofPhone: 1, receptions: 3, at: fixture.now).receivedPushes.count == 3)
     #expect(
-        fixture.view(1).received.map(\.timestamp) == (11...20).reversed().map { fixture.now / 1_000 + $0 })
+        fixture.view(1).receivedPushes.map(\.timestamp)
+            == (11...20).reversed().map { fixture.now / 1_000 + $0 })
 }
 
 @Test func `habits keep their mean for turns of any length`() {
@@ -170,8 +171,8 @@ import Testing
     var fixture = PhonesFixture(
         100,
         settings: {
-            $0.reportsPerTurn = 30
-            $0.wakesPerTurn = 40
+            $0.reportsPerTick = 30
+            $0.wakesPerTick = 40
             $0.updateTokenMilliseconds = 1...1
         })
     #expect(fixture.sink.reports.count == 30)

@@ -50,8 +50,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("1763632800", ProviderTokenWarning?.none), ("1763632800.5", .fraction), ("1.7636328e9", .fraction),
-        ("\"1763632800\"", .string), ("\"1763632800.25\"", .string),
+        ("1763632800", ProviderTokenWarning?.none), ("1763632800.5", .issuedAtIsFractional),
+        ("1.7636328e9", .issuedAtIsFractional),
+        ("\"1763632800\"", .issuedAtIsText), ("\"1763632800.25\"", .issuedAtIsText),
     ])
     func `a time with a fraction or as a string is accepted with a doubt`(
         issuedAt: String, doubt: ProviderTokenWarning?

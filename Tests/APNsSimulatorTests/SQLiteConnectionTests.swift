@@ -120,7 +120,7 @@ import Testing
         let token = Array("abcd".utf8)
         let times: [Int64] = [0, 0, 0, 999, 1_000, 1_000, 10_000, 10_000, 10_000]
         #expect(
-            times.map { pace.allowsPush(to: token.span, at: $0) } == [
+            times.map { pace.takePush(to: token.span, at: $0) } == [
                 true, true, false, false, true, false, true, true, false,
             ])
     }

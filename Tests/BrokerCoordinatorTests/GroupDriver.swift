@@ -9,7 +9,7 @@ final class GroupDriver {
     var coordinator: GroupCoordinator
     private(set) var milliseconds: Int64 = 1_000_000
     private(set) var log: [CoordinatorRecord] = []
-    private(set) var appending: [(PersistID, [CoordinatorRecord])] = []
+    private(set) var appending: [(AppendID, [CoordinatorRecord])] = []
     private(set) var answers: [ReplyToken: GroupResponse] = [:]
     private(set) var ended: [MarkersID: Bool] = [:]
     var storesAtOnce = true

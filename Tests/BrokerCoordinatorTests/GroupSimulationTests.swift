@@ -232,7 +232,7 @@ struct GroupSimulation {
         if group.state == .stable && group.members.isEmpty { return "a stable group has no members" }
         if group.state == .empty && !group.members.isEmpty { return "an empty group has members" }
         if let leader = group.leaderID, group.members[leader] == nil { return "the leader is not a member" }
-        for (instance, member) in group.staticMembers where group.members[member]?.instanceID != instance {
+        for (instance, member) in group.staticMemberIDs where group.members[member]?.instanceID != instance {
             return "instance \(instance) has no member"
         }
         let now = driver.now.steady

@@ -58,7 +58,7 @@ struct StaticMemberTests {
         let first = driver.send(
             Ask.join(member: members[0].member, instance: "a", version: 5, protocols: both))
         #expect(driver.take(first) == nil)
-        let member = driver.coordinator.groups["g"]?.staticMembers["b"] ?? ""
+        let member = driver.coordinator.groups["g"]?.staticMemberIDs["b"] ?? ""
         _ = driver.send(Ask.join(member: member, instance: "b", version: 5, protocols: both))
         #expect(driver.take(first)?.join?.protocolName == "sticky")
         let again = driver.send(Ask.join(instance: "b", version: 5, protocols: ["range"]))
@@ -83,7 +83,7 @@ struct StaticMemberTests {
         #expect(join.generation == 2)
         let group = try #require(driver.coordinator.groups["g"])
         #expect(group.members.count == 3)
-        #expect(group.staticMembers["b"] == members[1].member)
+        #expect(group.staticMemberIDs["b"] == members[1].member)
     }
 
     @Test func `an operator removes a static member by its name alone`() {
@@ -123,6 +123,6 @@ struct StaticMemberTests {
             driver.pass(milliseconds: 100)
         }
         #expect(driver.coordinator.groups["g"]?.state == .preparingRebalance)
-        #expect(driver.coordinator.groups["g"]?.staticMembers["a"] == member)
+        #expect(driver.coordinator.groups["g"]?.staticMemberIDs["a"] == member)
     }
 }

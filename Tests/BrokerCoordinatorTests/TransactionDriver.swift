@@ -16,7 +16,7 @@ final class TransactionDriver {
     }
 
     private(set) var history: [Event] = []
-    private(set) var appending: [(PersistID, [CoordinatorRecord])] = []
+    private(set) var appending: [(AppendID, [CoordinatorRecord])] = []
     private(set) var marking: [(MarkersID, TransactionMarkers)] = []
     private(set) var answers: [ReplyToken: TransactionAnswer] = [:]
     var storesAtOnce = true

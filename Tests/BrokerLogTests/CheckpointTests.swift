@@ -94,9 +94,9 @@ struct CheckpointTests {
                 let log = try store.create("t", partitions: 1).partitions[0]
                 for index in 0..<10 { try log.append(records("v\(index)")) }
                 store.settle()
-                let position = try log.locateBatch(holding: offset, in: log.active).position
+                let position = try log.locateBatch(holding: offset, in: log.activeSegment).position
                 try store.close()
-                flip(log.active.path, position + 70, bit: 1)
+                flip(log.activeSegment.path, position + 70, bit: 1)
             }
             let store = try TopicStore(path: directory.path, bootID: "two") {}
             let log = try #require(store.topic(named: "t")).partitions[0]

@@ -42,7 +42,7 @@ struct CompactionFailureTests {
             if result.error == nil { break }
             failures += 1
             #expect(result.groups.isEmpty)
-            log.apply(result, now: at(10))
+            log.finishCompaction(with: result, now: at(10))
             #expect(try waiting(log) == [], "step \(step)")
             // The first segment goes, and the others are merged in other groups.
             try log.settings.set("segment.bytes", to: "5000")
@@ -85,7 +85,7 @@ struct CompactionFailureTests {
         one.store.settle()
         #expect(log.endOffset == 40)
         #expect(try waiting(log).count == result.groups.count)
-        log.apply(result, now: at(10))
+        log.finishCompaction(with: result, now: at(10))
         #expect(try waiting(log) == [])
         #expect(try one.values().count == 40)
         one.upkeep(at: at(20))
@@ -102,7 +102,7 @@ struct CompactionFailureTests {
         result.error = .closed("a test")
         result.leftovers = [log.directory + "/0-1.swap"]
         one.faulty.failNext(.remove, .fail(EIO))
-        log.apply(result, now: at(10))
+        log.finishCompaction(with: result, now: at(10))
         #expect(log.closedReason != nil)
     }
 }

@@ -97,7 +97,7 @@ struct CompactionTests {
         }
         #expect(values == ["kept", "newest"])
         #expect(markers == [1])
-        #expect(one.log.producers.aborted.isEmpty)
+        #expect(one.log.producers.abortedTransactions.isEmpty)
         #expect(one.log.lastStableOffset == one.log.endOffset)
     }
 
@@ -152,7 +152,8 @@ struct CompactionTests {
             guard var plan = one.log.compactionPlan(now: at(10)) else { break }
             plan.keysMax = 7
             one.log.isCompacting = true
-            one.log.apply(CompactionPass.run(plan: plan, disk: Disk(), isStopping: { false }), now: at(10))
+            one.log.finishCompaction(
+                with: CompactionPass.run(plan: plan, disk: Disk(), isStopping: { false }), now: at(10))
             one.store.settle()
         }
         #expect(try one.values() == Array(repeating: "second", count: 40))

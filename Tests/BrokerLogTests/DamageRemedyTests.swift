@@ -21,7 +21,7 @@ struct DamageRemedyTests {
         let segment = one.log.segment(holding: offset)
         let position = try one.log.locateBatch(holding: offset, in: segment).position
         flip(segment.path, position + 70, bit: 2)
-        one.log.positions.removeAll()
+        one.log.readPositions.removeAll()
         return one
     }
 
@@ -30,7 +30,7 @@ struct DamageRemedyTests {
             let one = try damaged(at: offset)
             #expect(throws: LogError.self) { try one.log.read(from: offset) }
             #expect(try one.log.soundOffset(above: offset) == offset + 1)
-            #expect(try one.log.damage(in: one.log.segment(holding: offset)).map(\.from) == [offset])
+            #expect(try one.log.findDamage(in: one.log.segment(holding: offset)).map(\.from) == [offset])
         }
     }
 
@@ -98,13 +98,13 @@ struct DamageRemedyTests {
         func record(_ index: Int) -> CoordinatorRecord {
             CoordinatorRecord(key: Array("k\(index)".utf8), value: Array("v\(index)".utf8))
         }
-        for index in 0..<20 { topic.persist([record(index)]) { _ in } }
+        for index in 0..<20 { topic.append([record(index)]) { _ in } }
         store.settle()
-        let segment = topic.log.active
+        let segment = topic.log.activeSegment
         for offset in [0, 7, 8, 19] as [Int64] {
             flip(segment.path, try topic.log.locateBatch(holding: offset, in: segment).position + 65, bit: 1)
         }
-        topic.log.positions.removeAll()
+        topic.log.readPositions.removeAll()
         var restored: [String] = []
         try topic.replay(log: .silent) { record in
             restored.append(String(decoding: record.key, as: UTF8.self))
@@ -142,7 +142,7 @@ struct DamageRemedyTests {
         do {
             let survey = try StoreRepair(path: directory.path)
             // Behind the last sound batch of a log the survey cannot tell damage from a torn tail.
-            let found = try survey.damage().reduce(0) { $0 + $1.to - $1.from }
+            let found = try survey.findDamage().reduce(0) { $0 + $1.to - $1.from }
             #expect(found >= offsets.filter { $0 < 32 }.count)
         }
         let replaced = try TopicStore(path: directory.path, bootID: "one") {}.replaceDamage()
@@ -155,7 +155,7 @@ struct DamageRemedyTests {
             #expect(log.endOffset == 40)
             #expect(try values(log) == expected)
         }
-        #expect(try StoreRepair(path: directory.path).damage() == [])
+        #expect(try StoreRepair(path: directory.path).findDamage() == [])
     }
 
     @Test func `a repair that ends at any step loses nothing that could be read`() throws {

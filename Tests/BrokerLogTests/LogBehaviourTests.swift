@@ -259,7 +259,7 @@ struct LogBehaviourTests {
         #expect(try one.log.read(from: 0, maxBytes: 10).count > 5000)
         var writer = WireWriter()
         let none = try one.log.read(from: 0, maxBytes: 10, committed: false, atLeastOne: false, into: &writer)
-        #expect(none.bytes == 0)
+        #expect(none.byteCount == 0)
         #expect(none.nextOffset == 0)
     }
 
@@ -342,7 +342,7 @@ struct LogBehaviourTests {
             try other.append(timed("open", 0))
             for _ in 0..<2 { try one.log.append(timed("fill", 0)) }
             one.store.settle()
-            one.store.environment.open.closeClean()
+            one.store.environment.open.closeSegments()
             _ = try other.read(from: 0)
             one.faulty.failNext(operation, .fail(EMFILE))
             try one.log.append(timed("more and more and more and more and more and more", 0))

@@ -288,7 +288,7 @@ final class LogSimulation {
             let batches = try StoredBatch.all(in: writer.copied())
             let records =
                 committed
-                ? committedRecords(batches, aborted: result.aborted)
+                ? committedRecords(batches, aborted: result.abortedTransactions)
                 : batches.flatMap { $0.header.isControl ? [] : $0.records }
             for record in records where record.offset >= log.logStartOffset { seen[record.offset] = record }
             try #require(result.nextOffset > offset, "seed \(seed): a read got stuck at \(offset)")

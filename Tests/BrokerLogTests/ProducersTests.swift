@@ -29,10 +29,10 @@ struct ProducersTests {
     @Test func `the next sequence is appended and a gap is refused`() throws {
         let known = producers(batch(sequence: 0, count: 3))
         #expect(try known.checkAppend(batch(sequence: 3)) == .append)
-        #expect(throws: LogError.outOfOrderSequence(producer: 7, got: 4, last: 2)) {
+        #expect(throws: LogError.outOfOrderSequence(producer: 7, sequence: 4, last: 2)) {
             try known.checkAppend(batch(sequence: 4))
         }
-        #expect(throws: LogError.outOfOrderSequence(producer: 7, got: 1, last: 2)) {
+        #expect(throws: LogError.outOfOrderSequence(producer: 7, sequence: 1, last: 2)) {
             try known.checkAppend(batch(sequence: 1))
         }
     }
@@ -62,7 +62,7 @@ struct ProducersTests {
         #expect(throws: LogError.fencedProducer(producer: 7, epoch: 0, current: 1)) {
             try known.checkAppend(batch(sequence: 1))
         }
-        #expect(throws: LogError.outOfOrderSequence(producer: 7, got: 5, last: -1)) {
+        #expect(throws: LogError.outOfOrderSequence(producer: 7, sequence: 5, last: -1)) {
             try known.checkAppend(batch(epoch: 2, sequence: 5))
         }
         #expect(try known.checkAppend(batch(epoch: 2, sequence: 0)) == .append)
@@ -98,8 +98,8 @@ struct ProducersTests {
     @Test func `aborted transactions are found by overlap`() {
         var known = Producers()
         for (producer, start, end) in [(1, 0, 4), (2, 2, 9), (3, 10, 12)] as [(Int64, Int64, Int64)] {
-            known.open[producer] = start
-            if producer == 2 { known.open[3] = nil }
+            known.openTransactions[producer] = start
+            if producer == 2 { known.openTransactions[3] = nil }
             known.recordMarker(producerID: producer, epoch: 0, commit: false, at: end, timestamp: 0)
         }
         #expect(known.aborted(from: 0, to: 1).map(\.producerID) == [1])
@@ -107,7 +107,7 @@ struct ProducersTests {
         #expect(known.aborted(from: 5, to: 20).map(\.producerID) == [2, 3])
         #expect(known.aborted(from: 13, to: 20).isEmpty)
         known.forget(below: 10)
-        #expect(known.aborted.map(\.producerID) == [3])
+        #expect(known.abortedTransactions.map(\.producerID) == [3])
     }
 
     @Test func `idle producers are forgotten but never one with an open transaction`() {

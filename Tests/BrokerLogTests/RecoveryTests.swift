@@ -42,13 +42,13 @@ struct RecoveryTests {
         try plant([stored(records("v"), at: 0, time: time)], in: path)
         let store = try TopicStore(path: directory.path, clock: { at(10) }, wake: {})
         let log = try #require(store.topic(named: "t")).partitions[0]
-        #expect(log.active.firstAppended == arrival)
+        #expect(log.activeSegment.firstAppendedAt == arrival)
         store.upkeep(now: at(20))
         try log.append(records("more"), now: at(21))
         store.settle()
         try log.roll()
         _ = try log.rebuiltIndex(of: log.segments[0])
-        #expect(log.segments[0].firstAppended == arrival)
+        #expect(log.segments[0].firstAppendedAt == arrival)
         log.settings = try TopicSettings(overrides: [
             "cleanup.policy": "compact", "max.compaction.lag.ms": "1000", "min.cleanable.dirty.ratio": "1",
         ])
@@ -117,7 +117,7 @@ struct RecoveryTests {
             var writer = WireWriter()
             let result = try log.read(
                 from: 0, maxBytes: 1 << 20, maxRecords: most, committed: false, into: &writer)
-            #expect(result.records == expected)
+            #expect(result.recordCount == expected)
             #expect(try StoredBatch.all(in: writer.copied()).flatMap(\.records).count == Int(expected))
             if expected == 100 { #expect(result.nextOffset == log.endOffset) }
         }
@@ -208,10 +208,10 @@ struct RecoveryTests {
             flip(path + "/00000000000000000000.log", 70, bit: 1)
             let store = try TopicStore(path: directory.path, bootID: "\(round)") {}
             let names = try Disk().names(in: path).filter { $0.hasSuffix(".cut") }
-            #expect(store.setAsideFiles == names.count)
+            #expect(store.setAsideFileCount == names.count)
             #expect(names.count >= round)
             let log = try #require(store.topic(named: "t")).partitions[0]
-            #expect(log.setAsideFiles == names.count)
+            #expect(log.setAsideFileCount == names.count)
         }
     }
 }

@@ -24,7 +24,7 @@ private struct Bench {
             let topic = NewTopic(
                 name: name, partitionCount: 1, replicationFactor: 1, configuration: ["cleanup.policy": policy]
             )
-            #expect(try admin.create([topic]).allSatisfy { $0.code == .none })
+            #expect(try admin.createTopics([topic]).allSatisfy { $0.code == .none })
         }
         try admin.waitForLeaders(of: [catalog, audit], withinMilliseconds: 30_000)
     }
@@ -93,7 +93,7 @@ struct CatalogReaderTests {
         }
         try await eventually("the apps") { reader.catalog?.apps.count == 2 }
         try await onThread {
-            _ = try AdminClient(settings: bench.settings, log: .silent, metrics: Metrics()).delete([
+            _ = try AdminClient(settings: bench.settings, log: .silent, metrics: Metrics()).deleteTopics([
                 bench.catalog
             ])
         }
@@ -103,7 +103,7 @@ struct CatalogReaderTests {
                     name: bench.catalog, partitionCount: 1, replicationFactor: 1,
                     configuration: ["cleanup.policy": "compact"])
                 let admin = try AdminClient(settings: bench.settings, log: .silent, metrics: Metrics())
-                return try admin.create([topic]).first?.code == Kafka.KafkaErrorCode.none
+                return try admin.createTopics([topic]).first?.code == Kafka.KafkaErrorCode.none
             }
         }
         try await onThread {

@@ -19,7 +19,7 @@ struct CatalogReadinessTests {
         try await onThread {
             let admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())
             for name in ["catalog", "audit"] {
-                _ = try admin.create([NewTopic(name: name, partitionCount: 1, replicationFactor: 1)])
+                _ = try admin.createTopics([NewTopic(name: name, partitionCount: 1, replicationFactor: 1)])
             }
             let writer = try CatalogWriter(
                 settings, catalog: "catalog", audit: "audit", author: "a test", metrics: Metrics())

@@ -73,7 +73,7 @@ struct RateLimiterTests {
     @Test func `any number of names keeps the rate table within its bound`() {
         var rates = table(5, entriesMax: 1000)
         for key in 0..<100_000 { _ = rates.recordRequest(of: key, now: at(key / 1000)) }
-        #expect(rates.count <= 2000)
+        #expect(rates.entryCount <= 2000)
     }
 }
 

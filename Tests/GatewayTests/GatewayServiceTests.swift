@@ -54,7 +54,7 @@ struct GatewayServiceTests {
         #expect(try await bench.post("").status == 400)
         let packed = try await bench.post(heartbeat(), headers: ["Content-Encoding: gzip"])
         #expect(packed.status == 415 && packed.code == "encoding_not_supported")
-        let large = try await bench.post(String(repeating: " ", count: GatewayLimits.bodyBytesMax + 1))
+        let large = try await bench.post(String(repeating: " ", count: GatewayLimits.reportsBodyBytesMax + 1))
         #expect(large.status == 413 && large.code == "body_too_large")
         #expect(try await bench.reports(2).map(\.key).sorted() == ["shop/i:a", "shop/i:b"])
         await bench.stop()

@@ -18,7 +18,7 @@ struct KafkaFaultTests {
         let cluster = try #require(MockCluster(brokers: 1))
         let layout = TopicLayout(prefix: "m.", lanes: 4, replication: 1)
         for topic in GatewayService.topics {
-            cluster.createTopic(named: layout.name(of: topic), partitions: layout.partitions(of: topic))
+            cluster.createTopic(named: layout.name(of: topic), partitions: layout.partitionCount(of: topic))
         }
         var settings = KafkaSettings(brokers: cluster.brokers)
         settings.properties = [

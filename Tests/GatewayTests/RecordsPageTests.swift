@@ -102,7 +102,7 @@ struct RecordsPageTests {
             "\(Report.attributesBytesMax >> 10) KiB, \(Report.attributesDepthMax) levels",
             "| \(ActivityType.countPerAppMax) |", "| \(ActivityType.requiredAttributesMax) |",
             "| \(App.bundleIDBytesMax) letters", "| \(AppIDRules.bytesMax) letters",
-            "up to \(GatewayLimits.reportsPerBodyMax / 1000),000, \(GatewayLimits.bodyBytesMax >> 20) MiB",
+            "up to \(GatewayLimits.reportsPerBodyMax / 1000),000, \(GatewayLimits.reportsBodyBytesMax >> 20) MiB",
         ] { #expect(page.contains(limit), "\(limit)") }
     }
 }

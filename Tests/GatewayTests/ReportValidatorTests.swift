@@ -123,7 +123,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
 }
 
 @Test func `a body beyond its limit in bytes is refused`() {
-    #expect(verdicts(String(repeating: " ", count: GatewayLimits.bodyBytesMax + 1)) == [" too_large"])
+    #expect(verdicts(String(repeating: " ", count: GatewayLimits.reportsBodyBytesMax + 1)) == [" too_large"])
 }
 
 @Test func `bad bodies do not affect the result of the next body`() throws {

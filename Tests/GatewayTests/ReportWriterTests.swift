@@ -27,7 +27,7 @@ struct ReportWriterTests {
                 limits: GatewayLimits(), pendingLimit: PendingRequestLimit(limits: GatewayLimits()),
                 context: context,
                 metrics: GatewayMetrics(context.metrics),
-                clock: GatewayClock(), seen: {})
+                clock: GatewayClock(), onAcknowledgement: {})
         }
         cluster.setRoundTripTime(ofBroker: 1, milliseconds: 60_000)
         let (first, slot) = makeReply()

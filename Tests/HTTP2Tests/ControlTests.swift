@@ -60,7 +60,7 @@ import Testing
         for tag in 0..<10 { wire.client.push(tag: UInt64(tag)) }
         wire.settle()
         let requests = wire.server.requests.requests
-        wire.server.goaway(
+        wire.server.sendGoaway(
             lastStream: requests[5].stream.number, debug: Array("{\"reason\":\"Shutdown\"}".utf8))
         wire.settle()
         let goaway = wire.client.takeEvents().goaway
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `requests that were not sent before GOAWAY are not processed`() {
         let wire = Wire.open()
-        wire.server.goaway(lastStream: 0)
+        wire.server.sendGoaway(lastStream: 0)
         let goaway = wire.serverSends()
         for tag in 0..<5 { wire.client.push(tag: UInt64(tag)) }
         wire.toClient(goaway)
@@ -137,7 +137,7 @@ import Testing
         let outcome = wire.client.takeOutcomes().first
         #expect(outcome?.endReason == (code == .refusedStream ? .refused : .reset) && outcome?.code == code)
         #expect(outcome?.mayHaveBeenProcessed == (code != .refusedStream))
-        #expect(wire.server.openStreams == 0 && wire.client.openRequests == 0)
+        #expect(wire.server.openStreamCount == 0 && wire.client.openRequestCount == 0)
     }
 
     @Test func `an answer to a half-sent body counts, and the rest of the body is not sent`() throws {
@@ -151,7 +151,9 @@ import Testing
         wire.settle()
         let outcome = try #require(wire.client.takeOutcomes().first)
         #expect(outcome.endReason == .answered && outcome.status == 413)
-        #expect(wire.client.openRequests == 0 && wire.server.openStreams == 0 && wire.bytesMoved < 150_000)
+        #expect(
+            wire.client.openRequestCount == 0 && wire.server.openStreamCount == 0 && wire.bytesMoved < 150_000
+        )
     }
 
     @Test func `a header list above the limit is truncated and marked`() throws {
@@ -190,14 +192,14 @@ import Testing
 
     @Test func `a PING is acknowledged, one at a time`() {
         let wire = Wire.open()
-        #expect(wire.client.ping(payload: 0x0102_0304_0506_0708))
-        #expect(!wire.client.ping(payload: 2))
+        #expect(wire.client.sendPing(payload: 0x0102_0304_0506_0708))
+        #expect(!wire.client.sendPing(payload: 2))
         wire.settle()
         #expect(wire.client.takeEvents().pong == 0x0102_0304_0506_0708)
-        #expect(wire.server.ping(payload: 42))
+        #expect(wire.server.sendPing(payload: 42))
         wire.settle()
         #expect(wire.server.takeEvents().pong == 42)
-        #expect(wire.client.ping(payload: 3))
+        #expect(wire.client.sendPing(payload: 3))
     }
 
     @Test func `held windows stall bodies, and nothing is lost when they are released`() {

@@ -18,7 +18,7 @@ import Testing
         let outcome = wire.client.takeOutcomes().first
         #expect(outcome?.tag == 1 && outcome?.endReason == .overdue && outcome?.mayHaveBeenProcessed == true)
         wire.settle()
-        #expect(wire.client.openRequests == 1 && wire.server.openStreams == 1)
+        #expect(wire.client.openRequestCount == 1 && wire.server.openStreamCount == 1)
         let released = wire.client.takeOutcomes()
         #expect(released.map(\.endReason) == [.released] && released[0].tag == 1 && released[0].isLate)
         wire.server.answerAll()
@@ -33,7 +33,7 @@ import Testing
         let outcome = wire.client.takeOutcomes().first
         #expect(outcome?.endReason == .overdue && outcome?.mayHaveBeenProcessed == false)
         wire.settle()
-        #expect(wire.server.requests.requests.isEmpty && wire.client.openRequests == 0)
+        #expect(wire.server.requests.requests.isEmpty && wire.client.openRequestCount == 0)
     }
 
     @Test func `a late answer is reported as late, once`() {
@@ -53,7 +53,7 @@ import Testing
         #expect(late.count == 1 && late[0].isLate && late[0].endReason == .answered && late[0].tag == 1)
         wire.client.endExpiredRequests(at: start.advanced(byMilliseconds: 3_000))
         wire.settle()
-        #expect(wire.client.openRequests == 0 && wire.server.openStreams == 0)
+        #expect(wire.client.openRequestCount == 0 && wire.server.openStreamCount == 0)
         let isTaken = wire.server.respond(to: requests[1].stream, template: Push.answer(200))
         #expect(!isTaken)
         wire.settle()
@@ -69,7 +69,7 @@ import Testing
         #expect(!wire.client.cancel(request))
         #expect(wire.client.takeOutcomes().map(\.endReason) == [.cancelled])
         wire.settle()
-        #expect(wire.server.openStreams == 0)
+        #expect(wire.server.openStreamCount == 0)
         #expect(!wire.client.cancel(request))
         #expect(wire.client.push() != nil)
         #expect(!wire.client.cancel(request), "the id of an ended request is not reused")
@@ -85,7 +85,7 @@ import Testing
         #expect(wire.client.takeOutcomes().map(\.mayHaveBeenProcessed) == [false])
         wire.server.changeSettings(SettingsChange(concurrentStreamsMax: 10))
         wire.settle()
-        #expect(wire.client.openRequests == 0 && wire.server.requests.requests.isEmpty)
+        #expect(wire.client.openRequestCount == 0 && wire.server.requests.requests.isEmpty)
         #expect(wire.client.availableRequests == 10)
     }
 
@@ -99,7 +99,7 @@ import Testing
         #expect(wire.server.requests.requests.count == 1)
         let outcomes = wire.client.takeOutcomes()
         #expect(outcomes.map(\.tag) == [1, 1] && outcomes.map(\.endReason) == [.overdue, .released])
-        #expect(outcomes[0].mayHaveBeenProcessed == false && wire.client.openRequests == 1)
+        #expect(outcomes[0].mayHaveBeenProcessed == false && wire.client.openRequestCount == 1)
         wire.server.answerAll()
         wire.settle()
         #expect(wire.client.takeOutcomes().map(\.endReason) == [.answered])
@@ -112,15 +112,15 @@ import Testing
         wire.server.holdWindows()
         wire.client.push(tag: 1, leaveBy: start)
         wire.toServer(wire.clientSends(at: Instant(nanoseconds: 0)))
-        #expect(wire.client.takeOutcomes().isEmpty && wire.server.openStreams == 1)
+        #expect(wire.client.takeOutcomes().isEmpty && wire.server.openStreamCount == 1)
         wire.server.releaseWindows()
         wire.toClient(wire.serverSends())
         wire.toServer(wire.clientSends(at: start))
         wire.settle()
-        #expect(wire.server.requests.requests.isEmpty && wire.server.openStreams == 0)
+        #expect(wire.server.requests.requests.isEmpty && wire.server.openStreamCount == 0)
         let outcomes = wire.client.takeOutcomes()
         #expect(outcomes.map(\.endReason) == [.overdue, .released])
-        #expect(outcomes[0].mayHaveBeenProcessed == false && wire.client.openRequests == 0)
+        #expect(outcomes[0].mayHaveBeenProcessed == false && wire.client.openRequestCount == 0)
     }
 
     @Test func `a request that was not fully sent is unprocessed, however its connection ends`() throws {
@@ -151,7 +151,7 @@ import Testing
         wire.client.withdrawAll()
         #expect(wire.client.takeOutcomes().map(\.tag) == [2, 3, 4])
         wire.settle()
-        #expect(wire.server.requests.requests.count == 1 && wire.client.openRequests == 1)
+        #expect(wire.server.requests.requests.count == 1 && wire.client.openRequestCount == 1)
         #expect(wire.client.takeOutcomes().map(\.endReason) == [.released, .released, .released])
     }
 }

@@ -40,7 +40,7 @@ import Testing
             #expect(text(outcomes.fields(of: outcome)["apns-id"]) == "id-\(outcome.tag)")
             #expect(text(outcomes.body(of: outcome)) == "{\"reason\":\"BadDeviceToken\"}")
         }
-        #expect(wire.client.openRequests == 0 && wire.server.openStreams == 0)
+        #expect(wire.client.openRequestCount == 0 && wire.server.openStreamCount == 0)
     }
 
     @Test func `a request and an answer without bodies both end`() {

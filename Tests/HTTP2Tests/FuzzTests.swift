@@ -32,7 +32,7 @@ import Testing
             server.answerAll()
             drain(server)
             server.end()
-            #expect(server.openStreams == 0, "seed \(seed)")
+            #expect(server.openStreamCount == 0, "seed \(seed)")
         }
     }
 
@@ -61,7 +61,7 @@ import Testing
             drain(server)
             server.feed(mutated(FuzzTests.requests, &random), &random)
             server.end()
-            #expect(server.openStreams == 0, "seed \(seed)")
+            #expect(server.openStreamCount == 0, "seed \(seed)")
         }
     }
 
@@ -75,7 +75,7 @@ import Testing
         var down = wire.serverSends()
         wire.toClient(down)
         for turn in 0..<5 { wire.client.push("/3/device/\(turn)", id: "id", tag: UInt64(turn)) }
-        _ = wire.client.ping(payload: 1)
+        _ = wire.client.sendPing(payload: 1)
         let sent = wire.clientSends()
         up += sent
         wire.toServer(sent)
@@ -87,7 +87,7 @@ import Testing
             to: requests[1].stream, template: Push.answer(400), varying: id.span, body: reason)
         wire.server.reset(requests[2].stream, code: .refusedStream)
         wire.server.changeSettings(SettingsChange(concurrentStreamsMax: 3, streamWindowBytes: 1_000))
-        wire.server.goaway(lastStream: requests[3].stream.number, debug: [1, 2, 3])
+        wire.server.sendGoaway(lastStream: requests[3].stream.number, debug: [1, 2, 3])
         wire.server.respond(
             to: requests[3].stream, template: Push.answer(503), varying: id.span, body: reason)
         down += wire.serverSends()
@@ -155,7 +155,7 @@ import Testing
     private func finish(_ client: ClientSession, _ open: Int, _ seed: Int) {
         client.end()
         let ends = client.outcomes.outcomes.filter { !$0.isLate }.map(\.tag)
-        #expect(ends.count == open && Set(ends).count == open && client.openRequests == 0, "seed \(seed)")
+        #expect(ends.count == open && Set(ends).count == open && client.openRequestCount == 0, "seed \(seed)")
     }
 
     private func drain(_ client: ClientSession) {

@@ -74,10 +74,10 @@ private struct RandomRun {
 
     private mutating func rare() {
         switch random.number(below: 5) {
-        case 0: wire.server.goaway(lastStream: wire.server.lastStream, code: .noError)
+        case 0: wire.server.sendGoaway(lastStream: wire.server.lastStream, code: .noError)
         case 1: wire.server.holdWindows()
         case 2: wire.server.releaseWindows()
-        case 3: _ = wire.client.ping(payload: 1)
+        case 3: _ = wire.client.sendPing(payload: 1)
         default: if random.number(below: 4) == 0 { wire.client.finish() }
         }
     }
@@ -163,7 +163,9 @@ private struct RandomRun {
         wire.client.end()
         wire.server.end()
         collect()
-        if wire.client.openRequests != 0 || wire.server.openStreams != 0 { faults.append("a slot leaked") }
+        if wire.client.openRequestCount != 0 || wire.server.openStreamCount != 0 {
+            faults.append("a slot leaked")
+        }
         if wire.client.events.failure != nil || wire.server.events.failure != nil {
             faults.append("a session failed: \(wire.client.events) \(wire.server.events)")
         }

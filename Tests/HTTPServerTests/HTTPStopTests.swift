@@ -102,7 +102,7 @@ struct HTTPStopTests {
                 }
                 try await group.waitForAll()
             }
-            #expect(server.server.connections == 0)
+            #expect(server.server.connectionCount == 0)
         }
     }
 }

@@ -94,9 +94,9 @@ import Testing
             let peer = try RawPeer(port: port)
             peer.send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
             let end = Instant.now().advanced(byMilliseconds: 20_000)
-            while server.server.connections == 0, Instant.now() < end { usleep(2000) }
-            while server.server.connections > 0, Instant.now() < end { usleep(2000) }
-            return server.server.connections == 0
+            while server.server.connectionCount == 0, Instant.now() < end { usleep(2000) }
+            while server.server.connectionCount > 0, Instant.now() < end { usleep(2000) }
+            return server.server.connectionCount == 0
         }
         #expect(isCut)
     }

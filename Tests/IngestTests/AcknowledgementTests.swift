@@ -83,7 +83,7 @@ import Topics
         sender.write(report)
         #expect(sender.finish())
         try await eventually("the stage serves") { try committed(bed) == 1 }
-        _ = try bed.admin.delete([bed.layout.name(of: .deadLetters)])
+        _ = try bed.admin.deleteTopics([bed.layout.name(of: .deadLetters)])
         try send(.deadLetter, to: bed)
         try await process.process.waitForOutput(
             containing: "records could not be written to the dead letters")

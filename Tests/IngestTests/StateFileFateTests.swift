@@ -110,7 +110,7 @@ import Topics
         process.stop()
         #expect(try await process.process.exitStatus() == 0)
         let name = life.bed.layout.name(of: .installations)
-        _ = try life.bed.admin.delete([name])
+        _ = try life.bed.admin.deleteTopics([name])
         try await eventually("the end of the old topic") {
             try !life.bed.admin.topics().contains { $0.name == name }
         }

@@ -71,13 +71,13 @@ private let b = TopicPartition("jobs", 1)
     let withPartitions = state.recordSuspension()
     #expect(!withoutPartitions && withPartitions)
     state.recordCommitOutcome(.committed)
-    #expect(state.isSuspect, "the commit was requested before the stop")
+    #expect(state.isUncertain, "the commit was requested before the stop")
     state.recordCommitRequest()
     state.recordCommitOutcome(.willBeReadAgain(.illegalGeneration))
-    #expect(state.isSuspect)
+    #expect(state.isUncertain)
     state.recordCommitRequest()
     state.recordCommitOutcome(.committed)
-    #expect(!state.isSuspect)
+    #expect(!state.isUncertain)
 }
 
 @Test func `a new assignment clears every earlier suspicion`() {
@@ -87,5 +87,5 @@ private let b = TopicPartition("jobs", 1)
     state.recordLoss(of: [a])
     state.recordRelease()
     state.recordAssignment(of: [b])
-    #expect(!state.isSuspect)
+    #expect(!state.isUncertain)
 }

@@ -80,7 +80,7 @@ private func `each transaction failure advises the next action`(one: Case) {
     #expect(SendResult(code: .none) == .queued)
     #expect(SendResult(code: .queueFull) == .full)
     #expect(SendResult(code: .recordTooLarge) == .refused(.recordTooLarge))
-    #expect(SendResult(code: .fatal) == .rebuild(.fatal))
+    #expect(SendResult(code: .fatal) == .unusable(.fatal))
 }
 
 @Test func `an error is one sentence with its code and its remedy`() {

@@ -58,7 +58,7 @@ import Testing
 @Test func `the error says that all slots are taken`() throws {
     let directory = try TemporaryDirectory()
     let one = try ProcessSlot.acquire(under: directory.path, slotsMax: 1)
-    #expect(throws: SlotError.allSlotsHeld(directory.path, 1)) {
+    #expect(throws: SlotError.allSlotsHeld(directory: directory.path, count: 1)) {
         try ProcessSlot.acquire(under: directory.path, slotsMax: 1)
     }
     #expect(one.number == 0)

@@ -22,7 +22,7 @@ private final class TestTopic {
     init(partitions: Int = 2, configuration: [String: String] = [:]) throws {
         cluster = try TestCluster()
         admin = try AdminClient(settings: settings(cluster), log: .silent, metrics: Metrics())
-        let outcomes = try admin.create([
+        let outcomes = try admin.createTopics([
             NewTopic(
                 name: name, partitionCount: partitions, replicationFactor: 1, configuration: configuration)
         ])
@@ -30,7 +30,7 @@ private final class TestTopic {
         try admin.waitForLeaders(of: [name], withinMilliseconds: 30_000)
     }
 
-    deinit { _ = try? admin.delete([name]) }
+    deinit { _ = try? admin.deleteTopics([name]) }
 }
 
 private func makeTransactions(_ topic: TestTopic, _ id: String) throws -> TransactionalProducer {
@@ -107,9 +107,11 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let configuration = try admin.configurations(of: [topic.name])[topic.name]
         #expect(configuration?["cleanup.policy"] == "compact")
         #expect(configuration?["retention.ms"] == "3600000")
-        let again = try admin.create([NewTopic(name: topic.name, partitionCount: 3, replicationFactor: 1)])
+        let again = try admin.createTopics([
+            NewTopic(name: topic.name, partitionCount: 3, replicationFactor: 1)
+        ])
         #expect(again.map(\.code) == [.topicExists])
-        #expect(try admin.delete([topic.name]).map(\.code) == [.none])
+        #expect(try admin.deleteTopics([topic.name]).map(\.code) == [.none])
         let gone = try eventually {
             do { return try !admin.topics().contains { $0.name == topic.name } } catch { return false }
         }

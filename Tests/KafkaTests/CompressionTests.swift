@@ -19,7 +19,8 @@ import Testing
             let kafka = KafkaSettings(brokers: ["\(broker.host):\(broker.port)"])
             let names = ["plain", "packed"]
             let admin = try AdminClient(settings: kafka, log: .silent, metrics: Metrics())
-            _ = try admin.create(names.map { NewTopic(name: $0, partitionCount: 1, replicationFactor: 1) })
+            _ = try admin.createTopics(
+                names.map { NewTopic(name: $0, partitionCount: 1, replicationFactor: 1) })
             var options = ProducerOptions()
             options.compression = .lz4
             options.compressionOfTopics = ["plain": .none]

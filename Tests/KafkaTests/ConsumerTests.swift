@@ -212,7 +212,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
                 for case .failed(let found) in consumer.read(&batch, into: &records) { failure = found }
                 return failure != nil
             })
-        guard case .rebuild(let error) = failure else {
+        guard case .unusable(let error) = failure else {
             Issue.record("\(String(describing: failure))")
             return
         }

@@ -263,7 +263,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         _ = consumer.poll(into: &batch)
         let jobs = OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)
         // A thread of the library sends the heartbeats, so the group notices nothing.
-        let pause = consumer.options.sessionMilliseconds - Consumer.leaseMarginMilliseconds
+        let pause = consumer.options.sessionMilliseconds - Consumer.sessionMarginMilliseconds
         let last = consumer.lastPolledAt
         let idle = try eventually { Instant.now().milliseconds(since: last) > pause }
         #expect(idle && !consumer.isAssignmentCertain(at: .now()))

@@ -62,7 +62,7 @@ import Testing
             error?.description.hasSuffix("check that the brokers in kafka.brokers run and can be reached")
                 == true)
         let created = #expect(throws: KafkaError.self) {
-            try admin.create(
+            try admin.createTopics(
                 [NewTopic(name: "jobs", partitionCount: 12, replicationFactor: 1)], withinMilliseconds: 300)
         }
         #expect(created?.code == .timedOut || created?.code == .transport)

@@ -131,7 +131,7 @@ import Testing
         #expect(producer.fatalError == nil)
         KafkaLibraryTestFunctions.raiseFatalError(
             code: KafkaErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
-        #expect(producer.send(to: topic, key: nil, value: nil, tag: 1) == .rebuild(.fatal))
+        #expect(producer.send(to: topic, key: nil, value: nil, tag: 1) == .unusable(.fatal))
         #expect(producer.fatalError?.code == .outOfOrderSequence)
         _ = producer.collectDeliveries(into: &deliveries)
     }

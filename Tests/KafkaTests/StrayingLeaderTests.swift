@@ -42,7 +42,7 @@ private struct StrayingCluster {
         kafka.properties = ["topic.metadata.refresh.fast.interval.ms": "20", "retry.backoff.ms": "5"]
         self.kafka = kafka
         let admin = try AdminClient(settings: kafka, log: .silent, metrics: Metrics())
-        _ = try admin.create([NewTopic(name: "jobs", partitionCount: partitions, replicationFactor: 1)])
+        _ = try admin.createTopics([NewTopic(name: "jobs", partitionCount: partitions, replicationFactor: 1)])
     }
 
     func producer() throws -> Producer {

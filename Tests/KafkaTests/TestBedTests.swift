@@ -39,7 +39,7 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
         defer { broker.stop() }
         let kafka = KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"])
         let admin = try AdminClient(settings: kafka, log: .silent, metrics: Metrics())
-        _ = try admin.create(
+        _ = try admin.createTopics(
             ["whole", "torn"].map { NewTopic(name: $0, partitionCount: 1, replicationFactor: 1) })
         let producer = try TransactionalProducer(
             settings: kafka, transactionalID: "tear", name: "test", log: .silent, metrics: Metrics())
@@ -71,7 +71,7 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
         defer { broker.stop() }
         let kafka = KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"])
         let admin = try AdminClient(settings: kafka, log: .silent, metrics: Metrics())
-        _ = try admin.create([NewTopic(name: "jobs", partitionCount: 1, replicationFactor: 1)])
+        _ = try admin.createTopics([NewTopic(name: "jobs", partitionCount: 1, replicationFactor: 1)])
         let producer = try Producer(settings: kafka, name: "test", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: "jobs")
         var deliveries: [Delivery] = []

@@ -173,7 +173,7 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
             #expect(failure?.errorClass == .fatal)
             #expect(failure?.advice == .replaceProducer)
             #expect(producer.fatalError?.code.isFencing == true)
-            #expect(send(producer, topic, "x") == .rebuild(.fatal))
+            #expect(send(producer, topic, "x") == .unusable(.fatal))
         }
         let producer = try makeTransactions(cluster)
         let topic = try producer.topic(named: "jobs")

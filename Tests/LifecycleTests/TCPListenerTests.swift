@@ -36,7 +36,7 @@ private func scarcity() throws {
     }
     for filler in fillers { close(filler) }
     reach(clients[3], listener.port)
-    precondition(eventually { listener.connections == 1 }, "the listener does not serve again")
+    precondition(eventually { listener.connectionCount == 1 }, "the listener does not serve again")
     listener.stop()
     loop.stop()
 }

@@ -33,7 +33,7 @@ import Testing
         #expect(eventually { client.read(\.closed).count == 1 && peers.all[0].read(\.closed).count == 1 })
         #expect(client.read(\.closed) == ["connection closed by this process"])
         #expect(peers.all[0].read(\.closed) == ["connection closed by the peer"])
-        #expect(eventually { listener.connections == 0 })
+        #expect(eventually { listener.connectionCount == 0 })
     }
 
     @Test func `a slow reader holds the sender back and gets every byte`() throws {
@@ -231,7 +231,7 @@ import Testing
         let clients = (0..<5).map { _ in Peer.connect(port: listener.port, on: running.loop) }
         _ = running.loop.perform { for client in clients { client.tcp.send([1]) } }
         #expect(eventually { clients.filter { $0.read(\.received) == 1 }.count == 2 })
-        #expect(listener.connections == 2)
+        #expect(listener.connectionCount == 2)
         for number in 1...3 {
             let served = clients.filter { $0.read(\.received) == 1 && $0.read(\.closed).isEmpty }
             _ = running.loop.perform { served[0].tcp.close() }
@@ -259,7 +259,7 @@ import Testing
         #expect(names.withLock { $0.filter { $0 == "a" }.count } == 5)
         #expect(clients.allSatisfy { $0.read(\.closed).isEmpty })
         _ = a.loop.perform { for client in clients { client.tcp.close() } }
-        #expect(eventually { listener.connections == 0 })
+        #expect(eventually { listener.connectionCount == 0 })
     }
 
     @Test func `a loop that ends closes its connections and reports it`() throws {

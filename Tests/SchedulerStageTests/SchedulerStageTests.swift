@@ -78,7 +78,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         let stage = try await SchedulerStage(bed, directory: directory.path)
         let sender = try RecordWriter(on: bed, to: .schedules)
         var mix = ScheduleCommandGenerator(
-            seed: UInt64.random(in: 0...9999), partitions: bed.layout.partitions(of: .replies))
+            seed: UInt64.random(in: 0...9999), partitions: bed.layout.partitionCount(of: .replies))
         var chance = SeededGenerator(seed: 7)
         var orders = 0
         for number in 0..<2000 {

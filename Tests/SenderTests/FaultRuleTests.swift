@@ -34,31 +34,33 @@ private func decision(after answer: PushAnswer, _ history: PushHistory) -> Retry
             switch reason.disposition {
             case .accepted: .accepted
             case .tokenGone: .rejected(isDead: true)
-            case .tokenSuspect: .later(.seconds5, isTry: true)
-            case .tokenThrottled, .serverTrouble: .later(.seconds5, isTry: true)
-            case .connectionUnusable: .again(milliseconds: 300)
+            case .tokenSuspect: .retryInTier(.seconds5, countsAsTry: true)
+            case .tokenThrottled, .serverTrouble: .retryInTier(.seconds5, countsAsTry: true)
+            case .connectionUnusable: .retryHere(afterMilliseconds: 300)
             case .requestFaulty: .deadLetter(code: "request_faulty")
             case .channelGone, .channelLimit: .deadLetter(code: "channel_gone")
             case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
-                .later(.minutes2, isTry: false)
+                .retryInTier(.minutes2, countsAsTry: false)
             }
         #expect(decision(answer) == expected)
     }
 
     @Test func `a start of unknown outcome is not sent again, but an update is`() {
         #expect(decision(PushAnswer(.unknown(.connectionLost)), .start) == .unknown)
-        #expect(decision(PushAnswer(.unknown(.connectionLost))) == .again(milliseconds: 300))
+        #expect(decision(PushAnswer(.unknown(.connectionLost))) == .retryHere(afterMilliseconds: 300))
         #expect(
-            decision(PushAnswer(.unknown(.connectionLost)), repeats: 1) == .later(.seconds5, isTry: true))
+            decision(PushAnswer(.unknown(.connectionLost)), repeats: 1)
+                == .retryInTier(.seconds5, countsAsTry: true))
     }
 
     @Test func `a push that APNs did not process does not use up tries`() {
-        #expect(decision(PushAnswer(.notProcessed(.refused)), tries: 99) == .again(milliseconds: 100))
+        #expect(
+            decision(PushAnswer(.notProcessed(.refused)), tries: 99) == .retryHere(afterMilliseconds: 100))
     }
 
     @Test func `a job without tries left becomes a dead letter`() {
         let answer = PushAnswer(answered: .serverTrouble, status: 503)
-        #expect(decision(answer, tries: 3) == .later(.minutes2, isTry: true))
+        #expect(decision(answer, tries: 3) == .retryInTier(.minutes2, countsAsTry: true))
         #expect(decision(answer, tries: 6) == .deadLetter(code: "attempts_exhausted"))
     }
 
@@ -70,18 +72,19 @@ private func decision(after answer: PushAnswer, _ history: PushHistory) -> Retry
             known.isBreakerOpen = isOpen
             return decision(after: answer, known)
         }
-        #expect(decided(in: nil, accepted: 0) == .later(.seconds5, isTry: true))
+        #expect(decided(in: nil, accepted: 0) == .retryInTier(.seconds5, countsAsTry: true))
         #expect(decided(in: .seconds5, accepted: 3_000) == .rejected(isDead: true))
-        #expect(decided(in: .seconds5, accepted: 6_000) == .later(.minutes2, isTry: true))
+        #expect(decided(in: .seconds5, accepted: 6_000) == .retryInTier(.minutes2, countsAsTry: true))
         #expect(decided(in: .minutes2, accepted: 60_000) == .rejected(isDead: true))
         #expect(decided(in: .minutes2, accepted: nil) == .rejected(isDead: false))
-        #expect(decided(in: .seconds5, accepted: 0, isOpen: true) == .later(.minutes2, isTry: false))
+        #expect(
+            decided(in: .seconds5, accepted: 0, isOpen: true) == .retryInTier(.minutes2, countsAsTry: false))
     }
 
     @Test func `a token that is refused repeatedly in the short tier uses up its tries`() {
         let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
         var known = PushHistory(tries: head(.update).attemptsMax - 1, refusedBefore: .seconds5)
-        #expect(decision(after: answer, known) == .later(.minutes2, isTry: true))
+        #expect(decision(after: answer, known) == .retryInTier(.minutes2, countsAsTry: true))
         known.tries += 1
         #expect(decision(after: answer, known) == .rejected(isDead: false))
     }
@@ -123,24 +126,24 @@ private func decision(after answer: PushAnswer, _ history: PushHistory) -> Retry
         #expect(!breaker.isProbeDue(at: at(100)) && breaker.isProbeDue(at: at(5_100)))
         breaker.beginProbe()
         #expect(!breaker.isProbeDue(at: at(5_200)))
-        let isStillWrong = breaker.probed(isMended: false, at: at(5_300))
+        let isStillWrong = breaker.endProbe(isMended: false, at: at(5_300))
         let again = breaker.isProbeDue(at: at(10_400))
         breaker.beginProbe()
-        let isMended = breaker.probed(isMended: true, at: at(10_500))
+        let isMended = breaker.endProbe(isMended: true, at: at(10_500))
         #expect(!isStillWrong && again && isMended && !breaker.isOpen)
     }
 }
 
 @Suite struct SupersededTests {
-    private func view(update: Int64, end: Int64, cancelled: [String] = []) -> SupersededView {
-        var view = SupersededView(seed: 1)
+    private func view(update: Int64, end: Int64, cancelled: [String] = []) -> NewestGroupVersions {
+        var view = NewestGroupVersions(seed: 1)
         _ = view.merge(
             SupersededVersions(
                 app: "shop", group: "g", updateVersion: update, endVersion: end, cancelledSends: cancelled))
         return view
     }
 
-    private func staleness(_ head: SheetHead, in view: SupersededView) -> Staleness? {
+    private func staleness(_ head: SheetHead, in view: NewestGroupVersions) -> Staleness? {
         view.staleness(of: head, group: view.fingerprint(app: "shop", group: "g"))
     }
 
@@ -178,7 +181,7 @@ private func decision(after answer: PushAnswer, _ history: PushHistory) -> Retry
     @Test func `one app leaves some permits to others`() {
         var permits = Permits(limit: 1_000)
         #expect(permits.free == Permits.firstMax, "nothing is stored yet")
-        permits.open()
+        permits.liftFirstLimit()
         #expect(permits.available(holding: 0, isAlone: true) == 1_000)
         #expect(permits.available(holding: 0, isAlone: false) == 800)
     }

@@ -23,7 +23,7 @@ import Testing
         let metadata = CommitMetadata(receiptsFrom: 0, window: 1, endedAt: 0)
         let partitions = JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) }
         plan.assigned([LaneStart(lane: 0, partitions: partitions)])
-        plan.foundAll(lane: 0, end: 0, at: time)
+        plan.receiptsWereRead(lane: 0, until: 0, at: time)
         try arrive([0], in: "first", version: 1)
         #expect(served(room: 2) == [0])
     }
@@ -31,7 +31,7 @@ import Testing
     private mutating func arrive(_ phones: [Int], in group: String = "match", version: Int64) throws {
         let sheet = try SheetRecord.update(
             of: "shop", to: phones.map { "\($0)" }, in: group, version: version, at: time)
-        plan.arrived(sheet, from: .usual, lane: 0, offset: nextOffset, at: time)
+        plan.arrived(sheet, from: .normal, lane: 0, offset: nextOffset, at: time)
         nextOffset += 1
     }
 

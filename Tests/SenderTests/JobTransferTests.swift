@@ -21,9 +21,9 @@ import Testing
                 lane: 0, partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: nil) }
             )
         ])
-        plan.foundAll(lane: 0, end: 0, at: time)
+        plan.receiptsWereRead(lane: 0, until: 0, at: time)
         let record = try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time)
-        plan.arrived(record, from: .usual, lane: 0, offset: 0, at: time)
+        plan.arrived(record, from: .normal, lane: 0, offset: 0, at: time)
         plan.commitMetadata(at: time)
         push = try #require(turn(isLeased: true, after: 0).pushes.first).tag
         plan.suspended()

@@ -18,7 +18,7 @@ import Testing
         let metadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
         let partitions = JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) }
         plan.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), partitions: partitions) })
-        for lane in 0..<Self.lanes { plan.foundAll(lane: Int32(lane), end: 0, at: time) }
+        for lane in 0..<Self.lanes { plan.receiptsWereRead(lane: Int32(lane), until: 0, at: time) }
     }
 
     private mutating func arriveAll(version: Int64, from first: Int64) throws {
@@ -26,7 +26,7 @@ import Testing
             for offset in first..<first + Self.sheetsPerLane {
                 let sheet = try SheetRecord.update(
                     of: "shop", to: "\(lane)-\(offset)", in: "match", version: version, at: time)
-                plan.arrived(sheet, from: .usual, lane: Int32(lane), offset: offset, at: time)
+                plan.arrived(sheet, from: .normal, lane: Int32(lane), offset: offset, at: time)
             }
         }
         plan.commitMetadata(at: time)

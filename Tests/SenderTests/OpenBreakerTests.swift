@@ -19,10 +19,10 @@ import Testing
         let metadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
         let partitions = JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) }
         plan.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), partitions: partitions) })
-        for lane in 0..<Self.lanes { plan.foundAll(lane: Int32(lane), end: 0, at: time) }
+        for lane in 0..<Self.lanes { plan.receiptsWereRead(lane: Int32(lane), until: 0, at: time) }
     }
 
-    private mutating func arrive(_ offsets: Range<Int64>, topic: JobTopic = .usual) throws {
+    private mutating func arrive(_ offsets: Range<Int64>, topic: JobTopic = .normal) throws {
         for lane in 0..<Self.lanes {
             for offset in offsets {
                 let sheet = try SheetRecord.update(

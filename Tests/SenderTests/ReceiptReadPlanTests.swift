@@ -34,7 +34,7 @@ import Testing
             case 0:
                 wanted[lane] = (Int64(random.number(below: Int(lanes[Int(lane)].end) + 1)), nil)
                 found[lane] = []
-                reading.ask(lane: lane, from: wanted[lane]?.from ?? 0)
+                reading.planRead(lane: lane, from: wanted[lane]?.from ?? 0)
             case 1:
                 if random.number(below: 8) == 0 {
                     reading.forgetAll()

@@ -31,10 +31,10 @@ import Testing
                 lane: 0,
                 partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) })
         ])
-        plan.foundAll(lane: 0, end: 0, at: time)
+        plan.receiptsWereRead(lane: 0, until: 0, at: time)
     }
 
-    private mutating func arrive(_ apps: String..., topic: JobTopic = .usual, isFirst: Bool = true) throws {
+    private mutating func arrive(_ apps: String..., topic: JobTopic = .normal, isFirst: Bool = true) throws {
         for (offset, app) in apps.enumerated() {
             let record = try SheetRecord.update(
                 of: app, to: "\(offset)", in: "g\(offset)", version: Int64(offset) + 1, at: time)

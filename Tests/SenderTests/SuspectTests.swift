@@ -41,13 +41,13 @@ import Testing
                 lane: 0,
                 partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) })
         ])
-        plan.foundAll(lane: 0, end: 0, at: time)
+        plan.receiptsWereRead(lane: 0, until: 0, at: time)
     }
 
     private mutating func update(_ version: Int64, phones: Int = SuspectTests.phones) throws {
         let record = try SheetRecord.update(
             of: "shop", to: (0..<phones).map(String.init), in: "g", version: version, at: time)
-        plan.arrived(record, from: .usual, lane: 0, offset: offset, at: time)
+        plan.arrived(record, from: .normal, lane: 0, offset: offset, at: time)
         offset += 1
     }
 
@@ -137,25 +137,25 @@ import Testing
                 body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
                 to: Array(lines.utf8))
             plan.arrived(
-                try SheetRecord(content, origin: nil), from: .usual, lane: 0, offset: offset, at: time)
+                try SheetRecord(content, origin: nil), from: .normal, lane: 0, offset: offset, at: time)
             offset += 1
             live(milliseconds: 3_000)
             #expect(accepted.count { !$0.isSuspect } == 225, "start \(count)")
         }
         live(milliseconds: 10_000)
         #expect(accepted.count == Self.phones)
-        #expect(plan.sheetsInHand == 0 && plan.countsOfApps == 0)
+        #expect(plan.sheetsInHand == 0 && plan.reservationCountOfApps == 0)
     }
 
     @Test mutating func `suspects beyond the limit go to a tier and count no try`() throws {
-        let many = AppQueues.suspectsMax + 200
+        let many = AppQueues.suspectLinesMax + 200
         // Accepted pushes keep the breaker closed.
         isRefused = { $0 % 5 < 2 }
         for group in 0..<many / 200 {
             let phones = (0..<500).map { "\(group)-\($0)" }
             plan.arrived(
                 try SheetRecord.update(of: "shop", to: phones, in: "a\(group)", version: 1, at: time),
-                from: .usual, lane: 0, offset: offset, at: time)
+                from: .normal, lane: 0, offset: offset, at: time)
             offset += 1
             live(milliseconds: 4_000)
         }
@@ -165,7 +165,7 @@ import Testing
             let phones = (0..<500).filter { $0 % 5 < 2 }.map { "\(group)-\($0)" }
             plan.arrived(
                 try SheetRecord.update(of: "shop", to: phones, in: "b\(group)", version: 2, at: time),
-                from: .usual, lane: 0, offset: offset, at: time)
+                from: .normal, lane: 0, offset: offset, at: time)
             offset += 1
         }
         live(milliseconds: 200)
@@ -179,7 +179,7 @@ import Testing
             plan.arrived(
                 try SheetRecord.update(
                     of: "shop", to: [version == 0 ? "0" : "new-\(version)"], in: "h\(version)", version: 1,
-                    at: time), from: .usual, lane: 0, offset: offset, at: time)
+                    at: time), from: .normal, lane: 0, offset: offset, at: time)
             offset += 1
         }
         live(milliseconds: 15_000)

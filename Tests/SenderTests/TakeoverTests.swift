@@ -34,7 +34,7 @@ import Testing
                 to: Array("00\ti\tupdate:a\ti:i\n".utf8)), origin: origin?.headerValue)
     }
 
-    private static let place = JobPosition(topic: JobTopic.usual.word, partition: 0, offset: 0)
+    private static let place = JobPosition(topic: JobTopic.normal.word, partition: 0, offset: 0)
 
     /// A receipt for its one job, which was accepted.
     private var accepted: Receipt {
@@ -48,7 +48,7 @@ import Testing
             LaneStart(
                 lane: 0,
                 partitions: JobTopic.allCases.map { topic in
-                    LanePartitionStart(base: topic == .usual ? base : 0, metadata: metadata)
+                    LanePartitionStart(base: topic == .normal ? base : 0, metadata: metadata)
                 })
         ])
     }
@@ -69,15 +69,15 @@ import Testing
         // An owner moved the job and died before `receipts` had it. The next owner pushed and committed the
         // first sheet.
         assign(CommitMetadata(receiptsFrom: 0, window: 1_000), usualFrom: 1)
-        plan.found(accepted, lane: 0)
-        plan.foundAll(lane: 0, end: 1, at: time)
+        plan.receiptWasRead(accepted, lane: 0)
+        plan.receiptsWereRead(lane: 0, until: 1, at: time)
         let origin = SheetOrigin(
             topic: Self.place.topic, partition: 0, offset: 0, lines: LineSet(all: 1), attempt: 2,
             countedPushes: 1,
             dueAt: time.unixMilliseconds)
         plan.arrived(try sheet(from: origin), from: .later5s, lane: 0, offset: 0, at: time)
         _ = turn(after: 10_000)
-        plan.foundAll(lane: 0, end: 1, at: time)
+        plan.receiptsWereRead(lane: 0, until: 1, at: time)
         let actions = turn(after: 1)
         #expect(actions.pushes.isEmpty)
         #expect(plan.sheetsInHand == 0)
@@ -90,11 +90,11 @@ import Testing
         ) throws
     {
         assign(metadata)
-        plan.foundAll(lane: 0, end: 0, at: time)
-        plan.arrived(try sheet(), from: .usual, lane: 0, offset: 0, at: time)
+        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
         let before = turn(after: 1)
         #expect(before.pushes.isEmpty)
-        #expect(before.commits.contains { $0.topic == .usual && $0.offset == 0 && $0.metadata.window > 0 })
+        #expect(before.commits.contains { $0.topic == .normal && $0.offset == 0 && $0.metadata.window > 0 })
         #expect(
             before.commits.map(\.topic) == JobTopic.allCases,
             "no other topic waits for its own metadata later")
@@ -104,14 +104,14 @@ import Testing
 
     @Test mutating func `a commit result of an earlier assignment does not count`() throws {
         assign(nil)
-        plan.foundAll(lane: 0, end: 0, at: time)
-        plan.arrived(try sheet(), from: .usual, lane: 0, offset: 0, at: time)
+        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
         let early = turn(after: 1)
         plan.lost(at: time)
         _ = turn(after: 1)
         assign(nil)
-        plan.foundAll(lane: 0, end: 0, at: time)
-        plan.arrived(try sheet(), from: .usual, lane: 0, offset: 0, at: time)
+        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
         let now = turn(after: 5_000)
         #expect(!now.commits.isEmpty)
         plan.committed(early.commitNumber, isDone: true, at: time)
@@ -124,15 +124,15 @@ import Testing
         throws
     {
         assign(CommitMetadata(receiptsFrom: 0, window: 1))
-        plan.found(accepted, lane: 0)
-        plan.foundAll(lane: 0, end: 1, at: time)
+        plan.receiptWasRead(accepted, lane: 0)
+        plan.receiptsWereRead(lane: 0, until: 1, at: time)
         // All sheets that the earlier owner may have begun were read, and wait.
-        plan.arrived(try sheet(), from: .usual, lane: 0, offset: 0, at: time)
+        plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
         _ = turn(after: 100)
         plan.revoked(by: time.now.advanced(byMilliseconds: 10_000), at: time)
         let actions = turn(after: 100)
         #expect(actions.isLastCommit)
-        let metadata = actions.commits.first { $0.topic == .usual }?.metadata
+        let metadata = actions.commits.first { $0.topic == .normal }?.metadata
         #expect(metadata?.receiptsFrom == 0 && metadata?.endedAt == nil)
     }
 
@@ -144,11 +144,11 @@ import Testing
         plan = DeliveryPlan(limits, seed: 1)
         plan.supersededIsRead()
         assign(CommitMetadata(receiptsFrom: 0, window: 1))
-        plan.found(accepted, lane: 0)
-        plan.foundAll(lane: 0, end: 5, at: time)
+        plan.receiptWasRead(accepted, lane: 0)
+        plan.receiptsWereRead(lane: 0, until: 5, at: time)
         // Sheets above the earlier owner's window flow while the others wait.
         for offset in 0..<3 {
-            plan.arrived(try sheet(), from: .usual, lane: 0, offset: Int64(offset), at: time)
+            plan.arrived(try sheet(), from: .normal, lane: 0, offset: Int64(offset), at: time)
         }
         var writes: [UInt64] = []
         for _ in 0..<5 {
@@ -166,7 +166,7 @@ import Testing
 
     @Test mutating func `a topic without jobs does not make a successor read old receipts`() throws {
         assign(nil)
-        plan.foundAll(lane: 0, end: 50_000, at: time)
+        plan.receiptsWereRead(lane: 0, until: 50_000, at: time)
         for topic in JobTopic.allCases { plan.reachedEnd(of: topic, lane: 0, at: 0) }
         let commits = turn(after: 2_000).commits
         #expect(commits.map(\.metadata.receiptsFrom) == [50_000, 50_000, 50_000, 50_000])

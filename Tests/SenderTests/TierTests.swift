@@ -44,11 +44,11 @@ import Testing
                 lane: 0,
                 partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) })
         ])
-        plan.foundAll(lane: 0, end: receipts, at: time)
+        plan.receiptsWereRead(lane: 0, until: receipts, at: time)
     }
 
     private mutating func write(
-        _ app: String, to topic: JobTopic = .usual, dueIn milliseconds: Int? = nil,
+        _ app: String, to topic: JobTopic = .normal, dueIn milliseconds: Int? = nil,
         deadlineSeconds: Int64 = 3_600
     ) throws {
         let offset = logs[topic.rawValue].count
@@ -57,7 +57,7 @@ import Testing
             deadlineSeconds: deadlineSeconds)
         if let milliseconds {
             let origin = SheetOrigin(
-                topic: JobTopic.usual.word, partition: 0, offset: Int64(1_000_000 + offset),
+                topic: JobTopic.normal.word, partition: 0, offset: Int64(1_000_000 + offset),
                 lines: LineSet(all: 1), attempt: 2, dueAt: time.unixMilliseconds + Int64(milliseconds))
             record = try SheetRecord(record.content, origin: origin.headerValue)
         }
@@ -107,7 +107,7 @@ import Testing
                 plan.stored(id, offset: receipts - 1, at: time)
                 continue
             }
-            let topic = tier.jobs.rawValue
+            let topic = tier.jobTopic.rawValue
             logs[topic].append(try SheetRecord(sheet.content, origin: origin.headerValue))
             plan.stored(id, offset: Int64(logs[topic].count - 1), at: time)
         }
@@ -131,7 +131,7 @@ import Testing
         for _ in 0..<500 { try write("keyless") }
         try live(milliseconds: 20_000)
         for round in 0..<20 {
-            for topic in [JobTopic.usual, .urgent] {
+            for topic in [JobTopic.normal, .urgent] {
                 try write("keyless", to: topic)
                 try write("shop", to: topic)
             }
@@ -218,8 +218,8 @@ import Testing
             plan.turn(at: time) { _, _ in .open(capacity: 0) }
             _ = try carryOut()
         }
-        #expect(paused[Self.later.rawValue] && !paused[JobTopic.usual.rawValue])
-        #expect(plan.bytesInHand < 64 << 10)
+        #expect(paused[Self.later.rawValue] && !paused[JobTopic.normal.rawValue])
+        #expect(plan.byteCountInHand < 64 << 10)
     }
 
     @Test mutating func `a job whose deadline is in a minute is tried again after 5xx`() throws {

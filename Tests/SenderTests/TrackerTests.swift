@@ -4,13 +4,13 @@ import Testing
 
 @Test func `the offset to commit is the lowest unfinished sheet`() {
     var tracker = OffsetTracker(from: 10)
-    #expect(tracker.base == 10)
-    let begun = ([10, 12, 15, 12] as [Int64]).map { tracker.began($0) }
+    #expect(tracker.offsetToCommit == 10)
+    let begun = ([10, 12, 15, 12] as [Int64]).map { tracker.markRead($0) }
     #expect(begun == [true, true, true, false])
-    tracker.finished(12)
-    #expect(tracker.base == 10)
-    tracker.finished(10)
-    #expect(tracker.base == 15)
-    tracker.finished(15)
-    #expect(tracker.base == 16)
+    tracker.finish(12)
+    #expect(tracker.offsetToCommit == 10)
+    tracker.finish(10)
+    #expect(tracker.offsetToCommit == 15)
+    tracker.finish(15)
+    #expect(tracker.offsetToCommit == 16)
 }

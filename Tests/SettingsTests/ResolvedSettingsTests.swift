@@ -91,8 +91,8 @@ func problems(_ body: () throws -> Void) -> [String] {
 @Test func `a secret is never shown, not even in an error, and is not accepted from a flag`() throws {
     let settings = try Sample.resolve(environment: ["FLOTILLA_KAFKA_PASSWORD": "hunter2"])
     #expect(settings[Sample.password] == "hunter2")
-    #expect(!settings.all.map(\.publicText).joined().contains("hunter2"))
-    #expect(settings.all.first { $0.declaration.key == "kafka.password" }?.publicText == "<set>")
+    #expect(!settings.allEntries.map(\.publicText).joined().contains("hunter2"))
+    #expect(settings.allEntries.first { $0.declaration.key == "kafka.password" }?.publicText == "<set>")
     #expect(
         problems { _ = try Sample.resolve(["--kafka-password", "hunter2"]) }
             == [

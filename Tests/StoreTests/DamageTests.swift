@@ -31,14 +31,14 @@ struct DamageTests {
                 if (number + round) % 5 == 0 {
                     batch.remove(key.span)
                 } else {
-                    batch.putChecked(
+                    batch.putWithChecksum(
                         key.span, value: random.bytes(count: number % 100 == 1 ? 6000...9000 : 0...40).span)
                 }
             }
             try file.write { transaction throws(StoreError) in
                 try transaction.apply(batch, to: table)
-                try transaction.setApplied(
-                    AppliedProgress(offset: Int64(round), completeUntil: .now()), of: "t", 0)
+                try transaction.setAppliedProgress(
+                    AppliedProgress(offset: Int64(round), completeUntil: .now()), ofTopic: "t", partition: 0)
             }
         }
         try file.close()

@@ -22,7 +22,7 @@ struct FullDiskTests {
             var batch = RowBatch()
             for row in 0..<200 {
                 let value = [UInt8](repeating: UInt8(row), count: 50)
-                batch.putChecked([UInt8(row), UInt8(number)].span, value: value.span)
+                batch.putWithChecksum([UInt8(row), UInt8(number)].span, value: value.span)
             }
             do throws(StoreError) {
                 try environment.write { transaction throws(StoreError) in

@@ -34,8 +34,8 @@ struct HiddenDamageTests {
                 try transaction.put(Self.key(number).span, value: value.span, in: table)
             }
             try transaction.put([value].span, value: [value].span, in: names)
-            try transaction.setApplied(
-                AppliedProgress(offset: Int64(value), completeUntil: .now()), of: "t", 0)
+            try transaction.setAppliedProgress(
+                AppliedProgress(offset: Int64(value), completeUntil: .now()), ofTopic: "t", partition: 0)
         }
         try file.close()
         return try bytes()

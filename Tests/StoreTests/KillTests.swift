@@ -19,7 +19,7 @@ struct KillTests {
                 let file = try KillTests.open(path)
                 let table = file.table(named: "rows")
                 var offset = try file.read { picture throws(StoreError) in
-                    try picture.applied("t", 0)?.offset ?? 0
+                    try picture.appliedProgress(ofTopic: "t", partition: 0)?.offset ?? 0
                 }
                 Foundation.Thread.detachNewThread {
                     usleep(UInt32(delay))
@@ -28,8 +28,9 @@ struct KillTests {
                 while true {
                     offset += 1
                     try file.write { transaction throws(StoreError) in
-                        try transaction.setApplied(
-                            AppliedProgress(offset: offset, completeUntil: .now()), of: "t", 0)
+                        try transaction.setAppliedProgress(
+                            AppliedProgress(offset: offset, completeUntil: .now()), ofTopic: "t", partition: 0
+                        )
                         for row in 0..<20 {
                             let key = (Int64(row) * 7_919 % 20).bigEndianBytes + offset.bigEndianBytes
                             try transaction.put(
@@ -41,7 +42,10 @@ struct KillTests {
             let file = try Self.open(path)
             let table = file.table(named: "rows")
             let (applied, count) = try file.read { picture throws(StoreError) in
-                (try picture.applied("t", 0)?.offset ?? 0, try picture.count(of: table))
+                (
+                    try picture.appliedProgress(ofTopic: "t", partition: 0)?.offset ?? 0,
+                    try picture.count(of: table)
+                )
             }
             #expect(applied >= last)
             #expect(Int64(count) == applied * 20)

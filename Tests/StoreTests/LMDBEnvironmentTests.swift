@@ -148,16 +148,17 @@ struct EnvironmentTests {
         let applied = AppliedProgress(offset: 1 << 40, completeUntil: .init(milliseconds: 1_700_000_000_000))
         try environment.write { transaction throws(StoreError) in
             try transaction.put([1].span, value: [1].span, in: table)
-            try transaction.setApplied(applied, of: "flotilla.registry", 3)
+            try transaction.setAppliedProgress(applied, ofTopic: "flotilla.registry", partition: 3)
         }
         try environment.write { transaction throws(StoreError) in
-            try transaction.setApplied(
-                AppliedProgress(offset: 7, completeUntil: applied.completeUntil), of: "flotilla.registry", 3)
+            try transaction.setAppliedProgress(
+                AppliedProgress(offset: 7, completeUntil: applied.completeUntil),
+                ofTopic: "flotilla.registry", partition: 3)
             transaction.rollBack()
         }
         try environment.read { picture throws(StoreError) in
-            #expect(try picture.applied("flotilla.registry", 3) == applied)
-            #expect(try picture.applied("flotilla.registry", 4) == nil)
+            #expect(try picture.appliedProgress(ofTopic: "flotilla.registry", partition: 3) == applied)
+            #expect(try picture.appliedProgress(ofTopic: "flotilla.registry", partition: 4) == nil)
         }
     }
 }

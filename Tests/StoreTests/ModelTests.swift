@@ -25,7 +25,7 @@ struct ModelTests {
                 } else {
                     let value = random.bytes(
                         count: 0...(Int.random(in: 0..<20, using: &random) == 0 ? 9000 : 40))
-                    changes.putChecked(key.span, value: value.span)
+                    changes.putWithChecksum(key.span, value: value.span)
                     next[key] = value
                 }
             }
@@ -34,8 +34,8 @@ struct ModelTests {
             let table = environment.table(named: "rows")
             try environment.write { transaction throws(StoreError) in
                 try transaction.apply(changes, to: table)
-                try transaction.setApplied(
-                    AppliedProgress(offset: applied + 1, completeUntil: .now()), of: "t", 0)
+                try transaction.setAppliedProgress(
+                    AppliedProgress(offset: applied + 1, completeUntil: .now()), ofTopic: "t", partition: 0)
                 if !keeps { transaction.rollBack() }
             }
             if keeps {
@@ -51,7 +51,7 @@ struct ModelTests {
             try compare(environment, model, &random)
         }
         try environment.read { picture throws(StoreError) in
-            #expect(try picture.applied("t", 0)?.offset == applied)
+            #expect(try picture.appliedProgress(ofTopic: "t", partition: 0)?.offset == applied)
         }
     }
 
@@ -111,8 +111,8 @@ struct ModelTests {
         let table = environment.table(named: "rows")
         var batch = RowBatch()
         for round in UInt8(0)..<20 {
-            batch.putChecked([7].span, value: [round].span)
-            batch.putChecked([3, round].span, value: [round].span)
+            batch.putWithChecksum([7].span, value: [round].span)
+            batch.putWithChecksum([3, round].span, value: [round].span)
         }
         batch.remove([3, 5].span)
         batch.sort()

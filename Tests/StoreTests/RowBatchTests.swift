@@ -37,9 +37,9 @@ struct RowBatchTests {
         let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
         let table = environment.table(named: "rows")
         var batch = RowBatch()
-        batch.putChecked([1].span, value: [5, 6].span)
+        batch.putWithChecksum([1].span, value: [5, 6].span)
         let nothing: [UInt8] = []
-        batch.putChecked([2].span, value: nothing.span)
+        batch.putWithChecksum([2].span, value: nothing.span)
         try environment.write { transaction throws(StoreError) in
             try transaction.append(batch, to: table)
             try transaction.put([3].span, value: [7].span, in: table)

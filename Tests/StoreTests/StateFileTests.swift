@@ -26,7 +26,7 @@ struct StateFileTests {
         try file.write { transaction throws(StoreError) in
             try transaction.put([1].span, value: [1].span, in: table)
             let applied = AppliedProgress(offset: 5, completeUntil: asOf ?? start)
-            try transaction.setApplied(applied, of: "registry", 3)
+            try transaction.setAppliedProgress(applied, ofTopic: "registry", partition: 3)
         }
     }
 
@@ -129,7 +129,7 @@ struct StateFileTests {
             try file.write { transaction throws(StoreError) in
                 let recent = AppliedProgress(
                     offset: 9, completeUntil: WallTime(milliseconds: start.milliseconds + 2 * day))
-                try transaction.setApplied(recent, of: "starts", 3)
+                try transaction.setAppliedProgress(recent, ofTopic: "starts", partition: 3)
             }
             try file.close()
         }

@@ -130,6 +130,6 @@ import Testing
             _ = running.loop.perform {}
             #expect(client.read(\.closed) == ["connection closed by this process"])
         }
-        try await eventually("all gone") { server.listener.connections == 0 }
+        try await eventually("all gone") { server.listener.connectionCount == 0 }
     }
 }

@@ -27,7 +27,7 @@ struct FreshTopicsTests {
         let cluster = try TestCluster(delaySeed: seed)
         let admin = try admin(cluster)
         // Another process would create them like this and not wait.
-        let made = try admin.create(
+        let made = try admin.createTopics(
             TopicName.allCases.map { topic in
                 let need = layout.requirements(of: topic)
                 return NewTopic(
@@ -42,7 +42,7 @@ struct FreshTopicsTests {
         let cluster = try TestCluster(delaySeed: seed)
         let admin = try admin(cluster)
         try layout.create([.events, .reports], on: admin)
-        #expect(try admin.delete([layout.name(of: .events)]).map(\.code) == [.none])
+        #expect(try admin.deleteTopics([layout.name(of: .events)]).map(\.code) == [.none])
         try layout.create([.events, .reports], on: admin)
         #expect(try layout.check([.events, .reports], on: admin) == [])
     }

@@ -20,7 +20,7 @@ private final class Installation {
 
     deinit {
         let names = ((try? admin.topics()) ?? []).map(\.name).filter { $0.hasPrefix(prefix) }
-        if !names.isEmpty { _ = try? admin.delete(names) }
+        if !names.isEmpty { _ = try? admin.deleteTopics(names) }
     }
 }
 
@@ -51,7 +51,7 @@ private final class Installation {
 @Test func `a topic with another policy and a missing topic are refused`() throws {
     let place = try Installation()
     let layout = TopicLayout(prefix: place.prefix, lanes: 2)
-    _ = try place.admin.create([
+    _ = try place.admin.createTopics([
         NewTopic(
             name: layout.name(of: .registry), partitionCount: 2, replicationFactor: 1,
             configuration: ["cleanup.policy": "delete"]
@@ -68,7 +68,7 @@ private final class Installation {
     let layout = TopicLayout(prefix: place.prefix, lanes: 2)
     // Topics of the previous version, where the cluster stamps only `reports`, and with settings of the
     // operator.
-    _ = try place.admin.create([
+    _ = try place.admin.createTopics([
         NewTopic(
             name: layout.name(of: .events), partitionCount: 2, replicationFactor: 1,
             configuration: [

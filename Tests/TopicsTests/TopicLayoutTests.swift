@@ -5,10 +5,10 @@ import Testing
 @Test func `every topic has a name with the prefix and an entry in the table`() {
     let layout = TopicLayout(prefix: "eu.", lanes: 7)
     for topic in TopicName.allCases { #expect(layout.name(of: topic) == "eu." + topic.rawValue) }
-    #expect(layout.partitions(of: .catalog) == 1)
-    #expect(layout.partitions(of: .superseded) == 1)
+    #expect(layout.partitionCount(of: .catalog) == 1)
+    #expect(layout.partitionCount(of: .superseded) == 1)
     #expect(
-        TopicName.allCases.filter { layout.partitions(of: $0) != 7 } == [.catalog, .superseded, .members])
+        TopicName.allCases.filter { layout.partitionCount(of: $0) != 7 } == [.catalog, .superseded, .members])
 }
 
 @Test func `the table has the values that ingest, gateway and sender need`() {
@@ -44,7 +44,7 @@ import Testing
         let configuration = layout.requirements(of: topic).configuration(replication: 3).merging(change) {
             $1
         }
-        let partitions = layout.partitions(of: topic)
+        let partitions = layout.partitionCount(of: topic)
         return layout.mismatches(
             of: topic, partitions: partitions, replicas: 3, configuration: configuration
         ).map(\.description)
@@ -94,7 +94,7 @@ func `a prefix has only characters that Kafka allows in a name`(prefix: String, 
         faults(.registry, 5, ["cleanup.policy": "delete", "delete.retention.ms": "1"])
             == [.partitions, .cleanup, .deleteRetention])
     #expect(faults(.superseded, 1, ["cleanup.policy": "delete, compact"]) == [])
-    #expect(faults(.reports, 4, ["min.insync.replicas": "1"]) == [.insync])
+    #expect(faults(.reports, 4, ["min.insync.replicas": "1"]) == [.insyncReplicas])
     #expect(faults(.reports, 4, ["min.insync.replicas": "1"], replicas: 2) == [])
     #expect(faults(.sends, 4, ["max.message.bytes": "1048588"]) == [.recordBytes])
 }

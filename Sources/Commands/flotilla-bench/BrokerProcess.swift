@@ -40,7 +40,7 @@ final class BrokerProcess {
         let admin = try AdminClient(
             settings: KafkaSettings(brokers: [address]), log: .silent, metrics: Metrics())
         let topic = NewTopic(name: BrokerShape.topic, partitionCount: shape.partitions, replicationFactor: 1)
-        _ = try admin.create([topic])
+        _ = try admin.createTopics([topic])
     }
 
     func stop() {

@@ -184,7 +184,7 @@ final class FanOutTestBed {
             settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watcher",
             log: .silent, metrics: Metrics())
         defer { _ = consumer.close() }
-        return try (0..<Int32(bed.layout.partitions(of: topic))).reduce(0) { sum, number in
+        return try (0..<Int32(bed.layout.partitionCount(of: topic))).reduce(0) { sum, number in
             let ends = try consumer.watermarks(of: TopicPartition(bed.layout.name(of: topic), number))
             return sum + Int(ends.high - ends.low)
         }
@@ -206,7 +206,7 @@ final class TopicWatch {
             metrics: Metrics())
         var starts: [PartitionStart] = []
         for topic in topics {
-            for number in 0..<Int32(layout.partitions(of: topic)) {
+            for number in 0..<Int32(layout.partitionCount(of: topic)) {
                 let partition = TopicPartition(layout.name(of: topic), number)
                 starts.append(
                     PartitionStart(

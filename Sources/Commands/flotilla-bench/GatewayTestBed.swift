@@ -80,7 +80,7 @@ final class GatewayTestBed {
     func tearDown() -> Double {
         let processorSeconds = gatewayProcess.stop().processorSeconds
         _ = fanOutProcess?.stop()
-        if usesGivenCluster { _ = try? admin.delete(TopicName.allCases.map(layout.name)) }
+        if usesGivenCluster { _ = try? admin.deleteTopics(TopicName.allCases.map(layout.name)) }
         _ = brokerProcess?.stop()
         try? FileManager.default.removeItem(atPath: directory)
         return processorSeconds

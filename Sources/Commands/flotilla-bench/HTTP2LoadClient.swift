@@ -87,7 +87,7 @@ final class HTTP2LoadClient {
 
     func submit(to session: ClientSession) {
         let paths = joinedPaths
-        while submitted < requests, session.openRequests < streams {
+        while submitted < requests, session.openRequestCount < streams {
             let start = submitted % PushLoad.tokenCount * pathBytes
             let path = paths.span.extracting(start..<start + pathBytes)
             guard session.submit(template: template, path: path, body: body, tag: UInt64(submitted)) != nil

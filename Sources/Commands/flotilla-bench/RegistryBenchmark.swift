@@ -89,7 +89,7 @@ enum RegistryBenchmark {
         let core = taking.processorSeconds + finishing.processorSeconds
         print("    a core-second: \(grouped(Double(rows.count) / core)) rows")
         print(
-            "  disk: \(lane.statistics.usedBytes / rows.tokens) bytes a token, indexes and profiles included")
+            "  disk: \(lane.sizes.usedBytes / rows.tokens) bytes a token, indexes and profiles included")
     }
 
     private static func measureScans(of lane: Lane, rows: RegistryRows, options: Options) throws {

@@ -13,8 +13,8 @@ enum RegistryKafkaBenchmark {
         let name = "bench-registry-\(UInt32.random(in: 0 ... .max))"
         let settings = KafkaSettings(brokers: cluster.brokers)
         let admin = try AdminClient(settings: settings, name: "bench", log: .silent, metrics: Metrics())
-        _ = try admin.create([NewTopic(name: name, partitionCount: 1, replicationFactor: 1)])
-        defer { _ = try? admin.delete([name]) }
+        _ = try admin.createTopics([NewTopic(name: name, partitionCount: 1, replicationFactor: 1)])
+        defer { _ = try? admin.deleteTopics([name]) }
         try admin.waitForLeaders(of: [name], withinMilliseconds: 30_000)
         try produce(rows, count: count, settings: settings, topic: name)
         let lane = try RegistryBenchmark.openLane(at: directory + "/lane-through-kafka")

@@ -121,7 +121,7 @@ enum SimulatorBenchmark {
             printAddress(port: simulator.ports.production, token: nil)
             while simulator.ports.production > 0 { pause() }
         case .journal, .file, .records, .phones:
-            var settings = SimulatorServiceSettings(directory: path)
+            var settings = SimulatorServiceSettings(credentialsDirectory: path)
             settings.simulator.streams.initialStreams = settings.simulator.streams.streamsMax
             if kind == .file { settings.journalFile = path + "/journal" }
             if kind == .records { settings.recordsFile = path + "/records" }

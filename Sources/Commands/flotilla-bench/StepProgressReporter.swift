@@ -39,7 +39,7 @@ final class StepProgressReporter {
         let admin = try admin ?? AdminClient(settings: bed.settings, log: .silent, metrics: Metrics())
         self.admin = admin
         let partitions = TopicName.allCases.flatMap { topic in
-            (0..<Int32(bed.layout.partitions(of: topic))).map {
+            (0..<Int32(bed.layout.partitionCount(of: topic))).map {
                 TopicPartition(bed.layout.name(of: topic), $0)
             }
         }

@@ -82,13 +82,14 @@ enum StoreBenchmark {
                 key.removeAll(keepingCapacity: true)
                 append(group: group, to: &key)
                 random.appendBytes(count: 32 + Int(random.next() % 49), to: &key)
-                batch.putChecked(key.span, value: key.span.extracting(last: 24))
+                batch.putWithChecksum(key.span, value: key.span.extracting(last: 24))
             }
             if options.isSorted { batch.sort() }
             try environment.write { transaction throws(StoreError) in
                 try transaction.apply(batch, to: table)
-                try transaction.setApplied(
-                    AppliedProgress(offset: Int64(written), completeUntil: .now()), of: "registry", 0)
+                try transaction.setAppliedProgress(
+                    AppliedProgress(offset: Int64(written), completeUntil: .now()), ofTopic: "registry",
+                    partition: 0)
             }
             written += batch.count
         }

@@ -74,7 +74,7 @@ extension Command {
             )
         }
         try catalog.makeWriter().delete(
-            app, withKeys: keys, parts: catalog.snapshot.otherRecordKeys(of: app.id), now: .now())
+            app, withKeys: keys, otherRecordKeys: catalog.snapshot.otherRecordKeys(of: app.id), now: .now())
         print("deleted \(app.id) and \(keys.count) keys")
     }
 }

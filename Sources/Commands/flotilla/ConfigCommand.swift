@@ -16,7 +16,9 @@ extension Command {
         if invocation.options["--markdown"] != nil {
             print(AllSettings.schema.markdown, terminator: "")
         } else if invocation.options["--show"] != nil {
-            let rows = invocation.settings.all.map { ($0.declaration.key, $0.publicText, "\($0.origin)") }
+            let rows = invocation.settings.allEntries.map {
+                ($0.declaration.key, $0.publicText, "\($0.origin)")
+            }
             let keyWidth = rows.map(\.0.count).max() ?? 0
             let valueWidth = rows.map(\.1.count).max() ?? 0
             for (key, value, origin) in rows {

@@ -21,11 +21,11 @@ struct OffsetReset {
             throw CommandError(status: .usage, "name the topic with --topic: \(names)")
         }
         guard let number = invocation.options["--partition"].flatMap({ Int32($0) }), number >= 0,
-            number < layout.partitions(of: topic)
+            number < layout.partitionCount(of: topic)
         else {
             throw CommandError(
                 status: .usage,
-                "name a partition of \(topic.rawValue) with --partition: 0 to \(layout.partitions(of: topic) - 1)"
+                "name a partition of \(topic.rawValue) with --partition: 0 to \(layout.partitionCount(of: topic) - 1)"
             )
         }
         admin = try AdminClient(

@@ -34,7 +34,7 @@ final class ProcessFactsService: Service {
             process: environment.identity(of: "process"), host: CatalogAccess.hostName,
             instance: String(UInt64.random(in: .min ... .max), radix: 16), version: flotillaVersion,
             stages: kinds.map(\.name),
-            settings: settings.all.compactMap { entry in
+            settings: settings.allEntries.compactMap { entry in
                 let key = entry.declaration.key
                 guard prefixes.contains(Self.prefix(of: key)) else { return nil }
                 return ProcessFacts.Setting(key: key, value: entry.publicText)

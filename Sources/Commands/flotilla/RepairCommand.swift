@@ -23,7 +23,7 @@ extension Command {
         let isDryRun = invocation.options["--dry-run"] != nil
         let isCatalogRepaired = try repairCatalog(in: directory, isDryRun: isDryRun, for: invocation)
         guard !isDryRun || !isCatalogRepaired else { return }
-        let damage = try StoreRepair(path: directory).damage()
+        let damage = try StoreRepair(path: directory).findDamage()
         guard !damage.isEmpty else {
             return print(isCatalogRepaired ? "start the broker" : "the data directory needs no repair")
         }

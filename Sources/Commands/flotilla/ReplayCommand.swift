@@ -135,7 +135,7 @@ extension Command {
 extension Invocation {
     fileprivate func reportReplayStart() throws -> ReportReplay.Start {
         if let position = options["--from"].flatMap({ DeadLetterID($0) }) {
-            let partitions = TopicLayout(settings: settings).partitions(of: .reports)
+            let partitions = TopicLayout(settings: settings).partitionCount(of: .reports)
             guard position.partition < partitions else {
                 throw CommandError(
                     status: .usage,
@@ -242,7 +242,7 @@ private struct StateRebuild {
         try layout.require(topics, on: admin)
         var sum: Int64 = 0
         for topic in topics {
-            for partition in 0..<Int32(layout.partitions(of: topic)) {
+            for partition in 0..<Int32(layout.partitionCount(of: topic)) {
                 let marks = try admin.watermarks(of: TopicPartition(layout.name(of: topic), partition))
                 sum += marks.high - marks.low
             }

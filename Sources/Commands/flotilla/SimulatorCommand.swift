@@ -45,11 +45,11 @@ extension SimulatorConnectionInfo {
               sandbox     \(url(port: ports.sandbox))  channels \(url(port: ports.sandboxChannels))\(faults)
               trust       \(authorityFile)
               sign with   \(keyFile)  key id \(keyID), team id \(teamID)
-              control     http://\(control)
+              control     http://\(controlAddress)
 
             Try it:       \(exampleCommand)\(lookupLine)
-            What came:    curl -s http://\(control)/v1/journal
-            Go wrong:     curl -s http://\(control)/v1/script -d '{"match":{"share":0.1},"answer":{"reason":"TooManyRequests"}}'
+            What came:    curl -s http://\(controlAddress)/v1/journal
+            Go wrong:     curl -s http://\(controlAddress)/v1/script -d '{"match":{"share":0.1},"answer":{"reason":"TooManyRequests"}}'
             Stop it:      Ctrl-C
 
             """
@@ -62,14 +62,14 @@ extension SimulatorConnectionInfo {
 
     /// A command that shows the first phone, or nothing if there are no phones.
     private var lookupLine: String {
-        firstToken == nil ? "" : "\nLook at it:   curl -s http://\(control)/v1/phones/phone-0"
+        firstToken == nil ? "" : "\nLook at it:   curl -s http://\(controlAddress)/v1/phones/phone-0"
     }
 
     private var exampleCommand: String {
         let app = population?.app
         let token = firstToken.map { String(decoding: $0.hex, as: UTF8.self) }
         return """
-            curl -i --http2 --cacert \(authorityFile) -H "authorization: bearer $(curl -s http://\(control)/v1/provider-token)" \
+            curl -i --http2 --cacert \(authorityFile) -H "authorization: bearer $(curl -s http://\(controlAddress)/v1/provider-token)" \
             -H 'apns-topic: \(app?.bundleID ?? "com.example.app").push-type.liveactivity' \
             -H 'apns-push-type: liveactivity' -H 'apns-priority: 10' \
             -d '\(payload(for: app?.types.first))' \

@@ -175,7 +175,7 @@ struct SimulatorCommandSettings: OperatorSettings {
 
     /// The defaults of the command: the ports that Apple documents.
     private static var operatorDefaults: SimulatorServiceSettings {
-        var settings = SimulatorServiceSettings(directory: "")
+        var settings = SimulatorServiceSettings(credentialsDirectory: "")
         let ports = (push: (2197, 2198), channels: (2196, 2195))
         (settings.simulator.ports.production, settings.simulator.ports.sandbox) = ports.push
         (settings.simulator.ports.productionChannels, settings.simulator.ports.sandboxChannels) =
@@ -186,7 +186,7 @@ struct SimulatorCommandSettings: OperatorSettings {
     /// - Parameter kafka: the cluster for phones that report to a topic.
     func serviceSettings(directory: String, kafka: KafkaSettings) -> SimulatorServiceSettings {
         var combined = service
-        combined.directory = directory
+        combined.credentialsDirectory = directory
         (combined.controlHost, combined.controlPort) = (controlListen.host, controlListen.port)
         for app in bundleIDs { combined.simulator.apps[app] = SimulatedApp() }
         combined.phoneSettings.updateTokenShare = Double(updateTokenPercent) / 100
@@ -196,7 +196,7 @@ struct SimulatorCommandSettings: OperatorSettings {
         combined.phoneSettings.frequentUpdateBudget = hourlyBudget(of: frequentUpdateBudget)
         combined.phones = population
         combined.reportSink = makeReportSink(kafka: kafka)
-        (combined.journalLimits.idsMax, combined.journalLimits.targetsMax) = (
+        (combined.journalLimits.trackedIDsMax, combined.journalLimits.trackedTargetsMax) = (
             rememberedIDsMax, rememberedIDsMax
         )
         return combined

@@ -105,7 +105,7 @@ final class TopicReportSink: ReportSink {
             case .refused(let code):
                 counts.refused += 1
                 logProblem(code.text)
-            case .rebuild(let code):
+            case .unusable(let code):
                 reconnect(reason: code.text)
                 return 0
             }

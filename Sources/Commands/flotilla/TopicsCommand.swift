@@ -59,7 +59,7 @@ extension Command {
             let wrong = mismatches.filter { $0.topic == name }
             let state = created.contains(name) ? "created" : altered.contains(name) ? "altered" : "fits"
             return TopicOutput(
-                topic: name, partitions: layout.partitions(of: topic),
+                topic: name, partitions: layout.partitionCount(of: topic),
                 state: wrong.isEmpty ? state : "does not fit", mismatches: wrong)
         }
         if invocation.options["--json"] != nil {

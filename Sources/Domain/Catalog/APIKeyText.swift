@@ -7,10 +7,10 @@ internal import Cryptography
 /// lookup, that the key is complete. The role in the text is only informative. The role in the catalog
 /// decides.
 package struct APIKeyText: Sendable {
-    package static let idCharacters = 12
+    package static let idCharacterCount = 12
     /// 43 characters with 62 values each have 256 bits.
-    static let secretCharacters = 43
-    static let checksumCharacters = 6
+    static let secretCharacterCount = 43
+    static let checksumCharacterCount = 6
     private static let prefix = "flotilla_"
 
     package let id: String
@@ -22,23 +22,23 @@ package struct APIKeyText: Sendable {
         let parts = bytes.split(separator: UInt8(ascii: "_"), maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8.dropLast()) else { return nil }
         let (idPart, secretPart) = (parts[2], parts[3])
-        guard idPart.count == Self.idCharacters,
-            secretPart.count == Self.secretCharacters + Self.checksumCharacters,
+        guard idPart.count == Self.idCharacterCount,
+            secretPart.count == Self.secretCharacterCount + Self.checksumCharacterCount,
             (idPart + secretPart).allSatisfy(Base62.isDigit)
         else { return nil }
-        let checkedBytes = bytes.dropLast(Self.checksumCharacters)
-        let checksum = bytes.suffix(Self.checksumCharacters)
+        let checkedBytes = bytes.dropLast(Self.checksumCharacterCount)
+        let checksum = bytes.suffix(Self.checksumCharacterCount)
         guard checksum.elementsEqual(Self.checksum(of: checkedBytes)) else { return nil }
         id = String(decoding: idPart, as: UTF8.self)
-        secretHash = SHA256.digest(of: Array(secretPart.prefix(Self.secretCharacters)))
+        secretHash = SHA256.digest(of: Array(secretPart.prefix(Self.secretCharacterCount)))
     }
 
     /// Makes a new key. Its text is shown once and not stored. Its record goes into the catalog.
     package static func makeKey(
         app: String, role: APIKey.Role, atMilliseconds now: Int64
     ) -> (text: String, record: APIKey) {
-        let id = Base62.random(count: idCharacters)
-        let secret = Base62.random(count: secretCharacters)
+        let id = Base62.random(count: idCharacterCount)
+        let secret = Base62.random(count: secretCharacterCount)
         var text = Array("\(prefix)\(role.rawValue)_".utf8) + id + [UInt8(ascii: "_")] + secret
         text += checksum(of: text[...])
         let record = APIKey(
@@ -48,6 +48,6 @@ package struct APIKeyText: Sendable {
     }
 
     private static func checksum(of bytes: ArraySlice<UInt8>) -> [UInt8] {
-        Base62.encode(CRC32.checksum(of: bytes), digits: checksumCharacters)
+        Base62.encode(CRC32.checksum(of: bytes), digits: checksumCharacterCount)
     }
 }

@@ -22,7 +22,7 @@ final class CatalogFollower {
     private let partition: TopicPartition
     private(set) var catalog = CatalogSnapshot()
     /// The offset of the next record.
-    private(set) var next: Int64 = 0
+    private(set) var nextOffset: Int64 = 0
     /// The end of the topic at the beginning of the reading, or nil before the cluster has answered.
     private var end: Int64?
     /// Whether every record below `end` has been read.
@@ -96,13 +96,13 @@ final class CatalogFollower {
         batch.clear()
         // If compaction removed the last records, no record reaches `end`. Then the end-of-partition event
         // decides.
-        if hasRecords, let end, next >= end { isAtEnd = true }
+        if hasRecords, let end, nextOffset >= end { isAtEnd = true }
         for event in events {
             switch event {
             case .reachedEnd(_, let offset):
                 isAtEnd = true
-                next = max(next, offset)
-            case .failed(.rebuild(let error)): throw error
+                nextOffset = max(nextOffset, offset)
+            case .failed(.unusable(let error)): throw error
             case .failed(let failure): log.warning("cannot read the catalog", .field("error", failure))
             default: break
             }
@@ -112,14 +112,14 @@ final class CatalogFollower {
     }
 
     private func apply(_ record: borrowing Record) {
-        if record.offset < next {
+        if record.offset < nextOffset {
             // The topic was deleted and created again, so the earlier records belong to the old topic. A new
             // topic that is as long as the old one cannot be detected, and needs a restart of the process.
             catalog = CatalogSnapshot()
             end = .max
             isAtEnd = false
         }
-        next = record.offset + 1
+        nextOffset = record.offset + 1
         let key = [UInt8](copying: record.key) ?? []
         let effect = catalog.apply(key: key, value: [UInt8](copying: record.value), with: reader)
         metrics.count(effect)

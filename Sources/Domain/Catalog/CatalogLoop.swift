@@ -28,7 +28,7 @@ final class CatalogLoop: EventHandler {
     }
 
     init(
-        on loop: EventLoop, make makeFollower: @escaping () throws -> CatalogFollower,
+        on loop: EventLoop, makeFollower: @escaping () throws -> CatalogFollower,
         publish: @escaping (CatalogSnapshot) -> Void, fail: @escaping (any Error) -> Void
     ) throws {
         self.loop = loop
@@ -58,7 +58,7 @@ final class CatalogLoop: EventHandler {
         }
         let now = Instant.now()
         let isDone = { (read: PendingRead) in
-            let hasReachedEnd = read.end.map { follower.next >= $0 } ?? false
+            let hasReachedEnd = read.end.map { follower.nextOffset >= $0 } ?? false
             return read.deadline <= now || (follower.isAtEnd && hasReachedEnd)
         }
         let doneReads = pendingReads.filter(isDone)

@@ -38,7 +38,7 @@ package final class CatalogWriter: Sendable {
     /// - Parameter otherRecordKeys: The keys of the app's other records, for example types and segments. They have
     ///   no separate entries in the audit.
     package func delete(
-        _ app: App, withKeys keys: [APIKey], parts otherRecordKeys: [[UInt8]] = [], now: WallTime
+        _ app: App, withKeys keys: [APIKey], otherRecordKeys: [[UInt8]] = [], now: WallTime
     ) throws {
         for key in keys {
             try writeRecord(

@@ -89,7 +89,7 @@ final class ReplayWriter {
                 if case .refused(let code) = result {
                     throw KafkaError(action: "write to \(topic.name)", code: code, text: code.text)
                 }
-                if case .rebuild(let code) = result {
+                if case .unusable(let code) = result {
                     throw KafkaError(action: "write to \(topic.name)", code: code, text: code.text)
                 }
                 _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 10)

@@ -80,7 +80,7 @@ package final class TopicScanner {
                 // Records of an open transaction are not readable yet.
                 case .reachedEnd(let ended, let offset) where ended == partition: return max(next, offset)
                 case .failed(.outOfRange(_, let text)): throw failure(reading: partition, reason: text)
-                case .failed(.rebuild(let error)): throw error
+                case .failed(.unusable(let error)): throw error
                 case .reachedEnd, .failed, .offered, .revoked, .lost, .suspended, .committed, .queryCompleted:
                     break
                 }

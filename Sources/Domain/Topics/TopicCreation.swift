@@ -53,7 +53,7 @@ extension TopicLayout {
         let existingNames = Set(try admin.topics(withinMilliseconds: Self.requestMilliseconds).map(\.name))
         let missing = topics.filter { !existingNames.contains(name(of: $0)) }
         if missing.isEmpty { return [] }
-        let outcomes = try admin.create(
+        let outcomes = try admin.createTopics(
             missing.map { topic in
                 let required = requirements(of: topic)
                 return NewTopic(

@@ -70,7 +70,7 @@ extension TopicLayout {
             .deleteRetention,
             toBeAtLeast: required.cleanup.isCompacting ? Self.deleteRetentionMilliseconds : nil)
         comparison.require(.recordBytes, toBeAtLeast: required.recordBytesMax.map(Int64.init))
-        comparison.require(.insync, toBeAtLeast: replicas > 2 ? Self.insyncReplicasMin : nil)
+        comparison.require(.insyncReplicas, toBeAtLeast: replicas > 2 ? Self.insyncReplicasMin : nil)
         if required.isStampedByCluster {
             comparison.require(.timestamps, toBe: TopicRequirements.clusterTimestamps)
         }

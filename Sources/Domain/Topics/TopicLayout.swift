@@ -32,7 +32,7 @@ package struct TopicLayout: Sendable, Hashable {
     /// Returns the topic's name in the cluster.
     package func name(of topic: TopicName) -> String { prefix + topic.rawValue }
 
-    package func partitions(of topic: TopicName) -> Int { requirements(of: topic).partitions }
+    package func partitionCount(of topic: TopicName) -> Int { requirements(of: topic).partitions }
 
     /// Returns the problem with a prefix, to be appended to the setting's key, or nil for a valid prefix.
     package static func problem(withPrefix prefix: String) -> String? {

@@ -9,7 +9,7 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
         case deleteRetention = "delete.retention.ms"
         case recordBytes = "max.message.bytes"
         case timestamps = "message.timestamp.type"
-        case insync = "min.insync.replicas"
+        case insyncReplicas = "min.insync.replicas"
     }
 
     package let topic: String
@@ -25,7 +25,7 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
         case .partitions:
             "topic \(topic) has \(actual) partitions, \(required) are needed; a topic's partitions are fixed once "
                 + "it is created: set topics.lanes to the cluster's number, or choose another topics.prefix"
-        case .cleanup, .retention, .deleteRetention, .recordBytes, .timestamps, .insync:
+        case .cleanup, .retention, .deleteRetention, .recordBytes, .timestamps, .insyncReplicas:
             "topic \(topic) has \(property.rawValue) \(actual), \(required) is needed; "
                 + "fix it with `flotilla topics alter`, or with your cluster's own tool: \(command)"
         }

@@ -104,10 +104,10 @@ final class HTTPConnection {
     /// Suspends the connection until the reply is ready. Then the library calls the access handler again.
     private func suspend(_ connection: MHDConnection, for handle: HTTPRoutes.DeferredHandler) -> Bool {
         guard let request = exchange?.request else { return false }
-        guard serverState.beginWait() else { return queue(HTTPServerState.stopping, on: connection) }
+        guard serverState.beginSuspension() else { return queue(HTTPServerState.stopping, on: connection) }
         let slot = ReplySlot { [serverState] in
             connection.resume()
-            serverState.endWait()
+            serverState.endSuspension()
         }
         exchange?.state = .waiting(slot)
         exchange?.request = nil

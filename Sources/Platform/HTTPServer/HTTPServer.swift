@@ -14,7 +14,7 @@ package import Telemetry
     /// The bound address. If port 0 was requested, it has the port that the system chose.
     package let address: SocketAddress
     package var port: Int { address.port }
-    package var connections: Int { state.connectionCount }
+    package var connectionCount: Int { state.connectionCount }
 
     private let state: HTTPServerState
     private let deadlineWatcher: DeadlineWatcher

@@ -58,14 +58,14 @@ final class HTTPServerState: Sendable {
 
     /// Counts a connection that will be suspended. Returns false if the server stops, because then nothing
     /// would resume the connection.
-    func beginWait() -> Bool {
+    func beginSuspension() -> Bool {
         state.withLock { state in
             if !state.isStopping { state.suspendedCount += 1 }
             return !state.isStopping
         }
     }
 
-    func endWait() { state.withLock { $0.suspendedCount -= 1 } }
+    func endSuspension() { state.withLock { $0.suspendedCount -= 1 } }
 
     func beginStopping() { state.withLock { $0.isStopping = true } }
 

@@ -9,20 +9,20 @@ public import CSimdJSON
     /// The node of the next element.
     @usableFromInline var position: Int
     /// The number of elements that were not returned yet.
-    @usableFromInline var left: Int
+    @usableFromInline var remainingCount: Int
 
     @inlinable @inline(always)
     init(document: UnsafeMutablePointer<JSONDocument>, from start: Int, count: Int) {
         unsafe self.document = unsafe document
         self.count = count
         position = start
-        left = count
+        remainingCount = count
     }
 
     @inlinable @inline(always)
     package mutating func next() -> JSONValue? {
-        guard left > 0 else { return nil }
-        left -= 1
+        guard remainingCount > 0 else { return nil }
+        remainingCount -= 1
         let node = position
         unsafe position = Int(document.pointee.index.nodes[node].next)
         return unsafe JSONValue(document: document, node: node)

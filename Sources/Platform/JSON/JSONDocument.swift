@@ -21,7 +21,7 @@ public import CSimdJSON
     var unlistedCount = 0
 
     /// Returns true if one more problem may be listed. Otherwise only counts it.
-    mutating func mayListProblem() -> Bool {
+    mutating func admitProblem() -> Bool {
         if problems.count < problemsMax { return true }
         unlistedCount += 1
         return false

@@ -8,7 +8,7 @@ public import CSimdJSON
 @safe package struct JSONValue {
     @usableFromInline let document: UnsafeMutablePointer<JSONDocument>
     /// The value's node, or `missing` or `absent`.
-    @usableFromInline let index: Int32
+    @usableFromInline let nodeNumber: Int32
     /// The node of the object that lacks the member. Only for a missing value.
     @usableFromInline let parent: Int32
     /// The name of the missing member. Only for a missing value.
@@ -43,21 +43,21 @@ public import CSimdJSON
         document: UnsafeMutablePointer<JSONDocument>, index: Int32, parent: Int32, name: StaticString?
     ) {
         unsafe self.document = unsafe document
-        self.index = index
+        self.nodeNumber = index
         self.parent = parent
         self.name = name
         unsafe generation = document.pointee.generation
     }
 
     /// The number of the value's node, or nil if there is no value.
-    @inlinable var nodeIndex: Int? { index >= 0 ? Int(index) : nil }
+    @inlinable var nodeIndex: Int? { nodeNumber >= 0 ? Int(nodeNumber) : nil }
 
     /// The value's node, or nil if there is no value.
     @inlinable @inline(always)
     var node: UnsafeMutablePointer<json_node>? {
-        guard index >= 0 else { return nil }
+        guard nodeNumber >= 0 else { return nil }
         precondition(unsafe generation == document.pointee.generation, "a JSON value outlived its document")
-        return unsafe document.pointee.index.nodes + Int(index)
+        return unsafe document.pointee.index.nodes + Int(nodeNumber)
     }
 
     /// The kind, or nil for a missing value. Null has its own kind.
@@ -66,7 +66,7 @@ public import CSimdJSON
         return unsafe JSONKind(json_kind(node.pointee.kind & JSONDocument.kindMask))
     }
 
-    @inlinable package var isMissing: Bool { index < 0 }
+    @inlinable package var isMissing: Bool { nodeNumber < 0 }
     @inlinable package var isString: Bool { unsafe matchingNode(ofKind: JSON_STRING) != nil }
     @inlinable package var isNull: Bool { unsafe matchingNode(ofKind: JSON_NULL) != nil }
 
@@ -110,9 +110,9 @@ public import CSimdJSON
     /// Adds a problem of this value to the reader's error. The message follows the path: "must be later than
     /// `start`".
     package func report(_ message: String, as code: JSONProblem.Code = .invalid) {
-        if index == Self.absent { return }
+        if nodeNumber == Self.absent { return }
         // The time for a path grows with the number of siblings, so it is not computed for unlisted problems.
-        guard unsafe document.pointee.mayListProblem() else { return }
+        guard unsafe document.pointee.admitProblem() else { return }
         unsafe document.pointee.problems.append(JSONProblem(path: path, code: code, message: message))
     }
 

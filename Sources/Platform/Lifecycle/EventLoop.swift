@@ -71,7 +71,8 @@ internal import Glibc
         unsafe readBuffer = .allocate(byteCount: EventLoop.readBufferBytes, alignment: 64)
         let interest = Readiness([.readable, .edgeTriggered]).rawValue
         guard epoll >= 0,
-            linux_epoll_set(epoll, EPOLL_CTL_ADD, inbox.wakeup, interest, EventLoop.wakeupToken) == 0
+            linux_epoll_set(epoll, EPOLL_CTL_ADD, inbox.wakeupDescriptor, interest, EventLoop.wakeupToken)
+                == 0
         else { throw SystemError(action: "create an event loop", code: errno) }
     }
 

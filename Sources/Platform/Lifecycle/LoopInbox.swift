@@ -14,7 +14,7 @@ enum LoopJob {
 /// `@unchecked Sendable`: Every mutable field is used under `mutex` only.
 @safe final class LoopInbox: @unchecked Sendable {
     /// The eventfd that wakes the loop.
-    let wakeup: Int32
+    let wakeupDescriptor: Int32
     private let jobsMax: Int
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let spaceAvailable: UnsafeMutablePointer<pthread_cond_t>
@@ -27,8 +27,10 @@ enum LoopJob {
 
     init(limit jobsMax: Int) throws(SystemError) {
         self.jobsMax = jobsMax
-        wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        guard wakeup >= 0 else { throw SystemError(action: "create an event descriptor", code: errno) }
+        wakeupDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard wakeupDescriptor >= 0 else {
+            throw SystemError(action: "create an event descriptor", code: errno)
+        }
         unsafe mutex = .allocate(capacity: 1)
         unsafe spaceAvailable = .allocate(capacity: 1)
         unsafe pthread_mutex_init(mutex, nil)
@@ -40,7 +42,7 @@ enum LoopJob {
         unsafe pthread_mutex_destroy(mutex)
         unsafe spaceAvailable.deallocate()
         unsafe mutex.deallocate()
-        Glibc.close(wakeup)
+        Glibc.close(wakeupDescriptor)
     }
 
     /// Adds a job. Returns false if the loop has ended. At the limit the call waits for space if `mayWait`,
@@ -88,5 +90,5 @@ enum LoopJob {
     }
 
     /// Wakes the loop. The descriptor is watched edge-triggered and never read, so each write is one event.
-    private func wake() { _ = eventfd_write(wakeup, 1) }
+    private func wake() { _ = eventfd_write(wakeupDescriptor, 1) }
 }

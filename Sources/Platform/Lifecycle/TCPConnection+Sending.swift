@@ -9,7 +9,7 @@ extension TCPConnection {
     @discardableResult
     package func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
-        guard acceptsOutput(byteCount: bytes.count) else { return false }
+        guard admitOutput(byteCount: bytes.count) else { return false }
         if output.canSend, isOpen, output.pendingBytes.count + bytes.count >= TCPConnection.flushBytes {
             unsafe writeToSocket(bytes)
         } else {
@@ -29,7 +29,7 @@ extension TCPConnection {
     @discardableResult
     package func send(upTo count: Int, fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
         loop.preconditionOnLoop()
-        guard acceptsOutput(byteCount: count) else { return false }
+        guard admitOutput(byteCount: count) else { return false }
         let space = unsafe output.pendingBytes.space(for: count)
         output.pendingBytes.commit(
             count: unsafe fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count])))
@@ -43,7 +43,7 @@ extension TCPConnection {
     @discardableResult
     package func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
-        guard acceptsOutput(byteCount: bytes.count) else { return false }
+        guard admitOutput(byteCount: bytes.count) else { return false }
         if output.canSend, isOpen {
             unsafe writeToSocket(bytes)
         } else {
@@ -58,7 +58,7 @@ extension TCPConnection {
     var isOpen: Bool { if case .open = phase { true } else { false } }
 
     /// Whether the bytes may be sent. Ends the connection if they exceed the limit of waiting bytes.
-    func acceptsOutput(byteCount count: Int) -> Bool {
+    func admitOutput(byteCount count: Int) -> Bool {
         switch phase {
         case .connecting, .open: break
         case .finishing, .ending, .closed: return false

@@ -38,7 +38,7 @@ package final class TCPListener: EventHandler, @unchecked Sendable {
     private var pauseTimer: LoopTimer?
 
     package var port: Int { address.port }
-    package var connections: Int { openConnections.load(ordering: .relaxed) }
+    package var connectionCount: Int { openConnections.load(ordering: .relaxed) }
 
     /// Binds and starts to accept. It must not be called on a loop's thread. An empty host or `*` means all
     /// addresses.
@@ -113,7 +113,7 @@ package final class TCPListener: EventHandler, @unchecked Sendable {
 
     package func didBecomeReady(_ readiness: Readiness) {
         for _ in 0..<TCPListener.acceptsPerIteration {
-            guard connections < connectionsMax else { return pauseAtLimit() }
+            guard connectionCount < connectionsMax else { return pauseAtLimit() }
             let accepted = linux_accept(descriptor)
             if accepted >= 0 {
                 assignToLoop(accepted)
@@ -162,7 +162,7 @@ package final class TCPListener: EventHandler, @unchecked Sendable {
         setWatching(false)
         isFull.store(true, ordering: .sequentiallyConsistent)
         // The last connection may have closed between the count and the flag.
-        if connections < connectionsMax, isFull.exchange(false, ordering: .sequentiallyConsistent) {
+        if connectionCount < connectionsMax, isFull.exchange(false, ordering: .sequentiallyConsistent) {
             setWatching(true)
         }
     }

@@ -54,10 +54,10 @@ extension SQLiteError {
             switch primaryCode {
             case SQLITE_FULL: .diskFull(path: path)
             case SQLITE_BUSY, SQLITE_LOCKED: .busy(path: path, milliseconds: busyMilliseconds)
-            case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt(path: path, what: text)
+            case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt(path: path, damage: text)
             case SQLITE_INTERRUPT: .interrupted(path: path)
             // The file was truncated, so pages that it refers to are missing.
-            case SQLITE_IOERR where code == Self.shortReadCode: .corrupt(path: path, what: text)
+            case SQLITE_IOERR where code == Self.shortReadCode: .corrupt(path: path, damage: text)
             default: .refused(path: path, reason: "\(text) (\(code))")
             }
     }

@@ -6,7 +6,7 @@ package enum SQLiteError: Error, Equatable {
     /// Another connection held the file for longer than a call waits.
     case busy(path: String, milliseconds: Int)
     /// The file is not a database, or its content is damaged.
-    case corrupt(path: String, what: String)
+    case corrupt(path: String, damage: String)
     /// The query took longer than allowed.
     case interrupted(path: String)
     /// Any other error of SQLite.

@@ -15,7 +15,7 @@ package struct ResolvedSettings: Sendable {
     private let keys: [String]
 
     /// All values with their origins, in the order of the schema.
-    package var all: [Entry] { keys.compactMap { entries[$0] } }
+    package var allEntries: [Entry] { keys.compactMap { entries[$0] } }
 
     /// The value of a setting, which must be in the schema of these settings.
     subscript<Value>(_ setting: Setting<Value>) -> Value {

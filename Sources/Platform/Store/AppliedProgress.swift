@@ -34,7 +34,7 @@ package struct AppliedProgress: Sendable, Hashable {
 
     /// Returns the row's key: the topic's name, a zero byte, which no name contains, and the partition in
     /// eight bytes.
-    static func key(_ topic: String, _ partition: Int32) -> [UInt8] {
+    static func key(forTopic topic: String, partition: Int32) -> [UInt8] {
         Array(topic.utf8) + [0] + Int64(partition).bigEndianBytes
     }
 
@@ -53,8 +53,13 @@ package struct AppliedProgress: Sendable, Hashable {
 
 extension ReadSnapshot {
     /// Returns nil if no record of the topic's partition was applied.
-    package func applied(_ topic: String, _ partition: Int32) throws(StoreError) -> AppliedProgress? {
-        guard let bytes = try value(of: AppliedProgress.key(topic, partition).span, in: progressTable) else {
+    package func appliedProgress(ofTopic topic: String, partition: Int32) throws(StoreError)
+        -> AppliedProgress?
+    {
+        guard
+            let bytes = try value(
+                of: AppliedProgress.key(forTopic: topic, partition: partition).span, in: progressTable)
+        else {
             return nil
         }
         guard let applied = AppliedProgress(parsing: bytes) else { throw malformedProgressError }
@@ -82,7 +87,7 @@ extension ReadSnapshot {
     }
 
     private var malformedProgressError: StoreError {
-        .corrupt(path: path, what: "the row of an applied offset is malformed")
+        .corrupt(path: path, damage: "the row of an applied offset is malformed")
     }
 }
 

@@ -49,7 +49,7 @@ enum LMDBFile {
         let result = unsafe openTables(in: transaction, named: tables, areNew: stat.ms_entries == 0)
         guard result == 0 else {
             unsafe mdb_txn_abort(transaction)
-            if result == MDB_NOTFOUND { throw .corrupt(path: path, what: "a table is missing") }
+            if result == MDB_NOTFOUND { throw .corrupt(path: path, damage: "a table is missing") }
             return try check(result)
         }
         unsafe try check(mdb_txn_commit(transaction))
@@ -89,7 +89,7 @@ enum LMDBFile {
         switch result {
         case MDB_MAP_FULL: .mapFull(path: path, limit: limits.mapBytesMax)
         case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE:
-            .corrupt(path: path, what: unsafe String(cString: mdb_strerror(result)))
+            .corrupt(path: path, damage: unsafe String(cString: mdb_strerror(result)))
         case ENOSPC, EDQUOT, EFBIG: .diskFull(path: path)
         // LMDB reports a short write as an I/O error. The usual cause of short writes is a full disk.
         case EIO where isDiskFull(at: path): .diskFull(path: path)

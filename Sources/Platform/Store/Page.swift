@@ -110,7 +110,7 @@ struct PageNode {
     var keyBytes: Int { page.integer(at: start + 6, size: 2) }
     var valueBytes: Int { page.integer(at: start, size: 4) }
     /// The page number of a branch, in 48 bits.
-    var child: Int {
+    var childPageNumber: Int {
         page.integer(at: start, size: 2) | page.integer(at: start + 2, size: 2) << 16 | flags << 32
     }
     var keyStart: Int { start + Self.headBytes }

@@ -20,11 +20,11 @@ struct PageReader {
     }
 
     /// The number of complete pages in the file.
-    var count: Int { fileBytes / pageBytes }
+    var pageCount: Int { fileBytes / pageBytes }
 
     /// Reads a page, or several adjacent pages of a long value.
     func page(at number: Int, pages: Int = 1) throws(TreeCheck.Damage) -> Page {
-        guard number >= 0, number < count, pages > 0, pages <= count - number else {
+        guard number >= 0, number < pageCount, pages > 0, pages <= pageCount - number else {
             throw TreeCheck.Damage("page \(number) is beyond the end of the file")
         }
         let byteCount = pages * pageBytes

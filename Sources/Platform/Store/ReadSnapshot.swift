@@ -97,7 +97,7 @@ internal import CLMDB
         let key = TableSums.key
         guard let value = try value(of: key.span, in: progressTable),
             let sums = TableSums.parse(value), sums.map(\.name) == environment.tableNames
-        else { throw .corrupt(path: path, what: "the sums of the tables are missing") }
+        else { throw .corrupt(path: path, damage: "the sums of the tables are missing") }
         return sums.map(\.sum)
     }
 

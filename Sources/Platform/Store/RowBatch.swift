@@ -22,7 +22,7 @@ package struct RowBatch: ~Copyable {
     }
 
     /// Adds a row with the checksum that `ReadSnapshot.value` requires before the value.
-    package mutating func putChecked(_ key: Span<UInt8>, value: Span<UInt8>) {
+    package mutating func putWithChecksum(_ key: Span<UInt8>, value: Span<UInt8>) {
         entries.append(
             BatchedRow(start: bytes.count, key: key, valueBytes: RowChecksum.byteCount + value.count))
         append(key)

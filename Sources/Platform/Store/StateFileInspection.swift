@@ -8,7 +8,7 @@ enum StateFileInspection {
         /// There is no data, or none that was committed.
         case nothing
         /// The data can be used. The number counts the consecutive processes that died before a commit.
-        case sound(deaths: Int)
+        case sound(crashesBeforeCommit: Int)
         case unsound(DiscardReason)
     }
 
@@ -47,7 +47,7 @@ enum StateFileInspection {
         if let damage = try TreeCheck.damage(in: path, lastTransaction: lastTransaction) {
             return .unsound(.damaged(damage))
         }
-        return .sound(deaths: crashesBeforeCommit)
+        return .sound(crashesBeforeCommit: crashesBeforeCommit)
     }
 
     /// Returns the reason for which the mark alone excludes the data, or nil.

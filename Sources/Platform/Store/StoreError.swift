@@ -12,7 +12,7 @@ package enum StoreError: Error, Equatable {
     /// Reads did not end in time, so the map could not move.
     case readersBusy(path: String, milliseconds: Int)
     /// The bytes in the file are not a valid table.
-    case corrupt(path: String, what: String)
+    case corrupt(path: String, damage: String)
     /// The length of the key is not allowed.
     case invalidKeySize(bytes: Int)
     /// Any other error of LMDB.
@@ -30,7 +30,7 @@ extension StoreError {
 
     /// Returns the error of a row whose checksum does not match its bytes.
     package static func changedRow(path: String) -> StoreError {
-        .corrupt(path: path, what: "a row fails its checksum")
+        .corrupt(path: path, damage: "a row fails its checksum")
     }
 
     /// Whether the file is worthless and must be discarded and rebuilt.

@@ -54,7 +54,7 @@ package struct TopicIdentityCheck: Sendable {
 
     /// Returns the newest record for `AppliedProgress`. Throws if the file must be rebuilt.
     package func confirmedRecord(path: String) throws(StoreError) -> LastRecord? {
-        if case .doubtful(let reason) = state { throw .corrupt(path: path, what: reason) }
+        if case .doubtful(let reason) = state { throw .corrupt(path: path, damage: reason) }
         return lastRecord
     }
 

@@ -9,13 +9,13 @@ extension TreeCheck {
         }
         switch tree {
         case .tableNames: try checkTable(at: node)
-        case .free:
+        case .freePages:
             if let overflowPage = try overflowPage(of: node) {
                 try checkFreePages(of: node, in: overflowPage, at: Page.headBytes)
             } else {
                 try checkFreePages(of: node, in: node.page, at: node.valueStart)
             }
-        case .applied, .tableRows:
+        case .appliedProgress, .tableRows:
             if let overflowPage = try overflowPage(of: node) {
                 let valueEnd = Page.headBytes + node.valueBytes
                 return try checkRow(
@@ -44,7 +44,7 @@ extension TreeCheck {
         else {
             throw Damage("page \(node.page.number): a row fails its checksum")
         }
-        guard tree == .applied, TableSums.isKey(node.key) else { return checksum }
+        guard tree == .appliedProgress, TableSums.isKey(node.key) else { return checksum }
         guard let sums = TableSums.parse(stored.extracting(RowChecksum.byteCount..<stored.count)) else {
             throw Damage("the sums of its tables cannot be read")
         }
@@ -61,7 +61,7 @@ extension TreeCheck {
         let neededPages = (Page.headBytes - 1 + node.valueBytes) / metaPage.pageBytes + 1
         // A value that became shorter keeps its pages.
         let hasValidCount =
-            firstPage.overflowPages >= neededPages && firstPage.overflowPages <= pages.count - number
+            firstPage.overflowPages >= neededPages && firstPage.overflowPages <= pages.pageCount - number
         guard firstPage.number == number, firstPage.flags == .overflow, hasValidCount else {
             throw Damage("page \(number) is not the long value that belongs there")
         }

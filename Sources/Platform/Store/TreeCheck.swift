@@ -55,7 +55,7 @@ struct TreeCheck: ~Copyable {
             let pages = PageReader(descriptor: descriptor, fileBytes: FileSize.ofFile(at: path) ?? 0)
             return try MetaPage(reader: pages).lastTransaction
         } catch {
-            throw .corrupt(path: path, what: error.reason)
+            throw .corrupt(path: path, damage: error.reason)
         }
     }
 
@@ -79,17 +79,17 @@ struct TreeCheck: ~Copyable {
         self.pages = pages
         self.metaPage = metaPage
         // The last page is not checked yet, so a wrong number must not reserve memory.
-        let lastPage = min(max(metaPage.lastPage, 0), pages.count + Self.unwrittenPagesMax)
+        let lastPage = min(max(metaPage.lastPage, 0), pages.pageCount + Self.unwrittenPagesMax)
         claimedPages = Array(repeating: 0, count: lastPage / UInt64.bitWidth + 1)
     }
 
     private mutating func checkAll() throws(Damage) {
-        guard (1...pages.count + Self.unwrittenPagesMax).contains(metaPage.lastPage) else {
-            throw Damage("it has \(pages.count) pages, and its last page is \(metaPage.lastPage)")
+        guard (1...pages.pageCount + Self.unwrittenPagesMax).contains(metaPage.lastPage) else {
+            throw Damage("it has \(pages.pageCount) pages, and its last page is \(metaPage.lastPage)")
         }
         // The two meta pages.
         try claimPages(from: 0, count: 2)
-        _ = try walk(from: metaPage.freeTree, tree: .free)
+        _ = try walk(from: metaPage.freeTree, tree: .freePages)
         _ = try walk(from: metaPage.mainTree, tree: .tableNames)
         // A process can die before the first transaction, which creates the tables.
         if metaPage.lastTransaction == 0, metaPage.mainTree.entryCount == 0 { return }
@@ -100,11 +100,11 @@ struct TreeCheck: ~Copyable {
 
     enum TreeKind {
         /// The list of free pages.
-        case free
+        case freePages
         /// The names and roots of the tables.
         case tableNames
         /// The applied offsets and the sums of the tables.
-        case applied
+        case appliedProgress
         case tableRows
     }
 
@@ -121,7 +121,7 @@ struct TreeCheck: ~Copyable {
     /// Checks the tree of a table and notes its sum.
     mutating func walk(table name: String, root: Page.TreeRoot) throws(Damage) {
         computedSums[name] = try walk(
-            from: root, tree: name == AppliedProgress.tableName ? .applied : .tableRows)
+            from: root, tree: name == AppliedProgress.tableName ? .appliedProgress : .tableRows)
     }
 
     /// Checks a tree and returns the sum of its rows.
@@ -161,7 +161,7 @@ struct TreeCheck: ~Copyable {
                     try checkKey(of: node, after: progress.lastKey, in: tree)
                     progress.lowestKey.replace(with: node.key)
                 }
-                try visit(page: node.child, level: level - 1, of: tree, progress: &progress)
+                try visit(page: node.childPageNumber, level: level - 1, of: tree, progress: &progress)
             } else {
                 try checkKey(of: node, after: progress.lastKey, in: tree)
                 guard !tree.precedes(node.key, progress.lowestKey.span) else {
@@ -181,7 +181,7 @@ struct TreeCheck: ~Copyable {
 
     private func checkKey(of node: PageNode, after lastKey: [UInt8], in tree: TreeKind) throws(Damage) {
         guard Self.keyBytesRange.contains(node.keyBytes),
-            tree != .free || node.keyBytes == Self.transactionBytes
+            tree != .freePages || node.keyBytes == Self.transactionBytes
         else {
             throw Damage("page \(node.page.number) has a key of \(node.keyBytes) bytes")
         }
@@ -207,7 +207,7 @@ extension TreeCheck.TreeKind {
     /// Returns whether the first key comes before the second one in the order of this tree.
     func precedes(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
         // The list of free pages has little-endian numbers as keys.
-        if self == .free, a.count == 8, b.count == 8 {
+        if self == .freePages, a.count == 8, b.count == 8 {
             for index in (0..<8).reversed() where a[index] != b[index] { return a[index] < b[index] }
             return false
         }

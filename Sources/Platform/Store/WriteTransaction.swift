@@ -204,11 +204,11 @@ internal import CLMDB
 
     /// Sets the progress of a partition. It must be in the transaction that changes the rows (see
     /// `AppliedProgress`).
-    package mutating func setApplied(
-        _ progress: AppliedProgress, of topic: String, _ partition: Int32
+    package mutating func setAppliedProgress(
+        _ progress: AppliedProgress, ofTopic topic: String, partition: Int32
     ) throws(StoreError) {
         try put(
-            AppliedProgress.key(topic, partition).span, value: progress.bytes.span,
+            AppliedProgress.key(forTopic: topic, partition: partition).span, value: progress.bytes.span,
             in: environment.progressTable)
     }
 

@@ -21,7 +21,7 @@ package enum TLSTrust: Sendable {
     package let protocols: [String]
     let isClient: Bool
     let acceptsPeersWithoutALPN: Bool
-    nonisolated(unsafe) let reference: OpaquePointer
+    nonisolated(unsafe) let sslContext: OpaquePointer
     /// The protocol names in the wire format of ALPN: for each its length in one byte, then the name.
     fileprivate let wireProtocols: [UInt8]
 
@@ -37,7 +37,7 @@ package enum TLSTrust: Sendable {
         guard let context = unsafe SSL_CTX_new(isClient ? TLS_client_method() : TLS_server_method()) else {
             throw PEMError("OpenSSL cannot be used: \(OpenSSLErrors.takeFirst().text)")
         }
-        unsafe reference = context
+        unsafe sslContext = context
         unsafe tls_context_at_least_1_2(context)
         unsafe tls_context_options(context)
         unsafe tls_context_forget_sessions(context)
@@ -48,7 +48,7 @@ package enum TLSTrust: Sendable {
         unsafe SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")
     }
 
-    deinit { unsafe SSL_CTX_free(reference) }
+    deinit { unsafe SSL_CTX_free(sslContext) }
 
     /// Makes the configuration of a client.
     package static func client(trust: TLSTrust = .system, protocols: [String] = ["h2"])
@@ -56,13 +56,13 @@ package enum TLSTrust: Sendable {
         -> TLSContext
     {
         let context = try TLSContext(isClient: true, protocols: protocols)
-        unsafe SSL_CTX_set_verify(context.reference, SSL_VERIFY_PEER, nil)
+        unsafe SSL_CTX_set_verify(context.sslContext, SSL_VERIFY_PEER, nil)
         if !protocols.isEmpty {
             unsafe SSL_CTX_set_alpn_protos(
-                context.reference, context.wireProtocols, UInt32(context.wireProtocols.count))
+                context.sslContext, context.wireProtocols, UInt32(context.wireProtocols.count))
         }
         switch trust {
-        case .system: unsafe SSL_CTX_set_default_verify_paths(context.reference)
+        case .system: unsafe SSL_CTX_set_default_verify_paths(context.sslContext)
         case .authorities(let source): try context.trustOnly(authoritiesFrom: source)
         }
         return context
@@ -94,13 +94,13 @@ package enum TLSTrust: Sendable {
         try context.useCertificate(chain: certificates, key: privateKey, name: chain.name)
         if !protocols.isEmpty {
             let owner = unsafe Unmanaged.passUnretained(context).toOpaque()
-            unsafe SSL_CTX_set_alpn_select_cb(context.reference, chooseProtocol, owner)
+            unsafe SSL_CTX_set_alpn_select_cb(context.sslContext, chooseProtocol, owner)
         }
         return context
     }
 
     private func trustOnly(authoritiesFrom source: PEMSource) throws(PEMError) {
-        let store = unsafe SSL_CTX_get_cert_store(reference)
+        let store = unsafe SSL_CTX_get_cert_store(sslContext)
         for certificate in try PEM.certificates(from: source) {
             unsafe X509_STORE_add_cert(store, certificate.pointer)
         }
@@ -108,11 +108,11 @@ package enum TLSTrust: Sendable {
 
     private func useCertificate(chain: [Certificate], key: KeyPair, name: String) throws(PEMError) {
         OpenSSLErrors.clear()
-        var isUsable = unsafe SSL_CTX_use_certificate(reference, chain[0].pointer) == 1
+        var isUsable = unsafe SSL_CTX_use_certificate(sslContext, chain[0].pointer) == 1
         for certificate in chain.dropFirst() {
-            isUsable = unsafe isUsable && tls_context_add_chain(reference, certificate.pointer) == 1
+            isUsable = unsafe isUsable && tls_context_add_chain(sslContext, certificate.pointer) == 1
         }
-        isUsable = unsafe isUsable && SSL_CTX_use_PrivateKey(reference, key.pointer) == 1
+        isUsable = unsafe isUsable && SSL_CTX_use_PrivateKey(sslContext, key.pointer) == 1
         guard isUsable else {
             throw PEMError("certificate \(name) cannot be used: \(OpenSSLErrors.takeFirst().text)")
         }

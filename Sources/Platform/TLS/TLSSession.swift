@@ -57,7 +57,7 @@ internal import Cryptography
         self.scratch = scratch
         unsafe input = UnsafeRawBufferPointer(start: nil, count: 0)
         // These calls fail only if memory is exhausted, like any allocation.
-        guard let ssl = unsafe SSL_new(context.reference) else { preconditionFailure("out of memory") }
+        guard let ssl = unsafe SSL_new(context.sslContext) else { preconditionFailure("out of memory") }
         unsafe self.ssl = ssl
         guard let bio = unsafe SessionBIO.make(for: self) else { preconditionFailure("out of memory") }
         unsafe SSL_set_bio(ssl, bio, bio)

@@ -9,7 +9,7 @@ package enum Redaction {
     /// The minimum length of an API key. Metric names have the same prefix, but are shorter.
     static let apiKeyCharactersMin = 70
     /// The text in place of a secret.
-    static let mark = "<redacted>"
+    static let replacement = "<redacted>"
 
     /// Returns the text without push tokens, API keys, bearer credentials, JSON web tokens and PEM keys.
     package static func scrub(_ text: String) -> String {
@@ -30,7 +30,7 @@ package enum Redaction {
                 continue
             }
             out += bytes[copiedCount..<index]
-            out += Array(mark.utf8)
+            out += Array(replacement.utf8)
             index += length
             copiedCount = index
         }

@@ -3,11 +3,11 @@ package struct GatewayLimits: Sendable {
     /// Reports in one body. Beyond it the answer is 422, and no report is stored.
     package static let reportsPerBodyMax = 1000
     /// Bytes of a body of reports. Beyond it the answer is 413.
-    package static let bodyBytesMax = 1 << 20
+    package static let reportsBodyBytesMax = 1 << 20
     /// Levels of arrays and objects in a body. Beyond it the answer is 400.
     package static let depthMax = 32
     /// Field names in a body, over all its reports. Beyond it the answer is 400.
-    package static let fieldsMax = 64 * reportsPerBodyMax
+    package static let reportsFieldsMax = 64 * reportsPerBodyMax
     /// Bytes of a body with a send, 2.5 MiB: ten thousand names of 200 bytes and the content. Beyond it the answer
     /// is 413.
     package static let sendBytesMax = 5 << 19
@@ -24,7 +24,7 @@ package struct GatewayLimits: Sendable {
     /// Waiting calls about dead letters. Each call reads their topic. Beyond it the answer is 503.
     package static let deadLetterCallsWaitingMax = 10
     /// Time for the scheduler to reply to a stored command. Then the answer says that the command is under way.
-    package static let replyMilliseconds = 2000
+    package static let schedulerReplyMilliseconds = 2000
     /// Waiting queries to the insight stage. Beyond it the answer is 503.
     package static let queriesWaitingMax = 200
     /// Time for one insight process to answer. Then the gateway asks another one.

@@ -5,11 +5,11 @@ struct GatewayMetrics: Sendable {
     enum PendingKind { case reports, requests }
 
     // Reports by their outcome.
-    let accepted: Counter
-    let refused: Counter
-    let unstored: Counter
+    let acceptedReports: Counter
+    let refusedReports: Counter
+    let unstoredReports: Counter
     /// Requests that got 503 before they were handed over: no catalog, no answer of Kafka, or too many wait.
-    let turnedAway: Counter
+    let turnedAwayRequests: Counter
     let batchSeconds: Histogram
     private let oldestReports: Gauge
     private let oldestRequests: Gauge
@@ -33,15 +33,15 @@ struct GatewayMetrics: Sendable {
                     "Requests turned away unread: over a rate limit, or while unavailable. For installations, reports.",
                 labels: ["reason": reason])
         }
-        accepted = recordCounter(outcome: "accepted")
-        refused = recordCounter(outcome: "refused")
-        unstored = recordCounter(outcome: "unstored")
+        acceptedReports = recordCounter(outcome: "accepted")
+        refusedReports = recordCounter(outcome: "refused")
+        unstoredReports = recordCounter(outcome: "unstored")
         var limitedCounters: [String: Counter] = [:]
         // The counts are not part of the names.
         let limits = [RateLimit.key(perSecond: 0), .peer(perSecond: 0), .installation(perMinute: 0)]
         for limit in limits { limitedCounters[limit.name] = turnedAwayCounter(reason: limit.name) }
         self.limitedCounters = limitedCounters
-        turnedAway = turnedAwayCounter(reason: "unavailable")
+        turnedAwayRequests = turnedAwayCounter(reason: "unavailable")
         batchSeconds = metrics.histogram(
             "flotilla_gateway_batch_seconds",
             help: "Seconds from a complete request to Kafka's acknowledgement.")

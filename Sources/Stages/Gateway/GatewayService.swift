@@ -110,11 +110,11 @@ package final class GatewayService: Stage {
             environment.cluster.settings, topic: environment.layout.name(of: .reports),
             sealingKeys: environment.sealingKeys, limits: settings.limits, pendingLimit: pendingLimit,
             context: context, metrics: metrics, clock: clock,
-            seen: { kafkaHealth.recordAnswer(at: .now()) })
+            onAcknowledgement: { kafkaHealth.recordAnswer(at: .now()) })
         undo.append { await writer.stop(by: .now()) }
         let worker = try RequestWorker(
             environment, limits: settings.limits, pendingLimit: pendingLimit, context: context,
-            metrics: metrics, clock: clock, seen: { kafkaHealth.recordAnswer(at: .now()) })
+            metrics: metrics, clock: clock, onAcknowledgement: { kafkaHealth.recordAnswer(at: .now()) })
         undo.append { await worker.stop(by: .now()) }
         let lookup = try SendLookup(
             cluster: environment.cluster, layout: environment.layout, context: context)

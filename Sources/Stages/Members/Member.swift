@@ -3,7 +3,7 @@ package import JSON
 
 /// A process that answers queries about the lanes that it owns, as a record of the topic `members`. The process
 /// writes the record again regularly, and whenever its lanes change. It deletes the record at a clean stop.
-package struct Member: Announcement, Hashable {
+package struct Member: MembersRecord, Hashable {
     package static let schemaVersion = 1
     /// A limit far beyond any number of lanes.
     private static let lanesMax = 100_000

@@ -14,7 +14,7 @@ package final class MemberAnnouncer {
     private let producer: Producer
     private let topic: Topic
     private let loop: EventLoop
-    private var makeRecord: (() -> any Announcement)?
+    private var makeRecord: (() -> any MembersRecord)?
     /// The key of the written record, which `end` deletes.
     private var writtenKey: [UInt8]?
     private var timer: LoopTimer?
@@ -31,7 +31,7 @@ package final class MemberAnnouncer {
     /// Writes the record now and at each repetition. A second call writes again at once.
     ///
     /// - Parameter makeRecord: Returns the current record. Its time is set here.
-    package func announce(_ makeRecord: @escaping () -> any Announcement) {
+    package func announce(_ makeRecord: @escaping () -> any MembersRecord) {
         self.makeRecord = makeRecord
         writeRecord()
     }

@@ -69,7 +69,7 @@ package final class MembersReader: EventHandler {
                 if let incompleteTable { table = incompleteTable }
                 incompleteTable = nil
                 hasLoggedFailure = false
-            case .failed(.rebuild(let error)): throw error
+            case .failed(.unusable(let error)): throw error
             case .failed(let failure): logFailure("\(failure)")
             case .offered, .revoked, .lost, .suspended, .committed, .queryCompleted: break
             }

@@ -3,7 +3,7 @@ package import JSON
 
 /// Facts about a process for people, as a record of the topic `members`: its version, settings and open
 /// breakers. Each process writes one. No decision of a stage depends on it.
-package struct ProcessFacts: Announcement, Hashable {
+package struct ProcessFacts: MembersRecord, Hashable {
     package static let schemaVersion = 1
     /// The first part of the record's key. A `Member` has its stage there.
     static let keyPrefix = "process"

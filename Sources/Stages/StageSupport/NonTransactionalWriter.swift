@@ -124,7 +124,7 @@ package final class NonTransactionalWriter {
         switch result {
         case .queued: unacknowledgedCount += 1
         case .full: break
-        case .refused(let code), .rebuild(let code): failure = "\(code.remedy) (\(code.rawValue))"
+        case .refused(let code), .unusable(let code): failure = "\(code.remedy) (\(code.rawValue))"
         }
     }
 

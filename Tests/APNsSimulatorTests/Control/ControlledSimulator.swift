@@ -22,7 +22,7 @@ final class ControlledSimulator: Sendable {
 
     init(_ change: (inout SimulatorServiceSettings) -> Void = { _ in }) async throws {
         directory = try TemporaryDirectory()
-        var settings = SimulatorServiceSettings(directory: directory.path)
+        var settings = SimulatorServiceSettings(credentialsDirectory: directory.path)
         change(&settings)
         let told = Mutex<SimulatorConnectionInfo?>(nil)
         service = SimulatorService(settings: settings) { serving in told.withLock { $0 = serving } }
@@ -53,7 +53,9 @@ final class ControlledSimulator: Sendable {
     /// Returns the answer of the control API, preceded by its status.
     @discardableResult
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> String {
-        var arguments = ["-sS", "-X", method, "-w", "\n%{http_code}", "http://\(serving.control)\(path)"]
+        var arguments = [
+            "-sS", "-X", method, "-w", "\n%{http_code}", "http://\(serving.controlAddress)\(path)",
+        ]
         if let body { arguments += ["-d", body] }
         let curl = try ChildProcess("curl", arguments: arguments)
         let status = try await curl.exitStatus()

@@ -83,8 +83,8 @@ struct ScriptTests {
             }
             let expected = Double(count) * share
             let deviation = (expected * (1 - share)).squareRoot()
-            #expect(abs(Double(running.hits[0].acted) - expected) <= 5 * deviation, "share \(share)")
-            #expect(running.hits[0].met == count)
+            #expect(abs(Double(running.hits[0].actionCount) - expected) <= 5 * deviation, "share \(share)")
+            #expect(running.hits[0].matchCount == count)
         }
         #expect(acted(RuleMatch(share: 0), of: 1_000).isEmpty)
     }
@@ -136,7 +136,7 @@ struct ScriptTests {
             ruling
                 == InjectedFault(
                     requestFault: .silence(processed: true), delayMilliseconds: 5, connectionFault: .close))
-        #expect(running.hits.map(\.acted) == [1, 1, 1, 0])
+        #expect(running.hits.map(\.actionCount) == [1, 1, 1, 0])
     }
 
     @Test func `a timestamp is absolute or relative, as the script says`() {

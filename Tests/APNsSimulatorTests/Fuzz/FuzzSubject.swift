@@ -107,8 +107,8 @@ final class FuzzJournal: JournalSink {
     init(on loop: EventLoop) {
         var limits = JournalLimits()
         limits.entriesMax = 50
-        limits.idsMax = 100
-        limits.targetsMax = 20
+        limits.trackedIDsMax = 100
+        limits.trackedTargetsMax = 20
         journal = Journal(on: loop, limits: limits, file: nil, metrics: Metrics())
     }
 

@@ -72,7 +72,7 @@ struct JournalFileTests {
     @Test func `entries that cannot wait or be written are counted, and no caller waits`() throws {
         let directory = try TemporaryDirectory()
         var limits = JournalLimits()
-        limits.waitingMax = 10
+        limits.waitingEntriesMax = 10
         let file = try JournalFile(
             path: directory.filePath(named: "a"), syncs: false, limits: limits, log: .silent)
         file.append(entries(1...11))

@@ -26,7 +26,7 @@ func journalEntry(
         facts: facts,
         request: recordedRequest(usual + headers, body: [UInt8](repeating: 7, count: 600)),
         id: id ?? PushID(high: 0, low: UInt64(number)),
-        end: end ?? .answered(status: 200, reason: nil, isSent: true), isDelivered: delivered,
+        outcome: end ?? .answered(status: 200, reason: nil, isSent: true), isDelivered: delivered,
         endedAt: 1_700_000_000_005 + Int64(number))
 }
 

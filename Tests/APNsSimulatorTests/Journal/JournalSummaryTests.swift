@@ -51,8 +51,8 @@ struct JournalSummaryTests {
 
     @Test func `above its limits the summary reports that it is not exact`() {
         var limits = JournalLimits()
-        limits.idsMax = 10
-        limits.targetsMax = 2
+        limits.trackedIDsMax = 10
+        limits.trackedTargetsMax = 2
         var tally = JournalTotals(limits: limits)
         for number in 1...20 { tally.add(journalEntry(number, token: number % 4)) }
         for number in 1...20 { tally.add(journalEntry(number, token: number % 4)) }

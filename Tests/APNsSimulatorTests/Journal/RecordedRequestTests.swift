@@ -23,7 +23,7 @@ struct RecordedRequestTests {
             #expect(record.method == (index == 3 ? "PUT" : "POST"))
             #expect(record.path == (index == 3 ? "/x" : request.path))
             let body = index == 3 ? "" : request.body
-            #expect(record.bodyBytes == body.utf8.count)
+            #expect(record.bodyByteCount == body.utf8.count)
             #expect(record.bodyHash == SHA256.digest(of: Array(body.utf8)))
             let others = record.headers.filter { $0.name != "authorization" }.map { [$0.name, $0.value] }
             for (name, value) in request.headers where name != "authorization" {

@@ -53,7 +53,7 @@ struct RequestRecordTests {
             file.close()
         }
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
-        #expect(size == 3 * RequestRecord.bytes)
+        #expect(size == 3 * RequestRecord.byteCount)
         let found = try records(path)
         #expect(found.map(\.number) == [1, 2, 3])
         for record in found {

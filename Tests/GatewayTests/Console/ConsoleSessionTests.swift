@@ -59,7 +59,7 @@ struct ConsoleSessionTests {
     }
 
     @Test func `a session ends after its hours, and does not start in the future`() {
-        let end = Self.start + Int64(ConsoleSession.hours) * 3_600_000
+        let end = Self.start + Int64(ConsoleSession.lifetimeHours) * 3_600_000
         #expect(!session.hasEnded(at: time(Self.start)) && !session.hasEnded(at: time(end - 1)))
         #expect(session.hasEnded(at: time(end)))
         #expect(!session.hasEnded(at: time(Self.start - 1000)), "another gateway's clock may be ahead")
@@ -102,12 +102,12 @@ struct ConsoleSessionTests {
         #expect(verdict([("Flotilla-Console", token)]) == .session(session))
         #expect(
             verdict([("Flotilla-Console", token), ("Sec-Fetch-Site", "same-origin")]) == .session(session))
-        #expect(verdict([]) == .foreign && verdict([("Flotilla-Console", "x")]) == .foreign)
+        #expect(verdict([]) == .fromAnotherSite && verdict([("Flotilla-Console", "x")]) == .fromAnotherSite)
         for site in ["cross-site", "same-site"] {
-            #expect(verdict([("Flotilla-Console", token), ("Sec-Fetch-Site", site)]) == .foreign)
+            #expect(verdict([("Flotilla-Console", token), ("Sec-Fetch-Site", site)]) == .fromAnotherSite)
         }
         #expect(verdict([("Authorization", "Bearer x")]) == .none, "a key takes precedence over a cookie")
-        let later = time(Self.start + ConsoleSession.milliseconds)
+        let later = time(Self.start + ConsoleSession.lifetimeMilliseconds)
         let headers: HTTPHeaders = ["Cookie": "flotilla_session=\(cookie)", "Flotilla-Console": token]
         #expect(check.verdict(on: headers, now: later) == .ended)
     }

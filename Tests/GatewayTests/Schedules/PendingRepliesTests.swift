@@ -21,7 +21,7 @@ struct PendingRepliesTests {
         for (number, name) in ["a", "b", "c"].enumerated() { waiting.add(number, named: name) }
         waiting.startWait(for: "b", at: dawn)
         waiting.startWait(for: "a", at: dawn.advanced(byMilliseconds: 1))
-        let limit = GatewayLimits.replyMilliseconds
+        let limit = GatewayLimits.schedulerReplyMilliseconds
         #expect(waiting.nextDeadline() == dawn.advanced(byMilliseconds: limit))
         #expect(waiting.removeOverdue(at: dawn.advanced(byMilliseconds: limit - 1)) == [])
         #expect(waiting.removeOverdue(at: dawn.advanced(byMilliseconds: limit)) == [1])

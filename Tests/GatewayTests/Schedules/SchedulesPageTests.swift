@@ -52,8 +52,9 @@ struct SchedulesPageTests {
             #expect(page.contains("`\(field)`"), "\(field)")
         }
         #expect(
-            GatewayLimits.replyMilliseconds == 2000 && page.contains("| waiting for the scheduler | 2 s |"))
-        #expect(SendTime.secondsMax == 366 * 86_400 && page.contains("| how far ahead | 366 days |"))
+            GatewayLimits.schedulerReplyMilliseconds == 2000
+                && page.contains("| waiting for the scheduler | 2 s |"))
+        #expect(SendTime.distanceSecondsMax == 366 * 86_400 && page.contains("| how far ahead | 366 days |"))
         #expect(GatewayLimits.catalogBytesMax == 64 << 10 && ScheduleCommand.bytesMax == 900_000)
         #expect(page.contains("| 64 KiB · 900 kB |"))
         #expect(ScheduleCommand.listedTimersMax == 100 && page.contains("| schedules in a list | 100 |"))

@@ -68,7 +68,7 @@ extension GatewayBench {
         let (settings, layout) = (settings, layout)
         return try await onThread {
             try StoredReport.all(
-                settings, layout.name(of: topic), lanes: layout.partitions(of: topic), count)
+                settings, layout.name(of: topic), lanes: layout.partitionCount(of: topic), count)
         }
     }
 

@@ -58,7 +58,7 @@ package final class TestBed: Sendable {
     package func expireRecords(of topics: [TopicName]) throws {
         var ends: [TopicPartition: Int64] = [:]
         for topic in topics {
-            for partition in 0..<Int32(layout.partitions(of: topic)) {
+            for partition in 0..<Int32(layout.partitionCount(of: topic)) {
                 // In the place of an offset, -1 is the end of the log.
                 ends[TopicPartition(layout.name(of: topic), partition)] = -1
             }
@@ -66,5 +66,5 @@ package final class TestBed: Sendable {
         try admin.deleteRecords(before: ends)
     }
 
-    deinit { _ = try? admin.delete(TopicName.allCases.map(layout.name)) }
+    deinit { _ = try? admin.deleteTopics(TopicName.allCases.map(layout.name)) }
 }

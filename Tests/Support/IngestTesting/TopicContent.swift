@@ -42,7 +42,7 @@ package struct TopicContent {
         let consumer = try Consumer(
             settings: bed.settings, options: options, name: "judge", log: .silent, metrics: Metrics())
         defer { _ = consumer.close() }
-        let partitions = (0..<Int32(bed.layout.partitions(of: topic))).map { TopicPartition(name, $0) }
+        let partitions = (0..<Int32(bed.layout.partitionCount(of: topic))).map { TopicPartition(name, $0) }
         try consumer.assign(
             startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
         var open = Set(partitions)

@@ -172,7 +172,7 @@ package final class Fleet {
         try await eventually("the state of \(member.name) is as far as its topics") {
             let reads = try await member.appliedOffsets()
             return try member.stage.views.allSatisfy { view in
-                try (0..<Int32(bed.layout.partitions(of: view))).allSatisfy { partition in
+                try (0..<Int32(bed.layout.partitionCount(of: view))).allSatisfy { partition in
                     let end = try bed.admin.watermarks(
                         of: TopicPartition(bed.layout.name(of: view), partition)
                     )

@@ -65,7 +65,7 @@ struct InstallationReplay {
     private func isEverythingRead() throws -> Bool {
         let layout = fleet.bed.layout
         return try [("ingest", TopicName.reports), ("planner", .sends)].allSatisfy { group, topic in
-            let partitions = (0..<Int32(layout.partitions(of: topic))).map {
+            let partitions = (0..<Int32(layout.partitionCount(of: topic))).map {
                 TopicPartition(layout.name(of: topic), $0)
             }
             return try fleet.bed.admin.lag(of: layout.prefix + group, in: partitions).allSatisfy {

@@ -57,7 +57,7 @@ package final class SchedulerKillTest: KillTestScenario {
         commandWriter = try RecordWriter(on: bed, to: .schedules)
         endWriter = try RecordWriter(on: bed, to: .schedulesAuto)
         commandGenerator = ScheduleCommandGenerator(
-            seed: plan.seed, partitions: bed.layout.partitions(of: .replies))
+            seed: plan.seed, partitions: bed.layout.partitionCount(of: .replies))
         endGenerator = AutomaticEndGenerator(seed: plan.seed)
         random = SeededGenerator(seed: plan.seed)
     }

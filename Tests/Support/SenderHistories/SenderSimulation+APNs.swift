@@ -9,7 +9,7 @@ internal import Simulation
 extension SenderSimulation {
     func startPush(of process: SimulatedProcess, push: DeliveryActions.Push) {
         let sheet = push.sheet
-        let name = SimulatedJobID(position: sheet.place, line: sheet.originLine(push.line))
+        let name = SimulatedJobID(position: sheet.originPosition, line: sheet.originLine(push.line))
         guard let job = jobs[name] else { return recordFault("\(name) was never made") }
         if now >= process.leaseEnd { recordFault("\(name) leaves without a lease") }
         if process.pushesInFlight.contains(where: { $0.subject == job.subject }) {

@@ -164,7 +164,7 @@ extension SenderSimulation {
                 "tables are not empty: \(process.plan.subjectsInHand) subjects, \(process.plan.sheetsInHand) sheets"
             )
         }
-        for process in processes where process.plan.countsOfApps != 0 {
+        for process in processes where process.plan.reservationCountOfApps != 0 {
             recordFault("counts of an app are not zero")
         }
     }

@@ -48,11 +48,11 @@ extension SenderSimulation {
 
     private func measureDelay() {
         for count in 0..<Self.sheetsOfFaultyApp {
-            makeSheet(of: "wrong", at: SimulatedKafka.Partition(lane: Self.lanes[count % 2], topic: .usual))
+            makeSheet(of: "wrong", at: SimulatedKafka.Partition(lane: Self.lanes[count % 2], topic: .normal))
         }
         advance(until: now.advanced(byMilliseconds: 10_000)) { false }
         for lane in Self.lanes {
-            for topic in [JobTopic.usual, .urgent] {
+            for topic in [JobTopic.normal, .urgent] {
                 makeSheet(of: "shop", at: SimulatedKafka.Partition(lane: lane, topic: topic))
             }
         }
@@ -72,7 +72,7 @@ extension SenderSimulation {
             step()
         }
         for count in 0..<Self.sheetsOfFaultyApp {
-            let place = SimulatedKafka.Partition(lane: Self.lanes[count % 2], topic: .usual)
+            let place = SimulatedKafka.Partition(lane: Self.lanes[count % 2], topic: .normal)
             makeSheet(of: occurs(percent: 50) ? "shop" : "wrong", at: place)
         }
         isMeasuringDelay = true

@@ -9,7 +9,7 @@ internal import Simulation
 extension SenderSimulation {
     func makeSheet() {
         let lane = Self.lanes[random.number(below: Self.lanes.count)]
-        let place = SimulatedKafka.Partition(lane: lane, topic: occurs(percent: 30) ? .urgent : .usual)
+        let place = SimulatedKafka.Partition(lane: lane, topic: occurs(percent: 30) ? .urgent : .normal)
         if occurs(percent: 3) {
             kafka.sheets[place.index].append(.malformed)
             return

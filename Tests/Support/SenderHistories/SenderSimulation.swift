@@ -187,14 +187,14 @@ final class SenderSimulation {
         }
         for whole in process.receiptReads.takeEnded() {
             process.receiptsReadTo[whole.lane] = whole.offset
-            process.plan.foundAll(lane: whole.lane, end: whole.offset, at: time)
+            process.plan.receiptsWereRead(lane: whole.lane, until: whole.offset, at: time)
         }
     }
 
     private func deliverReceipt(to process: SimulatedProcess, lane: Int32, at offset: Int64) {
         do {
             let receipt = try Receipt.decode(kafka.receipts[Int(lane)][Int(offset)], with: reader)
-            process.plan.found(receipt, lane: lane)
+            process.plan.receiptWasRead(receipt, lane: lane)
         } catch {
             recordFault("a receipt cannot be read: \(error)")
         }
@@ -458,7 +458,7 @@ final class SenderSimulation {
             process.plan.ended(tag, as: PushAnswer(.withdrawn), at: time)
         }
         process.pendingWrites += actions.writes
-        for read in actions.reads { process.receiptReads.ask(lane: read.lane, from: read.from) }
+        for read in actions.reads { process.receiptReads.planRead(lane: read.lane, from: read.from) }
         for flow in actions.pauses {
             process.paused[SimulatedKafka.Partition(lane: flow.lane, topic: flow.topic).index] = true
         }

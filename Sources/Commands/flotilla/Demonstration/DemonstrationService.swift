@@ -146,6 +146,7 @@ final class DemonstrationService: Service {
         DemonstrationResult.InstallationDetails(
             gateway: gateway.description, broker: environment.cluster.settings.brokers.joined(separator: ","),
             simulator: "localhost:\(phones.connectionInfo.ports.production)",
-            control: phones.connectionInfo.control.description, data: dataDirectory, key: phones.sendKey)
+            control: phones.connectionInfo.controlAddress.description, data: dataDirectory,
+            key: phones.sendKey)
     }
 }

@@ -304,7 +304,7 @@ package final class APNsClient: IterationHook {
         guard !poolsToFlush.isEmpty else { return }
         swap(&poolsToFlush, &poolsBeingFlushed)
         for pool in poolsBeingFlushed {
-            pool.endTurn()
+            pool.endIteration()
             tickSoon(pool)
         }
         poolsBeingFlushed.removeAll(keepingCapacity: true)

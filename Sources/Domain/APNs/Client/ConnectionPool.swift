@@ -116,7 +116,7 @@ final class ConnectionPool {
         for ticket in stateMachine.takeWaiting() {
             client.reportEnded(in: self, slot: Int(ticket.index), end: .withdrawn)
         }
-        for connection in connections where connection.session.openRequests > 0 {
+        for connection in connections where connection.session.openRequestCount > 0 {
             connection.session.withdrawAll()
             handleOutcomes(of: connection)
             connection.scheduleSend()
@@ -133,7 +133,7 @@ final class ConnectionPool {
     }
 
     /// Ends the iteration: handles the outcomes that are left and sends the waiting pushes.
-    func endTurn() {
+    func endIteration() {
         isFlushRequested = false
         for connection in connections { handleOutcomes(of: connection) }
         flush()
@@ -208,7 +208,7 @@ final class ConnectionPool {
     /// calls it at `tickAt`.
     func tick() {
         refreshBearer()
-        for connection in connections where connection.session.openRequests > 0 {
+        for connection in connections where connection.session.openRequestCount > 0 {
             connection.session.endExpiredRequests(at: now)
             handleOutcomes(of: connection)
             if connection.session.wantsToSend { connection.scheduleSend() }
@@ -231,7 +231,7 @@ final class ConnectionPool {
     /// Whether no request and no connection exists, and the pool was not used for a while.
     var isExpired: Bool {
         guard stateMachine.isIdle, stateMachine.connectionCount == 0 else { return false }
-        let lastUseAt = max(lastTemplateAt, stateMachine.usedAt ?? lastTemplateAt)
+        let lastUseAt = max(lastTemplateAt, stateMachine.lastRequestAt ?? lastTemplateAt)
         return now.milliseconds(since: lastUseAt) >= client.provider.settings.idlePoolMilliseconds
     }
 

@@ -62,7 +62,7 @@ final class PushConnection: TLSConnectionDelegate {
 
     func ping() {
         pingCount += 1
-        if session.ping(payload: pingCount) { scheduleSend() }
+        if session.sendPing(payload: pingCount) { scheduleSend() }
     }
 
     /// Sends GOAWAY and closes when it has been sent.

@@ -11,7 +11,7 @@ internal import Lifecycle
     private(set) var sendBy = Instant.distantFuture
     private(set) var deadline = Instant.distantFuture
     /// Time at which the client took the push.
-    private(set) var acceptedAt = Instant.distantFuture
+    private(set) var takenAt = Instant.distantFuture
     /// The request in its session. Nil before it is sent.
     private(set) var request: RequestID?
     /// The revision of the provider token with which the push was sent.
@@ -31,7 +31,7 @@ internal import Lifecycle
         self.tag = tag
         sendBy = deadlines.sendBy
         deadline = deadlines.deadline
-        acceptedAt = now
+        takenAt = now
         self.completion = completion
     }
 
@@ -65,6 +65,6 @@ internal import Lifecycle
             // The completion has the outcome now, so a late answer is dropped.
             if completion != nil { completion = expectsAnswer ? { _, _ in } : nil }
         }
-        return (tag, acceptedAt, completion)
+        return (tag, takenAt, completion)
     }
 }

@@ -59,7 +59,7 @@ internal import HTTP2
     }
 
     /// The app and key of these pushes.
-    package var appEnvironment: PushProfile { pool.key.profile }
+    package var profile: PushProfile { pool.key.profile }
 
     /// Returns the pool. A pool that was removed because it was idle is created again here.
     func pool(isSuspect: Bool) -> ConnectionPool {

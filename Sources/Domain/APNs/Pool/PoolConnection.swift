@@ -56,13 +56,13 @@ struct PoolConnection {
     /// Whether the connection is old or used up. It is still used until its replacement works.
     var isStale = false
     /// Number of the connection that replaces this one, or 0.
-    var replacement: UInt32 = 0
+    var replacementNumber: UInt32 = 0
     var retiredAt = Instant.distantFuture
 
     // Liveness.
 
     /// Time at which bytes were last received.
-    var readAt: Instant
+    var lastReadAt: Instant
     /// Time of a PING without an answer.
     var pingedAt: Instant?
 
@@ -70,7 +70,7 @@ struct PoolConnection {
         self.number = number
         windowMax = settings.streamsPerConnectionMax
         requestsLeft = settings.requestsPerConnectionMax
-        readAt = now
+        lastReadAt = now
     }
 
     var streams: Int { liveStreams + overdueStreams + abandonedStreams }
@@ -85,7 +85,7 @@ struct PoolConnection {
     }
 
     func isStalled(settings: PoolSettings, at now: Instant) -> Bool {
-        streams > 0 && now.milliseconds(since: readAt) >= settings.stallMilliseconds
+        streams > 0 && now.milliseconds(since: lastReadAt) >= settings.stallMilliseconds
     }
 
     /// Whether the connection will probably have a free stream soon.

@@ -13,7 +13,7 @@ extension PoolStateMachine {
     package mutating func handleOpen(of number: UInt32, at now: Instant) {
         guard let index = index(of: number), connections[index].phase == .connecting else { return }
         connections[index].phase = .open
-        connections[index].readAt = now
+        connections[index].lastReadAt = now
         connections[index].recycleAt = now.advanced(
             byMilliseconds: jitter.milliseconds(in: settings.recycleMilliseconds))
         if isStopped { retire(connectionIndex: index, at: now) }
@@ -42,7 +42,7 @@ extension PoolStateMachine {
     /// Records that bytes were read.
     package mutating func recordRead(on number: UInt32, at now: Instant) {
         guard let index = index(of: number) else { return }
-        connections[index].readAt = now
+        connections[index].lastReadAt = now
     }
 
     package mutating func recordPong(on number: UInt32) {
@@ -55,8 +55,8 @@ extension PoolStateMachine {
         guard let index = index(of: number) else { return }
         let connection = connections.remove(at: index)
         if connection.streams > 0 { endStreams(of: number) }
-        for other in connections.indices where connections[other].replacement == number {
-            connections[other].replacement = 0
+        for other in connections.indices where connections[other].replacementNumber == number {
+            connections[other].replacementNumber = 0
         }
         // A connection that this side closed before its first request has not failed.
         let isUnused =

@@ -53,8 +53,8 @@ extension PoolStateMachine {
             let request = slots[Int(ticket.index)]
             return request.generation != ticket.generation || request.phase != .waiting
         }
-        again.removeAll(where: isStale)
-        waiting.removeAll(where: isStale)
+        retries.removeAll(where: isStale)
+        newRequests.removeAll(where: isStale)
     }
 
     // MARK: Connections
@@ -70,7 +70,7 @@ extension PoolStateMachine {
         }
         let silenceMilliseconds =
             connection.streams > 0 ? settings.silentPingMilliseconds : settings.idlePingMilliseconds
-        guard now.milliseconds(since: connection.readAt) >= silenceMilliseconds else { return }
+        guard now.milliseconds(since: connection.lastReadAt) >= silenceMilliseconds else { return }
         connections[index].pingedAt = now
         actions.append(.ping(connection.number))
     }
@@ -90,7 +90,7 @@ extension PoolStateMachine {
         let isUnused = !wasUsedRecently(at: now) && connections[index].streams == 0 && noRequestWaits
         guard connections[index].isStale || isUnused else { return }
         let isReplaced =
-            self.index(of: connections[index].replacement).map { replacement in
+            self.index(of: connections[index].replacementNumber).map { replacement in
                 // Only an answer authorizes the replacement. If no request is open, none can come.
                 connections[replacement].phase == .open
                     && (connections[replacement].isAuthorized || connections[index].streams == 0)
@@ -112,7 +112,7 @@ extension PoolStateMachine {
 
     /// Whether requests came recently enough to keep a connection open for the next one.
     private func wasUsedRecently(at now: Instant) -> Bool {
-        usedAt.map { now.milliseconds(since: $0) < settings.idleConnectionMilliseconds } ?? false
+        lastRequestAt.map { now.milliseconds(since: $0) < settings.idleConnectionMilliseconds } ?? false
     }
 
     // MARK: Growth
@@ -132,17 +132,17 @@ extension PoolStateMachine {
         }
         let freshCount = connections.count { $0.phase == .open && !$0.isStale }
         let unreplacedIndex = connections.firstIndex {
-            $0.phase == .open && $0.isStale && index(of: $0.replacement) == nil
+            $0.phase == .open && $0.isStale && index(of: $0.replacementNumber) == nil
         }
         let mayAdd = freshCount < settings.connectionsMax
         let isNeededNow = waitingCount > 0 && !hasFreeStream && mayAdd
         let isNeededForNextRequest = usableCount == 0 && mayAdd && wasUsedRecently(at: now)
         let isReplacement = unreplacedIndex != nil && wasUsedRecently(at: now)
         let request = ConnectRequest(
-            isForFirstConnection: usableCount == 0, failures: backoff.failures, lastConnectAt: connectedAt)
+            isForFirstConnection: usableCount == 0, failures: backoff.failures, lastConnectAt: lastConnectAt)
         guard isNeededNow || isNeededForNextRequest || isReplacement, mayConnect(request) else { return }
         let number = addConnection(at: now)
-        if let unreplacedIndex { connections[unreplacedIndex].replacement = number }
+        if let unreplacedIndex { connections[unreplacedIndex].replacementNumber = number }
         actions.append(.connect(number))
     }
 }

@@ -21,9 +21,9 @@ package struct PoolStateMachine {
     private var freeSlots: [Int32] = []
     /// Waiting requests that are sent again. They go before new requests. In both queues the ticket of a
     /// request that has ended stays until it reaches the head or `tick` sweeps the queue.
-    var again = FIFOQueue<PoolTicket>()
+    var retries = FIFOQueue<PoolTicket>()
     /// Waiting requests that were never sent.
-    var waiting = FIFOQueue<PoolTicket>()
+    var newRequests = FIFOQueue<PoolTicket>()
     /// Number of requests in the phase `waiting`.
     var waitingCount = 0
     /// Number of requests in the phase `backingOff`.
@@ -31,7 +31,7 @@ package struct PoolStateMachine {
     /// Number of requests in the phase `late`.
     var lateCount = 0
     /// Time at which the last request came.
-    var usedAt: Instant?
+    var lastRequestAt: Instant?
 
     // Connections.
 
@@ -39,7 +39,7 @@ package struct PoolStateMachine {
     private var run = SendRun()
     private var lastNumber: UInt32 = 0
     /// Time at which the last connection was opened.
-    var connectedAt: Instant?
+    var lastConnectAt: Instant?
 
     package internal(set) var isStopped = false
     /// The actions that the caller has not taken yet.
@@ -74,7 +74,7 @@ package struct PoolStateMachine {
 
     /// Number of requests that have not ended.
     package var openRequests: Int { requests.count - freeSlots.count - lateCount }
-    package var hasQueuedRequests: Bool { !again.isEmpty || !waiting.isEmpty }
+    package var hasQueuedRequests: Bool { !retries.isEmpty || !newRequests.isEmpty }
     /// Whether no request is waiting, backing off, open or late.
     package var isIdle: Bool { freeSlots.count == requests.count }
 
@@ -103,12 +103,12 @@ package struct PoolStateMachine {
         let isBelowLimits =
             waitingCount + backingOffCount < settings.waitingMax && openRequests < settings.requestsMax
         guard isBelowLimits || capacity > 0 else { throw .full }
-        usedAt = now
+        lastRequestAt = now
         let index = takeSlot()
         requests[Int(index)].begin(sendBy: sendBy, attempts: attempts)
         let ticket = PoolTicket(index: index, generation: requests[Int(index)].generation)
         waitingCount += 1
-        waiting.append(ticket)
+        newRequests.append(ticket)
         return ticket
     }
 
@@ -116,8 +116,8 @@ package struct PoolStateMachine {
     /// `requeueUnsent`. Requests whose `sendBy` has passed end here, so the caller must then take the
     /// actions. Returns nil if no request waits or no connection has a free stream.
     package mutating func nextSend(at now: Instant) -> Send? {
-        while let ticket = again.first ?? waiting.first {
-            let isRetry = !again.isEmpty
+        while let ticket = retries.first ?? newRequests.first {
+            let isRetry = !retries.isEmpty
             guard isCurrent(ticket), self[ticket].phase == .waiting else {
                 dequeue(isRetry: isRetry)
                 continue
@@ -137,7 +137,7 @@ package struct PoolStateMachine {
     }
 
     private mutating func dequeue(isRetry: Bool) {
-        if isRetry { again.removeFirst() } else { waiting.removeFirst() }
+        if isRetry { retries.removeFirst() } else { newRequests.removeFirst() }
     }
 
     private mutating func assign(_ ticket: PoolTicket, toConnectionAt index: Int) {
@@ -187,7 +187,9 @@ package struct PoolStateMachine {
             let ticket = PoolTicket(index: Int32(index), generation: requests[index].generation)
             if withdraw(ticket) { withdrawn.append(ticket) }
         }
-        while let next = again.first ?? waiting.first, !isCurrent(next) { dequeue(isRetry: !again.isEmpty) }
+        while let next = retries.first ?? newRequests.first, !isCurrent(next) {
+            dequeue(isRetry: !retries.isEmpty)
+        }
         return withdrawn
     }
 
@@ -272,7 +274,7 @@ package struct PoolStateMachine {
     mutating func requeue(_ ticket: PoolTicket) {
         self[ticket].phase = .waiting
         waitingCount += 1
-        again.append(ticket)
+        retries.append(ticket)
     }
 
     /// Returns the index of the connection with this number.
@@ -282,7 +284,7 @@ package struct PoolStateMachine {
     mutating func addConnection(at now: Instant) -> UInt32 {
         lastNumber += 1
         connections.append(PoolConnection(number: lastNumber, settings: settings, at: now))
-        connectedAt = now
+        lastConnectAt = now
         return lastNumber
     }
 

@@ -91,7 +91,7 @@ struct ChangeDecoder {
         case .update: if !NameCode.append(name, to: &key) { return false }
         case .profile: break
         }
-        return TableKey.append(
+        return TableKey.appendHolder(
             isUser: parts.isUser, recipient: text.extracting(parts.recipient),
             installation: text.extracting(parts.installation),
             to: &key)
@@ -127,8 +127,8 @@ struct ChangeDecoder {
     }
 
     private static func appendGroup(of token: borrowing TokenFields, to value: inout [UInt8]) -> Bool {
-        guard let group = token.group else { return TableKey.append(group: nil, to: &value) }
-        return TableKey.append(group: token[group], to: &value)
+        guard let group = token.group else { return TableKey.appendGroup(nil, to: &value) }
+        return TableKey.appendGroup(token[group], to: &value)
     }
 
     /// Returns the number of an activity type. An empty type means every type, or an unknown one.

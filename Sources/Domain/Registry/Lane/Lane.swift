@@ -72,7 +72,7 @@ package final class Lane {
         tables = LaneTables(file)
         names = NameTable(tables.names)
         let progress = try file.read { snapshot throws(StoreError) in
-            try snapshot.applied(partition.topic, partition.partition)
+            try snapshot.appliedProgress(ofTopic: partition.topic, partition: partition.partition)
         }
         appliedOffset = progress?.offset
         identity = TopicIdentityCheck(progress: progress)
@@ -91,7 +91,7 @@ package final class Lane {
     /// open.
     package func restart(changesReportedFrom: Int64) throws(StoreError) {
         let progress = try file.read { snapshot throws(StoreError) in
-            try snapshot.applied(partition.topic, partition.partition)
+            try snapshot.appliedProgress(ofTopic: partition.topic, partition: partition.partition)
         }
         appliedOffset = progress?.offset
         identity = TopicIdentityCheck(progress: progress)
@@ -188,7 +188,8 @@ package final class Lane {
                     in: &transaction)
             }
             try writer.resolveConflicts(reportsChanges: firstReportedByte != nil, in: &transaction)
-            try transaction.setApplied(progress, of: partition.topic, partition.partition)
+            try transaction.setAppliedProgress(
+                progress, ofTopic: partition.topic, partition: partition.partition)
             try report(writer.changedRows, transaction.snapshot)
         }
     }
@@ -203,7 +204,7 @@ package final class Lane {
         }
     }
 
-    package var statistics: EnvironmentSizes { file.environment.sizes }
+    package var sizes: EnvironmentSizes { file.environment.sizes }
 
     package func close() throws(StoreError) { try file.close() }
 

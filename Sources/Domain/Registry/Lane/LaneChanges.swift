@@ -16,35 +16,35 @@ package struct LaneChanges: ~Copyable {
         package static let dismissal = ChangeKinds(rawValue: 4)
     }
 
-    struct Item {
+    struct Change {
         let app: String
         let kinds: ChangeKinds
     }
 
     // One element for each change, in the same order.
 
-    private(set) var items: [Item] = []
+    private(set) var changes: [Change] = []
     /// The present state of the changed rows.
     var rows = TokenPage()
 
     package init() {}
 
-    package var count: Int { items.count }
-    package var isEmpty: Bool { items.isEmpty }
+    package var count: Int { changes.count }
+    package var isEmpty: Bool { changes.isEmpty }
 
-    package func app(at index: Int) -> String { items[index].app }
-    package func kinds(at index: Int) -> ChangeKinds { items[index].kinds }
+    package func app(at index: Int) -> String { changes[index].app }
+    package func kinds(at index: Int) -> ChangeKinds { changes[index].kinds }
 
     @_lifetime(borrow self)
     package func row(at index: Int) -> TokenPageRow { rows[index] }
 
     /// Appends a change. The caller appends its row to `rows`.
     mutating func append(app: String, kinds: ChangeKinds) {
-        items.append(Item(app: app, kinds: kinds))
+        changes.append(Change(app: app, kinds: kinds))
     }
 
     package mutating func removeAll() {
-        items.removeAll(keepingCapacity: true)
+        changes.removeAll(keepingCapacity: true)
         rows.removeAll()
     }
 }

@@ -147,7 +147,10 @@ package final class LaneRestore {
                 var conflicts = TokenConflicts(tables: tables, topicKeys: topicKeys)
                 for prefix in tokens { conflicts.markTouched(prefix: prefix) }
                 try conflicts.resolve(in: &transaction)
-                if isLast { try transaction.setApplied(progress, of: partition.topic, partition.partition) }
+                if isLast {
+                    try transaction.setAppliedProgress(
+                        progress, ofTopic: partition.topic, partition: partition.partition)
+                }
             }
         } while !remainingTokens.isEmpty
     }

@@ -20,7 +20,7 @@ struct LaneTableWriter: ~Copyable {
         let isOtherTable = currentTable != table && !rows.isEmpty
         if rows.count >= rowsMax || isOtherTable { try flush() }
         currentTable = table
-        rows.putChecked(key, value: value)
+        rows.putWithChecksum(key, value: value)
     }
 
     mutating func flush() throws(StoreError) {

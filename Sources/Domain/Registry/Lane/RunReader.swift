@@ -60,7 +60,7 @@ internal import Store
         let (nextValueBytesPlusOne, nextKeyBytes) = (Int(head & 0xFFFF_FFFF), Int(head >> 32))
         let changeBytes = RunFile.headBytes + nextKeyBytes + max(0, nextValueBytesPlusOne - 1)
         guard let start = try load(changeBytes, from: headStart) else {
-            throw .corrupt(path: "a run of the restore", what: "the file ends within a change")
+            throw .corrupt(path: "a run of the restore", damage: "the file ends within a change")
         }
         keyStart = start + RunFile.headBytes
         keyBytes = nextKeyBytes

@@ -108,7 +108,7 @@ struct TokenConflicts {
         }
         let table = kind == .start ? tables.starts : tables.updates
         guard let value = try snapshot.value(of: rowKey.span, in: table) else {
-            throw .corrupt(path: "registry", what: "the token index points to a missing row")
+            throw .corrupt(path: "registry", damage: "the token index points to a missing row")
         }
         return ConflictingRow(
             table: table, key: rowKey, value: Array(value), kind: kind, entryKey: entryKey, group: group)

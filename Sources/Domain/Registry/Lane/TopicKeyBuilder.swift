@@ -17,7 +17,7 @@ struct TopicKeyBuilder {
     func bytes(
         of kind: RowKind, key: Span<UInt8>, value: Span<UInt8>, snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8] {
-        if let longKey = TokenValue.optionalField(.key, in: value) { return Array(longKey) }
+        if let longKey = TokenValue.optionalField(.topicKey, in: value) { return Array(longKey) }
         var offset = 0
         let app = try name(of: OrderedNumber.read(key, at: &offset), snapshot: snapshot)
         let entry: RegistryKey.Entry

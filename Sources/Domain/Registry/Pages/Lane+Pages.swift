@@ -33,7 +33,7 @@ extension Lane {
             var prefix: [UInt8] = []
             OrderedNumber.append(number, to: &prefix)
             let groupName = Array(group.utf8)
-            guard TableKey.append(group: groupName.span, to: &prefix) else { return false }
+            guard TableKey.appendGroup(groupName.span, to: &prefix) else { return false }
             let cursor = try snapshot.cursor(of: tables.updates, from: prefix.span)
             guard cursor.isOnRow else { return false }
             return cursor.key.hasPrefix(prefix.span)

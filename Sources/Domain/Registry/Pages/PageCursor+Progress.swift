@@ -20,7 +20,9 @@ extension PageCursor {
         let isUser = recipient[0] == UInt8(ascii: "u")
         let name = recipient.extracting(2..<recipient.count)
         let activity = entry.extracting(updatePrefix.count..<entry.count)
-        guard TableKey.append(isUser: isUser, recipient: name, installation: row.installation, to: &suffix),
+        guard
+            TableKey.appendHolder(
+                isUser: isUser, recipient: name, installation: row.installation, to: &suffix),
             NameCode.append(activity, to: &suffix)
         else { return nil }
         return suffix

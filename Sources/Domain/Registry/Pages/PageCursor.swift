@@ -18,13 +18,13 @@ package struct PageCursor: Sendable, Hashable {
     /// ended within the rows of an activity, at `next`. Such a walk has no origin.
     var isWrapped: Bool
     /// The index of the next activity in the selection's list, if the selection names activities.
-    var activity: Int
+    var activityIndex: Int
 
     init(origin: [UInt8], next: [UInt8], isWrapped: Bool, activity: Int) {
         self.origin = origin
         self.next = next
         self.isWrapped = isWrapped
-        self.activity = activity
+        self.activityIndex = activity
     }
 
     /// Creates the start of a walk at a `RecipientBucket`. If each send has another bucket, no recipient is
@@ -38,7 +38,7 @@ package struct PageCursor: Sendable, Hashable {
     /// `origin`, `origin`, `next`.
     package var bytes: [UInt8] {
         var bytes: [UInt8] = [Self.version, isWrapped ? 1 : 0]
-        bytes.append(length: activity)
+        bytes.append(length: activityIndex)
         bytes.append(length: origin.count)
         return bytes + origin + next
     }

@@ -41,7 +41,7 @@ struct PageFiller: ~Copyable {
             entry.group = appendGroup(group, value: value, to: &page)
         }
         entry.start = page.text.count
-        if let key = TokenValue.optionalField(.key, in: value) {
+        if let key = TokenValue.optionalField(.topicKey, in: value) {
             appendLongNames(of: key, to: &page, entry: &entry)
         } else {
             appendNames(of: suffix, isStart: group == nil, to: &page, entry: &entry)

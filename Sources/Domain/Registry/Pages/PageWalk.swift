@@ -84,7 +84,7 @@ struct PageWalk: ~Copyable {
     private func updateSource(for group: String?, app: [UInt8]) -> RowSource? {
         var groupCode: [UInt8] = []
         let name = Array((group ?? "").utf8)
-        guard TableKey.append(group: group == nil ? nil : name.span, to: &groupCode) else { return nil }
+        guard TableKey.appendGroup(group == nil ? nil : name.span, to: &groupCode) else { return nil }
         return RowSource(
             app: app, table: tables.updates, preferredPrefix: app + groupCode, otherPrefix: nil,
             group: groupCode)
@@ -223,15 +223,15 @@ struct PageWalk: ~Copyable {
         snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
-        while cursor.activity < activities.count {
+        while cursor.activityIndex < activities.count {
             let lower = cursor.isWrapped ? cursor.next : []
             if let next = try appendRows(
-                ofActivity: activities[cursor.activity], app: app, from: lower, filling: &page,
+                ofActivity: activities[cursor.activityIndex], app: app, from: lower, filling: &page,
                 snapshot: snapshot)
             {
-                return PageCursor(origin: [], next: next, isWrapped: true, activity: cursor.activity)
+                return PageCursor(origin: [], next: next, isWrapped: true, activity: cursor.activityIndex)
             }
-            cursor.activity += 1
+            cursor.activityIndex += 1
             cursor.isWrapped = false
             cursor.next = []
         }

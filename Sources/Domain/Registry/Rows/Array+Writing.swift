@@ -11,10 +11,10 @@ extension [UInt8] {
 
     /// Appends the lowest `bytes` bytes of a number, the highest of them first. Such bytes sort like the
     /// numbers, if none is negative.
-    mutating func append(number: Int64, bytes: Int) {
-        let bigEndian = (UInt64(bitPattern: number) << (64 - 8 * UInt64(bytes))).bigEndian
+    mutating func append(number: Int64, byteCount: Int) {
+        let bigEndian = (UInt64(bitPattern: number) << (64 - 8 * UInt64(byteCount))).bigEndian
         unsafe Swift.withUnsafeBytes(of: bigEndian) {
-            unsafe append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<bytes]))
+            unsafe append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<byteCount]))
         }
     }
 

@@ -26,10 +26,10 @@ enum NameCode {
     /// Appends the code of a name. Returns false and appends nothing if the name is invalid.
     static func append(_ name: Span<UInt8>, to key: inout [UInt8], tagOffset: UInt8 = 0) -> Bool {
         guard isValidName(name) else { return false }
-        if name.count == UUIDText.digits, let (high, low, isUpper) = UUIDText.read(name) {
+        if name.count == UUIDText.characterCount, let (high, low, isUpper) = UUIDText.read(name) {
             key.append((isUpper ? Tag.upperUUID : Tag.lowerUUID) + tagOffset)
-            key.append(number: Int64(bitPattern: high), bytes: 8)
-            key.append(number: Int64(bitPattern: low), bytes: 8)
+            key.append(number: Int64(bitPattern: high), byteCount: 8)
+            key.append(number: Int64(bitPattern: low), byteCount: 8)
         } else if name.count <= textBytesMax {
             key.append(Tag.text + tagOffset)
             key.append(name)

@@ -9,7 +9,7 @@ enum OrderedNumber {
         if number < oneByteEnd { return key.append(UInt8(number)) }
         let byteCount = (Int.bitWidth - number.leadingZeroBitCount + 7) / 8
         key.append(UInt8(oneByteEnd + byteCount))
-        key.append(number: Int64(number), bytes: byteCount)
+        key.append(number: Int64(number), byteCount: byteCount)
     }
 
     /// Reads a number and moves the offset behind it.
@@ -19,6 +19,6 @@ enum OrderedNumber {
         if firstByte < oneByteEnd { return firstByte }
         let byteCount = firstByte - oneByteEnd
         defer { offset += byteCount }
-        return Int(key.number(at: offset, bytes: byteCount))
+        return Int(key.number(at: offset, byteCount: byteCount))
     }
 }

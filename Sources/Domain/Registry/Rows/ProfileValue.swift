@@ -35,7 +35,7 @@ enum ProfileValue {
     }
 
     private static func append(_ record: JSONObject, to value: inout [UInt8]) {
-        value.append(number: record["updatedAt"].timeMilliseconds(), bytes: TokenValue.timeBytes)
+        value.append(number: record["updatedAt"].timeMilliseconds(), byteCount: TokenValue.timeBytes)
         append(text: record["os"], to: &value)
         append(text: record["locale"], to: &value)
         append(text: record["appBuild"], to: &value)
@@ -85,10 +85,10 @@ enum ProfileValue {
             // A larger integer is stored as a floating-point number.
             if kind == .integer, abs(number) < 0x1p62 {
                 value.append(ValueKind.integer)
-                value.append(number: Int64(attribute.int()), bytes: numberBytes)
+                value.append(number: Int64(attribute.int()), byteCount: numberBytes)
             } else {
                 value.append(ValueKind.number)
-                value.append(number: Int64(bitPattern: number.bitPattern), bytes: numberBytes)
+                value.append(number: Int64(bitPattern: number.bitPattern), byteCount: numberBytes)
             }
         default: value.append(ValueKind.other)
         }
@@ -112,7 +112,7 @@ extension ProfileValue {
         var offset = TokenValue.timeBytes
         for index in 0...field.rawValue {
             // Negative for a missing text.
-            let count = value.length(at: &offset) - 1
+            let count = value.readLength(at: &offset) - 1
             if index == field.rawValue { return count < 0 ? nil : value.extracting(offset..<offset + count) }
             offset += max(0, count)
         }
@@ -123,7 +123,7 @@ extension ProfileValue {
     static func tagsOffset(in value: Span<UInt8>) -> Int {
         var offset = TokenValue.timeBytes
         for _ in 0..<TextField.count {
-            let count = value.length(at: &offset) - 1
+            let count = value.readLength(at: &offset) - 1
             offset += max(0, count)
         }
         return offset
@@ -131,8 +131,8 @@ extension ProfileValue {
 
     static func hasTag(_ tag: Span<UInt8>, in value: Span<UInt8>) -> Bool {
         var offset = tagsOffset(in: value)
-        for _ in 0..<value.length(at: &offset) {
-            if value.bytes(at: &offset).equals(tag) { return true }
+        for _ in 0..<value.readLength(at: &offset) {
+            if value.readCountedBytes(at: &offset).equals(tag) { return true }
         }
         return false
     }
@@ -140,11 +140,11 @@ extension ProfileValue {
     /// Returns the offset of an attribute's kind, which its value follows, or nil if the name is missing.
     static func attributeOffset(of name: Span<UInt8>, in value: Span<UInt8>) -> Int? {
         var offset = tagsOffset(in: value)
-        let tagCount = value.length(at: &offset)
-        for _ in 0..<tagCount { _ = value.bytes(at: &offset) }
-        let attributeCount = value.length(at: &offset)
+        let tagCount = value.readLength(at: &offset)
+        for _ in 0..<tagCount { _ = value.readCountedBytes(at: &offset) }
+        let attributeCount = value.readLength(at: &offset)
         for _ in 0..<attributeCount {
-            if value.bytes(at: &offset).equals(name) { return offset }
+            if value.readCountedBytes(at: &offset).equals(name) { return offset }
             skipAttribute(in: value, at: &offset)
         }
         return nil
@@ -156,7 +156,7 @@ extension ProfileValue {
         offset += 1
         switch kind {
         case ValueKind.integer, ValueKind.number: offset += numberBytes
-        case ValueKind.text: _ = value.bytes(at: &offset)
+        case ValueKind.text: _ = value.readCountedBytes(at: &offset)
         default: break
         }
     }

@@ -3,7 +3,7 @@
 /// keys have this order are also written in it, so the pages that a walk changes are neighbors on disk.
 package enum RecipientBucket {
     /// The size of the hash in a key.
-    package static let bytes = 2
+    package static let byteCount = 2
 
     // The constants of FNV-1a with 64 bits.
     private static let fnvOffsetBasis: UInt64 = 0xCBF2_9CE4_8422_2325

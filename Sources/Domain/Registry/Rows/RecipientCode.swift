@@ -4,7 +4,7 @@ internal import Identifiers
 /// The bucket spreads the recipients of a lane evenly, so the walks of two sends can start at different
 /// recipients. A recipient that is late in one send is early in another.
 enum RecipientCode {
-    static let bucketBytes = RecipientBucket.bytes
+    static let bucketBytes = RecipientBucket.byteCount
     /// The offset in the tag of an installation that is its own recipient. It distinguishes the installation
     /// from a user of the same name.
     static let installationTagOffset: UInt8 = 0x10
@@ -44,6 +44,6 @@ enum RecipientCode {
     }
 
     private static func appendBucket(of name: Span<UInt8>, to key: inout [UInt8]) {
-        key.append(number: Int64(RecipientBucket.bucket(of: name)), bytes: bucketBytes)
+        key.append(number: Int64(RecipientBucket.bucket(of: name)), byteCount: bucketBytes)
     }
 }

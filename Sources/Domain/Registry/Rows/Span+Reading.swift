@@ -2,15 +2,15 @@
 
 extension Span<UInt8> {
     /// Reads a big-endian number of `bytes` bytes.
-    func number(at start: Int, bytes: Int) -> Int64 {
+    func number(at start: Int, byteCount: Int) -> Int64 {
         var number: UInt64 = 0
-        for index in start..<start + bytes { number = number << 8 | UInt64(self[index]) }
+        for index in start..<start + byteCount { number = number << 8 | UInt64(self[index]) }
         return Int64(bitPattern: number)
     }
 
     /// Reads a length and moves the offset behind it. A length has seven bits in each byte, the lowest first.
     /// The high bit is set in all bytes but the last (LEB128).
-    func length(at offset: inout Int) -> Int {
+    func readLength(at offset: inout Int) -> Int {
         var length = 0
         var shift = 0
         while true {
@@ -24,8 +24,8 @@ extension Span<UInt8> {
 
     /// Reads bytes that have their length in front, and moves the offset behind them.
     @_lifetime(copy self)
-    func bytes(at offset: inout Int) -> Span<UInt8> {
-        let count = length(at: &offset)
+    func readCountedBytes(at offset: inout Int) -> Span<UInt8> {
+        let count = readLength(at: &offset)
         let bytes = extracting(offset..<offset + count)
         offset += count
         return bytes

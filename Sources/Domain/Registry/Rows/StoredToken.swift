@@ -38,8 +38,8 @@ enum StoredToken {
     static func skip(_ value: Span<UInt8>, at offset: inout Int) {
         let form = Form(rawValue: value[offset])
         offset += 1
-        let count = value.length(at: &offset)
-        if form == .sealed { _ = value.length(at: &offset) }
+        let count = value.readLength(at: &offset)
+        if form == .sealed { _ = value.readLength(at: &offset) }
         offset += count
     }
 
@@ -48,11 +48,11 @@ enum StoredToken {
         _ value: Span<UInt8>, at start: Int, to text: inout Sink
     ) {
         var offset = start + 1
-        let count = value.length(at: &offset)
+        let count = value.readLength(at: &offset)
         switch Form(rawValue: value[start]) {
         case .hex: HexPairs.append(value.extracting(offset..<offset + count), to: &text)
         case .sealed:
-            let keyNumber = value.length(at: &offset)
+            let keyNumber = value.readLength(at: &offset)
             text.append(UInt8(ascii: "s"))
             text.append(decimal: keyNumber)
             text.append(UInt8(ascii: "."))

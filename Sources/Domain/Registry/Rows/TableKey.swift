@@ -26,7 +26,7 @@ enum TableKey {
     /// Appends the holder. Returns false if recipient or installation is not a valid name.
     ///
     /// - Parameter installation: Empty for a profile without an installation.
-    static func append(
+    static func appendHolder(
         isUser: Bool, recipient: Span<UInt8>, installation: Span<UInt8>, to key: inout [UInt8]
     ) -> Bool {
         guard RecipientCode.append(isUser: isUser, name: recipient, to: &key) else { return false }
@@ -42,7 +42,7 @@ enum TableKey {
     }
 
     /// Appends the code of a group, or the code of no group. Returns false if the name is invalid.
-    static func append(group: Span<UInt8>?, to key: inout [UInt8]) -> Bool {
+    static func appendGroup(_ group: Span<UInt8>?, to key: inout [UInt8]) -> Bool {
         guard let group else {
             key.append(NameCode.Tag.none)
             return true

@@ -47,7 +47,7 @@ enum TokenValue {
         case movedAt = 2
         case movedTo = 3
         /// The key of the row's record in the topic, if the row's key contains a name as a digest.
-        case key = 4
+        case topicKey = 4
         /// The name of the group, in an update with `key`.
         case group = 5
         /// The time of the dismissal by the person. The row has no token.
@@ -71,7 +71,7 @@ extension TokenValue {
         let start = value.count
         value.append(flags(of: row))
         OSVersion.append(row.os, to: &value)
-        value.append(number: row.registeredAt, bytes: timeBytes)
+        value.append(number: row.registeredAt, byteCount: timeBytes)
         let hash = row[row.tokenHash]
         if row.dismissedAt != nil, hash.isEmpty {
             for _ in 0..<TokenSeal.hashBytes { value.append(0) }
@@ -79,7 +79,7 @@ extension TokenValue {
             let isRightLength = hash.count == 2 * TokenSeal.hashBytes
             guard isRightLength, HexPairs.decode(hash, isLower: false, to: &value) else { return false }
         }
-        if let expiresAt = row.expiresAt { value.append(number: expiresAt, bytes: timeBytes) }
+        if let expiresAt = row.expiresAt { value.append(number: expiresAt, byteCount: timeBytes) }
         OrderedNumber.append(type, to: &value)
         StoredToken.append(row[row.token], to: &value)
         if appendOptionalFields(of: row, isStart: isStart, longKey: longKey, to: &value) {
@@ -119,7 +119,7 @@ extension TokenValue {
             append(.unregisteredTypes, text: names.span, to: &value)
         }
         if !longKey.isEmpty {
-            append(.key, text: longKey, to: &value)
+            append(.topicKey, text: longKey, to: &value)
             if let group = row.group, !isStart { append(.group, text: row[group], to: &value) }
         }
         return value.count > start
@@ -134,7 +134,7 @@ extension TokenValue {
     private static func append(_ field: OptionalField, time: Int64, to value: inout [UInt8]) {
         value.append(field.rawValue)
         value.append(length: timeBytes)
-        value.append(number: time, bytes: timeBytes)
+        value.append(number: time, byteCount: timeBytes)
     }
 }
 
@@ -146,7 +146,7 @@ extension TokenValue {
     }
 
     static func registeredAt(in value: Span<UInt8>) -> Int64 {
-        value.number(at: FieldOffset.registeredAt, bytes: timeBytes)
+        value.number(at: FieldOffset.registeredAt, byteCount: timeBytes)
     }
 
     @_lifetime(copy value)
@@ -155,7 +155,7 @@ extension TokenValue {
     }
 
     static func expiresAt(in value: Span<UInt8>) -> Int64? {
-        value[0] & Flag.expires == 0 ? nil : value.number(at: FieldOffset.end, bytes: timeBytes)
+        value[0] & Flag.expires == 0 ? nil : value.number(at: FieldOffset.end, byteCount: timeBytes)
     }
 
     /// Returns the offset of the activity type's number.
@@ -173,7 +173,7 @@ extension TokenValue {
         while offset < value.count {
             let tag = value[offset]
             offset += 1
-            let content = value.bytes(at: &offset)
+            let content = value.readCountedBytes(at: &offset)
             if tag == field.rawValue { return content }
         }
         return nil
@@ -184,7 +184,7 @@ extension TokenValue {
         guard let names = optionalField(.unregisteredTypes, in: value) else { return true }
         var offset = 0
         while offset < names.count {
-            if names.bytes(at: &offset).equals(type) { return false }
+            if names.readCountedBytes(at: &offset).equals(type) { return false }
         }
         return true
     }
@@ -196,7 +196,7 @@ extension TokenValue {
     static func arrivedAt(in value: Span<UInt8>) -> Int64? { time(of: .arrivedAt, in: value) }
 
     private static func time(of field: OptionalField, in value: Span<UInt8>) -> Int64? {
-        optionalField(field, in: value)?.number(at: 0, bytes: timeBytes)
+        optionalField(field, in: value)?.number(at: 0, byteCount: timeBytes)
     }
 
     /// Returns nil for a row with a token.

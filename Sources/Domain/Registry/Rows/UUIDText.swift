@@ -1,7 +1,7 @@
 /// The text form of a UUID, as iOS writes it: 36 characters with dashes, and letters of one case.
 enum UUIDText {
     /// The number of characters, including the dashes.
-    static let digits = 36
+    static let characterCount = 36
     private static let dashOffsets = (8, 13, 18, 23)
 
     private enum LetterCase {
@@ -19,7 +19,7 @@ enum UUIDText {
         var seenCases: UInt8 = 0
         var digitIndex = 0
         let values = HexPairs.values
-        for index in 0..<digits {
+        for index in 0..<characterCount {
             let byte = text[index]
             if isDash(index) {
                 guard byte == UInt8(ascii: "-") else { return nil }
@@ -45,7 +45,7 @@ enum UUIDText {
     static func write<Sink: ByteSink & ~Copyable>(
         _ bytes: Span<UInt8>, isUpper: Bool, to text: inout Sink
     ) {
-        unsafe text.extend(by: digits) { out in
+        unsafe text.extend(by: characterCount) { out in
             let out = UnsafeMutableRawPointer(out)
             unsafe bytes.withUnsafeBytes { bytes in
                 func eightDigits(at offset: Int) -> UInt64 {

@@ -75,7 +75,7 @@ extension SegmentProgram {
         case (ProfileValue.ValueKind.no, .boolean): return value.bits == 0 ? 0 : nil
         case (ProfileValue.ValueKind.yes, .boolean): return value.bits == 1 ? 0 : nil
         case (ProfileValue.ValueKind.text, .text):
-            return profile.bytes(at: &offset).order(to: constants.span.extracting(value.text))
+            return profile.readCountedBytes(at: &offset).order(to: constants.span.extracting(value.text))
         case (ProfileValue.ValueKind.integer, .integer):
             return Self.compare(Self.integer(in: profile, at: offset), with: value.bits)
         case (ProfileValue.ValueKind.integer, .number):
@@ -89,7 +89,7 @@ extension SegmentProgram {
     }
 
     private static func integer(in profile: Span<UInt8>, at offset: Int) -> Int64 {
-        profile.number(at: offset, bytes: ProfileValue.numberBytes)
+        profile.number(at: offset, byteCount: ProfileValue.numberBytes)
     }
 
     private static func double(in profile: Span<UInt8>, at offset: Int) -> Double {

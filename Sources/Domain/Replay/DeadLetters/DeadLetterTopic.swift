@@ -14,7 +14,7 @@ package struct DeadLetterTopic {
         scanner = TopicScanner(settings)
     }
 
-    var partitions: Range<Int32> { 0..<Int32(layout.partitions(of: .deadLetters)) }
+    var partitions: Range<Int32> { 0..<Int32(layout.partitionCount(of: .deadLetters)) }
 
     @discardableResult
     func scan(

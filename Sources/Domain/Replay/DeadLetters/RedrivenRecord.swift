@@ -21,7 +21,7 @@ struct RedrivenRecord {
     init(_ letter: DeadLetterRecord, layout: TopicLayout) throws(NotRedrivable) {
         self.letter = letter
         guard let origin = TopicName.allCases.first(where: { layout.name(of: $0) == letter.rejection.topic }),
-            (0..<Int32(layout.partitions(of: origin))).contains(letter.rejection.partition)
+            (0..<Int32(layout.partitionCount(of: origin))).contains(letter.rejection.partition)
         else { throw NotRedrivable(reason: .unknownTopic) }
         // The stage kept only the place of the record, because the record was too large.
         guard letter.value != nil || letter.key != nil || !letter.headers.isEmpty else {

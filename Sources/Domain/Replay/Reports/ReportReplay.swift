@@ -50,7 +50,7 @@ package final class ReportReplay {
     package func preview() throws -> Tally {
         var all = Tally()
         plans = []
-        for partition in 0..<Int32(deadLetters.layout.partitions(of: .reports)) {
+        for partition in 0..<Int32(deadLetters.layout.partitionCount(of: .reports)) {
             guard let begin = scanStart(of: partition) else { continue }
             var (next, own) = (Int64(0), Tally())
             let end = try deadLetters.scan(.reports, in: partition, from: begin) { record in

@@ -28,15 +28,15 @@ final class Channels {
 
     /// Channels that an app may have in one environment. At the limit, the answer is
     /// CannotCreateChannelConfig.
-    let perAppMax: Int
+    let channelsPerAppMax: Int
     private var channels: [App: [String: Channel]] = [:]
     private var createdCount = 0
 
-    init(perAppMax: Int) { self.perAppMax = perAppMax }
+    init(channelsPerAppMax: Int) { self.channelsPerAppMax = channelsPerAppMax }
 
     /// Creates a channel and returns its base64 id, or nil at the limit.
     func create(_ policy: StoragePolicy, of app: App) -> String? {
-        guard channels[app, default: [:]].count < perAppMax else { return nil }
+        guard channels[app, default: [:]].count < channelsPerAppMax else { return nil }
         let id = Self.base64(encoding: Random.bytes(count: Self.idByteCount))
         createdCount += 1
         channels[app, default: [:]][id] = Channel(policy: policy, number: createdCount)

@@ -13,7 +13,7 @@ struct ControlAPI {
         ConnectionRoutes(controller: controller).add(to: &routes)
         TokenRoutes(controller: controller).add(to: &routes)
         PhoneRoutes(controller: controller).add(to: &routes)
-        WaitRoute(desk: controller, metrics: metrics).add(to: &routes)
+        WaitRoute(controller: controller, metrics: metrics).add(to: &routes)
         ResetRoute(controller: controller).add(to: &routes)
         ClockRoute(controller: controller).add(to: &routes)
         JournalRoutes(controller: controller).add(to: &routes)

@@ -12,7 +12,7 @@ package struct InputFileError: FatalError {
 /// Reads the JSON files that an operator gives the simulator.
 enum InputFile {
     /// Limits of a file with activity types.
-    static let typesLimits = JSONLimits(bytesMax: 8 << 20, keysMax: 500_000)
+    static let activityTypesLimits = JSONLimits(bytesMax: 8 << 20, keysMax: 500_000)
 
     static func readScript(at path: String) throws -> FaultScript {
         try read("script", from: path, limits: FaultScript.limits) { bytes, reader throws(JSONError) in
@@ -28,7 +28,8 @@ enum InputFile {
 
     /// Reads an array of activity types, in the format of an app's configuration.
     static func readActivityTypes(at path: String) throws -> [ActivityType] {
-        try read("activity types", from: path, limits: typesLimits) { bytes, reader throws(JSONError) in
+        try read("activity types", from: path, limits: activityTypesLimits) {
+            bytes, reader throws(JSONError) in
             try reader.read(bytes) { value in
                 let types = value.array(countMax: ActivityType.countPerAppMax).map {
                     ActivityType(from: $0.object())

@@ -75,12 +75,12 @@ struct JournalRoutes {
 
     private func addSummary(to routes: inout HTTPRoutes) {
         routes.control(.get, path: "/v1/summary") { [controller] _ in
-            let reports = try await controller.perform { $0.reports }
+            let reports = try await controller.perform { $0.reportTotals }
             let (summary, openedCount, openCount) = try await controller.perform {
                 ($0.journal.summary, $0.simulator.connectionsOpened, $0.simulator.connections.count)
             }
             let (omittedEntries, omittedRecords) = try await controller.perform {
-                ($0.journal.file?.omittedEntries ?? 0, $0.journal.records?.omittedRecords ?? 0)
+                ($0.journal.file?.omittedEntries ?? 0, $0.journal.recordFile?.omittedRecords ?? 0)
             }
             return .object { json in
                 summary.writeFields(to: &json)

@@ -16,9 +16,9 @@ struct PhonePage: Sendable {
 
     var phones: [ListedPhone] = []
     /// Number of the first phone of the next page, nil at the end.
-    var next: Int?
+    var nextPageStart: Int?
     /// Number of all phones.
-    var count = 0
+    var phoneCount = 0
 
     func writeFields(to json: inout JSONWriter) {
         json.name("phones")
@@ -34,8 +34,8 @@ struct PhonePage: Sendable {
             json.endObject()
         }
         json.endArray()
-        json.field("next", next)
-        json.field("count", count)
+        json.field("next", nextPageStart)
+        json.field("count", phoneCount)
     }
 }
 
@@ -52,6 +52,7 @@ extension Phones {
                 canBeReached: phone.traits.isDisjoint(with: [.away, .removed]),
                 activities: activityIndices(ofPhone: number).count)
         }
-        return PhonePage(phones: listed, next: end < phones.count ? end : nil, count: phones.count)
+        return PhonePage(
+            phones: listed, nextPageStart: end < phones.count ? end : nil, phoneCount: phones.count)
     }
 }

@@ -25,7 +25,7 @@ extension PhoneScreen {
         json.endArray()
         json.name("received")
         json.beginArray()
-        for reception in received {
+        for reception in receivedPushes {
             json.beginObject()
             json.field("at", reception.receivedAt)
             json.field("id", reception.id.description)
@@ -66,10 +66,10 @@ extension GroupScreens {
         json.field("group", group)
         json.field("activities", activities)
         json.field("phonesWithSeveral", phonesWithSeveral)
-        json.field("states", states)
+        json.field("states", stateCount)
         json.name("shown")
         json.beginArray()
-        for shown in shown {
+        for shown in shownStates {
             json.beginObject()
             json.field("contentState", shown.contentState)
             json.field("activities", shown.activities)

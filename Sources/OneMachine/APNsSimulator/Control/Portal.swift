@@ -18,7 +18,7 @@ struct Portal: Sendable {
         var apps: Set<String>?
     }
 
-    static let limits = InputFile.typesLimits
+    static let limits = InputFile.activityTypesLimits
     static let appsMax = 1_000
     static let keysMax = 100
     static let populationsMax = 100

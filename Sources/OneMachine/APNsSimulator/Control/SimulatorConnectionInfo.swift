@@ -6,10 +6,10 @@ package struct SimulatorConnectionInfo: Sendable {
     package let host: String
     package let ports: SimulatorSettings.Ports
     /// Address of the control API.
-    package let control: SocketAddress
+    package let controlAddress: SocketAddress
     package let tlsFaults: [(fault: TLSFault, port: Int)]
     /// Directory of the credentials.
-    package let directory: String
+    package let credentialsDirectory: String
     package let keyID: String
     /// The phones of the settings, or the first ones of the portal file.
     package let population: Population?
@@ -18,7 +18,7 @@ package struct SimulatorConnectionInfo: Sendable {
 
     package var teamID: String { SimulatorCredentials.teamID }
     /// The CA certificate that clients must trust.
-    package var authorityFile: String { directory + "/ca.pem" }
+    package var authorityFile: String { credentialsDirectory + "/ca.pem" }
     /// The key for provider tokens.
-    package var keyFile: String { directory + "/AuthKey_\(keyID).p8" }
+    package var keyFile: String { credentialsDirectory + "/AuthKey_\(keyID).p8" }
 }

@@ -35,7 +35,7 @@ final class SimulatorController: @unchecked Sendable {
         let simulator = Simulator(
             settings: settings, credentials: credentials, on: loop, phones: tokenStatuses,
             faultInjector: injector, journal: journal, clock: clock)
-        injector.inject = { [weak simulator] fault in simulator?.inject(fault) }
+        injector.injectIntoAllConnections = { [weak simulator] fault in simulator?.inject(fault) }
         self.faultInjector = injector
         self.simulator = simulator
     }

@@ -40,7 +40,7 @@ package final class SimulatorService: Service {
             let info = try startParts(with: context)
             context.log.info(
                 "serving", .field("production", info.ports.production),
-                .field("sandbox", info.ports.sandbox), .field("control", info.control.description))
+                .field("sandbox", info.ports.sandbox), .field("control", info.controlAddress.description))
             onServing(info)
         } catch {
             await stop(by: .now())
@@ -49,7 +49,7 @@ package final class SimulatorService: Service {
     }
 
     private func startParts(with context: ServiceContext) throws -> SimulatorConnectionInfo {
-        let credentials = try SimulatorCredentials(directory: settings.directory)
+        let credentials = try SimulatorCredentials(directory: settings.credentialsDirectory)
         let script = try settings.scriptFile.map { try InputFile.readScript(at: $0) } ?? .none
         var settings = settings
         let portal = try settings.portalFile.map { try InputFile.readPortal(at: $0) } ?? Portal()
@@ -84,9 +84,9 @@ package final class SimulatorService: Service {
         let control = try startControlAPI(
             settings, controller: controller, signers: signers, metrics: context.metrics)
         return SimulatorConnectionInfo(
-            host: settings.simulator.host, ports: controller.simulator.ports, control: control.address,
+            host: settings.simulator.host, ports: controller.simulator.ports, controlAddress: control.address,
             tlsFaults: running.withLock { $0.faultPorts }.map { ($0.fault, $0.port) },
-            directory: settings.directory, keyID: credentials.keyID,
+            credentialsDirectory: settings.credentialsDirectory, keyID: credentials.keyID,
             population: settings.phones ?? portal.populations.first,
             firstToken: loop.perform {
                 controller.phones?.currentTokens(ofPhone: 0).starts.first?.token ?? nil
@@ -101,7 +101,7 @@ package final class SimulatorService: Service {
         var signers: [ProviderTokenRoute.Signer] = []
         for key in portal.keys {
             let signingKey = try SimulatorCredentials.loadKey(
-                id: key.keyID, teamID: key.teamID, directory: settings.directory)
+                id: key.keyID, teamID: key.teamID, directory: settings.credentialsDirectory)
             signers.append(.init(teamID: key.teamID, keyID: key.keyID, key: signingKey))
             settings.simulator.keys.append(
                 ProviderKey(

@@ -4,7 +4,7 @@ package import Lifecycle
 package struct SimulatorServiceSettings: Sendable {
     package var simulator = SimulatorSettings()
     /// Directory of the CA and the key for provider tokens. They are created if they are missing.
-    package var directory: String
+    package var credentialsDirectory: String
     /// Phones of one app. Without these and without phones of a portal file, every token is valid and nothing
     /// is stored.
     package var phones: Population?
@@ -30,7 +30,7 @@ package struct SimulatorServiceSettings: Sendable {
     package var journalLimits = JournalLimits()
     package var tlsFaults: [TLSFaultListener] = []
 
-    package init(directory: String) { self.directory = directory }
+    package init(credentialsDirectory: String) { self.credentialsDirectory = credentialsDirectory }
 }
 
 /// A port with one TLS fault.

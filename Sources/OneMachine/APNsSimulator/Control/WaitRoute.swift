@@ -19,7 +19,7 @@ struct WaitRoute {
     let controller: SimulatorController
     private let waiters = Waiters()
 
-    init(desk controller: SimulatorController, metrics: Metrics) {
+    init(controller: SimulatorController, metrics: Metrics) {
         self.controller = controller
         metrics.gauge(
             "flotilla_apns_simulator_waiting", help: "Callers that wait for phones to show content."

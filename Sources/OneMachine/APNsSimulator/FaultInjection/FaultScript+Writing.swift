@@ -16,8 +16,8 @@ extension FaultScript {
             rule.writeFields(to: &json)
             if let hits = hits?[index] {
                 json.object("hits") { json in
-                    json.field("met", hits.met)
-                    json.field("acted", hits.acted)
+                    json.field("met", hits.matchCount)
+                    json.field("acted", hits.actionCount)
                 }
             }
             json.endObject()

@@ -2,9 +2,9 @@
 struct RunningRule: Sendable {
     struct HitCounts: Sendable, Hashable {
         /// Number of requests or connections that matched.
-        var met = 0
+        var matchCount = 0
         /// Number of those for which the rule injected a fault.
-        var acted = 0
+        var actionCount = 0
     }
 
     let rule: FaultRule
@@ -20,15 +20,15 @@ struct RunningRule: Sendable {
     /// Counts one more match. Returns whether the rule may act on it. Then the caller calls `recordAction`,
     /// unless other rules have already decided everything that this rule has.
     mutating func shouldActOnNextMatch() -> Bool {
-        hits.met += 1
-        if let nth = rule.match.nth, hits.met != nth { return false }
-        if let every = rule.match.every, !hits.met.isMultiple(of: every) { return false }
+        hits.matchCount += 1
+        if let nth = rule.match.nth, hits.matchCount != nth { return false }
+        if let every = rule.match.every, !hits.matchCount.isMultiple(of: every) { return false }
         if let share = rule.match.share, !random.happens(withProbability: share) { return false }
-        if let times = rule.match.times, hits.acted >= times { return false }
+        if let times = rule.match.times, hits.actionCount >= times { return false }
         return true
     }
 
-    mutating func recordAction() { hits.acted += 1 }
+    mutating func recordAction() { hits.actionCount += 1 }
 
     mutating func drawMilliseconds(from delay: DelayDistribution) -> Int {
         delay.drawMilliseconds(using: &random)

@@ -4,7 +4,7 @@ internal import Lifecycle
 /// Confined to the simulator's loop.
 final class ScriptedFaultInjector: FaultInjector {
     /// Injects a fault of the timetable into all connections. Set by the owner.
-    var inject: (InjectedFault.ConnectionFault) -> Void = { _ in }
+    var injectIntoAllConnections: (InjectedFault.ConnectionFault) -> Void = { _ in }
 
     private let loop: EventLoop
     private(set) var runningScript: RunningScript
@@ -40,7 +40,9 @@ final class ScriptedFaultInjector: FaultInjector {
     }
 
     private func injectDueFaults() {
-        for fault in runningScript.takeDueFaults(milliseconds: millisecondsSinceScriptSet) { inject(fault) }
+        for fault in runningScript.takeDueFaults(milliseconds: millisecondsSinceScriptSet) {
+            injectIntoAllConnections(fault)
+        }
         scheduleTimer()
     }
 

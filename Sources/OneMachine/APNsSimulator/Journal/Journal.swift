@@ -14,7 +14,7 @@ final class Journal: JournalSink, IterationHook {
     /// The file of JSON lines.
     let file: JournalFile?
     /// The file of fixed-size records.
-    let records: RequestRecordFile?
+    let recordFile: RequestRecordFile?
     @safe @exclusivity(unchecked) private var metrics: JournalMetrics
     /// Entries of this iteration for the file.
     private var newEntries: [JournalRing.NumberedEntry] = []
@@ -26,10 +26,10 @@ final class Journal: JournalSink, IterationHook {
     ) {
         self.loop = loop
         self.limits = limits
-        ring = JournalRing(entriesMax: limits.entriesMax, bytesMax: limits.bytesMax)
+        ring = JournalRing(entriesMax: limits.entriesMax, bytesMax: limits.memoryBytesMax)
         totals = JournalTotals(limits: limits)
         self.file = file
-        self.records = records
+        self.recordFile = records
         self.metrics = JournalMetrics(metrics: metrics)
     }
 
@@ -44,11 +44,11 @@ final class Journal: JournalSink, IterationHook {
     // MARK: Calls from connections
 
     func willAnswer(_ entry: inout JournalEntry) {
-        entry.record = records?.append(RequestRecord(entry))
+        entry.recordIndex = recordFile?.append(RequestRecord(entry))
     }
 
     func didEnd(_ entry: consuming JournalEntry) {
-        if let records { writeRecord(of: entry, in: records) }
+        if let recordFile { writeRecord(of: entry, in: recordFile) }
         if !hasScheduledIterationEnd {
             hasScheduledIterationEnd = true
             loop.callAtEndOfIteration(self)
@@ -67,7 +67,7 @@ final class Journal: JournalSink, IterationHook {
     /// request.
     private func writeRecord(of entry: JournalEntry, in records: RequestRecordFile) {
         var record = RequestRecord()
-        if let index = entry.record {
+        if let index = entry.recordIndex {
             record.setOutcome(from: entry)
             // The answer was recorded, but its stream ended before it was sent.
             if record.outcome == .answered { record.outcome = .lost }

@@ -48,7 +48,7 @@ extension JournalEntry {
             json.endArray()
         }
         json.endArray()
-        json.field("bodyBytes", request.bodyBytes)
+        json.field("bodyBytes", request.bodyByteCount)
         json.field("bodyHash", String(decoding: Hex.encode(request.bodyHash), as: UTF8.self))
         switch outcome {
         case .answered(let status, let reason, let isSent):

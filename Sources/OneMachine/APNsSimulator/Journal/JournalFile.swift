@@ -61,7 +61,7 @@ final class JournalFile: @unchecked Sendable {
     func append(_ entries: [JournalRing.NumberedEntry]) {
         let entryBytes = entries.reduce(0) { $0 + $1.entry.memoryBytes }
         let wasEmpty = state.withLock { state in
-            guard state.waiting.count + entries.count <= limits.waitingMax,
+            guard state.waiting.count + entries.count <= limits.waitingEntriesMax,
                 state.waitingBytes + entryBytes <= limits.waitingBytesMax
             else {
                 state.omittedEntries += entries.count

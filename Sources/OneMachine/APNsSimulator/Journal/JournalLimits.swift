@@ -3,16 +3,16 @@ package struct JournalLimits: Sendable {
     /// Entries in memory. Above it the oldest entries are dropped.
     package var entriesMax = 100_000
     /// Approximate bytes of the entries in memory. Above it the oldest entries are dropped.
-    package var bytesMax = 256 << 20
+    package var memoryBytesMax = 256 << 20
     /// Distinct apns-ids whose accepted pushes are counted, with at most 51 bytes of memory each. Pushes with
     /// further ids are only counted (`JournalSummary.idsNotTracked`), and the summary marks its duplicates as
     /// incomplete.
-    package var idsMax = 4_000_000
+    package var trackedIDsMax = 4_000_000
     /// Distinct tokens and channels whose pushes are counted, with the same behavior.
-    package var targetsMax = 4_000_000
+    package var trackedTargetsMax = 4_000_000
     /// Entries that wait to be written to the file. Above it new entries are omitted from the file and
     /// counted.
-    package var waitingMax = 200_000
+    package var waitingEntriesMax = 200_000
     /// Approximate bytes of the waiting entries, with the same behavior.
     package var waitingBytesMax = 256 << 20
     /// Bytes of the file. Above it the file is renamed to `.1`, which replaces the previous one, and a new

@@ -27,7 +27,7 @@ extension JournalSummary {
         }
         json.endArray()
         json.field("notProcessed", notProcessed)
-        json.field("silent", silent)
+        json.field("silent", unanswered)
         json.field("others", otherOutcomes)
         json.field("answersLost", answersLost)
         json.field("delivered", delivered)

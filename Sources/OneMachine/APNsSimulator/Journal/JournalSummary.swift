@@ -29,7 +29,7 @@ struct JournalSummary: Sendable {
     /// Requests above the last stream of a GOAWAY.
     var notProcessed = 0
     /// Requests that were never answered.
-    var silent = 0
+    var unanswered = 0
     /// Answers and resets of kinds beyond `kindsMax`.
     var otherOutcomes = 0
     /// Answers that were not sent when their stream or connection ended, so that the client does not know
@@ -52,6 +52,6 @@ struct JournalSummary: Sendable {
     /// Accepted pushes of the busiest token or channel.
     var pushesPerTargetMax = 0
     var busiestTarget: AcceptedPush.Target?
-    /// Number of accepted pushes whose target was new when `JournalLimits.targetsMax` was reached.
+    /// Number of accepted pushes whose target was new when `JournalLimits.trackedTargetsMax` was reached.
     var targetsNotTracked = 0
 }

@@ -41,8 +41,8 @@ struct JournalTotals: ~Copyable {
     private static let acceptedMax = 256
 
     init(limits: JournalLimits) {
-        ids = CountTable(keysMax: limits.idsMax)
-        targets = CountTable(keysMax: limits.targetsMax)
+        ids = CountTable(keysMax: limits.trackedIDsMax)
+        targets = CountTable(keysMax: limits.trackedTargetsMax)
     }
 
     var summary: JournalSummary {
@@ -66,7 +66,7 @@ struct JournalTotals: ~Copyable {
         if entry.isDelivered { totals.delivered += 1 }
         switch entry.outcome {
         case .notProcessed: totals.notProcessed += 1
-        case .silence: totals.silent += 1
+        case .silence: totals.unanswered += 1
         case .reset(let code): totals.countReset(code)
         case .answered(let status, let reason, let isSent):
             if !isSent { totals.answersLost += 1 }

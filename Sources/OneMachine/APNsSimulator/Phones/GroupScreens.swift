@@ -15,7 +15,7 @@ package struct GroupScreens: Sendable, Hashable {
     /// Number of phones with more than one of them, which a duplicate start causes.
     package var phonesWithSeveral: Int
     /// One page of the shown content states, the most frequent first.
-    package var shown: [ShownState]
+    package var shownStates: [ShownState]
     /// Number of different content states.
-    package var states: Int
+    package var stateCount: Int
 }

@@ -37,7 +37,7 @@ struct Phone {
     /// Number in a derived user name (`PhoneNames`), -1 for none.
     var user: Int32 = -1
     /// Number of its newest reception plus one, 0 for none.
-    var newestReceived: UInt32 = 0
+    var newestReception: UInt32 = 0
     // Times until which the budgets of starts and updates are used up (`PhoneSettings.PushBudget`).
     var startsSpentUntil: Int64 = 0
     var updatesSpentUntil: Int64 = 0

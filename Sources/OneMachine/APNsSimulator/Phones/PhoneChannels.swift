@@ -23,9 +23,9 @@ struct PhoneChannels {
         /// The listeners in the order in which they joined, also those that left.
         var listeners: [Listener] = []
         /// Number of the listeners that did not leave.
-        var presentListeners = 0
+        var presentListenerCount = 0
         /// The newest message, if the channel stores it.
-        var stored: AcceptedPush?
+        var storedMessage: AcceptedPush?
         /// Number of broadcasts in progress. Until they end, listeners must keep their positions.
         var broadcastsInProgress = 0
     }
@@ -36,7 +36,7 @@ struct PhoneChannels {
         let channel: Int32
         let push: AcceptedPush
         /// Position of the next listener.
-        var next = 0
+        var nextListener = 0
         /// End of the listeners. Listeners that join later are not included.
         let end: Int
     }
@@ -67,19 +67,21 @@ struct PhoneChannels {
         guard let number = number(of: key, channelsMax: channelsMax) else { return -1 }
         let listener = Listener(activity: Int32(index), slotGeneration: slotGeneration)
         channels[Int(number)].listeners.append(listener)
-        channels[Int(number)].presentListeners += 1
+        channels[Int(number)].presentListenerCount += 1
         return number
     }
 
     /// Counts a listener that leaves. It stays in the list.
-    mutating func removeListener(fromChannel number: Int32) { channels[Int(number)].presentListeners -= 1 }
+    mutating func removeListener(fromChannel number: Int32) {
+        channels[Int(number)].presentListenerCount -= 1
+    }
 
     /// Removes the listeners that left from the list, if they outnumber the present ones.
     mutating func compactListeners(ofChannel number: Int32, isPresent: (Listener) -> Bool) {
         let channel = channels[Int(number)]
-        let leftListeners = channel.listeners.count - channel.presentListeners
+        let leftListeners = channel.listeners.count - channel.presentListenerCount
         guard channel.broadcastsInProgress == 0,
-            leftListeners > channel.presentListeners + Self.leftListenersMax
+            leftListeners > channel.presentListenerCount + Self.leftListenersMax
         else { return }
         channels[Int(number)].listeners.removeAll { !isPresent($0) }
     }

@@ -65,5 +65,5 @@ package struct PhoneScreen: Sendable, Hashable {
     /// Activities, newest first.
     package var activities: [Activity]
     /// Newest received pushes, newest first.
-    package var received: [ReceivedPush]
+    package var receivedPushes: [ReceivedPush]
 }

@@ -35,16 +35,16 @@ package struct PhoneSettings: Sendable {
     /// Seed of the phones' tokens and random choices.
     package var seed: UInt64 = 1
     /// Bytes of a token. Apple promises no length, and 80 bytes have been observed.
-    package var tokenBytes = 80
+    package var tokenByteCount = 80
 
     /// Running activities of one app.
-    package var activitiesMax = 5
+    package var runningActivitiesMax = 5
     /// Ended activities on the screen of one phone. Above it the oldest leaves.
-    package var endedMax = 20
+    package var endedActivitiesMax = 20
     /// Time from the start until the system ends an activity.
     package var activeMilliseconds: Int64 = 8 * 3_600_000
     /// Longest time from the end until an activity leaves the Lock Screen.
-    package var shownMilliseconds: Int64 = 4 * 3_600_000
+    package var endedShownMilliseconds: Int64 = 4 * 3_600_000
     /// Whether an update replaces shown content with an equal timestamp. Apple does not document this, and a
     /// server must not rely on it.
     package var acceptsEqualTimestamps = false
@@ -56,7 +56,7 @@ package struct PhoneSettings: Sendable {
     /// Share of starts after which the system issues a new start token.
     package var startTokenRotationShare = 0.0
     /// Time for which APNs still accepts a dead token, before it answers 410.
-    package var deadTokenMilliseconds: Int64 = 0
+    package var deadTokenAcceptedMilliseconds: Int64 = 0
     /// Share of state changes that the app reports to its server.
     package var stateReportShare = 1.0
 
@@ -71,9 +71,9 @@ package struct PhoneSettings: Sendable {
     // Limits of the simulator.
 
     /// Pushes stored for all phones that are away. Above it pushes are lost.
-    package var storedMax = 200_000
+    package var storedPushesMax = 200_000
     /// Newest receptions that are remembered, for all phones together.
-    package var receivedMax = 1_000_000
+    package var receptionsMax = 1_000_000
     /// Reports that wait for their sink. Above it reports are lost, like those of an offline phone.
     package var reportsWaitingMax = 4_000_000
     /// Known channels. An activity on any other channel receives nothing.
@@ -82,11 +82,11 @@ package struct PhoneSettings: Sendable {
     package var broadcastsMax = 1_000
     // The work of one tick. The rest follows in the next ticks.
     /// Reports that are passed to the sink.
-    package var reportsPerTurn = 20_000
+    package var reportsPerTick = 20_000
     /// Activities whose due changes are made.
-    package var wakesPerTurn = 100_000
+    package var wakesPerTick = 100_000
     /// Phones that receive a broadcast.
-    package var broadcastPhonesPerTurn = 50_000
+    package var broadcastPhonesPerTick = 50_000
 
     package init() {}
 }

@@ -37,7 +37,7 @@ struct PhoneTokens: Sendable {
     private let byteCount: Int
 
     /// - Parameter byteCount: the length of each token, a multiple of 8.
-    init(seed: UInt64, bytes byteCount: Int) {
+    init(seed: UInt64, byteCount: Int) {
         precondition((Self.bytesMin...PushToken.bytesMax).contains(byteCount))
         precondition(byteCount.isMultiple(of: Self.wordBytes))
         // The constant is "tokens!!" in ASCII. It makes tokens independent of other random numbers of the

@@ -9,7 +9,7 @@ extension Phones {
         for (number, app) in apps.enumerated() where app.bundleID == push.bundleID {
             let key = PhoneChannels.ChannelKey(id: id, environment: push.environment, app: UInt16(number))
             guard let channel = channels.number(of: key, channelsMax: settings.channelsMax) else { continue }
-            if push.isStored { channels.channels[Int(channel)].stored = push }
+            if push.isStored { channels.channels[Int(channel)].storedMessage = push }
             channels.compactListeners(ofChannel: channel) { isListening($0) }
             let end = channels.channels[Int(channel)].listeners.count
             guard end > 0 else { continue }
@@ -26,22 +26,22 @@ extension Phones {
 
     /// Continues the broadcasts, oldest first, up to the limit of one tick.
     func continueBroadcasts(at time: Int64) {
-        var phonesLeft = settings.broadcastPhonesPerTurn
+        var phonesLeft = settings.broadcastPhonesPerTick
         while !channels.broadcasts.isEmpty {
             if channels.broadcasts.count > settings.broadcastsMax { phonesLeft = .max }
             guard phonesLeft > 0 else { return }
             let broadcast = channels.broadcasts[0]
             let listeners = channels.channels[Int(broadcast.channel)].listeners
-            let end = broadcast.next + min(phonesLeft, broadcast.end - broadcast.next)
-            for index in broadcast.next..<end where isListening(listeners[index]) {
+            let end = broadcast.nextListener + min(phonesLeft, broadcast.end - broadcast.nextListener)
+            for index in broadcast.nextListener..<end where isListening(listeners[index]) {
                 receiveBroadcast(broadcast.push, activity: Int(listeners[index].activity), at: time)
             }
-            phonesLeft -= end - broadcast.next
+            phonesLeft -= end - broadcast.nextListener
             if end == broadcast.end {
                 channels.channels[Int(broadcast.channel)].broadcastsInProgress -= 1
                 channels.broadcasts.removeFirst()
             } else {
-                channels.broadcasts[0].next = end
+                channels.broadcasts[0].nextListener = end
             }
         }
     }
@@ -65,7 +65,7 @@ extension Phones {
     /// phone was away.
     func deliverStoredMessage(toActivity index: Int, at time: Int64) {
         let activity = activities[index]
-        guard activity.channel >= 0, let push = channels.channels[Int(activity.channel)].stored,
+        guard activity.channel >= 0, let push = channels.channels[Int(activity.channel)].storedMessage,
             let timestamp = push.payload.timestamp, timestamp > activity.timestamp
         else { return }
         let storedUntil = push.receivedAt + Self.storedMilliseconds

@@ -52,7 +52,7 @@ extension Phones {
             .init(
                 phone: Int32(number), effect: effect, event: push.payload.event,
                 priority: UInt8(clamping: push.priority), previous: 0,
-                problem: effect.undecodedPart == nil ? -1 : decoder.newestProblem,
+                problemNumber: effect.undecodedPart == nil ? -1 : decoder.newestProblem,
                 timestamp: push.payload.timestamp ?? 0, receivedAt: time, id: push.id), to: &phones[number])
     }
 
@@ -63,18 +63,19 @@ extension Phones {
     private func store(_ push: AcceptedPush, forPhone number: Int) -> PushEffect {
         if push.expiration == 0 { return .lostWhileAway }
         let key = Int32(number)
-        if let older = stored[key] {
+        if let older = storedPushes[key] {
             recordReception(of: older, onPhone: number, effect: .replacedInStore, at: push.receivedAt)
-        } else if stored.count >= settings.storedMax {
+        } else if storedPushes.count >= settings.storedPushesMax {
             return .storeIsFull
         }
-        stored[key] = push
+        storedPushes[key] = push
         return .stored
     }
 
     /// Delivers the push that APNs stored while the phone was away, unless it has expired.
     func deliverStoredPush(toPhone number: Int, at time: Int64) {
-        guard let push = stored.removeValue(forKey: Int32(number)), case .token(let token) = push.target,
+        guard let push = storedPushes.removeValue(forKey: Int32(number)),
+            case .token(let token) = push.target,
             let identity = tokens.identity(of: token)
         else { return }
         let isExpired = push.expiration.map { milliseconds(fromSeconds: $0) <= time } ?? false

@@ -8,8 +8,8 @@ extension Phones {
     @discardableResult
     package func add(_ population: Population, at time: Int64) -> Range<Int> {
         precondition(phones.count + population.phones < Int(Int32.max), "too many phones for 31 bits")
-        if beganAt == nil {
-            beganAt = time
+        if firstPhonesAddedAt == nil {
+            firstPhonesAddedAt = time
             processNumber = UInt16(truncatingIfNeeded: time / 1_000)
         }
         let app = UInt16(apps.count)
@@ -23,7 +23,7 @@ extension Phones {
             addPhone(number: first + index, index: index, of: population, app: app, at: time)
         }
         let numbers = first..<phones.count
-        outgoing.enqueueLaunches(ofPhones: numbers)
+        outgoingReports.enqueueLaunches(ofPhones: numbers)
         return numbers
     }
 

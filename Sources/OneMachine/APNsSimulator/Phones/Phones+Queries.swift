@@ -20,7 +20,7 @@ extension Phones {
             isRemoved: phone.traits.contains(.removed), isSwitchedOff: phone.traits.contains(.switchedOff),
             allowsFrequentUpdates: phone.traits.contains(.frequentUpdates),
             activities: activityIndices(ofPhone: number).map(screenActivity),
-            received: receptions.newest(limit: limit, ofPhone: number, phone: phone).map { entry in
+            receivedPushes: receptions.newest(limit: limit, ofPhone: number, phone: phone).map { entry in
                 .init(
                     receivedAt: entry.receivedAt, id: entry.id, event: entry.event,
                     timestamp: entry.timestamp, priority: Int(entry.priority), effect: entry.effect,
@@ -29,7 +29,8 @@ extension Phones {
     }
 
     private func decodingProblem(of entry: Receptions.Entry) -> PhoneScreen.ReceivedPush.DecodingProblem? {
-        guard let part = entry.effect.undecodedPart, let problem = decoder.problem(numbered: entry.problem)
+        guard let part = entry.effect.undecodedPart,
+            let problem = decoder.problem(numbered: entry.problemNumber)
         else {
             return nil
         }
@@ -97,8 +98,8 @@ extension Phones {
             GroupScreens.ShownState(contentState: contents[Int32(index - 1)], activities: counts[index])
         }
         return GroupScreens(
-            group: name, activities: activityCount, phonesWithSeveral: phonesWithSeveral, shown: page,
-            states: shownContents.count)
+            group: name, activities: activityCount, phonesWithSeveral: phonesWithSeveral, shownStates: page,
+            stateCount: shownContents.count)
     }
 
     /// Returns the number of the phone's older activities in the group, counted up to two.
@@ -142,6 +143,9 @@ extension Phones {
 
     /// Number of reports that wait, were sent, and were lost because too many waited.
     package var reportCounts: (waiting: Int, sent: Int, lost: Int) {
-        (outgoing.count + outgoing.pendingLaunches, outgoing.sent, outgoing.lost)
+        (
+            outgoingReports.count + outgoingReports.pendingLaunches, outgoingReports.sentCount,
+            outgoingReports.lostCount
+        )
     }
 }

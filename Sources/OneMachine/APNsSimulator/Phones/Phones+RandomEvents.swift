@@ -5,7 +5,7 @@ extension Phones {
     private static let catchUpMilliseconds: Int64 = 10_000
 
     /// Simulates as many events as the rates give for the time since the last call.
-    func simulateEvents(at rates: PhoneEventRates, time: Int64) {
+    func simulateEvents(rates: PhoneEventRates, time: Int64) {
         defer { eventsSimulatedUntil = time }
         guard eventsSimulatedUntil != .min, time > eventsSimulatedUntil, !phones.isEmpty else { return }
         let milliseconds = min(time - eventsSimulatedUntil, Self.catchUpMilliseconds)

@@ -12,15 +12,15 @@ extension Phones {
     /// launches come after the others.
     func sendReports(at time: Int64) {
         guard let sink else { return }
-        var reportsLeft = settings.reportsPerTurn
-        while !outgoing.isEmpty {
+        var reportsLeft = settings.reportsPerTick
+        while !outgoingReports.isEmpty {
             let batchSize = min(sink.freeCapacity, Self.batchMax, reportsLeft)
             guard batchSize > 0 else { return }
             var batch: [Report] = []
             while batch.count < batchSize {
-                if let pending = outgoing.next() {
+                if let pending = outgoingReports.next() {
                     if let report = makeReport(from: pending) { batch.append(report) }
-                } else if let number = outgoing.nextLaunchedPhone() {
+                } else if let number = outgoingReports.nextLaunchedPhone() {
                     reportFirstLaunch(ofPhone: number, at: time)
                 } else {
                     break
@@ -28,7 +28,7 @@ extension Phones {
             }
             if batch.isEmpty { return }
             reportsLeft -= batch.count
-            outgoing.recordSent(count: batch.count)
+            outgoingReports.recordSent(count: batch.count)
             sink.accept(batch)
         }
     }

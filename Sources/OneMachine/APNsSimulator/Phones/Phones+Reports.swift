@@ -10,7 +10,7 @@ extension Phones {
     func report(_ kind: Report.Kind, fromPhone number: Int, index: Int = 0, at time: Int64) {
         guard sink != nil else { return }
         let isAboutActivity = kind == .updateToken || kind == .tap
-        outgoing.append(
+        outgoingReports.append(
             .init(
                 kind: kind, phone: Int32(number), index: Int32(index),
                 slotGeneration: isAboutActivity ? activities[index].slotGeneration : 0, eventTime: time),
@@ -45,7 +45,7 @@ extension Phones {
             return
         }
         guard sink != nil else { return }
-        outgoing.append(
+        outgoingReports.append(
             .init(
                 kind: .state, state: state, phone: Int32(number), index: Int32(index),
                 slotGeneration: activity.slotGeneration, eventTime: time),

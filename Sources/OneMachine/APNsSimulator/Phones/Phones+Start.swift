@@ -70,9 +70,9 @@ extension Phones {
             if activities[index].isRunning { runningCount += 1 }
             guard activities[index].state == .ended else { continue }
             endedCount += 1
-            if endedCount >= settings.endedMax { remove(activity: index, at: time) }
+            if endedCount >= settings.endedActivitiesMax { remove(activity: index, at: time) }
         }
-        return runningCount < settings.activitiesMax
+        return runningCount < settings.runningActivitiesMax
     }
 
     /// Creates an activity, started by a push or by the app itself.
@@ -126,9 +126,9 @@ extension Phones {
 
     /// Returns the index of a free slot. Appends a slot if all are in use.
     private func takeFreeSlot() -> Int {
-        if freeActivity >= 0 {
-            let index = Int(freeActivity)
-            freeActivity = activities[index].nextIndex
+        if firstFreeSlot >= 0 {
+            let index = Int(firstFreeSlot)
+            firstFreeSlot = activities[index].nextIndex
             return index
         }
         activities.append(PhoneActivity())

@@ -5,7 +5,7 @@ internal import InstallationRecords
 
 extension Phones {
     func tick(at time: Int64) {
-        if let eventRates { simulateEvents(at: eventRates, time: time) }
+        if let eventRates { simulateEvents(rates: eventRates, time: time) }
         bringDuePhonesOnline(at: time)
         wakeDueActivities(at: time)
         continueBroadcasts(at: time)
@@ -22,7 +22,7 @@ extension Phones {
     }
 
     private func wakeDueActivities(at time: Int64) {
-        var wakesLeft = settings.wakesPerTurn
+        var wakesLeft = settings.wakesPerTick
         while wakesLeft > 0, let entry = activityWakes.pop(where: { $0.time <= time }) {
             wakesLeft -= 1
             let index = Int(entry.index)
@@ -66,7 +66,7 @@ extension Phones {
             reportState(.stale, ofActivity: index, at: time)
         }
         if activities[index].isRunning, systemEndsAt <= time {
-            end(activity: index, leavingAt: systemEndsAt + settings.shownMilliseconds, at: time)
+            end(activity: index, dismissingAt: systemEndsAt + settings.endedShownMilliseconds, at: time)
         }
         if activities[index].state == .ended, activities[index].dismissesAt <= time {
             remove(activity: index, at: time)
@@ -74,7 +74,7 @@ extension Phones {
     }
 
     /// Ends the activity. It stays on the Lock Screen until `dismissesAt`.
-    func end(activity index: Int, leavingAt dismissesAt: Int64, at time: Int64) {
+    func end(activity index: Int, dismissingAt dismissesAt: Int64, at time: Int64) {
         activities[index].state = .ended
         activities[index].dismissesAt = dismissesAt
         activities[index].tokenIssuedAt = .max
@@ -90,14 +90,14 @@ extension Phones {
         contents.release(number: activity.content)
         groups.release(number: activity.group)
         if activity.channel >= 0 { channels.removeListener(fromChannel: activity.channel) }
-        if activity.throttledUntil != .max { throttled[Int32(index)] = nil }
+        if activity.throttledUntil != .max { throttledPushes[Int32(index)] = nil }
         var freeSlot = PhoneActivity()
         freeSlot.slotGeneration = activity.slotGeneration
         freeSlot.startedAt = activity.startedAt
         freeSlot.changedAt = time
-        freeSlot.nextIndex = freeActivity
+        freeSlot.nextIndex = firstFreeSlot
         activities[index] = freeSlot
-        freeActivity = Int32(index)
+        firstFreeSlot = Int32(index)
     }
 
     /// Removes the activity from the list of its phone's activities.

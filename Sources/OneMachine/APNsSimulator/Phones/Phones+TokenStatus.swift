@@ -39,8 +39,9 @@ extension Phones: SimulatedPhones {
 
     private func updateTokenStatus(of identity: PhoneTokens.Identity, at time: Int64) -> TokenStatus {
         // The activity of an earlier process is gone.
-        if identity.processNumber != processNumber, let beganAt {
-            return isStillAccepted(diedAt: beganAt, at: time) ? .valid : .unregistered(since: beganAt)
+        if identity.processNumber != processNumber, let firstPhonesAddedAt {
+            return isStillAccepted(diedAt: firstPhonesAddedAt, at: time)
+                ? .valid : .unregistered(since: firstPhonesAddedAt)
         }
         guard identity.index < activities.count else { return .unknown }
         let activity = activities[identity.index]
@@ -57,6 +58,6 @@ extension Phones: SimulatedPhones {
 
     /// Whether APNs still accepts a dead token.
     private func isStillAccepted(diedAt deathTime: Int64, at time: Int64) -> Bool {
-        time - deathTime < settings.deadTokenMilliseconds
+        time - deathTime < settings.deadTokenAcceptedMilliseconds
     }
 }

@@ -54,9 +54,9 @@ extension Phones {
         activities[index].state = .active
         activities[index].staleAt = payload.staleDate.map(milliseconds) ?? .max
         if event == .end {
-            let latest = time + settings.shownMilliseconds
+            let latest = time + settings.endedShownMilliseconds
             let requested = payload.dismissalDate.map(milliseconds) ?? latest
-            end(activity: index, leavingAt: min(max(requested, time), latest), at: time)
+            end(activity: index, dismissingAt: min(max(requested, time), latest), at: time)
             // A dismissal date in the past removes the activity now.
             advance(activity: index, to: time)
         }
@@ -76,9 +76,9 @@ extension Phones {
     /// Keeps the update for later or drops it, as the settings demand.
     private func throttle(_ push: AcceptedPush, forActivity index: Int, at time: Int64) -> PushEffect {
         guard case .delay(let milliseconds) = settings.throttling else { return .updateBudgetSpent }
-        let waitingTimestamp = throttled[Int32(index)]?.payload.timestamp ?? .min
+        let waitingTimestamp = throttledPushes[Int32(index)]?.payload.timestamp ?? .min
         if let timestamp = push.payload.timestamp, timestamp >= waitingTimestamp {
-            throttled[Int32(index)] = push
+            throttledPushes[Int32(index)] = push
         }
         if activities[index].throttledUntil == .max {
             activities[index].throttledUntil = time + milliseconds
@@ -90,7 +90,7 @@ extension Phones {
     /// Shows the throttled update if it is still newer.
     func showThrottledUpdate(ofActivity index: Int, at time: Int64) {
         activities[index].throttledUntil = .max
-        guard let push = throttled.removeValue(forKey: Int32(index)) else { return }
+        guard let push = throttledPushes.removeValue(forKey: Int32(index)) else { return }
         let number = Int(activities[index].phone)
         recordReception(
             of: push, onPhone: number,

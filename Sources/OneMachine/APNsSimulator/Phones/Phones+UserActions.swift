@@ -78,7 +78,7 @@ extension Phones {
         guard !phones[number].traits.contains(.removed) else { return }
         phones[number].traits.insert(.removed)
         for index in activityIndices(ofPhone: number) { remove(activity: index, at: time) }
-        stored[Int32(number)] = nil
+        storedPushes[Int32(number)] = nil
         phones[number].changesAt = time
     }
 

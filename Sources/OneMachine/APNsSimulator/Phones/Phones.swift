@@ -26,10 +26,10 @@ package final class Phones {
     /// The activities of all phones, and free slots.
     @safe @exclusivity(unchecked) var activities: [PhoneActivity] = []
     /// Index of the first free slot in `activities`, -1 for none.
-    var freeActivity: Int32 = -1
+    var firstFreeSlot: Int32 = -1
     /// Time at which the first phones were added, in milliseconds since 1970. An earlier process with the
     /// same seed had the same phones, and its activities have been gone since this time.
-    var beganAt: Int64?
+    var firstPhonesAddedAt: Int64?
     /// Number that distinguishes this process's activities from those of earlier processes.
     var processNumber: UInt16 = 0
 
@@ -46,15 +46,15 @@ package final class Phones {
 
     /// Pushes that APNs stores for phones that are away, by the phone's number: one for each phone, because
     /// APNs stores one for each device and app.
-    var stored: [Int32: AcceptedPush] = [:]
+    var storedPushes: [Int32: AcceptedPush] = [:]
     /// The newest update above the budget, by the activity's index.
-    var throttled: [Int32: AcceptedPush] = [:]
+    var throttledPushes: [Int32: AcceptedPush] = [:]
     /// Due changes of activities, and the returns of phones that are away.
     @safe @exclusivity(unchecked) var activityWakes = MinHeap<PhoneWake>()
     var phoneWakes = MinHeap<PhoneWake>()
 
     /// Reports that wait for the sink.
-    var outgoing = OutgoingReports()
+    var outgoingReports = OutgoingReports()
     /// Receiver of the phones' reports. Without it, phones send no reports.
     package var sink: (any ReportSink)?
     /// Rates of the users' random actions. Without them, users do nothing by themselves.
@@ -66,8 +66,8 @@ package final class Phones {
     package init(settings: PhoneSettings = PhoneSettings()) {
         self.settings = settings
         stableRandom = StableRandom(seed: settings.seed)
-        tokens = PhoneTokens(seed: settings.seed, bytes: settings.tokenBytes)
-        receptions = Receptions(countMax: settings.receivedMax)
+        tokens = PhoneTokens(seed: settings.seed, byteCount: settings.tokenByteCount)
+        receptions = Receptions(countMax: settings.receptionsMax)
         eventRandom = SeededRandom(seed: settings.seed, stream: 1)
     }
 

@@ -14,7 +14,7 @@ struct Receptions {
         /// Number of the phone's previous reception plus one, 0 for none.
         var previous: UInt32
         /// Number of the decoder's problem, -1 for none.
-        var problem: Int32
+        var problemNumber: Int32
         /// The payload's timestamp, in seconds since 1970.
         var timestamp: Int64
         /// Milliseconds since 1970.
@@ -26,7 +26,7 @@ struct Receptions {
     private var ring: [Entry] = []
     private let countMax: Int
     /// Number of the next entry. Entries are numbered from 0.
-    private(set) var total: UInt32 = 0
+    private(set) var nextNumber: UInt32 = 0
     /// Counts by the raw value of the effect, also of entries that were displaced.
     private(set) var counts = [Int](repeating: 0, count: PushEffect.allCases.count)
 
@@ -38,8 +38,8 @@ struct Receptions {
     mutating func add(_ entry: Entry, to phone: inout Phone) {
         count(entry.effect)
         var entry = entry
-        entry.previous = phone.newestReceived
-        let index = Int(total) % countMax
+        entry.previous = phone.newestReception
+        let index = Int(nextNumber) % countMax
         if index < ring.count {
             ring[index] = entry
         } else {
@@ -49,8 +49,8 @@ struct Receptions {
             ring.append(entry)
         }
         // Numbers restart after four billion receptions. Then readers no longer find the earlier entries.
-        total = total == .max - 1 ? 0 : total + 1
-        phone.newestReceived = total
+        nextNumber = nextNumber == .max - 1 ? 0 : nextNumber + 1
+        phone.newestReception = nextNumber
     }
 
     /// Counts an effect, also of a push that reached no known phone.
@@ -60,9 +60,9 @@ struct Receptions {
     func newest(limit: Int, ofPhone number: Int, phone: Phone) -> [Entry] {
         var entries: [Entry] = []
         // The number of the entry plus one, 0 for none.
-        var next = phone.newestReceived
+        var next = phone.newestReception
         while next > 0, entries.count < limit {
-            let isInRing = next <= total && total - next < UInt32(clamping: ring.count)
+            let isInRing = next <= nextNumber && nextNumber - next < UInt32(clamping: ring.count)
             guard isInRing else { break }
             let entry = ring[Int(next - 1) % countMax]
             // A number from before the restart can name the entry of another phone, or a newer one.

@@ -26,7 +26,7 @@ package import Payloads
 ///      80  u32  error code of a reset
 ///      88  40   reason, ASCII
 package struct RequestRecord: Sendable, Hashable {
-    package static let bytes = 128
+    package static let byteCount = 128
     static let reasonBytesMax = 40
 
     package enum RecordOutcome: UInt8, Sendable {

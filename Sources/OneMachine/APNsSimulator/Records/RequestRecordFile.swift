@@ -12,7 +12,7 @@ internal import Telemetry
     /// Size of a window, a part of the file that is mapped at once. Its disk space is reserved, because
     /// writing to a mapped file on a full disk would kill the process.
     static let windowBytes = 64 << 20
-    private static let recordsPerWindow = windowBytes / RequestRecord.bytes
+    private static let recordsPerWindow = windowBytes / RequestRecord.byteCount
 
     private let path: String
     private let log: Log
@@ -31,12 +31,12 @@ internal import Telemetry
         descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SystemError(action: "open the records \(path)", code: errno) }
         let bytes = Int(lseek(descriptor, 0, SEEK_END))
-        guard bytes.isMultiple(of: RequestRecord.bytes), hasValidStart(fileBytes: bytes) else {
+        guard bytes.isMultiple(of: RequestRecord.byteCount), hasValidStart(fileBytes: bytes) else {
             throw InputFileError(description: "\(path) is not a file of request records; choose another file")
         }
         let windowCount = max(1, (bytes + Self.windowBytes - 1) / Self.windowBytes)
         while unsafe windows.count < windowCount { try addWindow() }
-        count = writtenCount(within: bytes / RequestRecord.bytes)
+        count = writtenCount(within: bytes / RequestRecord.byteCount)
     }
 
     deinit {
@@ -77,7 +77,7 @@ internal import Telemetry
     func close() {
         guard descriptor >= 0 else { return }
         unmap()
-        ftruncate(descriptor, off_t(count * RequestRecord.bytes))
+        ftruncate(descriptor, off_t(count * RequestRecord.byteCount))
         Glibc.close(descriptor)
         descriptor = -1
     }
@@ -103,7 +103,7 @@ internal import Telemetry
 
     private func memory(of index: Int) -> UnsafeMutableRawPointer {
         unsafe windows[index / Self.recordsPerWindow]
-            + index % Self.recordsPerWindow * RequestRecord.bytes
+            + index % Self.recordsPerWindow * RequestRecord.byteCount
     }
 
     // MARK: Existing records

@@ -15,21 +15,21 @@ package struct RequestRecordReader {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError(action: "read the records \(path)", code: errno) }
         defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: Self.recordsPerRead * RequestRecord.bytes)
+        var bytes = [UInt8](repeating: 0, count: Self.recordsPerRead * RequestRecord.byteCount)
         var count = 0
         while true {
             let readBytes = unsafe bytes.withUnsafeMutableBytes { buffer in
                 unsafe pread(
-                    descriptor, buffer.baseAddress, buffer.count, off_t(count * RequestRecord.bytes))
+                    descriptor, buffer.baseAddress, buffer.count, off_t(count * RequestRecord.byteCount))
             }
             if readBytes < 0, errno == EINTR { continue }
             guard readBytes >= 0 else { throw SystemError(action: "read the records \(path)", code: errno) }
-            let completeCount = readBytes / RequestRecord.bytes
+            let completeCount = readBytes / RequestRecord.byteCount
             // Bytes without a record are the reserved space at the end of the file.
             let recordCount = unsafe bytes.withUnsafeBytes { buffer in
                 for index in 0..<completeCount {
                     guard let start = buffer.baseAddress,
-                        let record = unsafe RequestRecord(memory: start + index * RequestRecord.bytes)
+                        let record = unsafe RequestRecord(memory: start + index * RequestRecord.byteCount)
                     else { return index }
                     body(record)
                 }

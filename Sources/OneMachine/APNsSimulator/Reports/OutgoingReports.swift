@@ -25,9 +25,9 @@ struct OutgoingReports {
     /// Numbers of the phones that have not opened the app for the first time yet.
     private var launches: [Range<Int>] = []
     /// Number of reports that were dropped because too many waited.
-    private(set) var lost = 0
+    private(set) var lostCount = 0
     /// Number of sent reports.
-    private(set) var sent = 0
+    private(set) var sentCount = 0
 
     /// Number of waiting reports without first launches.
     var count: Int { queue.count - head }
@@ -36,7 +36,7 @@ struct OutgoingReports {
 
     /// Appends a report, or drops it if `countMax` reports wait.
     mutating func append(_ pending: PendingReport, countMax: Int) {
-        if count < countMax { queue.append(pending) } else { lost += 1 }
+        if count < countMax { queue.append(pending) } else { lostCount += 1 }
     }
 
     mutating func enqueueLaunches(ofPhones numbers: Range<Int>) {
@@ -64,5 +64,5 @@ struct OutgoingReports {
         return range.lowerBound
     }
 
-    mutating func recordSent(count: Int) { sent += count }
+    mutating func recordSent(count: Int) { sentCount += count }
 }

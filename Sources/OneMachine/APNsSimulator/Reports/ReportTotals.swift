@@ -26,7 +26,7 @@ struct ReportTotals: Sendable {
 
 extension SimulatorController {
     /// The counts, nil without phones.
-    var reports: ReportTotals? {
+    var reportTotals: ReportTotals? {
         guard let phones else { return nil }
         let (waiting, sent, lost) = phones.reportCounts
         return ReportTotals(

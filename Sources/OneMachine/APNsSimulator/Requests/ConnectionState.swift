@@ -18,11 +18,11 @@ struct ConnectionState {
     }
 
     private let settings: StreamSettings
-    private(set) var provider: VerifiedProviderToken?
+    private(set) var providerToken: VerifiedProviderToken?
     /// Number of streams that the client may open at once.
-    private(set) var streams: Int
+    private(set) var streamAllowance: Int
     /// Whether a fault has fixed the number of streams.
-    var isFixed = false
+    var isAllowanceFixed = false
     /// Points for refused requests, less one for each accepted request.
     private var errorPoints = 0
     /// Error points at which the number of streams is halved next.
@@ -30,15 +30,15 @@ struct ConnectionState {
 
     init(settings: StreamSettings) {
         self.settings = settings
-        streams = min(settings.initialStreams, settings.streamsMax)
+        streamAllowance = min(settings.initialStreams, settings.streamsMax)
         pointsAtHalving = settings.pointsPerHalving
     }
 
     /// Binds the connection to the key of its first provider token. Returns the refusal of a later token that
     /// uses another key, or that was issued too soon after the previous one.
     mutating func bind(to token: VerifiedProviderToken) -> APNsReason? {
-        guard let previous = provider, previous !== token else {
-            provider = token
+        guard let previous = providerToken, previous !== token else {
+            providerToken = token
             return nil
         }
         guard token.key.keyID == previous.key.keyID, token.key.teamID == previous.key.teamID else {
@@ -47,7 +47,7 @@ struct ConnectionState {
         guard abs(token.issuedAt - previous.issuedAt) >= Self.providerTokenGapSecondsMin else {
             return .tooManyProviderTokenUpdates
         }
-        provider = token
+        providerToken = token
         return nil
     }
 
@@ -67,20 +67,20 @@ struct ConnectionState {
     }
 
     private mutating func raiseAllowance() -> StreamAction {
-        let canRaise = !isFixed && streams < settings.streamsMax
-        let isTrusted = provider != nil && errorPoints == 0
+        let canRaise = !isAllowanceFixed && streamAllowance < settings.streamsMax
+        let isTrusted = providerToken != nil && errorPoints == 0
         guard canRaise, isTrusted else { return .none }
-        streams = settings.streamsMax
+        streamAllowance = settings.streamsMax
         pointsAtHalving = settings.pointsPerHalving
-        return .allow(streams: streams)
+        return .allow(streams: streamAllowance)
     }
 
     private mutating func lowerAllowance() -> StreamAction {
         if errorPoints >= settings.pointsMax { return .close }
-        let canHalve = !isFixed && streams > 1
+        let canHalve = !isAllowanceFixed && streamAllowance > 1
         guard canHalve, errorPoints >= pointsAtHalving else { return .none }
         pointsAtHalving = errorPoints + settings.pointsPerHalving
-        streams /= 2
-        return .allow(streams: streams)
+        streamAllowance /= 2
+        return .allow(streams: streamAllowance)
     }
 }

@@ -44,10 +44,10 @@ struct JournalEntry: Sendable {
     /// Time when the outcome was known, in milliseconds since 1970.
     var endedAt: Int64
     /// Index of the request's record in the `RequestRecordFile`. Nil if it has none.
-    var record: Int?
+    var recordIndex: Int?
 
     init(
-        facts: RequestFacts, request: RecordedRequest, id: PushID, end outcome: Outcome, isDelivered: Bool,
+        facts: RequestFacts, request: RecordedRequest, id: PushID, outcome: Outcome, isDelivered: Bool,
         endedAt: Int64
     ) {
         sharedFacts = SharedFacts(facts: facts, recorded: request, id: id)

@@ -67,8 +67,8 @@ struct ProviderTokenParts {
     private static func issuedAt(from value: JSONValue) -> IssueTime? {
         switch value.kind {
         case .integer: return (Int64(value.int(in: issuedAtRange)), nil)
-        case .number: return seconds(from: value.double()).map { ($0, .fraction) }
-        case .string: return Double(value.string()).flatMap(seconds).map { ($0, .string) }
+        case .number: return seconds(from: value.double()).map { ($0, .issuedAtIsFractional) }
+        case .string: return Double(value.string()).flatMap(seconds).map { ($0, .issuedAtIsText) }
         default: return nil
         }
     }

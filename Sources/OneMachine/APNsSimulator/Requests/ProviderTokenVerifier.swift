@@ -7,11 +7,11 @@ internal import JSON
 /// first request. The age is checked at each request.
 final class ProviderTokenVerifier {
     /// Limit on remembered tokens. At the limit all are forgotten and verified again.
-    static let verifiedMax = 10_000
+    static let rememberedTokensMax = 10_000
     /// Age at which a token expires.
-    static let secondsMax: Int64 = 3_600
+    static let ageSecondsMax: Int64 = 3_600
     /// Seconds by which the sender's clock may be ahead.
-    static let skewSeconds: Int64 = 300
+    static let clockSkewSeconds: Int64 = 300
 
     /// The registered keys by id.
     private let keys: [String: ProviderKey]
@@ -41,7 +41,7 @@ final class ProviderTokenVerifier {
         let token = authorization.extracting(droppingFirst: scheme.utf8CodeUnitCount)
         guard let verified = verifiedToken(token, last: last) else { return .refused(.invalidProviderToken) }
         let age = seconds - verified.issuedAt
-        return (-Self.skewSeconds...Self.secondsMax).contains(age)
+        return (-Self.clockSkewSeconds...Self.ageSecondsMax).contains(age)
             ? .valid(verified) : .refused(.expiredProviderToken)
     }
 
@@ -52,7 +52,7 @@ final class ProviderTokenVerifier {
         guard let parts = ProviderTokenParts(token, reader: reader), let key = keys[parts.keyID],
             key.teamID == parts.teamID, key.key.isValidSignature(parts.signature, of: parts.signedBytes)
         else { return nil }
-        if verified.count >= Self.verifiedMax { verified.removeAll() }
+        if verified.count >= Self.rememberedTokensMax { verified.removeAll() }
         let new = VerifiedProviderToken(
             token: bytes, key: key, issuedAt: parts.issuedAt, warning: parts.warning)
         verified[bytes] = new

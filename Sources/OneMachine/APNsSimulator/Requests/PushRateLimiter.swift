@@ -21,7 +21,7 @@ struct PushRateLimiter {
     }
 
     /// Counts a push and returns true. Returns false without counting if the push comes too soon.
-    mutating func allowsPush(to target: Span<UInt8>, at time: Int64) -> Bool {
+    mutating func takePush(to target: Span<UInt8>, at time: Int64) -> Bool {
         guard let burst = settings.burst else { return true }
         let hash = Self.hash(of: target)
         let index = Int(hash % UInt64(Self.bucketsMax))

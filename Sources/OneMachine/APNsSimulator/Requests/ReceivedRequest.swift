@@ -5,7 +5,7 @@ internal import HTTP2
 /// together. So it must not be kept after that batch was handled.
 struct ReceivedRequest {
     /// The bytes of all requests of the batch.
-    let bytes: [UInt8]
+    let batchBytes: [UInt8]
     let method: Range<Int>
     let path: RequestPath
     /// The body. It is not a range of `bytes`, so it may be kept.
@@ -27,7 +27,7 @@ struct ReceivedRequest {
         batch: RequestBatch, request: IncomingRequest, port: ServedPort, body: [UInt8],
         makeID: () -> PushID
     ) {
-        bytes = batch.bytes
+        batchBytes = batch.bytes
         method = request.method
         path = RequestPath(batch.bytes, range: request.path)
         self.body = body
@@ -40,5 +40,7 @@ struct ReceivedRequest {
         hasInvalidID = idText != nil && requestedID == nil
     }
 
-    func isMethod(_ name: StaticString) -> Bool { ASCIIText.isEqual(bytes.span.extracting(method), to: name) }
+    func isMethod(_ name: StaticString) -> Bool {
+        ASCIIText.isEqual(batchBytes.span.extracting(method), to: name)
+    }
 }

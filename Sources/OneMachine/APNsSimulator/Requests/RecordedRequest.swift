@@ -17,7 +17,7 @@ struct RecordedRequest: Sendable {
     private let bodyContent: [UInt8]
 
     init(_ request: ReceivedRequest, batch: RequestBatch, incoming: IncomingRequest) {
-        var fields = ASCIIText.array(from: request.bytes.span.extracting(incoming.fields))
+        var fields = ASCIIText.array(from: request.batchBytes.span.extracting(incoming.fields))
         let start = incoming.fields.lowerBound
         if !request.headers.isRepeated {
             if let value = request.headers.authorization {
@@ -26,7 +26,7 @@ struct RecordedRequest: Sendable {
         } else {
             // `headers` has only one range for each name, but each `authorization` contains a secret.
             batch.forEachField(of: incoming) { name, value in
-                guard ASCIIText.isEqual(request.bytes.span.extracting(name), to: "authorization") else {
+                guard ASCIIText.isEqual(request.batchBytes.span.extracting(name), to: "authorization") else {
                     return
                 }
                 Self.eraseSignature(in: value, start: start, bytes: &fields)
@@ -63,7 +63,7 @@ struct RecordedRequest: Sendable {
         return headers
     }
 
-    var bodyBytes: Int { bodyContent.count }
+    var bodyByteCount: Int { bodyContent.count }
 
     var body: ArraySlice<UInt8> { bodyContent[...] }
 

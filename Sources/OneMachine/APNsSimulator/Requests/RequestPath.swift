@@ -9,7 +9,7 @@ enum RequestPath: Equatable {
     /// `/1/apps/<bundle id>/all-channels`
     case allChannels(Range<Int>)
     /// A path that APNs does not have.
-    case none
+    case other
 
     init(_ bytes: [UInt8], range path: Range<Int>) {
         self = RequestPath.parse(bytes.span.extracting(path), at: path.lowerBound)
@@ -34,7 +34,7 @@ enum RequestPath: Equatable {
         {
             return .allChannels(app)
         }
-        return .none
+        return .other
     }
 
     /// Returns the position of the part between the prefix and the suffix. Returns nil if the path has

@@ -31,13 +31,13 @@ final class RequestValidator {
     /// The newest body, which `sharedBody` returns again.
     @safe @exclusivity(unchecked) private var lastBody: [UInt8] = []
     /// The newest body that was parsed, and its payload.
-    @safe @exclusivity(unchecked) var lastRead: (body: [UInt8], payload: PushPayload?) = ([], nil)
+    @safe @exclusivity(unchecked) var lastParsedBody: (body: [UInt8], payload: PushPayload?) = ([], nil)
 
     init(settings: SimulatorSettings, usesTargets: Bool, readsPayloads: Bool) {
         self.settings = settings
         self.usesTargets = usesTargets
         self.readsPayloads = readsPayloads
-        channels = Channels(perAppMax: settings.channelsMax)
+        channels = Channels(channelsPerAppMax: settings.channelsMax)
         rateLimiter = PushRateLimiter(settings: settings.rateLimit)
         tokenVerifier = ProviderTokenVerifier(keys: settings.keys, reader: reader)
     }
@@ -68,12 +68,12 @@ final class RequestValidator {
     /// Checks the provider token and returns nil if it is valid. The age of the token is measured with the
     /// machine's clock, which its issuer uses too. Advancing the simulator's clock does not age a token.
     func refusal(
-        ofProviderIn request: ReceivedRequest, state: inout ConnectionState,
+        ofProviderTokenIn request: ReceivedRequest, state: inout ConnectionState,
         facts: inout RequestFacts
     ) -> APNsReason? {
         guard let authorization = request.headers.authorization else { return .missingProviderToken }
         let verdict = tokenVerifier.verify(
-            authorization: request.bytes.span.extracting(authorization), last: state.provider,
+            authorization: request.batchBytes.span.extracting(authorization), last: state.providerToken,
             at: (facts.receivedAt - facts.clockOffsetMilliseconds) / 1000)
         switch verdict {
         case .refused(let reason): return reason
@@ -86,7 +86,7 @@ final class RequestValidator {
 
     /// Forgets the channels and the rate of each push token. Verified provider tokens stay verified.
     func reset() {
-        channels = Channels(perAppMax: settings.channelsMax)
+        channels = Channels(channelsPerAppMax: settings.channelsMax)
         rateLimiter = PushRateLimiter(settings: settings.rateLimit)
     }
 

@@ -2,7 +2,7 @@
 struct ConnectionFaults {
     // GOAWAY
     /// Last stream of the newest GOAWAY, `.max` without one. Streams above it are not processed.
-    var lastStream = Int32.max
+    var goawayLastStream = Int32.max
     /// The highest stream that was answered or processed. A GOAWAY must not go below it.
     var settledStream: Int32 = 0
     /// Whether a GOAWAY was sent after which the connection closes when all requests are answered.
@@ -11,23 +11,23 @@ struct ConnectionFaults {
     var staysOpen = false
 
     /// Number of stalls in progress.
-    var stalls = 0
+    var stallCount = 0
     /// Faults that were injected when the connection was accepted, and that act when HTTP/2 begins.
     var initialFaults: [InjectedFault.ConnectionFault] = []
     /// Number of bytes that are still sent before the TCP connection is reset. Nil without this fault.
-    private(set) var bytesLeft: Int?
+    private(set) var bytesUntilReset: Int?
 
-    mutating func reset(afterBytes byteCount: Int) { bytesLeft = max(1, byteCount) }
+    mutating func reset(afterByteCount byteCount: Int) { bytesUntilReset = max(1, byteCount) }
 
     /// Returns the number of bytes that may be sent now, at most `byteCount`.
     func sendableBytes(of byteCount: Int) -> Int {
-        stalls > 0 ? 0 : min(byteCount, bytesLeft ?? byteCount)
+        stallCount > 0 ? 0 : min(byteCount, bytesUntilReset ?? byteCount)
     }
 
     /// Counts sent bytes. Returns true if these were the last before the reset.
-    mutating func recordSent(bytes byteCount: Int) -> Bool {
-        guard byteCount > 0, let left = bytesLeft else { return false }
-        bytesLeft = left - byteCount
+    mutating func recordSent(byteCount: Int) -> Bool {
+        guard byteCount > 0, let left = bytesUntilReset else { return false }
+        bytesUntilReset = left - byteCount
         return left == byteCount
     }
 }

@@ -29,7 +29,7 @@ enum CredentialFile {
 
     /// Returns the id of a key in a directory, which is in the name of its file: `AuthKey_<id>.p8`. With
     /// several keys it returns the id that is first in alphabetical order, and nil without a key.
-    static func keyID(in directory: String) throws -> String? {
+    static func existingKeyID(in directory: String) throws -> String? {
         guard let listing = unsafe opendir(directory) else {
             throw SystemError(
                 action: "read \(directory)", code: errno, remedy: "create the directory or choose another")

@@ -29,11 +29,11 @@ extension ServedConnection {
                 code: code, lastStream: stream - Int32(clamping: streamsBack), reason: reason,
                 thenClose: thenClose)
         case .settings(let streamsMax):
-            state.isFixed = true
+            state.isAllowanceFixed = true
             allow(streams: streamsMax)
         case .stall(let milliseconds): stall(milliseconds: milliseconds)
         case .starveWindows: session.holdWindows()
-        case .resetAfter(let bytes): faults.reset(afterBytes: bytes)
+        case .resetAfter(let bytes): faults.reset(afterByteCount: bytes)
         case .close: transport.close()
         }
         if fault != nil { transport.requestFill() }
@@ -53,21 +53,21 @@ extension ServedConnection {
     /// Sends a GOAWAY. Its last stream never rises, and is never below a stream that was answered or
     /// processed.
     private func sendGoaway(code: HTTP2ErrorCode, lastStream: Int32, reason: String?, thenClose: Bool) {
-        faults.lastStream = min(faults.lastStream, max(faults.settledStream, lastStream))
+        faults.goawayLastStream = min(faults.goawayLastStream, max(faults.settledStream, lastStream))
         faults.closesWhenDone = faults.closesWhenDone || thenClose
         faults.staysOpen = !faults.closesWhenDone
-        session.goaway(
-            lastStream: faults.lastStream, code: code,
+        session.sendGoaway(
+            lastStream: faults.goawayLastStream, code: code,
             debug: reason.map { ReplyEncoder.body(reason: $0, timestamp: nil) } ?? [])
     }
 
     /// Neither reads nor writes for a while. Stalls may overlap, and the last one to end resumes.
     private func stall(milliseconds: Int) {
-        faults.stalls += 1
+        faults.stallCount += 1
         transport.pauseReading()
         simulator.delayedActions.schedule(afterMilliseconds: milliseconds) { [self] in
-            faults.stalls -= 1
-            guard faults.stalls == 0 else { return }
+            faults.stallCount -= 1
+            guard faults.stallCount == 0 else { return }
             transport.resumeReading()
             transport.requestFill()
         }

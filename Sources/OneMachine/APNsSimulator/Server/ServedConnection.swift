@@ -44,7 +44,7 @@ final class ServedConnection: TLSConnectionDelegate {
     }
 
     /// Whether no request waits for its answer.
-    var isIdle: Bool { session.openStreams == 0 }
+    var isIdle: Bool { session.openStreamCount == 0 }
 
     // MARK: Calls from the TLS connection
 
@@ -65,7 +65,7 @@ final class ServedConnection: TLSConnectionDelegate {
         guard byteCountMax > 0 else { return 0 }
         let byteCount = unsafe session.pull(
             into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<byteCountMax]))
-        if faults.recordSent(bytes: byteCount) {
+        if faults.recordSent(byteCount: byteCount) {
             recordSentAnswers(isTruncated: session.wantsToSend)
             // Reset in the loop's next iteration, because the pulled bytes are sent in this one.
             simulator.delayedActions.schedule(afterMilliseconds: 0) { [self] in transport.reset() }
@@ -96,7 +96,7 @@ final class ServedConnection: TLSConnectionDelegate {
         guard faults.closesWhenDone, delayedReplies == 0, !session.wantsToSend else { return }
         // Requests that are never answered do not keep the connection open.
         unansweredStreams.removeAll { !session.isOpen($0) }
-        if session.openStreams == unansweredStreams.count { transport.finish() }
+        if session.openStreamCount == unansweredStreams.count { transport.finish() }
     }
 
     // MARK: Requests
@@ -145,7 +145,7 @@ final class ServedConnection: TLSConnectionDelegate {
     ) -> JournalEntry {
         JournalEntry(
             facts: facts, request: RecordedRequest(request, batch: batch, incoming: incoming), id: request.id,
-            end: .silence, isDelivered: false, endedAt: facts.receivedAt)
+            outcome: .silence, isDelivered: false, endedAt: facts.receivedAt)
     }
 
     // MARK: Answers
@@ -163,7 +163,7 @@ final class ServedConnection: TLSConnectionDelegate {
     /// Processes and answers the request, unless its fault demands something else. A delayed request is
     /// processed even if its sender no longer waits, unless a later GOAWAY excluded it.
     private func complete(_ exchange: Exchange) {
-        guard exchange.stream.number <= faults.lastStream else {
+        guard exchange.stream.number <= faults.goawayLastStream else {
             return recordExchange(exchange, outcome: .notProcessed)
         }
         faults.settledStream = max(faults.settledStream, exchange.stream.number)

@@ -11,7 +11,7 @@ package final class SimulatorClock: Sendable {
     private let machineTime: @Sendable () -> WallTime
     private let storedOffset = Atomic<Int64>(0)
 
-    package init(wall machineTime: @escaping @Sendable () -> WallTime = { WallTime.now() }) {
+    package init(machineTime: @escaping @Sendable () -> WallTime = { WallTime.now() }) {
         self.machineTime = machineTime
     }
 

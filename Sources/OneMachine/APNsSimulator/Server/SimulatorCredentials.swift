@@ -38,7 +38,7 @@ package struct SimulatorCredentials: Sendable {
             try CredentialFile.write(authority.keyPEM, to: keyPath, mode: 0o600)
             try CredentialFile.write(authority.certificatePEM, to: certificatePath, mode: 0o644)
         }
-        if let id = try CredentialFile.keyID(in: directory) {
+        if let id = try CredentialFile.existingKeyID(in: directory) {
             keyID = id
             signingKey = try SigningKey(file: directory + "/AuthKey_\(id).p8")
         } else {

@@ -36,10 +36,10 @@ struct CoordinatorRecord: Sendable, Equatable {
 
 /// The id of an append to a coordinator's topic. Appends reach the log in the order of their ids, and
 /// `appendSucceeded` is called in that order.
-struct PersistID: Hashable, Sendable, Comparable {
+struct AppendID: Hashable, Sendable, Comparable {
     let number: UInt64
 
     init(_ number: UInt64) { self.number = number }
 
-    static func < (left: PersistID, right: PersistID) -> Bool { left.number < right.number }
+    static func < (left: AppendID, right: AppendID) -> Bool { left.number < right.number }
 }

@@ -128,7 +128,7 @@ final class CoordinatorHost {
                 guard let exchange = exchanges.removeValue(forKey: token) else { continue }
                 exchange.answer { response.write(to: &$0, version: exchange.version) }
             case .persist(let id, let records):
-                groupTopic.persist(records) { [unowned self] error in
+                groupTopic.append(records) { [unowned self] error in
                     perform(
                         error == nil ? groups.appendSucceeded(id, at: now) : groups.appendFailed(id, at: now))
                 }
@@ -146,7 +146,7 @@ final class CoordinatorHost {
                 guard let exchange = exchanges.removeValue(forKey: token) else { continue }
                 exchange.answer { answer.write(to: &$0, version: exchange.version) }
             case .persist(let id, let records):
-                transactionTopic.persist(records) { [unowned self] error in
+                transactionTopic.append(records) { [unowned self] error in
                     perform(
                         error == nil
                             ? transactions.appendSucceeded(id, at: now)

@@ -28,7 +28,7 @@ struct CoordinatorTopic {
     }
 
     /// Appends records as one batch. Calls `done` when they are durable or lost, possibly at once.
-    func persist(_ records: [CoordinatorRecord], done: @escaping (LogError?) -> Void) {
+    func append(_ records: [CoordinatorRecord], done: @escaping (LogError?) -> Void) {
         let now = WallTime.now()
         let batch = BatchBuilder.batch(
             records.map { NewRecord(key: $0.key, value: $0.value) }, time: now.milliseconds)
@@ -58,7 +58,7 @@ struct CoordinatorTopic {
             do throws(LogError) {
                 let result = try log.read(
                     from: offset, maxBytes: Self.replayBytes, committed: false, into: &writer)
-                guard result.bytes > 0 else { break }
+                guard result.byteCount > 0 else { break }
                 offset = result.nextOffset
             } catch {
                 guard case .damaged = error else { throw error }

@@ -137,7 +137,9 @@ final class FetchHandler: IterationHook {
         guard parked.request.bytesMin > 1, parked.hasData else { return false }
         var writer = WireWriter(capacity: 64 * 1024, flexible: false)
         let read = FetchResponse.write(parked, to: &writer, limits: limits)
-        guard read.bytes >= Int(parked.request.bytesMin) || read.isFull || read.hasMore else { return false }
+        guard read.byteCount >= Int(parked.request.bytesMin) || read.isFull || read.hasMore else {
+            return false
+        }
         unpark(parked)
         parked.exchange.answer { answer in unsafe writer.withBytes { unsafe answer.append($0) } }
         return true

@@ -11,7 +11,7 @@ enum FetchResponse {
         fileprivate var bytesLeft: Int
         fileprivate var recordsLeft: Int64
         /// Bytes of the batches in the answer.
-        fileprivate(set) var bytes = 0
+        fileprivate(set) var byteCount = 0
 
         /// Whether a limit of the broker ended the answer. Then a wait would not add records.
         var isFull: Bool { bytesLeft <= 0 || recordsLeft <= 0 }
@@ -86,16 +86,16 @@ enum FetchResponse {
             let bytesMax = budget.isFull ? 0 : min(Int(partition.bytesMax), budget.bytesLeft)
             let result = try log.read(
                 from: partition.offset, maxBytes: bytesMax, maxRecords: budget.recordsLeft,
-                committed: request.readsCommitted, atLeastOne: budget.bytes == 0, into: &writer)
+                committed: request.readsCommitted, atLeastOne: budget.byteCount == 0, into: &writer)
             let recordsLength = writer.count - recordsPosition - lengthSize
             writer.patch(int32: Int32(recordsLength), at: recordsPosition)
-            insert(result.aborted, at: abortedPosition, in: &writer)
-            budget.bytes += result.bytes
-            budget.bytesLeft -= result.bytes
-            budget.recordsLeft -= result.records
+            insert(result.abortedTransactions, at: abortedPosition, in: &writer)
+            budget.byteCount += result.byteCount
+            budget.bytesLeft -= result.byteCount
+            budget.recordsLeft -= result.recordCount
             let endOfRead = request.readsCommitted ? result.lastStableOffset : result.highWatermark
             // Not for an answer without records, because its reader would ask again at once.
-            if budget.bytes > 0, result.nextOffset < endOfRead { budget.hasMore = true }
+            if budget.byteCount > 0, result.nextOffset < endOfRead { budget.hasMore = true }
         } catch {
             writer.truncate(to: start)
             writeEmpty(error: error.code, log: log, to: &writer, version: version)

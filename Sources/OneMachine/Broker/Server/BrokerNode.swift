@@ -8,7 +8,7 @@ final class BrokerNode {
     let settings: BrokerSettings
     let log: Log
     let metrics: BrokerMetrics
-    let budget: BufferBudget
+    let bufferBudget: BufferBudget
     let topics: TopicStore
     /// The node with the address that clients get.
     private(set) var identity: Node
@@ -40,7 +40,7 @@ final class BrokerNode {
         let savedClock = expiryClockFile.read()
         expiryClock = ExpiryClock(saved: savedClock, wall: settings.clock(), at: .now())
         expiryClockSavedAt = .now()
-        budget = BufferBudget(bytesMax: settings.limits.bufferedBytesMax)
+        bufferBudget = BufferBudget(bytesMax: settings.limits.bufferedBytesMax)
         coordinators = try CoordinatorHost(
             groupTopic: CoordinatorTopic(named: CoordinatorTopic.groups, in: topics),
             transactionTopic: CoordinatorTopic(named: CoordinatorTopic.transactions, in: topics),
@@ -102,7 +102,7 @@ final class BrokerNode {
         for session in Array(sessions.values) { session.sweep(now: loop.now) }
         metrics.oldestTransactionSeconds.set(coordinators.oldestTransactionSeconds)
         metrics.unsentBytes.set(Double(unsentBytes))
-        metrics.setAsideFiles.set(Double(topics.setAsideFiles))
+        metrics.setAsideFiles.set(Double(topics.setAsideFileCount))
         metrics.unmarkedTransactions.set(Double(coordinators.unmarkedTransactions))
         scratch.reset()
     }

@@ -11,7 +11,7 @@ final class DiskThreads: Sendable {
         self.worker = worker
         var threads: [WorkerThread] = []
         do throws(SystemError) {
-            for _ in 0..<Flusher.threads {
+            for _ in 0..<Flusher.threadCount {
                 threads.append(try WorkerThread(name: "broker-flush") { flusher.run() })
             }
             threads.append(try WorkerThread(name: "broker-work") { worker.run() })

@@ -6,9 +6,9 @@
 @safe
 struct FrameBuffer: ~Copyable {
     /// The memory of a connection that holds no large request.
-    static let restingBytes = 64 * 1024
+    static let restingByteCount = 64 * 1024
     /// Size of the length in front of a request.
-    static let lengthBytes = 4
+    static let lengthFieldSize = 4
 
     /// The result of the search for a frame.
     enum FrameResult: Equatable {
@@ -21,11 +21,11 @@ struct FrameBuffer: ~Copyable {
 
     /// Returns the frame that begins at `start`.
     static func next(in bytes: UnsafeRawBufferPointer, from start: Int, bytesMax: Int) -> FrameResult {
-        guard bytes.count - start >= lengthBytes else { return .incomplete }
+        guard bytes.count - start >= lengthFieldSize else { return .incomplete }
         let lengthField = unsafe bytes.loadUnaligned(fromByteOffset: start, as: Int32.self)
         let length = Int(Int32(bigEndian: lengthField))
         guard length >= 0, length <= bytesMax else { return .badLength(length) }
-        let begin = start + lengthBytes
+        let begin = start + lengthFieldSize
         guard bytes.count - begin >= length else { return .incomplete }
         return .frame(begin..<begin + length)
     }
@@ -37,7 +37,7 @@ struct FrameBuffer: ~Copyable {
     private var end = 0
 
     init() {
-        capacity = Self.restingBytes
+        capacity = Self.restingByteCount
         unsafe memory = .allocate(byteCount: capacity, alignment: 16)
     }
 
@@ -68,8 +68,8 @@ struct FrameBuffer: ~Copyable {
 
     /// Releases the memory of a large request if the buffer is empty.
     mutating func releaseMemory() {
-        guard count == 0, capacity > Self.restingBytes else { return }
-        resize(to: Self.restingBytes)
+        guard count == 0, capacity > Self.restingByteCount else { return }
+        resize(to: Self.restingByteCount)
     }
 
     /// Makes space for more bytes behind the kept ones. Moves the kept bytes to the front if that is cheap,

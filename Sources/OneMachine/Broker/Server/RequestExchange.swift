@@ -8,7 +8,7 @@ final class RequestExchange {
     /// Weak, because the connection may be closed when the answer is ready.
     private weak var session: Session?
     /// The answer, if it is ready and must wait for the answers of earlier requests.
-    private(set) var waiting: [UInt8]?
+    private(set) var heldAnswer: [UInt8]?
     /// Called when the connection is closed before the answer.
     var onAbandon: (() -> Void)?
     private var isAnswered = false
@@ -38,7 +38,7 @@ final class RequestExchange {
 
     /// Keeps a ready answer until the earlier requests are answered.
     func holdAnswer(_ answer: [UInt8]) {
-        waiting = answer
+        heldAnswer = answer
     }
 
     /// Called when the connection is closed. The handler may not know that yet and still call `answer`,

@@ -51,7 +51,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         unsafe buffer.append(UnsafeRawBufferPointer(rebasing: bytes[handled...]))
         let growth = buffer.capacity - capacityBefore
         if growth > 0 {
-            lacksMemory = !node.budget.reserve(growth, holding: heldBytes, by: self)
+            lacksMemory = !node.bufferBudget.reserve(growth, holding: heldBytes, by: self)
         }
         handleBufferedRequests()
         setReading()
@@ -67,8 +67,8 @@ final class Session: TCPConnectionDelegate, IterationHook {
     func didClose(reason: TCPCloseReason) {
         isClosed = true
         setUnsent(bytes: 0)
-        node.budget.remove(self)
-        node.budget.release(heldBytes)
+        node.bufferBudget.remove(self)
+        node.bufferBudget.release(heldBytes)
         for exchange in pendingResponses.removeAll() { exchange.abandon() }
         node.remove(self)
     }
@@ -96,7 +96,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
     // MARK: Requests
 
     /// The memory that counts against the budget.
-    private var heldBytes: Int { buffer.capacity - FrameBuffer.restingBytes }
+    private var heldBytes: Int { buffer.capacity - FrameBuffer.restingByteCount }
 
     /// Handles the requests in the buffer.
     private func handleBufferedRequests() {
@@ -104,7 +104,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         let handled = unsafe handleRequests(in: buffer.bytes)
         guard !isClosed else { return }
         buffer.consume(handled)
-        if node.budget.isShort { releaseMemory() }
+        if node.bufferBudget.isShort { releaseMemory() }
     }
 
     /// Handles whole requests from the front until one must wait. Returns the number of handled bytes.
@@ -141,7 +141,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
     private func setReading() {
         guard !isClosed else { return }
         let isWaiting = !pendingResponses.isEmpty || isFull
-        let shouldPause = lacksMemory || (isWaiting && buffer.count >= FrameBuffer.restingBytes)
+        let shouldPause = lacksMemory || (isWaiting && buffer.count >= FrameBuffer.restingByteCount)
         guard shouldPause != isPaused else { return }
         isPaused = shouldPause
         if shouldPause { connection.pauseReading() } else { connection.resumeReading() }
@@ -151,7 +151,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         guard buffer.count == 0, heldBytes > 0 else { return }
         let releasedBytes = heldBytes
         buffer.releaseMemory()
-        node.budget.release(releasedBytes)
+        node.bufferBudget.release(releasedBytes)
     }
 
     var hasPendingAppends: Bool { !pendingResponses.isEmpty && pendingResponses.isOnlyProduces }
@@ -187,7 +187,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         if pendingResponses.first === exchange {
             pendingResponses.removeFirst()
             unsafe node.scratch.withBytes { unsafe send($0, of: exchange) }
-            while let next = pendingResponses.first, let heldAnswer = next.waiting {
+            while let next = pendingResponses.first, let heldAnswer = next.heldAnswer {
                 pendingResponses.removeFirst()
                 unsafe heldAnswer.withUnsafeBytes { unsafe send($0, of: next) }
             }

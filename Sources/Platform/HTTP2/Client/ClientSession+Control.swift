@@ -38,9 +38,9 @@ extension ClientSession {
                 return reportViolation(code: code)
             }
         }
-        peerStreamsMax = Int(peer.concurrentStreamsMax)
-        events.settings = peer
-        control.acknowledgeSettings()
+        peerStreamsMax = Int(peerSettings.concurrentStreamsMax)
+        events.settings = peerSettings
+        controlFrames.appendSettingsAcknowledgement()
         checkAcknowledgementLimit()
     }
 
@@ -49,11 +49,11 @@ extension ClientSession {
         switch identifier {
         case SettingID.headerTableSize: encoder.limitTable(to: Int(value))
         case SettingID.enablePush: return value == 0 ? nil : .protocolError
-        case SettingID.concurrentStreamsMax: peer.concurrentStreamsMax = value
+        case SettingID.concurrentStreamsMax: peerSettings.concurrentStreamsMax = value
         case SettingID.initialWindowSize: return applyInitialWindow(bytes: value)
         case SettingID.frameSizeMax:
             guard ClientSession.frameSizes.contains(value) else { return .protocolError }
-            peer.frameBytesMax = value
+            peerSettings.frameBytesMax = value
         default: break
         }
         return nil
@@ -63,8 +63,8 @@ extension ClientSession {
     /// below 0.
     private func applyInitialWindow(bytes: UInt32) -> HTTP2ErrorCode? {
         guard bytes <= UInt32(FlowWindow.bytesMax) else { return .flowControlError }
-        let change = Int(bytes) - Int(peer.streamWindowBytes)
-        peer.streamWindowBytes = bytes
+        let change = Int(bytes) - Int(peerSettings.streamWindowBytes)
+        peerSettings.streamWindowBytes = bytes
         var isTooLarge = false
         unsafe forEachOpen { slot in
             unsafe slot.pointee.sendWindow += change
@@ -78,17 +78,17 @@ extension ClientSession {
         guard payload.count == Self.pingBytes else { return reportViolation(code: .frameSizeError) }
         let pingPayload = UInt64(bigEndian: unsafe payload.loadUnaligned(as: UInt64.self))
         if header.hasFlag(FrameHeader.FrameFlag.acknowledgement) {
-            guard pingPayload == openPing else { return }
-            openPing = nil
+            guard pingPayload == unacknowledgedPing else { return }
+            unacknowledgedPing = nil
             events.pong = pingPayload
         } else {
-            control.acknowledgePing(payload: pingPayload)
+            controlFrames.appendPingAcknowledgement(payload: pingPayload)
             checkAcknowledgementLimit()
         }
     }
 
     private func checkAcknowledgementLimit() {
-        if control.acknowledgements > limits.controlAcksMax { fail(with: .flooded) }
+        if controlFrames.acknowledgementCount > limits.controlAcksMax { fail(with: .flooded) }
     }
 
     func readGoaway(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
@@ -100,8 +100,8 @@ extension ClientSession {
             lastStream: lastStream, code: HTTP2ErrorCode(rawValue: unsafe payload.bigEndian32(at: 4)),
             debug: unsafe Array(debug))
         // A later GOAWAY may lower the last stream but never raise it.
-        let lowestLastStream = min(lastStream, goawayLast ?? .max)
-        goawayLast = lowestLastStream
+        let lowestLastStream = min(lastStream, goawayLastStream ?? .max)
+        goawayLastStream = lowestLastStream
         // A request that was not sent has no stream.
         unsafe forEachOpen { slot in
             if case let stream = unsafe slot.pointee.stream, stream == 0 || stream > lowestLastStream {

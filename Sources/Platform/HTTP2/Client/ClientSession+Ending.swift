@@ -53,8 +53,8 @@ extension ClientSession {
     package func finish() {
         guard !isClosed, !isFinishing else { return }
         isFinishing = true
-        requestsLeft = 0
-        control.goaway(code: .noError)
+        remainingRequests = 0
+        controlFrames.appendGoaway(code: .noError)
     }
 
     /// Ends every open request, because the connection is gone. A second call does nothing.
@@ -118,12 +118,14 @@ extension ClientSession {
     /// Frees the slot of a request after its last outcome.
     func release(slot: UnsafeMutablePointer<RequestSlot>) {
         unsafe removeFromWaitList(slot)
-        unsentBytes -= unsafe slot.pointee.bodyBytes.count - slot.pointee.bodySent
+        unsentBytes -= unsafe slot.pointee.requestBody.count - slot.pointee.sentBodyBytes
         if case let stream = unsafe slot.pointee.stream, stream != 0 {
-            streams.remove(stream)
-            openStreams -= 1
+            streamTable.remove(stream)
+            openStreamCount -= 1
         }
-        if let sharedRequest = unsafe slot.pointee.shared { unsafe shared.release(sharedRequest) }
+        if let sharedRequest = unsafe slot.pointee.sharedRequest {
+            unsafe sharedRequests.release(sharedRequest)
+        }
         unsafe slot.pointee.clear()
         unsafe slots.release(at: slot.pointee.index)
     }

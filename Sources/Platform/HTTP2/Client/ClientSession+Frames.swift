@@ -4,9 +4,10 @@ extension ClientSession {
     /// Reads bytes from the peer, in pieces of any size.
     package func receive(_ bytes: UnsafeRawBufferPointer) {
         var remaining = unsafe bytes
-        while !isClosed, !isBroken, unsafe !remaining.isEmpty {
+        while !isClosed, !hasViolation, unsafe !remaining.isEmpty {
             unsafe remaining =
-                partial.count == 0 ? readFrameInPlace(from: remaining) : completeFrame(from: remaining)
+                incompleteFrame.count == 0
+                ? readFrameInPlace(from: remaining) : completeFrame(from: remaining)
         }
     }
 
@@ -24,7 +25,7 @@ extension ClientSession {
                 return unsafe UnsafeRawBufferPointer(rebasing: bytes[end...])
             }
         }
-        unsafe partial.append(bytes)
+        unsafe incompleteFrame.append(bytes)
         return unsafe noBytes
     }
 
@@ -32,23 +33,24 @@ extension ClientSession {
     private func completeFrame(from bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         var remaining = unsafe bytes
         unsafe fill(upTo: FrameHeader.byteCount, from: &remaining)
-        guard partial.count >= FrameHeader.byteCount else { return unsafe remaining }
-        let header = unsafe FrameHeader(parsing: partial.bytes)
+        guard incompleteFrame.count >= FrameHeader.byteCount else { return unsafe remaining }
+        let header = unsafe FrameHeader(parsing: incompleteFrame.bytes)
         guard isAllowed(header) else { return unsafe remaining }
         let end = FrameHeader.byteCount + header.payloadBytes
         unsafe fill(upTo: end, from: &remaining)
-        guard partial.count == end else { return unsafe remaining }
+        guard incompleteFrame.count == end else { return unsafe remaining }
         unsafe readFrame(
-            header, payload: UnsafeRawBufferPointer(rebasing: partial.bytes[FrameHeader.byteCount...]))
-        partial.removeAll()
+            header, payload: UnsafeRawBufferPointer(rebasing: incompleteFrame.bytes[FrameHeader.byteCount...])
+        )
+        incompleteFrame.removeAll()
         return unsafe remaining
     }
 
     /// Moves bytes to the stored frame until it has this number.
     private func fill(upTo count: Int, from remaining: inout UnsafeRawBufferPointer) {
-        let movedCount = min(remaining.count, count - partial.count)
+        let movedCount = min(remaining.count, count - incompleteFrame.count)
         guard movedCount > 0 else { return }
-        unsafe partial.append(UnsafeRawBufferPointer(rebasing: remaining[..<movedCount]))
+        unsafe incompleteFrame.append(UnsafeRawBufferPointer(rebasing: remaining[..<movedCount]))
         unsafe remaining = UnsafeRawBufferPointer(rebasing: remaining[movedCount...])
     }
 
@@ -62,10 +64,10 @@ extension ClientSession {
 
     /// Records a violation by the peer and sends GOAWAY. Nothing more is read.
     func reportViolation(code: HTTP2ErrorCode) {
-        isBroken = true
+        hasViolation = true
         // A peer that does not begin with SETTINGS does not speak HTTP/2.
         events.failure = hasSettings ? .violation(code) : .notHTTP2
-        control.goaway(code: code)
+        controlFrames.appendGoaway(code: code)
     }
 
     private func readFrame(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
@@ -73,7 +75,7 @@ extension ClientSession {
             return unsafe readContinuation(header, payload: payload)
         }
         // Only CONTINUATION may follow HEADERS without END_HEADERS, and the peer's first frame is SETTINGS.
-        guard openBlock == nil else { return reportViolation(code: .protocolError) }
+        guard incompleteBlock == nil else { return reportViolation(code: .protocolError) }
         guard hasSettings || header.type == FrameHeader.FrameType.settings else {
             return reportViolation(code: .protocolError)
         }
@@ -97,7 +99,7 @@ extension ClientSession {
 
     /// Returns the slot of an open stream.
     func slot(of stream: Int32) -> UnsafeMutablePointer<RequestSlot>? {
-        unsafe streams.slot(of: stream).map { unsafe slots[$0] }
+        unsafe streamTable.slot(of: stream).map { unsafe slots[$0] }
     }
 
     /// Whether this side has opened the stream. A frame for any other stream violates the protocol. A frame
@@ -114,7 +116,7 @@ extension ClientSession {
     func resetMalformedStream(
         of slot: UnsafeMutablePointer<RequestSlot>, code: HTTP2ErrorCode = .protocolError
     ) {
-        control.reset(stream: unsafe slot.pointee.stream, code: code)
+        controlFrames.appendReset(stream: unsafe slot.pointee.stream, code: code)
         unsafe handleStreamClose(of: slot, code: code)
     }
 

@@ -18,24 +18,24 @@ extension ClientSession {
             return unsafe readHeaderBlock(header, block: block)
         }
         var newBlock = HeaderBlock(header: header)
-        unsafe newBlock.bytes.append(block)
-        openBlock = newBlock
+        unsafe newBlock.buffer.append(block)
+        incompleteBlock = newBlock
     }
 
     func readContinuation(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
-        guard var block = openBlock, block.header.stream == header.stream else {
+        guard var block = incompleteBlock, block.header.stream == header.stream else {
             return reportViolation(code: .protocolError)
         }
-        block.continuations += 1
-        unsafe block.bytes.append(payload)
-        openBlock = block
-        guard block.continuations <= limits.continuationsMax else {
+        block.continuationCount += 1
+        unsafe block.buffer.append(payload)
+        incompleteBlock = block
+        guard block.continuationCount <= limits.continuationsMax else {
             return reportViolation(code: .enhanceYourCalm)
         }
         guard header.hasFlag(FrameHeader.FrameFlag.endHeaders) else { return }
-        openBlock = nil
-        unsafe readHeaderBlock(block.header, block: block.bytes.bytes)
-        block.bytes.free()
+        incompleteBlock = nil
+        unsafe readHeaderBlock(block.header, block: block.buffer.bytes)
+        block.buffer.free()
     }
 
     /// Reads one header block.
@@ -84,7 +84,7 @@ extension ClientSession {
         of slot: UnsafeMutablePointer<RequestSlot>, validator: inout ResponseHeaderValidator
     ) -> Bool {
         let name = unsafe decoder.name
-        validator.listBytes += name.count + decoder.valueBytesMax + HeaderTable.entryBytes
+        validator.listBytes += name.count + decoder.valueBytesMax + HeaderTable.entryOverheadBytes
         guard !validator.isMalformed, validator.listBytes <= limits.headerListBytesMax else { return true }
         if unsafe name.first == UInt8(ascii: ":") {
             guard let value = unsafe decoder.value() else { return false }
@@ -101,8 +101,8 @@ extension ClientSession {
             else {
                 return true
             }
-            unsafe slot.pointee.bytes.appendField(name: name, value: value)
-            unsafe slot.pointee.fieldBytes = slot.pointee.bytes.count
+            unsafe slot.pointee.buffer.appendField(name: name, value: value)
+            unsafe slot.pointee.fieldBytes = slot.pointee.buffer.count
         } else if unsafe ResponseHeaderValidator.isContentLength(name) {
             guard let value = unsafe decoder.value() else { return false }
             unsafe validator.readContentLength(value, into: &slot.pointee.contentLength)
@@ -116,41 +116,41 @@ extension ClientSession {
     func readData(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
         guard isKnownStream(header.stream), let body = unsafe unpaddedPayload(of: header, payload: payload)
         else { return }
-        receivedSinceUpdate += payload.count
-        if receivedSinceUpdate >= FlowWindow.updateThresholdBytes {
-            control.windowUpdate(stream: 0, bytes: receivedSinceUpdate)
-            receivedSinceUpdate = 0
+        receivedBytesSinceUpdate += payload.count
+        if receivedBytesSinceUpdate >= FlowWindow.updateThresholdBytes {
+            controlFrames.appendWindowUpdate(stream: 0, bytes: receivedBytesSinceUpdate)
+            receivedBytesSinceUpdate = 0
         }
         guard let slot = unsafe slot(of: header.stream) else { return }
         guard unsafe slot.pointee.status >= Self.finalStatusMin else {
             return unsafe resetMalformedStream(of: slot)
         }
-        unsafe slot.pointee.bodyReceived += body.count
-        let keptBefore = unsafe slot.pointee.bytes.count - slot.pointee.fieldBytes
+        unsafe slot.pointee.receivedBodyBytes += body.count
+        let keptBefore = unsafe slot.pointee.buffer.count - slot.pointee.fieldBytes
         let keptCount = min(body.count, limits.bodyBytesMax - keptBefore)
         if keptCount > 0, let base = body.baseAddress {
-            unsafe slot.pointee.bytes.append(base, count: keptCount)
+            unsafe slot.pointee.buffer.append(base, count: keptCount)
         }
         if keptCount < body.count { unsafe slot.pointee.isBodyTruncated = true }
         if header.hasFlag(FrameHeader.FrameFlag.endStream) { return unsafe endResponse(in: slot) }
-        unsafe slot.pointee.receivedSinceUpdate += payload.count
-        let receivedBytes = unsafe slot.pointee.receivedSinceUpdate
+        unsafe slot.pointee.receivedBytesSinceUpdate += payload.count
+        let receivedBytes = unsafe slot.pointee.receivedBytesSinceUpdate
         if receivedBytes >= FlowWindow.updateThresholdBytes {
-            control.windowUpdate(stream: header.stream, bytes: receivedBytes)
-            unsafe slot.pointee.receivedSinceUpdate = 0
+            controlFrames.appendWindowUpdate(stream: header.stream, bytes: receivedBytes)
+            unsafe slot.pointee.receivedBytesSinceUpdate = 0
         }
     }
 
     /// Ends an answer. A peer may answer before it has read the whole body (413). The rest of the body is
     /// then not sent.
     private func endResponse(in slot: UnsafeMutablePointer<RequestSlot>) {
-        if let length = unsafe slot.pointee.contentLength, unsafe length != slot.pointee.bodyReceived,
+        if let length = unsafe slot.pointee.contentLength, unsafe length != slot.pointee.receivedBodyBytes,
             unsafe !hasNoBody(in: slot)
         {
             return unsafe resetMalformedStream(of: slot)
         }
         if unsafe slot.pointee.isSendingBody {
-            control.reset(stream: unsafe slot.pointee.stream, code: .noError)
+            controlFrames.appendReset(stream: unsafe slot.pointee.stream, code: .noError)
         }
         unsafe report(slot, endReason: .answered)
         unsafe release(slot: slot)
@@ -159,6 +159,6 @@ extension ClientSession {
     /// Whether the answer has no body. Then its content length describes another answer's body.
     private func hasNoBody(in slot: UnsafeMutablePointer<RequestSlot>) -> Bool {
         if unsafe slot.pointee.status == 304 { return true }
-        return unsafe slot.pointee.shared?._withUnsafeGuaranteedRef { $0.template.isHead } == true
+        return unsafe slot.pointee.sharedRequest?._withUnsafeGuaranteedRef { $0.template.isHead } == true
     }
 }

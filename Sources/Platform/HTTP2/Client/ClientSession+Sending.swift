@@ -9,10 +9,10 @@ extension ClientSession {
         into buffer: UnsafeMutableRawBufferPointer, at now: Instant = Instant(nanoseconds: .min)
     ) -> Int {
         guard !isClosed else { return 0 }
-        pulledAt = now.nanoseconds
+        pulledAtNanoseconds = now.nanoseconds
         unsafe writer.begin(writingTo: buffer)
-        control.pull(into: &writer)
-        if !isBroken {
+        controlFrames.pull(into: &writer)
+        if !hasViolation {
             sendResets()
             sendBodies()
             sendRequests()
@@ -27,7 +27,8 @@ extension ClientSession {
     /// Whether a waiting request can be sent. A request with a body waits until the window is open, because
     /// until then it can be withdrawn.
     var canSendRequest: Bool {
-        guard let slot = unsafe waitingForHeaders.first, openStreams < peerStreamsMax, goawayLast == nil
+        guard let slot = unsafe waitingForHeaders.first, openStreamCount < peerStreamsMax,
+            goawayLastStream == nil
         else {
             return false
         }
@@ -37,7 +38,7 @@ extension ClientSession {
     private func sendRequests() {
         while !writer.isFull, canSendRequest, let slot = unsafe waitingForHeaders.first {
             unsafe waitingForHeaders.remove(slot)
-            guard unsafe slot.pointee.sendDeadline > pulledAt else {
+            guard unsafe slot.pointee.sendDeadline > pulledAtNanoseconds else {
                 unsafe endOverdueRequest(in: slot)
                 continue
             }
@@ -48,12 +49,12 @@ extension ClientSession {
 
     /// Writes HEADERS, which opens the stream.
     private func sendHeaders(of slot: UnsafeMutablePointer<RequestSlot>) {
-        guard let shared = unsafe slot.pointee.shared else { return }
+        guard let shared = unsafe slot.pointee.sharedRequest else { return }
         unsafe shared._withUnsafeGuaranteedRef { unsafe sendHeaders(of: slot, template: $0.template) }
     }
 
     private func sendHeaders(of slot: UnsafeMutablePointer<RequestSlot>, template: RequestTemplate) {
-        let bytes = unsafe slot.pointee.bytes.bytes
+        let bytes = unsafe slot.pointee.buffer.bytes
         let pathBytes = unsafe slot.pointee.pathBytes
         let target = unsafe writer.reserve(
             byteCount: FrameHeader.byteCount
@@ -70,11 +71,11 @@ extension ClientSession {
         unsafe header.write(to: target)
         writer.commit(byteCount: FrameHeader.byteCount + count)
         unsafe slot.pointee.stream = nextStream
-        unsafe slot.pointee.sendWindow = Int(peer.streamWindowBytes)
+        unsafe slot.pointee.sendWindow = Int(peerSettings.streamWindowBytes)
         unsafe slot.pointee.beginResponse()
-        unsafe streams.insert(nextStream, slot: slot.pointee.index)
+        unsafe streamTable.insert(nextStream, slot: slot.pointee.index)
         nextStream += 2
-        openStreams += 1
+        openStreamCount += 1
     }
 
     // MARK: Bodies
@@ -96,7 +97,7 @@ extension ClientSession {
         while let slot = unsafe next, !writer.isFull, sendWindow > 0 {
             unsafe next = slot.pointee.next
             guard unsafe slot.pointee.sendWindow > 0 else { continue }
-            if unsafe slot.pointee.sendDeadline <= pulledAt {
+            if unsafe slot.pointee.sendDeadline <= pulledAtNanoseconds {
                 unsafe waitingForWindow.remove(slot)
                 unsafe endOverdueRequest(in: slot)
             } else if unsafe sendBody(of: slot) {
@@ -108,11 +109,11 @@ extension ClientSession {
     /// Writes DATA as far as the windows and the buffer allow. Returns true if the body is complete.
     private func sendBody(of slot: UnsafeMutablePointer<RequestSlot>) -> Bool {
         while true {
-            let remaining = unsafe slot.pointee.bodyBytes.count - slot.pointee.bodySent
+            let remaining = unsafe slot.pointee.requestBody.count - slot.pointee.sentBodyBytes
             guard remaining > 0 else { return true }
             let count = unsafe min(
                 remaining, FrameWriter.payloadBytesMax, sendWindow, slot.pointee.sendWindow)
-            guard count > 0, !writer.isFull, let body = unsafe slot.pointee.bodyBytes.baseAddress else {
+            guard count > 0, !writer.isFull, let body = unsafe slot.pointee.requestBody.baseAddress else {
                 return false
             }
             let target = unsafe writer.reserve(byteCount: FrameHeader.byteCount + count)
@@ -122,9 +123,9 @@ extension ClientSession {
                 stream: slot.pointee.stream)
             unsafe header.write(to: target)
             unsafe (target + FrameHeader.byteCount).copyMemory(
-                from: body + slot.pointee.bodySent, byteCount: count)
+                from: body + slot.pointee.sentBodyBytes, byteCount: count)
             writer.commit(byteCount: FrameHeader.byteCount + count)
-            unsafe slot.pointee.bodySent += count
+            unsafe slot.pointee.sentBodyBytes += count
             unsafe slot.pointee.sendWindow -= count
             sendWindow -= count
             unsentBytes -= count
@@ -137,8 +138,8 @@ extension ClientSession {
     private func sendResets() {
         while !writer.isFull, let slot = unsafe waitingForReset.first {
             if unsafe slot.pointee.stream != 0 {
-                control.reset(stream: unsafe slot.pointee.stream, code: .cancel)
-                control.pull(into: &writer)
+                controlFrames.appendReset(stream: unsafe slot.pointee.stream, code: .cancel)
+                controlFrames.pull(into: &writer)
             }
             unsafe report(slot, endReason: .released)
             unsafe release(slot: slot)

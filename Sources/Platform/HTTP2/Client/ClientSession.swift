@@ -21,15 +21,15 @@ package import Lifecycle
 
     // Output. Exclusivity is unchecked, here and below, because each frame accesses these fields, and no
     // access calls code that accesses the same field.
-    @safe @exclusivity(unchecked) var shared = SharedRequests()
+    @safe @exclusivity(unchecked) var sharedRequests = SharedRequests()
     @safe @exclusivity(unchecked) var writer = FrameWriter()
-    @safe @exclusivity(unchecked) var control = ControlFrames()
+    @safe @exclusivity(unchecked) var controlFrames = ControlFrames()
     @safe @exclusivity(unchecked) var waitingForHeaders = WaitList(waitReason: .headers)
     @safe @exclusivity(unchecked) var waitingForWindow = WaitList(waitReason: .window)
     @safe @exclusivity(unchecked) var waitingForReset = WaitList(waitReason: .reset)
-    @safe @exclusivity(unchecked) var streams: StreamTable
+    @safe @exclusivity(unchecked) var streamTable: StreamTable
     /// The number of streams that the peer knows and neither side has closed.
-    @safe @exclusivity(unchecked) var openStreams = 0
+    @safe @exclusivity(unchecked) var openStreamCount = 0
     /// The stream number of the next request, always odd.
     @safe @exclusivity(unchecked) var nextStream: Int32 = 1
     /// The body bytes that the peer accepts now on all streams together.
@@ -37,15 +37,15 @@ package import Lifecycle
     /// The body bytes that were submitted and not pulled. They wait for `pull` or for the peer's windows.
     @safe @exclusivity(unchecked) package internal(set) var unsentBytes = 0
     /// The time of the current `pull`, in nanoseconds on the steady clock.
-    @safe @exclusivity(unchecked) var pulledAt = Int64.min
+    @safe @exclusivity(unchecked) var pulledAtNanoseconds = Int64.min
 
     // Input.
     /// The bytes of an incomplete frame.
-    @safe @exclusivity(unchecked) var partial = GrowingBuffer()
+    @safe @exclusivity(unchecked) var incompleteFrame = GrowingBuffer()
     /// A header block that continues in CONTINUATION frames.
-    var openBlock: HeaderBlock?
+    var incompleteBlock: HeaderBlock?
     /// Body bytes received on all streams since the last WINDOW_UPDATE of the connection.
-    @safe @exclusivity(unchecked) var receivedSinceUpdate = 0
+    @safe @exclusivity(unchecked) var receivedBytesSinceUpdate = 0
 
     // Results for the owner.
     /// Stored behind a pointer, because each request appends to it.
@@ -54,7 +54,7 @@ package import Lifecycle
 
     // The limits that the peer sets.
     /// The peer's settings, or the protocol's defaults.
-    var peer = PeerSettings(
+    var peerSettings = PeerSettings(
         concurrentStreamsMax: .max, streamWindowBytes: UInt32(FlowWindow.initialBytes),
         frameBytesMax: UInt32(FrameWriter.payloadBytesMax))
     /// Whether the peer's first SETTINGS have arrived.
@@ -62,17 +62,17 @@ package import Lifecycle
     /// The peer's limit of open streams. Before its SETTINGS, `ClientLimits.streamsBeforeSettings`.
     var peerStreamsMax: Int
     /// The last stream of the peer's GOAWAY.
-    var goawayLast: Int32?
+    var goawayLastStream: Int32?
 
     // The state of the connection.
     /// The requests that this connection may still take.
-    var requestsLeft: Int
+    var remainingRequests: Int
     /// The payload of a PING that the peer has not acknowledged.
-    var openPing: UInt64?
+    var unacknowledgedPing: UInt64?
     /// Whether this side has sent GOAWAY.
     var isFinishing = false
     /// Whether the peer violated the protocol. GOAWAY is sent and nothing more is read.
-    var isBroken = false
+    var hasViolation = false
     /// Whether the connection is gone or the session failed.
     var isClosed = false
 
@@ -87,21 +87,21 @@ package import Lifecycle
         self.limits = limits
         keptFields = KeptFields(names: keeping)
         peerStreamsMax = limits.streamsBeforeSettings
-        requestsLeft = min(limits.requestsMax, ClientSession.requestsMax)
+        remainingRequests = min(limits.requestsMax, ClientSession.requestsMax)
         unsafe collectedOutcomes = .allocate(capacity: 1)
         unsafe collectedOutcomes.initialize(to: OutcomeBatch())
         slots = SlotTable(capacity: limits.streamsMax) { RequestSlot(index: $0) }
-        streams = StreamTable(capacity: limits.streamsMax)
-        control.appendPreface()
+        streamTable = StreamTable(capacity: limits.streamsMax)
+        controlFrames.appendPreface()
     }
 
     deinit {
-        for index in 0..<slots.capacity { unsafe slots[index].pointee.bytes.free() }
+        for index in 0..<slots.capacity { unsafe slots[index].pointee.buffer.free() }
         writer.free()
-        control.free()
-        streams.free()
-        partial.free()
-        openBlock?.bytes.free()
+        controlFrames.free()
+        streamTable.free()
+        incompleteFrame.free()
+        incompleteBlock?.buffer.free()
         unsafe collectedOutcomes.deinitialize(count: 1)
         unsafe collectedOutcomes.deallocate()
     }
@@ -111,15 +111,17 @@ package import Lifecycle
     package var availableRequests: Int {
         guard acceptsRequests else { return 0 }
         let freeStreams = max(0, min(peerStreamsMax, slots.capacity) - slots.usedCount)
-        return min(freeStreams, requestsLeft)
+        return min(freeStreams, remainingRequests)
     }
 
     /// The number of requests that have a slot, including overdue ones that may still be answered.
-    package var openRequests: Int { slots.usedCount }
+    package var openRequestCount: Int { slots.usedCount }
 
     /// Whether the session can take requests, now or later. If false, the owner waits for the open requests
     /// and uses another connection.
-    package var acceptsRequests: Bool { !isClosed && !isBroken && goawayLast == nil && requestsLeft > 0 }
+    package var acceptsRequests: Bool {
+        !isClosed && !hasViolation && goawayLastStream == nil && remainingRequests > 0
+    }
 
     /// Takes one request. Returns nil if there are no `availableRequests`. `path` and `varying` are copied.
     /// The template and the body are retained until the stream closes.
@@ -139,11 +141,11 @@ package import Lifecycle
         guard availableRequests > 0, let slot = unsafe slots.acquire() else { return nil }
         unsafe slot.pointee.begin(
             tag: tag, sendDeadline: sendDeadline.nanoseconds, deadline: deadline.nanoseconds,
-            shared: shared.retain(template: template, body: body), body: body)
+            shared: sharedRequests.retain(template: template, body: body), body: body)
         unsafe slot.pointee.storePath(path, varying: varying)
-        unsentBytes += unsafe slot.pointee.bodyBytes.count
+        unsentBytes += unsafe slot.pointee.requestBody.count
         unsafe waitingForHeaders.append(slot)
-        requestsLeft -= 1
+        remainingRequests -= 1
         return unsafe RequestID(index: Int32(slot.pointee.index), generation: slot.pointee.generation)
     }
 
@@ -151,26 +153,26 @@ package import Lifecycle
     package var wantsToSend: Bool {
         guard !isClosed else { return false }
         if isOutputWaiting { return true }
-        return !isBroken && (!waitingForReset.isEmpty || canSendRequest || canSendBody)
+        return !hasViolation && (!waitingForReset.isEmpty || canSendRequest || canSendBody)
     }
 
     /// Whether nothing more will be read or written. The owner closes the connection, and then calls `end`.
     package var isFinished: Bool {
         if isClosed { return true }
         guard !isOutputWaiting else { return false }
-        let hasGoaway = isFinishing || goawayLast != nil
-        return isBroken || hasGoaway && slots.usedCount == 0
+        let hasGoaway = isFinishing || goawayLastStream != nil
+        return hasViolation || hasGoaway && slots.usedCount == 0
     }
 
     /// Whether the rest of a frame or a control frame waits to be pulled.
-    private var isOutputWaiting: Bool { !writer.isEmpty || !control.isEmpty }
+    private var isOutputWaiting: Bool { !writer.isEmpty || !controlFrames.isEmpty }
 
     /// Sends a PING. The peer's acknowledgement comes as `SessionEvents.pong`. Returns false if an earlier
     /// PING is not acknowledged yet.
-    package func ping(payload: UInt64) -> Bool {
-        guard !isClosed, openPing == nil else { return false }
-        openPing = payload
-        control.ping(payload: payload)
+    package func sendPing(payload: UInt64) -> Bool {
+        guard !isClosed, unacknowledgedPing == nil else { return false }
+        unacknowledgedPing = payload
+        controlFrames.appendPing(payload: payload)
         return true
     }
 

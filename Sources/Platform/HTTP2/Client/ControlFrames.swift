@@ -4,7 +4,7 @@
     /// The bytes of `frames` that were pulled.
     private var pulledBytes = 0
     /// The number of waiting acknowledgements. The session limits it, because a peer can cause any number.
-    private(set) var acknowledgements = 0
+    private(set) var acknowledgementCount = 0
 
     private static let preface: StaticString = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     /// The identifier of SETTINGS_ENABLE_PUSH.
@@ -23,13 +23,13 @@
         append(UInt32(0))
     }
 
-    mutating func ping(payload: UInt64) {
+    mutating func appendPing(payload: UInt64) {
         appendHeader(.init(payloadBytes: 8, type: FrameHeader.FrameType.ping))
         append(payload)
     }
 
-    mutating func acknowledgePing(payload: UInt64) {
-        acknowledgements += 1
+    mutating func appendPingAcknowledgement(payload: UInt64) {
+        acknowledgementCount += 1
         appendHeader(
             .init(
                 payloadBytes: 8, type: FrameHeader.FrameType.ping,
@@ -37,27 +37,27 @@
         append(payload)
     }
 
-    mutating func acknowledgeSettings() {
-        acknowledgements += 1
+    mutating func appendSettingsAcknowledgement() {
+        acknowledgementCount += 1
         appendHeader(
             .init(
                 payloadBytes: 0, type: FrameHeader.FrameType.settings,
                 flags: FrameHeader.FrameFlag.acknowledgement))
     }
 
-    mutating func reset(stream: Int32, code: HTTP2ErrorCode) {
+    mutating func appendReset(stream: Int32, code: HTTP2ErrorCode) {
         appendHeader(.init(payloadBytes: 4, type: FrameHeader.FrameType.reset, stream: stream))
         append(code.rawValue)
     }
 
     /// Appends a WINDOW_UPDATE for one stream or, with 0, for the connection.
-    mutating func windowUpdate(stream: Int32, bytes: Int) {
+    mutating func appendWindowUpdate(stream: Int32, bytes: Int) {
         appendHeader(.init(payloadBytes: 4, type: FrameHeader.FrameType.windowUpdate, stream: stream))
         append(UInt32(bytes))
     }
 
     /// Appends GOAWAY with last stream 0, because a client processes no server streams.
-    mutating func goaway(code: HTTP2ErrorCode) {
+    mutating func appendGoaway(code: HTTP2ErrorCode) {
         appendHeader(.init(payloadBytes: 8, type: FrameHeader.FrameType.goaway))
         append(UInt32(0))
         append(code.rawValue)
@@ -70,7 +70,7 @@
         guard pulledBytes == frames.count else { return }
         frames.removeAll()
         pulledBytes = 0
-        acknowledgements = 0
+        acknowledgementCount = 0
     }
 
     private mutating func appendHeader(_ header: FrameHeader) {

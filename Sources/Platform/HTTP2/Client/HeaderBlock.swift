@@ -2,6 +2,6 @@
 /// CONTINUATION frames bring the rest.
 @safe struct HeaderBlock {
     let header: FrameHeader
-    var bytes = GrowingBuffer()
-    var continuations = 0
+    var buffer = GrowingBuffer()
+    var continuationCount = 0
 }

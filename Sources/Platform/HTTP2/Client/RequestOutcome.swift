@@ -72,8 +72,8 @@ package struct OutcomeBatch {
     ) {
         let start = bytes.count
         let isAnswer = endReason == .answered
-        if unsafe isAnswer && slot.pointee.bytes.count > 0 {
-            unsafe bytes.append(contentsOf: slot.pointee.bytes.bytes)
+        if unsafe isAnswer && slot.pointee.buffer.count > 0 {
+            unsafe bytes.append(contentsOf: slot.pointee.buffer.bytes)
         }
         let fieldBytes = unsafe isAnswer ? slot.pointee.fieldBytes : 0
         outcomes.append(

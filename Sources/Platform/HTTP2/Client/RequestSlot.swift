@@ -22,17 +22,17 @@
 
     // The request.
     /// The template and the body, retained by the session until the slot is released.
-    var shared: Unmanaged<SharedRequest>?
+    var sharedRequest: Unmanaged<SharedRequest>?
     /// The body to send.
-    private(set) var bodyBytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    private(set) var requestBody = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     /// The bytes of the body that were pulled.
-    var bodySent = 0
+    var sentBodyBytes = 0
     /// The body bytes that the peer accepts now on this stream. Negative if the peer has lowered its window.
     var sendWindow = 0
 
     /// Until HEADERS are sent: the path, then the varying value of the request. After that: the header
     /// fields, then the body of the answer so far.
-    var bytes = GrowingBuffer()
+    var buffer = GrowingBuffer()
     /// The length of the path in the buffer.
     var pathBytes = 0
 
@@ -45,9 +45,9 @@
     /// The answer's `content-length`, if it has one.
     var contentLength: Int?
     /// The number of received body bytes, kept or not.
-    var bodyReceived = 0
+    var receivedBodyBytes = 0
     /// The number of bytes received since the stream's last WINDOW_UPDATE.
-    var receivedSinceUpdate = 0
+    var receivedBytesSinceUpdate = 0
 
     init(index: Int) { self.index = index }
 
@@ -60,20 +60,20 @@
         self.tag = tag
         self.sendDeadline = sendDeadline
         self.deadline = deadline
-        unsafe self.shared = shared
-        unsafe bodyBytes = body?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
-        bodySent = 0
+        unsafe self.sharedRequest = shared
+        unsafe requestBody = body?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
+        sentBodyBytes = 0
         isReported = false
-        bodyReceived = 0
-        receivedSinceUpdate = 0
+        receivedBodyBytes = 0
+        receivedBytesSinceUpdate = 0
         beginResponse()
     }
 
     /// Copies the path and the varying value until HEADERS are sent.
     mutating func storePath(_ path: Span<UInt8>, varying: Span<UInt8>) {
         pathBytes = path.count
-        unsafe path.withUnsafeBytes { unsafe bytes.append($0) }
-        unsafe varying.withUnsafeBytes { unsafe bytes.append($0) }
+        unsafe path.withUnsafeBytes { unsafe buffer.append($0) }
+        unsafe varying.withUnsafeBytes { unsafe buffer.append($0) }
     }
 
     /// Empties the answer. Called when HEADERS are sent, and before each header block of an answer, because a
@@ -83,21 +83,21 @@
         fieldBytes = 0
         isBodyTruncated = false
         contentLength = nil
-        bytes.removeAll()
+        buffer.removeAll()
     }
 
     /// Ends the use of the slot.
     mutating func clear() {
         isInUse = false
         stream = 0
-        unsafe shared = nil
-        unsafe bodyBytes = UnsafeRawBufferPointer(start: nil, count: 0)
-        bodySent = 0
-        bytes.removeAll()
+        unsafe sharedRequest = nil
+        unsafe requestBody = UnsafeRawBufferPointer(start: nil, count: 0)
+        sentBodyBytes = 0
+        buffer.removeAll()
     }
 
     /// Whether a part of the body was not written.
-    var isSendingBody: Bool { unsafe bodyBytes.count > bodySent }
+    var isSendingBody: Bool { unsafe requestBody.count > sentBodyBytes }
 
     /// Whether its headers and its END_STREAM were written.
     var isFullySent: Bool { stream != 0 && !isSendingBody }

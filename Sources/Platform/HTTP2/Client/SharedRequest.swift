@@ -6,7 +6,7 @@
 final class SharedRequest {
     let template: RequestTemplate
     let body: SharedBody?
-    fileprivate(set) var requests = 0
+    fileprivate(set) var requestCount = 0
 
     fileprivate init(template: RequestTemplate, body: SharedBody?) {
         self.template = template
@@ -24,22 +24,22 @@ final class SharedRequest {
     /// `release` was called for each of its requests.
     mutating func retain(template: RequestTemplate, body: SharedBody?) -> Unmanaged<SharedRequest> {
         if let latest, latest.template === template, latest.body === body {
-            latest.requests += 1
+            latest.requestCount += 1
             return unsafe Unmanaged.passUnretained(latest)
         }
         let entry =
             entries.first { $0.template === template && $0.body === body }
             ?? add(template: template, body: body)
         latest = entry
-        entry.requests += 1
+        entry.requestCount += 1
         return unsafe Unmanaged.passUnretained(entry)
     }
 
     /// Counts one request less.
     mutating func release(_ shared: Unmanaged<SharedRequest>) {
         let isLast = unsafe shared._withUnsafeGuaranteedRef { shared in
-            shared.requests -= 1
-            return shared.requests == 0
+            shared.requestCount -= 1
+            return shared.requestCount == 0
         }
         guard isLast else { return }
         let unusedEntry = unsafe shared.takeUnretainedValue()

@@ -18,7 +18,7 @@ struct EncodedField: Sendable {
         // RFC 7541, 6.2.1: a literal with the bits 01 in front enters the table.
         let entersTable = literal.first.map { $0 & 0xC0 == 0x40 } ?? false
         let nameAndValueBytes = text.count - 1
-        tableBytes = entersTable ? nameAndValueBytes + HeaderTable.entryBytes : 0
+        tableBytes = entersTable ? nameAndValueBytes + HeaderTable.entryOverheadBytes : 0
     }
 
     /// Returns a literal that is never indexed, without its value.

@@ -9,7 +9,7 @@
     /// applies.
     static let bytesMax = 4_096
     /// The size by which an entry counts in addition to its name and value (RFC 7541, 4.1).
-    static let entryBytes = 32
+    static let entryOverheadBytes = 32
 
     private struct Entry {
         /// The offset of the name in `store`. The value follows it.
@@ -20,7 +20,7 @@
         var textBytes: Int { Int(nameCount) + Int(valueCount) }
     }
 
-    private static let entriesMax = bytesMax / entryBytes
+    private static let entriesMax = bytesMax / entryOverheadBytes
     private static let storeBytes = 2 * bytesMax
 
     private let entries: UnsafeMutablePointer<Entry>
@@ -59,7 +59,7 @@
     /// Inserts a field. `name` and `value` must not point into this table. A field larger than the table
     /// empties it.
     func insert(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-        let size = name.count + value.count + HeaderTable.entryBytes
+        let size = name.count + value.count + HeaderTable.entryOverheadBytes
         evict(downTo: tableBytesMax - size)
         guard size <= tableBytesMax else { return }
         if storeEnd + name.count + value.count > HeaderTable.storeBytes { moveToFront() }
@@ -84,7 +84,7 @@
     /// Removes the oldest entries until the table has at most this size.
     private func evict(downTo limit: Int) {
         while tableBytes > max(0, limit), count > 0 {
-            tableBytes -= unsafe entries[oldest].textBytes + HeaderTable.entryBytes
+            tableBytes -= unsafe entries[oldest].textBytes + HeaderTable.entryOverheadBytes
             oldest = (oldest + 1) % HeaderTable.entriesMax
             count -= 1
         }

@@ -70,12 +70,12 @@ package struct RequestBatch {
     /// count its references.
     mutating func append(_ slot: UnsafeMutablePointer<ServerSlot>) {
         let start = bytes.count
-        if unsafe slot.pointee.request.count > 0 {
-            unsafe bytes.append(contentsOf: slot.pointee.request.bytes)
+        if unsafe slot.pointee.requestBuffer.count > 0 {
+            unsafe bytes.append(contentsOf: slot.pointee.requestBuffer.bytes)
         }
         let bodyStart = unsafe start + slot.pointee.fieldBytes
-        let method = unsafe slot.pointee.method
-        let path = unsafe slot.pointee.path
+        let method = unsafe slot.pointee.methodRange
+        let path = unsafe slot.pointee.pathRange
         requests.append(
             IncomingRequest(
                 stream: unsafe slot.pointee.streamID,

@@ -55,7 +55,7 @@ func readResponseBody(
     _: UnsafeMutableRawPointer?
 ) -> Int {
     let slot = unsafe source!.pointee.ptr.assumingMemoryBound(to: ServerSlot.self)
-    let unsentBytes = unsafe slot.pointee.body!.count - slot.pointee.bodySent
+    let unsentBytes = unsafe slot.pointee.body!.count - slot.pointee.sentBodyBytes
     unsafe flags!.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
     if unsentBytes <= bytesMax { unsafe flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
     return min(unsentBytes, bytesMax)

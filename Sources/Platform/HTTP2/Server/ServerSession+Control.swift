@@ -4,19 +4,19 @@ internal import CNghttp2
 extension ServerSession {
     /// Sends GOAWAY. It tells the client that streams above `lastStream` were not processed, and this session
     /// ignores them from now on. `Int32.max` announces the end and drops no request.
-    package func goaway(lastStream: Int32, code: HTTP2ErrorCode = .noError, debug: [UInt8] = []) {
+    package func sendGoaway(lastStream: Int32, code: HTTP2ErrorCode = .noError, debug: [UInt8] = []) {
         guard !isClosed else { return }
         // HTTP/2 requires a client's stream here, which has an odd number.
         let clientStream = lastStream <= 0 ? 0 : lastStream | 1
         ownGoaway = (min(clientStream, ownGoaway.last), code)
-        handle.goaway(lastStream: clientStream, code: code, debug: debug)
+        handle.submitGoaway(lastStream: clientStream, code: code, debug: debug)
     }
 
     /// Sends RST_STREAM. Returns false if the stream has ended.
     @discardableResult
     package func reset(_ stream: ServerStreamID, code: HTTP2ErrorCode) -> Bool {
         guard unsafe openSlot(of: stream) != nil else { return false }
-        handle.reset(stream: stream.number, code: code)
+        handle.submitReset(stream: stream.number, code: code)
         return true
     }
 
@@ -34,10 +34,10 @@ extension ServerSession {
 
     /// Sends a PING. The client's acknowledgement comes as `SessionEvents.pong`. Returns false if an earlier
     /// PING is not acknowledged yet.
-    package func ping(payload: UInt64) -> Bool {
-        guard !isClosed, openPing == nil else { return false }
-        openPing = payload
-        handle.ping(payload: payload)
+    package func sendPing(payload: UInt64) -> Bool {
+        guard !isClosed, unacknowledgedPing == nil else { return false }
+        unacknowledgedPing = payload
+        handle.submitPing(payload: payload)
         return true
     }
 

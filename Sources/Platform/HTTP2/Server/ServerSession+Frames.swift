@@ -19,7 +19,7 @@ extension ServerSession {
         guard stream <= ownGoaway.last else { return }
         lastStream = max(lastStream, stream)
         guard let slot = unsafe slots.acquire() else {
-            return handle.reset(stream: stream, code: .refusedStream)
+            return handle.submitReset(stream: stream, code: .refusedStream)
         }
         unsafe slot.pointee.begin(stream: stream)
         _ = unsafe nghttp2_session_set_stream_user_data(handle.sessionPointer, stream, slot)
@@ -31,23 +31,23 @@ extension ServerSession {
         name: UnsafePointer<UInt8>, count nameCount: Int, value: UnsafePointer<UInt8>, count valueCount: Int
     ) {
         guard let slot = unsafe slotBeingRead, unsafe !slot.pointee.areHeadersTruncated else { return }
-        unsafe slot.pointee.headerListBytes += nameCount + valueCount + HeaderTable.entryBytes
+        unsafe slot.pointee.headerListBytes += nameCount + valueCount + HeaderTable.entryOverheadBytes
         guard unsafe slot.pointee.headerListBytes <= limits.headerListBytesMax else {
             unsafe slot.pointee.areHeadersTruncated = true
             return
         }
-        unsafe slot.pointee.request.appendField(
+        unsafe slot.pointee.requestBuffer.appendField(
             name: UnsafeRawBufferPointer(start: name, count: nameCount),
             value: UnsafeRawBufferPointer(start: value, count: valueCount))
-        let end = unsafe slot.pointee.request.count
+        let end = unsafe slot.pointee.requestBuffer.count
         unsafe slot.pointee.fieldBytes = end
         guard unsafe name[0] == UInt8(ascii: ":") else { return }
         // nghttp2 passes only the pseudo fields of a request: `:method`, `:scheme`, `:authority`, `:path`. So
         // the length and one letter tell them apart.
         let isPath = nameCount == ":path".utf8.count
         let isMethod = unsafe nameCount == ":method".utf8.count && name[1] == UInt8(ascii: "m")
-        if isPath { unsafe slot.pointee.path = end - valueCount..<end }
-        if isMethod { unsafe slot.pointee.method = end - valueCount..<end }
+        if isPath { unsafe slot.pointee.pathRange = end - valueCount..<end }
+        if isMethod { unsafe slot.pointee.methodRange = end - valueCount..<end }
     }
 
     /// Receives a part of a body. It returns the window to the client, unless windows are held.
@@ -63,9 +63,9 @@ extension ServerSession {
             _ = unsafe nghttp2_session_consume(handle.sessionPointer, stream, count)
         }
         guard unsafe !slot.pointee.isDelivered else { return }
-        let keptBefore = unsafe slot.pointee.request.count - slot.pointee.fieldBytes
+        let keptBefore = unsafe slot.pointee.requestBuffer.count - slot.pointee.fieldBytes
         let keptCount = min(count, limits.bodyBytesMax - keptBefore)
-        unsafe slot.pointee.request.append(bytes, count: keptCount)
+        unsafe slot.pointee.requestBuffer.append(bytes, count: keptCount)
         if keptCount < count {
             unsafe slot.pointee.isBodyTruncated = true
             unsafe deliverRequest(in: slot)
@@ -89,8 +89,8 @@ extension ServerSession {
             events.goaway = unsafe Goaway(frame.pointee.goaway)
         case NGHTTP2_PING.rawValue where isAcknowledgement:
             let payload = unsafe frame.pointee.ping.bigEndianBytes
-            guard payload == openPing else { return }
-            openPing = nil
+            guard payload == unacknowledgedPing else { return }
+            unacknowledgedPing = nil
             events.pong = payload
         default: break
         }
@@ -100,7 +100,7 @@ extension ServerSession {
     private func deliverRequest(in slot: UnsafeMutablePointer<ServerSlot>) {
         unsafe arrivedRequests.pointee.append(slot)
         unsafe slot.pointee.isDelivered = true
-        unsafe slot.pointee.request.removeAll()
+        unsafe slot.pointee.requestBuffer.removeAll()
         unsafe slot.pointee.fieldBytes = 0
     }
 
@@ -127,12 +127,12 @@ extension ServerSession {
         guard let body = unsafe slot.pointee.body else {
             return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
         }
-        let unsentBody = unsafe body.bytes.baseAddress! + slot.pointee.bodySent
+        let unsentBody = unsafe body.bytes.baseAddress! + slot.pointee.sentBodyBytes
         guard unsafe handle.output.pointee.writeData(header: header, body: unsentBody, count: count) else {
             return NGHTTP2_ERR_WOULDBLOCK.rawValue
         }
-        unsafe slot.pointee.bodySent += count
-        if unsafe slot.pointee.bodySent == body.count { unsafe endResponse(in: slot) }
+        unsafe slot.pointee.sentBodyBytes += count
+        if unsafe slot.pointee.sentBodyBytes == body.count { unsafe endResponse(in: slot) }
         return 0
     }
 
@@ -141,7 +141,7 @@ extension ServerSession {
     private func endResponse(in slot: UnsafeMutablePointer<ServerSlot>) {
         if recordsSentResponses { sentResponses.append(unsafe slot.pointee.streamID) }
         if unsafe !slot.pointee.isComplete {
-            unsafe handle.reset(stream: slot.pointee.stream, code: .noError)
+            unsafe handle.submitReset(stream: slot.pointee.stream, code: .noError)
         }
     }
 }

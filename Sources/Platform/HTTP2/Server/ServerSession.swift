@@ -21,7 +21,7 @@ internal import CNghttp2
     /// The highest stream that the client has opened.
     package internal(set) var lastStream: Int32 = 0
     /// The payload of a PING that the client has not acknowledged.
-    var openPing: UInt64?
+    var unacknowledgedPing: UInt64?
     /// Whether windows are held back, and the bytes that are held for the connection.
     var holdsWindows = false
     var heldBytes = 0
@@ -58,13 +58,13 @@ internal import CNghttp2
     }
 
     deinit {
-        for index in 0..<slots.capacity { unsafe slots[index].pointee.request.free() }
+        for index in 0..<slots.capacity { unsafe slots[index].pointee.requestBuffer.free() }
         unsafe arrivedRequests.deinitialize(count: 1)
         unsafe arrivedRequests.deallocate()
     }
 
     /// The number of open streams.
-    package var openStreams: Int { slots.usedCount }
+    package var openStreamCount: Int { slots.usedCount }
 
     /// Whether the stream is open: neither side has reset it, and the request or the answer is not complete.
     package func isOpen(_ stream: ServerStreamID) -> Bool { unsafe openSlot(of: stream) != nil }

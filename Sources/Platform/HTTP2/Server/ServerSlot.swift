@@ -9,14 +9,14 @@
 
     // The request.
     /// The header fields and then the body so far. Empty after the request was delivered.
-    var request = GrowingBuffer()
+    var requestBuffer = GrowingBuffer()
     /// The size of the header list, as `ServerLimits.headerListBytesMax` counts it.
     var headerListBytes = 0
     /// The length of the header fields in the buffer.
     var fieldBytes = 0
     // The values of `:method` and `:path`, as ranges of the buffer.
-    var method = 0..<0
-    var path = 0..<0
+    var methodRange = 0..<0
+    var pathRange = 0..<0
     var areHeadersTruncated = false
     var isBodyTruncated = false
     /// Whether the owner has received the request, complete or truncated.
@@ -31,7 +31,7 @@
     var template: ResponseTemplate?
     var body: SharedBody?
     /// The bytes of the body that were pulled.
-    var bodySent = 0
+    var sentBodyBytes = 0
     var isAnswered = false
 
     init(index: Int) { self.index = index }
@@ -46,14 +46,14 @@
         self.stream = stream
         headerListBytes = 0
         fieldBytes = 0
-        method = 0..<0
-        path = 0..<0
+        methodRange = 0..<0
+        pathRange = 0..<0
         areHeadersTruncated = false
         isBodyTruncated = false
         isDelivered = false
         isComplete = false
         heldBytes = 0
-        bodySent = 0
+        sentBodyBytes = 0
         isAnswered = false
     }
 
@@ -62,6 +62,6 @@
         stream = 0
         template = nil
         body = nil
-        request.removeAll()
+        requestBuffer.removeAll()
     }
 }

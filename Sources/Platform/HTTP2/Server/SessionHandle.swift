@@ -74,7 +74,7 @@ internal import CNghttp2
         return (unsafe output.pointee.finish(), nil)
     }
 
-    func ping(payload: UInt64) {
+    func submitPing(payload: UInt64) {
         unsafe withUnsafeBytes(of: payload.bigEndian) { bytes in
             _ = unsafe nghttp2_submit_ping(
                 sessionPointer, 0, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
@@ -88,11 +88,11 @@ internal import CNghttp2
         _ = unsafe nghttp2_submit_settings(sessionPointer, 0, settings, settings.count)
     }
 
-    func goaway(lastStream: Int32, code: HTTP2ErrorCode, debug: [UInt8]) {
+    func submitGoaway(lastStream: Int32, code: HTTP2ErrorCode, debug: [UInt8]) {
         _ = unsafe nghttp2_submit_goaway(sessionPointer, 0, lastStream, code.rawValue, debug, debug.count)
     }
 
-    func reset(stream: Int32, code: HTTP2ErrorCode) {
+    func submitReset(stream: Int32, code: HTTP2ErrorCode) {
         _ = unsafe nghttp2_submit_rst_stream(sessionPointer, 0, stream, code.rawValue)
     }
 

@@ -27,7 +27,7 @@ package struct TopicOutcome: Sendable, Equatable {
 
 extension AdminClient {
     /// Creates topics. Returns the outcome for each.
-    package func create(
+    package func createTopics(
         _ topics: [NewTopic], withinMilliseconds limit: Int = 15_000
     ) throws(KafkaError) -> [TopicOutcome] {
         var requests: [OpaquePointer?] = unsafe []
@@ -56,7 +56,7 @@ extension AdminClient {
     }
 
     /// Deletes topics. Returns the outcome for each.
-    package func delete(
+    package func deleteTopics(
         _ topics: [String], withinMilliseconds limit: Int = 15_000
     ) throws(KafkaError) -> [TopicOutcome] {
         var requests: [OpaquePointer?] = unsafe topics.map { unsafe rd_kafka_DeleteTopic_new($0) }

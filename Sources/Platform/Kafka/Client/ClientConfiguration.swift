@@ -10,7 +10,7 @@ struct ClientConfiguration: ~Copyable {
     ///
     /// Kafka itself answers within 5 s that it cannot commit an offset in time. This limit is longer than
     /// that.
-    static let responseMilliseconds = 6000
+    static let responseMillisecondsMax = 6000
     /// The longest wait for a connection with its handshakes, and for the first answer on it.
     private static let connectionSetupMilliseconds = 5000
     private static let firstResponseMilliseconds = 3000
@@ -33,10 +33,10 @@ struct ClientConfiguration: ~Copyable {
         set("log.connection.close", to: "false")
         set("reconnect.backoff.ms", to: "50")
         set("reconnect.backoff.max.ms", to: "2000")
-        set("socket.timeout.ms", to: "\(Self.responseMilliseconds)")
+        set("socket.timeout.ms", to: "\(Self.responseMillisecondsMax)")
         set("socket.connection.setup.timeout.ms", to: "\(Self.connectionSetupMilliseconds)")
         set("api.version.request.timeout.ms", to: "\(Self.firstResponseMilliseconds)")
-        set("statistics.interval.ms", to: "\(ClientEvents.statisticsMilliseconds)")
+        set("statistics.interval.ms", to: "\(ClientEvents.statisticsIntervalMilliseconds)")
         set("security.protocol", to: settings.security.protocolName)
         if settings.security.usesTLS { setTLSProperties(from: settings) }
         if settings.security.usesSCRAM {
@@ -81,5 +81,5 @@ struct ClientConfiguration: ~Copyable {
     }
 
     /// The configuration, for calls that set callbacks and other non-properties.
-    var librarySettings: OpaquePointer { unsafe pointer! }
+    var borrowedPointer: OpaquePointer { unsafe pointer! }
 }

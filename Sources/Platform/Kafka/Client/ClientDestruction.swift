@@ -13,7 +13,7 @@ final class ClientDestruction {
     private let retainedValues: [SharedRecordValue]
     private let isDestroyed = Atomic<Bool>(false)
 
-    init(pointer: OpaquePointer, events: ClientEvents, retainedBodies retainedValues: [SharedRecordValue]) {
+    init(pointer: OpaquePointer, events: ClientEvents, retainedValues: [SharedRecordValue]) {
         unsafe self.pointer = pointer
         self.events = events
         self.retainedValues = retainedValues

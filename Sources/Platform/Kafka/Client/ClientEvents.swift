@@ -9,7 +9,7 @@ internal import Telemetry
 final class ClientEvents {
     /// The interval of the library's statistics. Each time they are some 100 KB of text for each client. To
     /// read them is a good part of the work of an idle installation.
-    static let statisticsMilliseconds = 10_000
+    static let statisticsIntervalMilliseconds = 10_000
 
     /// Immutable, and safe on every thread.
     let log: Log
@@ -26,7 +26,7 @@ final class ClientEvents {
 
     /// Registers the callbacks. This object must outlive the client.
     func attach(to configuration: borrowing ClientConfiguration) {
-        let pointer = unsafe configuration.librarySettings
+        let pointer = unsafe configuration.borrowedPointer
         unsafe rd_kafka_conf_set_opaque(pointer, Unmanaged.passUnretained(self).toOpaque())
         unsafe rd_kafka_conf_set_log_cb(pointer, onLog)
         unsafe rd_kafka_conf_set_error_cb(pointer, onError)

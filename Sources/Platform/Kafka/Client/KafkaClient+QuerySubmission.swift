@@ -3,7 +3,7 @@ internal import CRdKafka
 /// Queries that do not block the caller.
 extension KafkaClient {
     /// The time that one leader or coordinator has for its answer.
-    static let queryMilliseconds = 2000
+    static let queryMillisecondsMax = 2000
 
     /// Runs the query on another thread. `queryResults` gets its results, and `wakeup` signals each of them.
     func submit(_ query: OffsetQuery) -> OffsetQueryID {
@@ -33,7 +33,7 @@ extension KafkaClient {
 
     private func queryCommittedOffsets(in partitions: [TopicPartition], id: OffsetQueryID) {
         do throws(KafkaError) {
-            let deadline = Deadline(milliseconds: Self.queryMilliseconds)
+            let deadline = Deadline(milliseconds: Self.queryMillisecondsMax)
             deliver(.committedOffsets(try committedOffsets(of: partitions, until: deadline)), for: id)
         } catch {
             deliver(.failed(partitions, error), for: id)
@@ -49,7 +49,7 @@ extension KafkaClient {
         let partitionsByLeader: [Int32: [TopicPartition]]
         do throws(KafkaError) {
             partitionsByLeader = try groupByLeader(
-                partitions, until: Deadline(milliseconds: Self.queryMilliseconds))
+                partitions, until: Deadline(milliseconds: Self.queryMillisecondsMax))
         } catch {
             return deliver(.failed(partitions, error), for: id)
         }
@@ -58,7 +58,7 @@ extension KafkaClient {
                 guard leader >= 0 else {
                     throw KafkaError(action: "find the leader of partitions", code: .leaderNotAvailable)
                 }
-                deliver(try call(partitions, Deadline(milliseconds: Self.queryMilliseconds)), for: id)
+                deliver(try call(partitions, Deadline(milliseconds: Self.queryMillisecondsMax)), for: id)
             } catch {
                 deliver(.failed(partitions, error), for: id)
             }

@@ -59,7 +59,7 @@ final class KafkaClient: @unchecked Sendable {
         unsafe rd_kafka_queue_io_event_enable(queue, -1, nil, 0)
         unsafe rd_kafka_queue_destroy(queue)
         let destruction = unsafe ClientDestruction(
-            pointer: pointer, events: events, retainedBodies: retainedValues)
+            pointer: pointer, events: events, retainedValues: retainedValues)
         if endsInBackground.load(ordering: .acquiring) {
             _ = destruction.run(withinMilliseconds: 0)
         } else if !destruction.run(withinMilliseconds: Self.destroyMillisecondsMax) {
@@ -76,7 +76,7 @@ final class KafkaClient: @unchecked Sendable {
     }
 
     /// Releases the kept values. Call it only when the library's queue is empty.
-    func releaseBodies() { retainedValues.removeAll(keepingCapacity: true) }
+    func releaseValues() { retainedValues.removeAll(keepingCapacity: true) }
 
     var metrics: ClientMetrics { events.metrics }
 

@@ -27,7 +27,7 @@ enum LibraryThreadTimers {
     /// Registers an interceptor that runs at the start of each thread of the client.
     static func attach(to configuration: borrowing ClientConfiguration, slack: TimerSlack) {
         unsafe rd_kafka_conf_interceptor_add_on_new(
-            configuration.librarySettings, "threads",
+            configuration.borrowedPointer, "threads",
             { client, _, slack, _, _ in
                 unsafe rd_kafka_interceptor_add_on_thread_start(
                     client, "threads",

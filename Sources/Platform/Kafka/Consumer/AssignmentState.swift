@@ -15,7 +15,7 @@ package struct AssignmentState: Sendable {
     package private(set) var pausedPartitions: Set<TopicPartition> = []
     /// Whether the process was stopped for so long that the group may have reassigned the partitions. It
     /// stays true until a later commit proves that it did not.
-    package private(set) var isSuspect = false
+    package private(set) var isUncertain = false
     package private(set) var pendingRebalance: PendingRebalance?
 
     // The number of asynchronous commits. They are answered in the order of their requests.
@@ -47,13 +47,13 @@ package struct AssignmentState: Sendable {
     /// Notes that the process was stopped. Returns false if it has no partitions to lose.
     package mutating func recordSuspension() -> Bool {
         if partitions.isEmpty { return false }
-        isSuspect = true
+        isUncertain = true
         commitsBeforeSuspension = requestedCommits
         return true
     }
 
     /// Notes that a commit was requested after the stop and has succeeded.
-    package mutating func confirmOwnership() { isSuspect = false }
+    package mutating func confirmOwnership() { isUncertain = false }
 
     /// The number of commits without an answer.
     package var openCommits: Int { requestedCommits - completedCommits }
@@ -64,7 +64,7 @@ package struct AssignmentState: Sendable {
     package mutating func recordCommitOutcome(_ outcome: CommitOutcome) {
         completedCommits += 1
         let wasRequestedAfterStop = completedCommits > commitsBeforeSuspension
-        if outcome == .committed, wasRequestedAfterStop { isSuspect = false }
+        if outcome == .committed, wasRequestedAfterStop { isUncertain = false }
     }
 
     /// Notes that this member has taken the partitions.
@@ -72,7 +72,7 @@ package struct AssignmentState: Sendable {
         pendingRebalance = nil
         self.partitions = Set(partitions)
         pausedPartitions = []
-        isSuspect = false
+        isUncertain = false
         epoch += 1
     }
 

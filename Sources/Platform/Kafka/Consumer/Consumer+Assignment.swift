@@ -4,11 +4,11 @@ package import Lifecycle
 extension Consumer {
     /// A reserve within the longest time between polls. A stage that uses all its time to finish work before
     /// a revocation still answers in time.
-    package static let drainMarginMilliseconds = 5000
+    package static let revocationMarginMilliseconds = 5000
 
     /// A reserve within the session timeout, so that a member considers itself stopped a little before the
     /// group does.
-    package static let leaseMarginMilliseconds = 2000
+    package static let sessionMarginMilliseconds = 2000
 
     /// The assignment epoch of the records of the next poll.
     package var epoch: Int { assignment.epoch }
@@ -23,8 +23,8 @@ extension Consumer {
     /// successful commit clears the suspicion.
     package func isAssignmentCertain(at now: Instant) -> Bool {
         let pollAge = now.milliseconds(since: lastPolledAt)
-        let mayHaveBeenStopped = pollAge >= options.sessionMilliseconds - Self.leaseMarginMilliseconds
-        return !mayHaveBeenStopped && !assignment.isSuspect && !isAssignmentLost && !isClientEnded
+        let mayHaveBeenStopped = pollAge >= options.sessionMilliseconds - Self.sessionMarginMilliseconds
+        return !mayHaveBeenStopped && !assignment.isUncertain && !isAssignmentLost && !isClientEnded
     }
 
     /// Captures the group membership for a transaction over work that was read in `epoch`. Returns nil if
@@ -193,7 +193,7 @@ extension Consumer {
 
     private func revoke(_ partitions: [TopicPartition], events: inout [ConsumerEvent]) {
         let drainMilliseconds = max(
-            options.pollMillisecondsMax / 2, options.pollMillisecondsMax - Self.drainMarginMilliseconds)
+            options.pollMillisecondsMax / 2, options.pollMillisecondsMax - Self.revocationMarginMilliseconds)
         assignment.recordRevocation(of: partitions)
         client.metrics.countRebalance(kind: "revoked")
         events.append(.revoked(partitions, by: lastPolledAt.advanced(byMilliseconds: drainMilliseconds)))

@@ -93,7 +93,7 @@ package final class Consumer {
                 unsafe rd_kafka_message_destroy(message)
             }
         }
-        if fetchWakeup.recordTaken(bytes: batch.bytes, records: batch.count) { wakeFetching() }
+        if fetchWakeup.recordTaken(bytes: batch.byteCount, records: batch.count) { wakeFetching() }
         // A full batch or a callback may have left messages in the queue.
         if batch.isFull || !client.events.groupEvents.rebalanceChanges.isEmpty { client.wakeup.signal() }
         detectSuspension(since: lastPolledAt, allowedMilliseconds: Int(waitMilliseconds), events: &events)
@@ -110,7 +110,7 @@ package final class Consumer {
         let now = Instant.now()
         let stoppedMilliseconds = now.milliseconds(since: lastTime) - allowedMilliseconds
         lastPolledAt = now
-        guard stoppedMilliseconds >= options.sessionMilliseconds - Self.leaseMarginMilliseconds else {
+        guard stoppedMilliseconds >= options.sessionMilliseconds - Self.sessionMarginMilliseconds else {
             return
         }
         if case .group = options.membership, assignment.recordSuspension() {
@@ -158,7 +158,7 @@ package final class Consumer {
     /// Handles the end of the client. All partitions are lost at once, and nothing from them may be
     /// committed.
     private func endClient(because error: KafkaError, events: inout [ConsumerEvent]) {
-        guard case .group = options.membership else { return events.append(.failed(.rebuild(error))) }
+        guard case .group = options.membership else { return events.append(.failed(.unusable(error))) }
         if isClientEnded { return }
         let pause = renewalBackoff.recordEnd(at: .now())
         client.events.log.warning(

@@ -33,13 +33,13 @@ package enum ConsumerFailure: Error, Sendable, Equatable, CustomStringConvertibl
     case client(KafkaError)
     /// This consumer without a group is unusable; make another one. A group member makes a new client by
     /// itself.
-    case rebuild(KafkaError)
+    case unusable(KafkaError)
 
     package var description: String {
         switch self {
         case .outOfRange(let partition, let text):
             "cannot read \(partition): \(text); \(KafkaErrorCode.offsetOutOfRange.remedy)"
-        case .partition(_, let error), .client(let error), .rebuild(let error):
+        case .partition(_, let error), .client(let error), .unusable(let error):
             error.description
         }
     }

@@ -18,8 +18,8 @@ final class GroupEvents {
     var commitResults: [CommitResult] = []
 
     func attach(to configuration: borrowing ClientConfiguration) {
-        unsafe rd_kafka_conf_set_rebalance_cb(configuration.librarySettings, onRebalance)
-        unsafe rd_kafka_conf_set_offset_commit_cb(configuration.librarySettings, onCommit)
+        unsafe rd_kafka_conf_set_rebalance_cb(configuration.borrowedPointer, onRebalance)
+        unsafe rd_kafka_conf_set_offset_commit_cb(configuration.borrowedPointer, onCommit)
     }
 }
 

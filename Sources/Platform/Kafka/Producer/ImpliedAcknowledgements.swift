@@ -19,7 +19,7 @@ final class ImpliedAcknowledgements: Sendable {
     /// because it gets no event per record.
     func attach(to configuration: borrowing ClientConfiguration) {
         _ = unsafe rd_kafka_conf_interceptor_add_on_new(
-            configuration.librarySettings, interceptorName, onNew, Unmanaged.passUnretained(self).toOpaque())
+            configuration.borrowedPointer, interceptorName, onNew, Unmanaged.passUnretained(self).toOpaque())
     }
 
     fileprivate func increment() { count.add(1, ordering: .acquiringAndReleasing) }

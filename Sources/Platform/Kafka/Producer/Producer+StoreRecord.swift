@@ -12,7 +12,7 @@ extension Producer {
         switch result {
         case .queued: break
         case .full: throw KafkaError(action: action, code: .queueFull)
-        case .refused(let code), .rebuild(let code): throw KafkaError(action: action, code: code)
+        case .refused(let code), .unusable(let code): throw KafkaError(action: action, code: code)
         }
         var deliveries: [Delivery] = []
         while deliveries.isEmpty { _ = collectDeliveries(into: &deliveries, waitMilliseconds: 100) }

@@ -24,7 +24,7 @@ package final class Producer: Sendable {
         var configuration = try ClientConfiguration(settings)
         options.apply(to: &configuration)
         configuration.set("message.timeout.ms", to: "\(options.deliveryMillisecondsMax)")
-        unsafe rd_kafka_conf_set_events(configuration.librarySettings, RD_KAFKA_EVENT_DR)
+        unsafe rd_kafka_conf_set_events(configuration.borrowedPointer, RD_KAFKA_EVENT_DR)
         client = try KafkaClient(
             type: .producer, configuration: configuration,
             events: ClientEvents(log: log, metrics: ClientMetrics(metrics: metrics, client: name)))

@@ -7,14 +7,14 @@ package enum SendResult: Sendable, Equatable {
     /// The producer will never accept this record: it is too large, or its topic or partition does not exist.
     case refused(KafkaErrorCode)
     /// The producer is unusable. Make another one and send the records without a delivery through it.
-    case rebuild(KafkaErrorCode)
+    case unusable(KafkaErrorCode)
 
     init(code: KafkaErrorCode) {
         self =
             switch code {
             case .none: .queued
             case .queueFull: .full
-            case .fatal, .fenced: .rebuild(code)
+            case .fatal, .fenced: .unusable(code)
             default: .refused(code)
             }
     }

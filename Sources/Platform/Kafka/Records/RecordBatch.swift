@@ -17,7 +17,7 @@ package struct RecordBatch: ~Copyable {
     private let countsHeaderBytes: Bool
     package private(set) var count = 0
     /// The size of the keys and values, and of the headers if they count.
-    private(set) var bytes = 0
+    private(set) var byteCount = 0
     /// The first `count` elements are the batch's messages, and the indexes of their topics.
     private let messages: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>>
     private let topics: UnsafeMutablePointer<Int32>
@@ -43,13 +43,13 @@ package struct RecordBatch: ~Copyable {
     }
 
     package var isEmpty: Bool { count == 0 }
-    package var isFull: Bool { count == recordsMax || bytes >= bytesMax }
+    package var isFull: Bool { count == recordsMax || byteCount >= bytesMax }
 
     /// Frees the records. The compiler ensures that no view of them is in use.
     package mutating func clear() {
         for index in 0..<count { unsafe rd_kafka_message_destroy(messages[index]) }
         count = 0
-        bytes = 0
+        byteCount = 0
         client = nil
     }
 
@@ -69,10 +69,10 @@ package struct RecordBatch: ~Copyable {
         if count == 0 { self.client = client }
         unsafe (messages + count).initialize(to: message)
         unsafe (topics + count).initialize(to: topic)
-        unsafe bytes += message.pointee.len + message.pointee.key_len
+        unsafe byteCount += message.pointee.len + message.pointee.key_len
         count += 1
         guard countsHeaderBytes else { return }
         let headerBytes = self[count - 1].headers.byteCount
-        bytes += headerBytes
+        byteCount += headerBytes
     }
 }

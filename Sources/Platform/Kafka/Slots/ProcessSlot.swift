@@ -41,7 +41,7 @@ package final class ProcessSlot: Sendable {
                 return slot
             }
         }
-        throw .allSlotsHeld(directory, slotsMax)
+        throw .allSlotsHeld(directory: directory, count: slotsMax)
     }
 
     /// Returns the identity of one loop of a stage, such as `flotilla.planner.` with the id and `.0`. Kafka
@@ -65,14 +65,14 @@ package final class ProcessSlot: Sendable {
             guard descriptor >= 0 else {
                 // Another process removed the directory between the two calls.
                 if errno == ENOENT { continue }
-                throw SlotError.systemCallFailed("open", path, errno)
+                throw SlotError.systemCallFailed(verb: "open", path: path, code: errno)
             }
             var isAcquired = false
             defer { if !isAcquired { close(descriptor) } }
             if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
                 if errno == EWOULDBLOCK { return nil }
                 if errno == EINTR { continue }
-                throw SlotError.systemCallFailed("lock", path, errno)
+                throw SlotError.systemCallFailed(verb: "lock", path: path, code: errno)
             }
             // The lock holds the directory that was opened. The path may already lead to a newer directory.
             guard isSameDirectory(path: path, descriptor: descriptor) else { continue }
@@ -91,6 +91,6 @@ package final class ProcessSlot: Sendable {
 
     private static func makeDirectory(at path: String) throws(SlotError) {
         guard unsafe mkdir(path, 0o700) != 0, errno != EEXIST else { return }
-        throw .systemCallFailed("make", path, errno)
+        throw .systemCallFailed(verb: "make", path: path, code: errno)
     }
 }

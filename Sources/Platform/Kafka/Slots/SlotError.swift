@@ -3,9 +3,9 @@ internal import Glibc
 /// The reason why a process gets no slot. Without a slot it has no identity and no directory for its state.
 package enum SlotError: Error, Equatable, CustomStringConvertible {
     /// A system call on the path failed with an error number. The verb names it: "cannot open …".
-    case systemCallFailed(_ verb: String, _ path: String, _ code: Int32)
+    case systemCallFailed(verb: String, path: String, code: Int32)
     /// Running processes hold all slots that a directory can have.
-    case allSlotsHeld(_ directory: String, _ count: Int)
+    case allSlotsHeld(directory: String, count: Int)
 
     package var description: String {
         switch self {

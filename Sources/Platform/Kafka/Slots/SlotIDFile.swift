@@ -25,12 +25,12 @@ struct SlotIDFile {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
-            throw .systemCallFailed("open", path, errno)
+            throw .systemCallFailed(verb: "open", path: path, code: errno)
         }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: Self.byteCount)
         let readCount = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-        if readCount < 0 { throw .systemCallFailed("read", path, errno) }
+        if readCount < 0 { throw .systemCallFailed(verb: "read", path: path, code: errno) }
         let digits = bytes.dropLast()
         let isComplete =
             readCount == Self.byteCount && bytes.last == UInt8(ascii: "\n")
@@ -50,17 +50,21 @@ struct SlotIDFile {
     private func write(_ id: String) throws(SlotError) {
         let newPath = path + ".new"
         let descriptor = unsafe linux_open(newPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        guard descriptor >= 0 else { throw .systemCallFailed("make", newPath, errno) }
+        guard descriptor >= 0 else { throw .systemCallFailed(verb: "make", path: newPath, code: errno) }
         defer { close(descriptor) }
         let bytes = Array((id + "\n").utf8)
         let written = unsafe Glibc.write(descriptor, bytes, bytes.count)
-        if written != bytes.count { throw .systemCallFailed("write", newPath, written < 0 ? errno : ENOSPC) }
-        if fsync(descriptor) != 0 { throw .systemCallFailed("sync", newPath, errno) }
-        if unsafe rename(newPath, path) != 0 { throw .systemCallFailed("rename", newPath, errno) }
+        if written != bytes.count {
+            throw .systemCallFailed(verb: "write", path: newPath, code: written < 0 ? errno : ENOSPC)
+        }
+        if fsync(descriptor) != 0 { throw .systemCallFailed(verb: "sync", path: newPath, code: errno) }
+        if unsafe rename(newPath, path) != 0 {
+            throw .systemCallFailed(verb: "rename", path: newPath, code: errno)
+        }
         let parent = unsafe linux_open(directory, O_RDONLY | O_DIRECTORY, 0)
-        guard parent >= 0 else { throw .systemCallFailed("open", directory, errno) }
+        guard parent >= 0 else { throw .systemCallFailed(verb: "open", path: directory, code: errno) }
         defer { close(parent) }
-        if fsync(parent) != 0 { throw .systemCallFailed("sync", directory, errno) }
+        if fsync(parent) != 0 { throw .systemCallFailed(verb: "sync", path: directory, code: errno) }
     }
 
     private static func hexadecimal(_ bytes: [UInt8]) -> String {

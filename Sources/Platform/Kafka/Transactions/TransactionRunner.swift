@@ -15,7 +15,7 @@ package final class TransactionRunner {
     package enum TransactionStep: Sendable { case begun, offsetsSent }
 
     /// The longest wait of a starting process for a cluster that has just been started too.
-    package static let startMilliseconds = 30_000
+    package static let startMillisecondsMax = 30_000
     /// The pause between two attempts of `prepare`.
     private static let pauseMicroseconds: UInt32 = 50_000
     /// The longest time for other work while the cluster stores the records. Storing usually takes much less.

@@ -48,7 +48,7 @@ package final class TransactionalProducer {
         configuration.set("retry.backoff.ms", to: "\(Self.retryBackoffMilliseconds)")
         // The library refuses an answer limit that is longer than the transaction's.
         if settings.properties["socket.timeout.ms"] == nil,
-            timeoutMilliseconds <= ClientConfiguration.responseMilliseconds
+            timeoutMilliseconds <= ClientConfiguration.responseMillisecondsMax
         {
             configuration.set("socket.timeout.ms", to: "\(max(timeoutMilliseconds - 100, 10))")
         }
@@ -170,7 +170,7 @@ package final class TransactionalProducer {
         try unsafe retry(.commit, until: Deadline(milliseconds: Self.transactionMillisecondsMax)) {
             unsafe rd_kafka_commit_transaction(client.pointer, -1)
         }
-        client.releaseBodies()
+        client.releaseValues()
         client.metrics.recordCommittedTransaction(seconds: Instant.now().seconds(since: begunAt))
     }
 
@@ -182,7 +182,7 @@ package final class TransactionalProducer {
         }
         // The library drops unsent records. It has released their bodies only when its queue is empty.
         try waitForDeliveries()
-        client.releaseBodies()
+        client.releaseValues()
     }
 
     /// The number of records that no broker has acknowledged yet.

@@ -112,7 +112,8 @@ final class LaneRegistries {
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
         consumer = try Consumer(
             settings: kafka, options: options, name: "expander-registry", log: log, metrics: metrics)
-        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMilliseconds) else {
+        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMillisecondsMax)
+        else {
             throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
         self.cluster = cluster
@@ -250,8 +251,9 @@ final class LaneRegistries {
             switch event {
             case .reachedEnd(let place, let offset): try handleEnd(at: offset, of: place)
             case .failed(.outOfRange(let place, let text)):
-                return try repair(lane: place.partition, after: .corrupt(path: place.description, what: text))
-            case .failed(.rebuild(let error)):
+                return try repair(
+                    lane: place.partition, after: .corrupt(path: place.description, damage: text))
+            case .failed(.unusable(let error)):
                 throw StageFailure.client(error.description)
             case .failed(let failure):
                 log.warning("the registry cannot be read at present", .field("error", failure))

@@ -38,7 +38,7 @@ extension Span<UInt8> {
 /// scopes are unchanged.
 enum ScopesRowOrder: RowOrder {
     /// The longest key. With its bucket it reaches the limit of the file.
-    static let keyBytesMax = EnvironmentLimits.keyBytesMax - RecipientBucket.bytes
+    static let keyBytesMax = EnvironmentLimits.keyBytesMax - RecipientBucket.byteCount
     /// The length of `u:` or `i:`.
     private static let recipientMarkBytes = 2
 
@@ -68,11 +68,11 @@ enum ScopesRowOrder: RowOrder {
     }
 
     static func writeTopicKey(for stored: Span<UInt8>, to key: inout [UInt8]) {
-        guard let start = bucketStart(in: stored), start + RecipientBucket.bytes <= stored.count else {
+        guard let start = bucketStart(in: stored), start + RecipientBucket.byteCount <= stored.count else {
             return key.append(span: stored)
         }
         key.append(span: stored.extracting(0..<start))
-        key.append(span: stored.extracting(start + RecipientBucket.bytes..<stored.count))
+        key.append(span: stored.extracting(start + RecipientBucket.byteCount..<stored.count))
     }
 
     /// Returns nil for a key that is stored unchanged.

@@ -30,7 +30,7 @@ final class SupersededNoteWriter {
             switch producer.send(to: topic, partition: 0, key: key.span, value: value.span, tag: 0) {
             case .queued: return
             case .full: collect(waitMilliseconds: 10)
-            case .refused, .rebuild:
+            case .refused, .unusable:
                 hasLostNotes = true
                 return
             }

@@ -61,5 +61,5 @@ package struct RateLimiter: Sendable {
         rotatedAt = now
     }
 
-    package var count: Int { recent.count + older.count }
+    package var entryCount: Int { recent.count + older.count }
 }

@@ -40,7 +40,7 @@ final class UserProofCheck {
         guard let settings = app.userProof, !settings.secrets.isEmpty else { return .valid }
         guard let proof else { return settings.isRequired && !isTrusted ? .missing : .valid }
         guard let secrets = secrets(of: app, settings: settings) else { return .uncheckable }
-        guard let presented = Hex.decode(proof.utf8), presented.count == HMACSHA256.bytes else {
+        guard let presented = Hex.decode(proof.utf8), presented.count == HMACSHA256.codeBytes else {
             return .wrong
         }
         var matches = false

@@ -124,7 +124,7 @@ enum CatalogObjectKind: String, Sendable, CaseIterable {
 
     static func putType(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let name = try context.name(inPath: "name")
-        let object = try context.root().object()
+        let object = try context.bodyRoot().object()
         if let writtenName = object["name"].optional, !writtenName.string().isExactlyEqual(to: name),
             writtenName.kind == .string
         {
@@ -144,7 +144,7 @@ enum CatalogObjectKind: String, Sendable, CaseIterable {
 
     static func putSegment(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let name = try context.name(inPath: "name")
-        let object = try context.root().object()
+        let object = try context.bodyRoot().object()
         let segment = Segment(app: context.app.id, name: name, rule: object["rule"].segmentRule())
         object.reportUnknownFields()
         try context.throwProblems()

@@ -8,8 +8,8 @@ internal import Telemetry
 struct ConsoleSession: Sendable, Equatable {
     /// The lifetime from log-in. Activity does not extend it, because pages poll all the time and would never
     /// expire.
-    static let hours = 8
-    static let milliseconds = Int64(hours) * 3_600_000
+    static let lifetimeHours = 8
+    static let lifetimeMilliseconds = Int64(lifetimeHours) * 3_600_000
     /// The tolerated clock difference, because another gateway's clock may be ahead.
     private static let clockSkewMillisecondsMax: Int64 = 60_000
     private static let keyDigestByteCount = 8
@@ -27,7 +27,7 @@ struct ConsoleSession: Sendable, Equatable {
         self.startedAt = startedAt
     }
 
-    var endsAt: Int64 { startedAt + Self.milliseconds }
+    var endsAt: Int64 { startedAt + Self.lifetimeMilliseconds }
 
     func hasEnded(at now: WallTime) -> Bool {
         now.milliseconds >= endsAt || startedAt > now.milliseconds + Self.clockSkewMillisecondsMax

@@ -16,7 +16,7 @@ struct SessionCheck: Sendable {
         /// The session has expired, or no gateway with these sealing keys made it.
         case ended
         /// A browser sent the cookie with a request of another site.
-        case foreign
+        case fromAnotherSite
     }
 
     let seal: SessionSeal
@@ -28,7 +28,7 @@ struct SessionCheck: Sendable {
         let token = Array(SessionSeal.token(for: cookie).utf8)
         guard Self.isSameSite(headers), let sentToken = headers[Self.tokenHeader],
             isEqualInConstantTime(Array(sentToken.utf8), token)
-        else { return .foreign }
+        else { return .fromAnotherSite }
         return session(in: cookie, now: now).map(SessionVerdict.session) ?? .ended
     }
 
@@ -47,7 +47,7 @@ struct SessionCheck: Sendable {
 
     static let endedResponse = HTTPResponse.error(
         status: 401, code: "session_ended", message: "this session has ended; log in again at /console")
-    static let foreignResponse = HTTPResponse.error(
+    static let otherSiteResponse = HTTPResponse.error(
         status: 403, code: "session_foreign",
         message: "only the console's own pages may use a session; use an API key")
 }

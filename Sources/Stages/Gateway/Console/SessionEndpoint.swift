@@ -15,11 +15,11 @@ struct SessionEndpoint: Sendable {
     let clock: GatewayClock
 
     func add(to routes: inout HTTPRoutes) {
-        let sessions = authorization.sessions
+        let sessions = authorization.sessionCheck
         // The key comes in a header, as in every other call. A form of another site cannot send that header.
         routes.onAdmission(.post, path: Self.path) { [authorization, worker] request in
             guard SessionCheck.isSameSite(request.headers) else {
-                return .refused(SessionCheck.foreignResponse)
+                return .refused(SessionCheck.otherSiteResponse)
             }
             guard sessions.seal.canSeal else { return .refused(Self.withoutSealingKeys) }
             return authorization.admit(request, for: .read) { authorized in
@@ -31,8 +31,8 @@ struct SessionEndpoint: Sendable {
         }
         routes.on(.get, path: Self.path) { currentSession(for: $0) }
         routes.on(.delete, path: Self.path) { [clock] request in
-            if case .foreign = sessions.verdict(on: request.headers, now: clock.now) {
-                return SessionCheck.foreignResponse
+            if case .fromAnotherSite = sessions.verdict(on: request.headers, now: clock.now) {
+                return SessionCheck.otherSiteResponse
             }
             return HTTPResponse(
                 status: 204,
@@ -51,19 +51,19 @@ struct SessionEndpoint: Sendable {
         response.headers.add(
             "Set-Cookie",
             value: SessionCookie.headerLine(
-                value: cookie, seconds: ConsoleSession.hours * 3600, isSecure: isSecure))
+                value: cookie, seconds: ConsoleSession.lifetimeHours * 3600, isSecure: isSecure))
         return .store([context.auditRecord(action: "console.login", subject: key.id)], response)
     }
 
     /// Returns the browser's session to a page that was just loaded. The call needs no token, because the page
     /// gets the token from this answer.
     private func currentSession(for request: HTTPRequest) -> HTTPResponse {
-        guard SessionCheck.isSameSite(request.headers) else { return SessionCheck.foreignResponse }
+        guard SessionCheck.isSameSite(request.headers) else { return SessionCheck.otherSiteResponse }
         guard let catalog = environment.catalog else { return Unavailable.notReady }
         let now = clock.now
         // The browser is not logged in, which is not an error.
         guard let cookie = SessionCookie.value(in: request.headers) else { return HTTPResponse(status: 204) }
-        guard let session = authorization.sessions.session(in: cookie, now: now) else {
+        guard let session = authorization.sessionCheck.session(in: cookie, now: now) else {
             return SessionCheck.endedResponse
         }
         switch session.access(in: catalog, for: .read, now: now) {

@@ -43,7 +43,7 @@ final class DeadLetterService: Sendable {
         enqueue(authorized) { try $0.show(query) }
     }
 
-    func perform(for authorized: AuthorizedRequest, action command: DeadLetterCommand) -> Bool {
+    func perform(for authorized: AuthorizedRequest, command: DeadLetterCommand) -> Bool {
         enqueue(authorized) { try $0.perform(command, for: authorized) }
     }
 

@@ -50,7 +50,7 @@ struct DeadLettersEndpoint: Sendable {
     ) {
         routes.onAdmission(.post, path: Self.path + subpath, bodyBytesMax: Self.bodyBytesMax) {
             [authorization, service] request in
-            authorization.admit(request, for: .admin) { service.perform(for: $0, action: command) }
+            authorization.admit(request, for: .admin) { service.perform(for: $0, command: command) }
         }
     }
 

@@ -8,7 +8,7 @@ internal import JSON
 /// The hashed form of `{"b": [1], "a": "x"}` is `{1:a"1:x1:b[1,]}`: members sorted by name, and a length before
 /// each name and text, so that two different bodies never have the same form.
 enum BodyDigest {
-    static func of(_ body: JSONValue) -> String {
+    static func text(of body: JSONValue) -> String {
         var bytes: [UInt8] = []
         append(body, to: &bytes)
         return Hex.text(of: SHA256.digest(of: bytes))

@@ -8,7 +8,7 @@ extension Idempotency {
     /// Reads the header `Idempotency-Key` of a request with this body. Returns nil if the request has none.
     init?(headers: HTTPHeaders, body: JSONValue) throws(RefusedRequest) {
         guard let key = try Self.key(in: headers) else { return nil }
-        self.init(key: key, fingerprint: BodyDigest.of(body))
+        self.init(key: key, fingerprint: BodyDigest.text(of: body))
     }
 
     /// Returns the key, or throws if it is not one header of visible ASCII characters.

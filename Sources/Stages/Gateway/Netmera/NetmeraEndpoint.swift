@@ -37,7 +37,7 @@ struct NetmeraEndpoint: Sendable {
         _ path: String, fields: SendFields, to routes: inout HTTPRoutes,
         draft: @escaping @Sendable (JSONValue, RequestContext) -> SendDraft
     ) {
-        let decider = SendDecider(route: path, fields: fields, lanes: lanes, draft: draft)
+        let decider = SendDecider(route: path, fields: fields, lanes: lanes, readDraft: draft)
         addRoute(path, kind: .send, to: &routes) { context throws(RefusedRequest) in
             try decider.decide(in: context)
         }
@@ -58,7 +58,7 @@ struct NetmeraEndpoint: Sendable {
     private func define(
         in context: RequestContext, numbers: DefinitionNumberGenerator
     ) throws(RefusedRequest) -> RequestDecision {
-        let (draft, group) = NetmeraDefinition.draft(from: try context.root())
+        let (draft, group) = NetmeraDefinition.draft(from: try context.bodyRoot())
         let validator = SendValidator(
             app: context.app, catalog: context.catalog, now: context.now, fields: NetmeraDefinition.fields)
         _ = try validator.validate(draft, afterReading: context.problems)

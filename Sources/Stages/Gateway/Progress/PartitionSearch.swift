@@ -90,7 +90,7 @@ final class PartitionSearch {
             for event in events {
                 switch event {
                 case .reachedEnd: return true
-                case .failed(.rebuild(let error)): throw error
+                case .failed(.unusable(let error)): throw error
                 case .failed(.outOfRange): return true
                 default: break
                 }

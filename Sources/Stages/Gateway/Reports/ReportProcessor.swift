@@ -45,12 +45,12 @@ final class ReportProcessor {
             reports = try validator.validate(body, for: app, role: role)
         } catch {
             pendingLimit.release(bytes: body.count)
-            metrics.refused.add()
+            metrics.refusedReports.add()
             return reply.send(ReportsResponse.unreadableBody(error: error))
         }
         // Only report keys, which phones have, are limited by installation.
         let waitMilliseconds = role.includes(.send) ? 0 : limitInstallations(in: &reports)
-        metrics.refused.add(reports.refused.count)
+        metrics.refusedReports.add(reports.refused.count)
         let count = reports.acceptedCount
         guard count > 0 else {
             pendingLimit.release(bytes: body.count)
@@ -85,7 +85,7 @@ final class ReportProcessor {
     private func answer(_ body: PendingBody, isStored: Bool) {
         pendingLimit.release(bytes: body.byteCount)
         metrics.batchSeconds.observe(Instant.now().seconds(since: body.receivedAt))
-        (isStored ? metrics.accepted : metrics.unstored).add(body.reports.acceptedCount)
+        (isStored ? metrics.acceptedReports : metrics.unstoredReports).add(body.reports.acceptedCount)
         body.reply.send(isStored ? ReportsResponse.accepted(body.reports) : Unavailable.unstored)
     }
 

@@ -29,8 +29,8 @@ package final class ReportValidator {
     private static func makeReader(problemsMax: Int) -> JSONReader {
         JSONReader(
             limits: JSONLimits(
-                bytesMax: GatewayLimits.bodyBytesMax, depthMax: GatewayLimits.depthMax,
-                keysMax: GatewayLimits.fieldsMax, problemsMax: problemsMax))
+                bytesMax: GatewayLimits.reportsBodyBytesMax, depthMax: GatewayLimits.depthMax,
+                keysMax: GatewayLimits.reportsFieldsMax, problemsMax: problemsMax))
     }
 
     /// Checks all reports of a body. Throws the problems of the body as a whole.

@@ -19,12 +19,12 @@ final class ReportWriter: Sendable {
     init(
         _ settings: KafkaSettings, topic: String, sealingKeys: SealingKeys?, limits: GatewayLimits,
         pendingLimit: PendingRequestLimit, context: ServiceContext, metrics: GatewayMetrics,
-        clock: GatewayClock, seen onAcknowledgement: @escaping @Sendable () -> Void
+        clock: GatewayClock, onAcknowledgement: @escaping @Sendable () -> Void
     ) throws {
         self.pendingLimit = pendingLimit
         processor = try LoopOwned(thread: "gateway") {
             let sharedProducer = try SharedProducer<ReportProcessor.PendingBody>(
-                settings: settings, topics: [topic], limits: limits, on: $0.loop, context: context,
+                settings: settings, topicNames: [topic], limits: limits, on: $0.loop, context: context,
                 clock: clock, onAcknowledgement: onAcknowledgement)
             return try ReportProcessor(
                 ReportValidator(sealingKeys: sealingKeys), sharedProducer, limits: limits,

@@ -8,7 +8,7 @@ struct ReportsEndpoint: Sendable {
     let writer: ReportWriter
 
     func add(to routes: inout HTTPRoutes) {
-        routes.onAdmission(.post, path: "/v1/reports", bodyBytesMax: GatewayLimits.bodyBytesMax) {
+        routes.onAdmission(.post, path: "/v1/reports", bodyBytesMax: GatewayLimits.reportsBodyBytesMax) {
             [authorization, writer] request in
             authorization.admit(request, for: .report) { authorized in
                 writer.accept(

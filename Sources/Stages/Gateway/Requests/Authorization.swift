@@ -46,7 +46,7 @@ final class Authorization: Sendable {
     private let clientAddresses: ClientAddressResolver
     private let metrics: GatewayMetrics
     private let log: Log
-    let sessions: SessionCheck
+    let sessionCheck: SessionCheck
     private let counts: TracedLock<CallerCounts>
 
     init(
@@ -63,7 +63,7 @@ final class Authorization: Sendable {
         self.clientAddresses = clientAddresses
         self.metrics = metrics
         self.log = log
-        sessions = SessionCheck(seal: SessionSeal(keys: environment.sealingKeys))
+        sessionCheck = SessionCheck(seal: SessionSeal(keys: environment.sealingKeys))
         let now = Instant.now()
         counts = TracedLock(
             CallerCounts(
@@ -105,7 +105,7 @@ final class Authorization: Sendable {
         let caller = RequestCaller(key: key, app: app, address: address)
         return .admitted { request, reply in
             if take(AuthorizedRequest(request: request, caller: caller, reply: reply)) { return }
-            self.metrics.turnedAway.add()
+            self.metrics.turnedAwayRequests.add()
             reply.send(Unavailable.overloaded)
         }
     }
@@ -114,14 +114,14 @@ final class Authorization: Sendable {
         of request: HTTPRequest, for role: APIKey.Role, keyStyle style: APIKeyStyle,
         in catalog: CatalogSnapshot
     ) -> CallerCheck {
-        switch sessions.verdict(on: request.headers, now: clock.now) {
+        switch sessionCheck.verdict(on: request.headers, now: clock.now) {
         case .none:
             let key = APIKeyHeader.key(in: request.headers, style: style)
             return .access(catalog.access(withText: key, for: role, now: clock.now))
         case .session(let session):
             return .access(session.access(in: catalog, for: role, now: clock.now))
         case .ended: return .invalidSession(SessionCheck.endedResponse)
-        case .foreign: return .invalidSession(SessionCheck.foreignResponse)
+        case .fromAnotherSite: return .invalidSession(SessionCheck.otherSiteResponse)
         }
     }
 
@@ -177,7 +177,7 @@ final class Authorization: Sendable {
     }
 
     private func turnAway(with response: HTTPResponse) -> HTTPAdmission {
-        metrics.turnedAway.add()
+        metrics.turnedAwayRequests.add()
         return .refused(response)
     }
 }

@@ -60,7 +60,7 @@ struct RequestContext {
 
     /// Returns the body's root object, or throws if the body is no JSON object. The object is valid until the reader
     /// reads the next body.
-    func root() throws(RefusedRequest) -> JSONValue {
+    func bodyRoot() throws(RefusedRequest) -> JSONValue {
         let root = try parsedBody()
         if root.kind != .object {
             // Notes the problem that the next line throws.

@@ -18,13 +18,13 @@ final class RequestWorker: Sendable {
     init(
         _ environment: StageEnvironment, limits: GatewayLimits, pendingLimit: PendingRequestLimit,
         context: ServiceContext, metrics: GatewayMetrics, clock: GatewayClock,
-        seen onAcknowledgement: @escaping @Sendable () -> Void
+        onAcknowledgement: @escaping @Sendable () -> Void
     ) throws {
         self.pendingLimit = pendingLimit
         processor = try LoopOwned(thread: "gateway-requests") { [startStored] owner in
             let sharedProducer = try SharedProducer<RequestProcessor.PendingEntry>(
                 settings: environment.cluster.settings,
-                topics: OutgoingRecord.Destination.allCases.map { environment.layout.name(of: $0.topic) },
+                topicNames: OutgoingRecord.Destination.allCases.map { environment.layout.name(of: $0.topic) },
                 limits: limits, on: owner.loop, context: context, clock: clock,
                 onAcknowledgement: onAcknowledgement)
             return try RequestProcessor(

@@ -27,7 +27,7 @@ final class SharedProducer<Request>: EventHandler {
     ///   - topics: Topic names with their prefix. A record names its topic by the index in this list.
     ///   - onAcknowledgement: Runs after each acknowledgement from Kafka.
     init(
-        settings: KafkaSettings, topics topicNames: [String], limits: GatewayLimits, on loop: EventLoop,
+        settings: KafkaSettings, topicNames: [String], limits: GatewayLimits, on loop: EventLoop,
         context: ServiceContext, clock: GatewayClock, onAcknowledgement: @escaping () -> Void
     ) throws {
         var options = ProducerOptions()
@@ -87,7 +87,7 @@ final class SharedProducer<Request>: EventHandler {
                 context.log.error(
                     "kafka refuses the gateway's records", .field("code", code.name),
                     .field("remedy", code.remedy))
-            case .rebuild(let code): return replaceProducer(after: code)
+            case .unusable(let code): return replaceProducer(after: code)
             }
             // The queued records settle through their deliveries. The others were never sent.
             return reportSettled(pending.settle(tag: tag, records: count - record, isStored: false))

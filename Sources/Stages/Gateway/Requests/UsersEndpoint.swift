@@ -37,7 +37,7 @@ struct UsersEndpoint: Sendable {
 
     private static func putProfile(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let user = try context.name(inPath: "id")
-        let object = try context.root().object()
+        let object = try context.bodyRoot().object()
         var report = Report(app: context.app.id, profileOf: user)
         let (tags, attributes) = (object["tags"], object["attributes"])
         report.tags = tags.optional?.names(countMax: Report.tagsMax)

@@ -22,14 +22,14 @@ extension OperatorSends {
         guard case .askScheduler(let request) = decision else {
             preconditionFailure("a call about schedules asks the scheduler")
         }
-        return try ask(request).body
+        return try askScheduler(request).body
     }
 
     /// Stores a command and returns the answer. Throws a refusal if the scheduler refuses the command, or does
     /// not reply to a query.
-    func ask(_ request: SchedulerRequest) throws -> HTTPResponse {
+    func askScheduler(_ request: SchedulerRequest) throws -> HTTPResponse {
         let partition = TopicPartition(
-            layout.name(of: .replies), Int32.random(in: 0..<Int32(layout.partitions(of: .replies))))
+            layout.name(of: .replies), Int32.random(in: 0..<Int32(layout.partitionCount(of: .replies))))
         var options = ConsumerOptions(membership: .manual)
         options.outOfRange = .earliest
         let consumer = try Consumer(
@@ -48,7 +48,7 @@ extension OperatorSends {
 
     /// Waits for the scheduler's reply to the command with this name. Returns nil if no reply comes in time.
     private func reply(named name: String, on consumer: Consumer) -> ScheduleReply.Outcome? {
-        let deadline = Instant.now().advanced(byMilliseconds: GatewayLimits.replyMilliseconds)
+        let deadline = Instant.now().advanced(byMilliseconds: GatewayLimits.schedulerReplyMilliseconds)
         let reader = JSONReader()
         var batch = RecordBatch(recordsMax: 1000)
         while Instant.now() < deadline {

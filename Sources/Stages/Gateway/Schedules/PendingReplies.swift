@@ -30,7 +30,7 @@ struct PendingReplies<Request> {
     /// Starts the wait when the command is stored. If the reply has already come, this does nothing.
     mutating func startWait(for name: String, at now: Instant) {
         guard entries[name] != nil else { return }
-        let deadline = now.advanced(byMilliseconds: GatewayLimits.replyMilliseconds)
+        let deadline = now.advanced(byMilliseconds: GatewayLimits.schedulerReplyMilliseconds)
         entries[name]?.deadline = deadline
         deadlines.append((name, deadline))
     }

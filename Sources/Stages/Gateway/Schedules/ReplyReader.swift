@@ -35,7 +35,7 @@ final class ReplyReader: Sendable {
     static func partition(of environment: StageEnvironment) -> Int {
         let identity = Array(environment.identity(of: "gateway").utf8)
         return Murmur2.partition(
-            forKey: identity.span, partitionCount: environment.layout.partitions(of: .replies))
+            forKey: identity.span, partitionCount: environment.layout.partitionCount(of: .replies))
     }
 
     /// Whether this gateway would receive the reply to a command.
@@ -123,7 +123,7 @@ private final class ReplyConsumer: EventHandler {
     private func handle(_ failure: ConsumerFailure) {
         context.log.warning("cannot read the scheduler's replies", .field("error", "\(failure)"))
         switch failure {
-        case .rebuild: disconnect()
+        case .unusable: disconnect()
         case .outOfRange, .partition, .client: break
         }
     }

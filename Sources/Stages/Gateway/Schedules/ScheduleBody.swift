@@ -55,8 +55,10 @@ struct ScheduleBody {
     private static func time(in object: JSONObject, now: WallTime) -> SendTime {
         let (offset, at) = (object["offset"], object["at"])
         if offset.optional != nil, at.optional != nil { at.report("must be omitted when offset is given") }
-        var time = SendTime(when: at.optional.map { $0.time(now: now) } ?? offset.offset())
-        if let latenessMax = object["latenessMax"].optional { time.latenessMax = latenessMax.latenessMax() }
+        var time = SendTime(dueTime: at.optional.map { $0.futureDate(now: now) } ?? offset.dueOffset())
+        if let latenessMax = object["latenessMax"].optional {
+            time.latenessMillisecondsMax = latenessMax.latenessMilliseconds()
+        }
         return time
     }
 }

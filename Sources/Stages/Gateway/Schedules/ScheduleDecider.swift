@@ -13,7 +13,7 @@ struct ScheduleDecider: Sendable {
     let lanes: Int
 
     func schedule(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        let root = try context.root()
+        let root = try context.bodyRoot()
         let idempotency = try Idempotency(headers: context.headers, body: root)
         let body = ScheduleBody(from: root, now: context.now)
         let proofProblems = context.proofProblems(of: body.user, proof: body.userProof, at: "userProof")
@@ -40,7 +40,7 @@ struct ScheduleDecider: Sendable {
         try query.throwProblems()
         return .askScheduler(
             SchedulerRequest(
-                order: command(.cancel(selection), of: owner, in: context),
+                command: command(.cancel(selection), of: owner, in: context),
                 otherRecords: context.role.includes(.send)
                     ? [context.auditRecord(action: "schedule.cancel", subject: owner.text)] : []
             ) { ScheduleResponse.cancelled($0) })
@@ -53,7 +53,7 @@ struct ScheduleDecider: Sendable {
         try query.throwProblems()
         return .askScheduler(
             SchedulerRequest(
-                order: command(.list(ScheduleCommand.listedTimersMax), of: owner, in: context),
+                command: command(.list(ScheduleCommand.listedTimersMax), of: owner, in: context),
                 otherRecords: []
             ) { ScheduleResponse.list($0) })
     }

@@ -40,7 +40,7 @@ enum ScheduleResponse {
             json.field("scheduleName", schedule.name)
             json.field("sendId", send.id)
         }
-        json.field("bytes", validated.bytes)
+        json.field("bytes", validated.payloadByteCount)
         SendResponse.writeWarnings(validated.warnings, to: &json)
         json.endObject()
         if case .underWay = outcome { return .json(json.bytes, status: 202) }

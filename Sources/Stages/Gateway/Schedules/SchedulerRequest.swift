@@ -8,7 +8,7 @@ internal import Schedules
 /// and the answer says that it is under way.
 struct SchedulerRequest: Sendable {
     /// The command without the address for its reply.
-    let order: ScheduleCommand
+    let command: ScheduleCommand
     /// The other records to store with the command.
     let otherRecords: [OutgoingRecord]
     /// Makes the answer from the reply. The reply is nil if the scheduler did not reply in time.
@@ -16,7 +16,7 @@ struct SchedulerRequest: Sendable {
 
     /// Returns all records to store.
     func records(replyTo: ScheduleCommand.ReplyAddress?) -> [OutgoingRecord] {
-        var command = order
+        var command = command
         command.replyTo = replyTo
         return otherRecords + [
             OutgoingRecord(destination: .schedules, key: command.key, value: command.encoded())

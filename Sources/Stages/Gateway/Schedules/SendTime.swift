@@ -6,18 +6,18 @@ internal import Telemetry
 /// The time of a send for later, and how late it may be.
 struct SendTime: Equatable {
     /// The largest distance from now: 366 days.
-    static let secondsMax = 366 * 86_400
+    static let distanceSecondsMax = 366 * 86_400
     /// The largest allowed lateness: a day.
     static let latenessSecondsMax = 86_400
 
-    let when: Schedule.DueTime
+    let dueTime: Schedule.DueTime
     /// The allowed lateness in milliseconds. A send that would leave later expires.
-    var latenessMax = Schedule.latenessMillisecondsDefault
+    var latenessMillisecondsMax = Schedule.latenessMillisecondsDefault
 
     /// Returns the due time, for the checks of the request. The scheduler counts an offset from the broker's
     /// timestamp of the command, so the real due time differs a little.
-    func due(now: WallTime) -> WallTime {
-        switch when {
+    func approximateDueTime(now: WallTime) -> WallTime {
+        switch dueTime {
         case .offset(let milliseconds): WallTime(milliseconds: now.milliseconds + milliseconds)
         case .at(let time): WallTime(milliseconds: time)
         }
@@ -32,10 +32,10 @@ extension JSONValue {
         switch kind {
         case .object:
             let object = object()
-            let offset = object["offset"].offset()
+            let offset = object["offset"].dueOffset()
             object.reportUnknownFields()
-            return SendTime(when: offset)
-        case .string, .integer: return SendTime(when: time(now: now))
+            return SendTime(dueTime: offset)
+        case .string, .integer: return SendTime(dueTime: futureDate(now: now))
         default:
             report(
                 "must be \"now\", {\"offset\": seconds from now}, or a date in ISO 8601 (UTC) or seconds since 1970",
@@ -45,28 +45,28 @@ extension JSONValue {
     }
 
     /// Reads seconds from now, with or without a fraction.
-    func offset() -> Schedule.DueTime {
+    func dueOffset() -> Schedule.DueTime {
         let seconds = double()
-        guard (0...Double(SendTime.secondsMax)).contains(seconds) else {
-            report("must be from 0 to \(SendTime.secondsMax) seconds", as: .outOfRange)
+        guard (0...Double(SendTime.distanceSecondsMax)).contains(seconds) else {
+            report("must be from 0 to \(SendTime.distanceSecondsMax) seconds", as: .outOfRange)
             return .offset(0)
         }
         return .offset(Int64((seconds * 1000).rounded()))
     }
 
     /// Reads a date that has not passed.
-    func time(now: WallTime) -> Schedule.DueTime {
+    func futureDate(now: WallTime) -> Schedule.DueTime {
         let seconds = date(now: now)
         // The problem is already reported.
         if kind != .integer, seconds == 0 { return .at(0) }
         if kind == .integer, seconds > PayloadRules.secondsMax {
             report("must be in seconds since 1970; this value looks like milliseconds", as: .outOfRange)
-        } else if !(now.seconds...now.seconds + Int64(SendTime.secondsMax)).contains(seconds) {
+        } else if !(now.seconds...now.seconds + Int64(SendTime.distanceSecondsMax)).contains(seconds) {
             report("must be from now to 366 days ahead", as: .outOfRange)
         }
         return .at(min(seconds, PayloadRules.secondsMax) * 1000)
     }
 
     /// Reads seconds and returns milliseconds.
-    func latenessMax() -> Int64 { Int64(int(in: 1...SendTime.latenessSecondsMax)) * 1000 }
+    func latenessMilliseconds() -> Int64 { Int64(int(in: 1...SendTime.latenessSecondsMax)) * 1000 }
 }

@@ -29,17 +29,17 @@ struct TimedSendDecider: Sendable {
     func decide(
         _ validated: SendValidator.ValidatedSend, schedule requested: RequestedSchedule,
         idempotency: Idempotency?, in context: RequestContext,
-        response makeResponse: @escaping @Sendable (Send, TimedSendOutcome) -> HTTPResponse
+        makeResponse: @escaping @Sendable (Send, TimedSendOutcome) -> HTTPResponse
     ) throws(RefusedRequest) -> RequestDecision {
         guard let owner = ScheduleOwner(of: validated.send) else {
             throw RefusedRequest([RequestProblem(code: "invalid", at: "", message: "names no group")])
         }
         var send = validated.send
-        send.id = makeID(of: validated.key, owner: owner, idempotency: idempotency, in: context).text
+        send.id = makeID(of: validated.scopeKey, owner: owner, idempotency: idempotency, in: context).text
         var schedule = Schedule(
-            id: requested.id ?? send.id, name: requested.name, activity: activity(of: validated.key),
-            dueTime: requested.time.when, send: send)
-        schedule.latenessMillisecondsMax = requested.time.latenessMax
+            id: requested.id ?? send.id, name: requested.name, activity: activity(of: validated.scopeKey),
+            dueTime: requested.time.dueTime, send: send)
+        schedule.latenessMillisecondsMax = requested.time.latenessMillisecondsMax
         schedule.idempotency = idempotency
         let command = ScheduleCommand(
             .schedule(schedule), app: context.app.id, owner: owner, acceptedAt: send.acceptedAt)
@@ -57,7 +57,7 @@ struct TimedSendDecider: Sendable {
         let auditRecords =
             context.role.includes(.send) ? [context.auditRecord(action: "schedule", subject: send.id)] : []
         return .askScheduler(
-            SchedulerRequest(order: command, otherRecords: auditRecords) { [send] reply in
+            SchedulerRequest(command: command, otherRecords: auditRecords) { [send] reply in
                 makeResponse(send, TimedSendOutcome(reply))
             })
     }

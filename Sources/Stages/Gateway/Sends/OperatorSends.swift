@@ -54,7 +54,7 @@ package struct OperatorSends {
         case .store(let records, let answer):
             try store(records)
             response = answer
-        case .askScheduler(let request): response = try ask(request)
+        case .askScheduler(let request): response = try askScheduler(request)
         case .answer, .changeCatalog: preconditionFailure("a send is either stored or scheduled")
         }
         let id = try JSONReader().read(response.body) { $0.object()["sendId"].string() }

@@ -20,11 +20,11 @@ enum SendBody {
         draft.endDate = object["endDate"].optional?.date(now: now)
         draft.deadline = object["deadline"].optional?.date(now: now)
         draft.expiration = object["expiration"].optional?.date(now: now)
-        draft.conflate = object["conflate"].optional?.bool() ?? true
-        draft.onUnknownStart =
+        draft.isConflatable = object["conflate"].optional?.bool() ?? true
+        draft.unknownStartPolicy =
             object["onUnknownStart"].optional?.choice(of: Send.UnknownStartPolicy.self) ?? .skip
-        draft.restart = object["restart"].optional?.bool() ?? false
-        draft.dryRun = object["dryRun"].optional?.bool() ?? false
+        draft.forcesRestart = object["restart"].optional?.bool() ?? false
+        draft.isDryRun = object["dryRun"].optional?.bool() ?? false
         readTime(of: object, into: &draft, now: now)
         refuseUnavailableDelivery(in: object, draft: &draft)
         object.reportUnknownFields()
@@ -56,11 +56,11 @@ enum SendBody {
     private static func readTime(of object: JSONObject, into draft: inout SendDraft, now: WallTime) {
         draft.time = object["when"].optional?.sendTime(now: now)
         guard let latenessMax = object["latenessMax"].optional else { return }
-        let milliseconds = latenessMax.latenessMax()
+        let milliseconds = latenessMax.latenessMilliseconds()
         guard draft.time != nil else {
             return latenessMax.report("is allowed only for a send for later; omit it, or set when")
         }
-        draft.time?.latenessMax = milliseconds
+        draft.time?.latenessMillisecondsMax = milliseconds
     }
 
     /// Refuses values of the interface that are not implemented yet.

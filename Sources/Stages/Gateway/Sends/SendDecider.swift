@@ -18,12 +18,12 @@ struct SendDecider: Sendable {
     let fields: SendFields
     let lanes: Int
     /// Reads the body of the call's interface into a draft.
-    let draft: @Sendable (JSONValue, RequestContext) -> SendDraft
+    let readDraft: @Sendable (JSONValue, RequestContext) -> SendDraft
 
     func decide(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        let root = try context.root()
+        let root = try context.bodyRoot()
         let idempotency = try Idempotency(headers: context.headers, body: root)
-        let draft = draft(root, context)
+        let draft = readDraft(root, context)
         let validator = SendValidator(
             app: context.app, catalog: context.catalog, now: context.now, fields: fields)
         let validated = try validator.validate(draft, afterReading: context.problems)
@@ -48,12 +48,12 @@ struct SendDecider: Sendable {
     private func decideNow(
         _ validated: SendValidator.ValidatedSend, idempotency: Idempotency?, in context: RequestContext
     ) -> RequestDecision {
-        let recordKey = validated.key.bytes
+        let recordKey = validated.scopeKey.bytes
         let partition = Murmur2.partition(forKey: recordKey.span, partitionCount: lanes)
         // A dry run and a real send with one key are two requests, because each has its own progress.
         let id = SendID(
             idempotency: idempotency, route: validated.send.isDryRun ? "\(route) dry run" : route,
-            group: validated.key, partition: partition, now: context.now)
+            group: validated.scopeKey, partition: partition, now: context.now)
         var send = validated.send
         send.id = id.text
         send.fingerprint = idempotency?.fingerprint

@@ -18,10 +18,10 @@ struct SendDraft {
     var endDate: Int64?
     var deadline: Int64?
     var expiration: Int64?
-    var conflate = true
-    var onUnknownStart = Send.UnknownStartPolicy.skip
-    var restart = false
-    var dryRun = false
+    var isConflatable = true
+    var unknownStartPolicy = Send.UnknownStartPolicy.skip
+    var forcesRestart = false
+    var isDryRun = false
     /// The time to send at, or nil to send at once.
     var time: SendTime?
     /// The problems that the JSON reader cannot report, because it does not know their codes.

@@ -21,7 +21,7 @@ enum SendResponse {
         case .scheduled(let scheduled): json.field("dueAt", scheduled.dueAt)
         case .underWay: json.field("underWay", true)
         }
-        json.field("bytes", validated.bytes)
+        json.field("bytes", validated.payloadByteCount)
         json.field("dryRun", send.isDryRun ? true : nil)
         writeWarnings(validated.warnings, to: &json)
         json.endObject()

@@ -47,14 +47,14 @@ extension SendValidation {
     /// Checks the fields that are allowed for some events only.
     mutating func checkOptions() {
         if event != .start {
-            if draft.restart {
+            if draft.forcesRestart {
                 add(code: "not_allowed", at: "restart", message: "is allowed on a start only; omit it")
             }
-            if draft.onUnknownStart != .skip {
+            if draft.unknownStartPolicy != .skip {
                 add(code: "not_allowed", at: "onUnknownStart", message: "is allowed on a start only; omit it")
             }
         }
-        if !draft.conflate, event != .update {
+        if !draft.isConflatable, event != .update {
             add(
                 code: "not_allowed", at: "conflate",
                 message: "is allowed on an update only; starts and ends are never conflated")

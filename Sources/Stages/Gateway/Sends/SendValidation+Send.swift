@@ -27,10 +27,10 @@ extension SendValidation {
         send.endDate = draft.endDate
         send.deadline = draft.deadline
         send.expiration = draft.expiration
-        send.isConflatable = draft.conflate
-        send.unknownStartPolicy = draft.onUnknownStart
-        send.forcesRestart = draft.restart
-        send.isDryRun = draft.dryRun
+        send.isConflatable = draft.isConflatable
+        send.unknownStartPolicy = draft.unknownStartPolicy
+        send.forcesRestart = draft.forcesRestart
+        send.isDryRun = draft.isDryRun
         if let problem = send.problem { add(code: "invalid", at: fields.audience, message: problem) }
         if let key = send.scopeKey, key.bytes.count > ScopeKey.bytesMax {
             add(

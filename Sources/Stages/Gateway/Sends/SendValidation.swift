@@ -16,7 +16,7 @@ struct SendValidation {
     var fields: SendFields { validator.fields }
     var event: PushEvent { draft.content.event }
     /// The time at which the send leaves, in seconds since 1970. Dates are compared with it.
-    var dueSeconds: Int64 { (draft.time?.due(now: validator.now) ?? validator.now).seconds }
+    var dueSeconds: Int64 { (draft.time?.approximateDueTime(now: validator.now) ?? validator.now).seconds }
 
     init(validator: SendValidator, draft: SendDraft, readingProblems: [RequestProblem]) {
         self.validator = validator

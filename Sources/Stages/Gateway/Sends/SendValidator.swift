@@ -21,9 +21,9 @@ struct SendValidator {
 
     struct ValidatedSend {
         var send: Send
-        let key: ScopeKey
+        let scopeKey: ScopeKey
         /// The size of the APNs payload.
-        let bytes: Int
+        let payloadByteCount: Int
         let warnings: [RequestProblem]
     }
 
@@ -54,6 +54,7 @@ struct SendValidator {
                     ? [RequestProblem(code: "invalid", at: "", message: "names no group")]
                     : validation.problems)
         }
-        return ValidatedSend(send: send, key: key, bytes: byteCount, warnings: validation.warnings(for: type))
+        return ValidatedSend(
+            send: send, scopeKey: key, payloadByteCount: byteCount, warnings: validation.warnings(for: type))
     }
 }

@@ -54,7 +54,9 @@ struct PushFinder {
                 if key.count >= 8 { first = Int64(clamping: BigEndian.number(in: key, at: 0)) }
                 return .stop
             }
-            guard let first, let applied = try view.applied(place.topic, place.partition) else { return nil }
+            guard let first,
+                let applied = try view.appliedProgress(ofTopic: place.topic, partition: place.partition)
+            else { return nil }
             return (first, applied.offset)
         }
     }

@@ -51,7 +51,11 @@ final class PendingRows {
         for (table, rows) in changes {
             var batch = RowBatch()
             for (key, value) in rows {
-                if let value { batch.putChecked(key.span, value: value.span) } else { batch.remove(key.span) }
+                if let value {
+                    batch.putWithChecksum(key.span, value: value.span)
+                } else {
+                    batch.remove(key.span)
+                }
             }
             batch.sort()
             try transaction.apply(batch, to: file.table(named: table.rawValue))

@@ -23,7 +23,10 @@ final class RowFile: LaneFile {
             limits: limits, now: .now(),
             boot: boot)
         position = AppliedPosition(
-            place, try file.read { view throws(StoreError) in try view.applied(place.topic, place.partition) }
+            place,
+            try file.read { view throws(StoreError) in
+                try view.appliedProgress(ofTopic: place.topic, partition: place.partition)
+            }
         )
         self.mapping = form
         self.file = file
@@ -43,7 +46,7 @@ final class RowFile: LaneFile {
         let place = position.place
         try file.write { transaction throws(StoreError) in
             try pending.apply(to: &transaction)
-            try transaction.setApplied(applied, of: place.topic, place.partition)
+            try transaction.setAppliedProgress(applied, ofTopic: place.topic, partition: place.partition)
         }
         position.markCommitted()
         pending.removeAll()

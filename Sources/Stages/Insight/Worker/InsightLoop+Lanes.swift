@@ -45,7 +45,7 @@ extension InsightLoop {
         case .partition, .client:
             failedAt = .now()
             log.warning("records cannot be read now", .field("error", failure))
-        case .rebuild: throw StageFailure.client(failure.description)
+        case .unusable: throw StageFailure.client(failure.description)
         }
     }
 
@@ -141,7 +141,7 @@ extension InsightLoop {
             return reopen(
                 lane: place.partition,
                 after: LaneFileFailure(
-                    error: StoreError.corrupt(path: place.description, what: gap.description), of: topic))
+                    error: StoreError.corrupt(path: place.description, damage: gap.description), of: topic))
         }
         lane.startReading(topic, from: ends.low)
         mustStartPartitions = true

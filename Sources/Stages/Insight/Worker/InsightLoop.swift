@@ -91,7 +91,8 @@ final class InsightLoop: ThreadLoop {
             metrics: metrics)
         endOffsetClient = try Producer(
             settings: environment.cluster.settings, name: "insight-ends", log: log, metrics: metrics)
-        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMilliseconds) else {
+        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMillisecondsMax)
+        else {
             throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
         self.cluster = cluster

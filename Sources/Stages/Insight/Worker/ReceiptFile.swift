@@ -37,7 +37,10 @@ final class ReceiptFile: LaneFile {
             limits: limits, now: .now(),
             boot: boot)
         position = AppliedPosition(
-            place, try file.read { view throws(StoreError) in try view.applied(place.topic, place.partition) }
+            place,
+            try file.read { view throws(StoreError) in
+                try view.appliedProgress(ofTopic: place.topic, partition: place.partition)
+            }
         )
         self.file = file
         storedReceipts = StoredReceipts(environment: file.environment, reader: reader)
@@ -87,10 +90,10 @@ final class ReceiptFile: LaneFile {
         BigEndian.append(UInt32(json.count), to: &value)
         value.append(copying: json)
         value.append(copying: lines)
-        receipts.putChecked(key.span, value: value.span)
+        receipts.putWithChecksum(key.span, value: value.span)
         Self.startValue(&value, at: receipt.writtenAt)
         RecipientHashes.append(of: lines, app: receipt.app, to: &value)
-        marks.putChecked(key.span, value: value.span)
+        marks.putWithChecksum(key.span, value: value.span)
     }
 
     private static func startValue(_ value: inout [UInt8], at time: Int64) {
@@ -108,7 +111,7 @@ final class ReceiptFile: LaneFile {
             try transaction.apply(changed, to: file.table(.tallies))
             try transaction.apply(receipts, to: file.table(.receipts))
             try transaction.apply(marks, to: file.table(.marks))
-            try transaction.setApplied(applied, of: place.topic, place.partition)
+            try transaction.setAppliedProgress(applied, ofTopic: place.topic, partition: place.partition)
         }
         position.markCommitted()
         batch.removeAll()
@@ -123,7 +126,7 @@ final class ReceiptFile: LaneFile {
         for (place, lines) in batch.finished {
             value.removeAll(keepingCapacity: true)
             lines.append(to: &value)
-            changed.putChecked(place.key.span, value: value.span)
+            changed.putWithChecksum(place.key.span, value: value.span)
         }
         changed.sort()
     }
@@ -134,7 +137,7 @@ final class ReceiptFile: LaneFile {
         for (key, tally) in batch.tallies {
             Self.startValue(&value, at: tally.at)
             value.append(contentsOf: tally.encoded())
-            changed.putChecked(key.bytes.span, value: value.span)
+            changed.putWithChecksum(key.bytes.span, value: value.span)
         }
         changed.sort()
     }

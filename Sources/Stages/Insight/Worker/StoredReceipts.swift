@@ -50,7 +50,7 @@ struct StoredReceipts: StoredReceiptRows {
     private func table(_ table: ReceiptTable) -> Table { environment.table(named: table.rawValue) }
 
     private var unreadableRow: StoreError {
-        .corrupt(path: environment.path, what: "this program did not write a row in this form")
+        .corrupt(path: environment.path, damage: "this program did not write a row in this form")
     }
 }
 

@@ -47,7 +47,7 @@ final class SchedulerDecider: RecordDecider {
         let layout = environment.layout
         partitioner = KeyPartitioner(partitionCount: layout.lanes)
         output = SchedulerOutput(
-            partitioner: partitioner, replyPartitionCount: layout.partitions(of: .replies))
+            partitioner: partitioner, replyPartitionCount: layout.partitionCount(of: .replies))
         firingBudget = FiringBudget(perSecond: settings.firesPerSecond)
         var view = TopicViewDefinition(
             topic: layout.name(of: .timers), table: "timers", schema: Self.viewSchema)

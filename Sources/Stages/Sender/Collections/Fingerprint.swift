@@ -13,7 +13,7 @@ struct Fingerprint: Hashable, Sendable {
             var part = part
             part.withUTF8 { unsafe builder.add(UnsafeRawBufferPointer($0)) }
         }
-        self = builder.made
+        self = builder.fingerprint
     }
 
     init(high: UInt64, low: UInt64) {
@@ -63,7 +63,7 @@ struct FingerprintBuilder {
         low = lowProduct.high ^ lowProduct.low ^ high
     }
 
-    var made: Fingerprint {
+    var fingerprint: Fingerprint {
         Fingerprint(high: SplitMix64.number(forState: high), low: SplitMix64.number(forState: low))
     }
 }

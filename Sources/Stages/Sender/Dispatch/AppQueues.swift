@@ -41,7 +41,7 @@ package final class AppQueues {
     @safe @exclusivity(unchecked) var silence = AppSilence()
     var lastUsed = Instant(nanoseconds: 0)
     /// Number of sheets in hand.
-    @safe @exclusivity(unchecked) var sheets = 0
+    @safe @exclusivity(unchecked) var sheetCount = 0
     @safe @exclusivity(unchecked) var pushesInFlight = 0
 
     /// Limit of an app's lines in one turn.
@@ -50,7 +50,7 @@ package final class AppQueues {
     private static let pushesPerNormalPush = 8
     /// Limit of lines that wait for the suspect connections. Further lines move to a tier, because the sheets
     /// of waiting lines hold up their partitions.
-    static let suspectsMax = 1_000
+    static let suspectLinesMax = 1_000
     /// Queued sheets that are over stay in their queues up to this number.
     private static let sheetsOverKept = 16
 
@@ -60,12 +60,12 @@ package final class AppQueues {
     }
 
     /// Sum of permits and waiting starts, which is 0 if nothing is under way.
-    var counts: Int { abs(permits) + abs(waitingStarts) + abs(suspectWaitingStarts) }
+    var reservationCount: Int { abs(permits) + abs(waitingStarts) + abs(suspectWaitingStarts) }
 
     var hasWork: Bool { !urgent.isEmpty || !normal.isEmpty || !requeued.isEmpty || !suspects.isEmpty }
 
     /// Notes that APNs has answered one of its pushes.
-    func answered(at now: Instant) { silence.answered(at: now, isMoreInFlight: pushesInFlight > 0) }
+    func noteAnswer(at now: Instant) { silence.answered(at: now, isMoreInFlight: pushesInFlight > 0) }
 
     // MARK: Sheets
 
@@ -113,7 +113,7 @@ package final class AppQueues {
     }
 
     /// Counts pushes of the next sheet for the share of its class.
-    func pushed(_ count: Int, of jobClass: JobClass) {
+    func countPushes(_ count: Int, of jobClass: JobClass) {
         switch jobClass {
         case .urgent: urgentInSuccession += count
         case .normal: urgentInSuccession = 0
@@ -129,11 +129,13 @@ package final class AppQueues {
     }
 
     /// Notes where a newer state interrupts the passes of sheets. The caller drops the sheets afterwards.
-    func interrupt(_ overtaken: [Sheet], seed: UInt64) { normal.interrupt(overtaken, seed: seed) }
+    func interruptPasses(of overtaken: [Sheet], seed: UInt64) {
+        normal.interruptPasses(of: overtaken, seed: seed)
+    }
 
     /// Counts a queued sheet whose lines are all decided or abandoned. Such sheets are removed when they are
     /// the majority.
-    func sheetIsOver() {
+    func noteSheetIsOver() {
         sheetsOver += 1
         let areMajority = sheetsOver * 2 > urgent.count + normal.count
         guard sheetsOver > Self.sheetsOverKept, areMajority else { return }
@@ -155,14 +157,14 @@ package final class AppQueues {
         requeued.append(line)
     }
 
-    func takeRequeued() -> QueuedLine? {
+    func takeRequeuedLine() -> QueuedLine? {
         guard let line = requeued.first else { return nil }
         requeued.removeFirst()
         return line
     }
 
     /// Whether no more lines may wait for the suspect connections.
-    var areSuspectsFull: Bool { suspects.count >= Self.suspectsMax }
+    var isSuspectQueueFull: Bool { suspects.count >= Self.suspectLinesMax }
 
     /// Queues a line for the suspect connections.
     func setAside(_ line: QueuedLine, at now: Instant) {
@@ -172,21 +174,21 @@ package final class AppQueues {
     }
 
     /// Returns the next line for the suspect connections, unless they are known to be full.
-    func takeSuspect() -> QueuedLine? {
+    func takeSuspectLine() -> QueuedLine? {
         guard (suspectCapacity ?? 1) > 0, let line = suspects.first else { return nil }
         suspects.removeFirst()
         return line
     }
 
-    func putBackSuspect(_ line: QueuedLine) { suspects.append(line) }
+    func putBackSuspectLine(_ line: QueuedLine) { suspects.append(line) }
 
     /// Whether the suspect connections have taken nothing for some time.
-    func areSuspectsStuck(at now: Instant) -> Bool {
+    func isSuspectQueueStuck(at now: Instant) -> Bool {
         !suspects.isEmpty && now.milliseconds(since: suspectsMovedAt) >= AppSilence.shortMilliseconds
     }
 
     /// Returns all lines that wait for the suspect connections. The caller puts back those that stay.
-    func takeAllSuspects() -> FIFOQueue<QueuedLine> {
+    func takeAllSuspectLines() -> FIFOQueue<QueuedLine> {
         defer { suspects = FIFOQueue() }
         return suspects
     }

@@ -69,7 +69,7 @@ struct AppSilence: Sendable {
 
     /// Notes whether the first connection is being opened or waits for its turn. Silence begins when the connection
     /// exists or has failed, or takes too long.
-    mutating func connects(_ isConnecting: Bool, at now: Instant) {
+    mutating func noteConnecting(_ isConnecting: Bool, at now: Instant) {
         guard isConnecting else {
             connectingSince = nil
             return
@@ -84,7 +84,7 @@ struct AppSilence: Sendable {
     func milliseconds(at now: Instant) -> Int { since.map { now.milliseconds(since: $0) } ?? 0 }
 
     /// Decides whether the app blocks others.
-    mutating func judge(beside others: OtherApps, at now: Instant) {
+    mutating func updateBlocksOthers(beside others: OtherApps, at now: Instant) {
         let silence = milliseconds(at: now)
         guard silence >= Self.shortMilliseconds else {
             blocksOthers = false

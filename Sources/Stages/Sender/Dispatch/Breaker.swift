@@ -9,11 +9,11 @@ struct Breaker: Sendable {
     /// Lower limit of wrong tokens that opens the breaker.
     static let wrongTokensMin = 20
     /// Lower limit of answers that name the app's setting.
-    static let misconfiguredMin = 3
+    static let misconfiguredAnswersMin = 3
     /// Lower limit of the share of all answers, for both causes.
-    static let wrongShare = 0.5
+    static let wrongShareMin = 0.5
     /// Pause between two probes.
-    static let probeMilliseconds = 5_000
+    static let probePauseMilliseconds = 5_000
 
     private struct AnswerCounts: Sendable {
         /// Answers that say nothing against the app's settings.
@@ -43,7 +43,7 @@ struct Breaker: Sendable {
     }
 
     /// Counts an answer that says nothing about the app's settings. APNs processed the push.
-    mutating func other(at now: Instant) {
+    mutating func answeredOtherwise(at now: Instant) {
         advanceWindow(to: now)
         current.good += 1
     }
@@ -62,14 +62,14 @@ struct Breaker: Sendable {
         advanceWindow(to: now)
         current.misconfigured += 1
         let count = current.misconfigured + previous.misconfigured
-        guard count >= Self.misconfiguredMin, isLargeShare(count) else { return false }
+        guard count >= Self.misconfiguredAnswersMin, isLargeShare(count) else { return false }
         return open(because: reason, at: now)
     }
 
     /// Returns whether so many wrong answers are a large share of these and the good ones.
     private func isLargeShare(_ wrongAnswers: Int) -> Bool {
         let answers = wrongAnswers + current.good + previous.good
-        return Double(wrongAnswers) >= Self.wrongShare * Double(answers)
+        return Double(wrongAnswers) >= Self.wrongShareMin * Double(answers)
     }
 
     /// Returns whether the breaker was closed.
@@ -77,7 +77,7 @@ struct Breaker: Sendable {
         let wasClosed = cause == nil
         cause = reason
         isProbing = false
-        nextProbe = now.advanced(byMilliseconds: Self.probeMilliseconds)
+        nextProbe = now.advanced(byMilliseconds: Self.probePauseMilliseconds)
         return wasClosed
     }
 
@@ -99,11 +99,11 @@ struct Breaker: Sendable {
     /// Ends a probe. Returns whether this closes the breaker.
     ///
     /// - Parameter isMended: whether the answer shows that the app's settings are right.
-    mutating func probed(isMended: Bool, at now: Instant) -> Bool {
+    mutating func endProbe(isMended: Bool, at now: Instant) -> Bool {
         guard isProbing else { return false }
         isProbing = false
         guard isMended else {
-            nextProbe = now.advanced(byMilliseconds: Self.probeMilliseconds)
+            nextProbe = now.advanced(byMilliseconds: Self.probePauseMilliseconds)
             return false
         }
         cause = nil
@@ -113,7 +113,7 @@ struct Breaker: Sendable {
     }
 
     /// Ends a probe whose push did not leave. The next push may probe.
-    mutating func gaveUpProbe() { isProbing = false }
+    mutating func giveUpProbe() { isProbing = false }
 
     // MARK: Accepted pushes
 

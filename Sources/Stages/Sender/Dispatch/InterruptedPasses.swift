@@ -53,7 +53,7 @@ struct InterruptedPasses {
             points[pass] = point
             return
         }
-        sheet.nameSubjects(seed: seed)
+        sheet.ensureSubjects(seed: seed)
         if points.count >= Self.pointsMax { points.removeAll() }
         points[pass] = InterruptionPoint(subject: sheet.subjects[line])
     }
@@ -61,16 +61,16 @@ struct InterruptedPasses {
     /// Returns whether the sheet continues a pass, so that it goes before earlier sheets of its update. The sheet with
     /// the phone of the point continues from that phone, and later sheets of its update follow.
     mutating func isContinued(by sheet: Sheet, seed: UInt64) -> Bool {
-        guard !points.isEmpty, sheet.isOfPass, let group = sheet.group else { return false }
+        guard !points.isEmpty, sheet.isPartOfPass, let group = sheet.group else { return false }
         let pass = PassKey(lane: sheet.lane.number, group: group)
         guard var point = points[pass] else { return false }
         if let version = point.continuedBy {
             let continues = version == sheet.head.version
-            sheet.continuePass(continues)
+            sheet.setContinuesPass(continues)
             if !continues { points[pass] = nil }
             return continues
         }
-        sheet.nameSubjects(seed: seed)
+        sheet.ensureSubjects(seed: seed)
         guard let line = sheet.subjects.firstIndex(of: point.subject) else { return false }
         point.continuedBy = sheet.head.version
         points[pass] = point
@@ -99,7 +99,7 @@ extension Sheet {
 
     /// Returns whether both belong to one update to one group.
     private func isOfSamePass(as other: Sheet) -> Bool {
-        group == other.group && head.version == other.head.version && isOfPass
+        group == other.group && head.version == other.head.version && isPartOfPass
     }
 
     /// Returns whether the other sheet, which continues the pass, goes first.

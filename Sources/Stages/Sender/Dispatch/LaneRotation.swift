@@ -41,7 +41,9 @@ struct LaneRotation {
     }
 
     /// Notes where a newer state interrupts the passes of sheets. The caller drops the sheets afterwards.
-    mutating func interrupt(_ overtaken: [Sheet], seed: UInt64) { passes.interrupt(overtaken, seed: seed) }
+    mutating func interruptPasses(of overtaken: [Sheet], seed: UInt64) {
+        passes.interrupt(overtaken, seed: seed)
+    }
 
     /// Removes the first sheet. It counts for its lane's turn, unless it was dropped before any line was
     /// sent.
@@ -52,14 +54,14 @@ struct LaneRotation {
         let isEmpty = sheets[lane]?.isEmpty != false
         if isEmpty { lanes.removeAll { $0 == lane } }
         if lane != currentLane { (currentLane, hadInTurn) = (lane, 0) }
-        if sheet.isBegun { hadInTurn += 1 }
+        if sheet.hasUsedTurn { hadInTurn += 1 }
         if isEmpty || hadInTurn >= Self.sheetsInTurn { (currentLane, hadInTurn) = (lane + 1, 0) }
     }
 
     /// Moves the first sheet behind the others of its lane, because lines of it were passed over.
     mutating func putBackFirst() {
         guard let sheet = first else { return }
-        sheet.beginAgain()
+        sheet.returnToPassedOverLines()
         sheets[sheet.lane.number]?.append(sheet)
         count += 1
         removeFirst()

@@ -22,17 +22,17 @@ struct LineClaims {
     // MARK: Permits
 
     /// Lifts the first limit of permits, because a record was stored.
-    mutating func recordStored() { permits.open() }
+    mutating func recordStored() { permits.liftFirstLimit() }
 
     /// Returns how many more permits an app may take.
-    func permitsFor(_ app: AppQueues, isAlone: Bool) -> Int {
+    func availablePermits(for app: AppQueues, isAlone: Bool) -> Int {
         permits.available(holding: app.permits, isAlone: isAlone)
     }
 
     /// Takes a permit for the line. Returns the number of newly taken permits.
     @discardableResult
     mutating func takePermit(_ sheet: Sheet, line: Int) -> Int {
-        guard sheet.states[line].reserved == .nothing else { return 0 }
+        guard sheet.states[line].reservation == .nothing else { return 0 }
         sheet.reserve(.permit, for: line)
         takePermits(1, for: sheet.app)
         return 1
@@ -45,10 +45,10 @@ struct LineClaims {
     }
 
     /// Gives back the line's permit, if it has one.
-    mutating func givePermit(_ sheet: Sheet, line: Int) {
-        guard sheet.states[line].reserved != .nothing else { return }
+    mutating func giveBackPermit(_ sheet: Sheet, line: Int) {
+        guard sheet.states[line].reservation != .nothing else { return }
         sheet.reserve(.nothing, for: line)
-        permits.give()
+        permits.giveBack()
         sheet.app.permits -= 1
     }
 
@@ -57,13 +57,13 @@ struct LineClaims {
         var permitCount = 0
         for range in lines.ranges {
             for line in range {
-                let hasPermit = sheet.states[line].reserved != .nothing
+                let hasPermit = sheet.states[line].reservation != .nothing
                 guard sheet.move(line, on: .finished) else { continue }
                 if hasPermit { permitCount += 1 }
                 freeSubject(sheet, line: line)
             }
         }
-        permits.give(permitCount)
+        permits.giveBack(permitCount)
         sheet.app.permits -= permitCount
     }
 
@@ -79,13 +79,13 @@ struct LineClaims {
     }
 
     private mutating func holdFreeSubject(_ sheet: Sheet, line: Int) {
-        sheet.nameSubjects(seed: seed)
+        sheet.ensureSubjects(seed: seed)
         if subjects.insert(sheet.subjects[line]) { sheet.setHoldsSubject(true, for: line) }
     }
 
     /// Whether another push to the line's subject is under way.
     func isSubjectBusy(_ sheet: Sheet, line: Int) -> Bool {
-        sheet.nameSubjects(seed: seed)
+        sheet.ensureSubjects(seed: seed)
         return !sheet.states[line].holdsSubject && subjects.contains(sheet.subjects[line])
     }
 

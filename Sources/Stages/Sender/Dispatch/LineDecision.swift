@@ -44,7 +44,7 @@ extension DeliveryPlan {
             isProbe = true
         }
         if claims.isSubjectBusy(sheet, line: line) { return .block }
-        guard state.reserved != .nothing || permits > 0 else { return .stuck }
+        guard state.reservation != .nothing || permits > 0 else { return .stuck }
         return decisionByCapacity(for: sheet, line: line, isProbe: isProbe, by: availability)
     }
 
@@ -72,11 +72,11 @@ extension DeliveryPlan {
         for sheet: Sheet, line: Int, isProbe: Bool, by availability: AvailabilityCheck
     ) -> LineDecision {
         let (app, state) = (sheet.app, sheet.states[line])
-        let isSuspect = state.isSuspect || sheet.isSuspect || suspects.contains(sheet.subjects[line])
+        let isSuspect = state.isSuspect || sheet.wasRefusedBefore || suspects.contains(sheet.subjects[line])
         let capacity: Int
         switch sheet.availabilityInTurn(isSuspect: isSuspect, by: availability) {
         case .closed(let reason):
-            return .endSheet(.later(.minutes2, tries: sheet.tries, status: nil, reason: reason))
+            return .endSheet(.retryInTier(.minutes2, tries: sheet.earlierTries, status: nil, reason: reason))
         case .faulty(let code): return .endSheet(.deadLetter(code: code, status: nil, reason: nil))
         case .open(let count), .connecting(let count): capacity = count
         }
@@ -84,7 +84,7 @@ extension DeliveryPlan {
             app.silence.begin(at: time.now)
             return isSuspect ? .setAside : .stuck
         }
-        if sheet.head.event == .start, state.reserved != .permitAndIntent {
+        if sheet.head.event == .start, state.reservation != .permitAndIntent {
             // Each waiting start has its intent, so it takes the capacity before this one.
             let capacityLeft = capacity - app.waitingStarts(isSuspect: isSuspect)
             guard capacityLeft > 0 else { return isSuspect ? .setAside : .stuck }

@@ -19,7 +19,7 @@ struct Permits: Sendable {
     }
 
     /// Lifts the first limit, because a record was stored.
-    mutating func open() { limit = limitMax }
+    mutating func liftFirstLimit() { limit = limitMax }
 
     var free: Int { limit - taken }
 
@@ -37,7 +37,7 @@ struct Permits: Sendable {
         precondition(taken <= limit, "more permits are taken than exist")
     }
 
-    mutating func give(_ count: Int = 1) {
+    mutating func giveBack(_ count: Int = 1) {
         taken -= count
         precondition(taken >= 0, "a permit was given back twice")
     }

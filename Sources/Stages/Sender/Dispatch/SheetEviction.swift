@@ -24,15 +24,15 @@ struct SheetEviction {
     }
 
     /// Decides which apps block others. Returns whether sheets have to move.
-    func judge(_ apps: [AppQueues], at now: Instant, isConnecting: (AppQueues) -> Bool) -> Bool {
+    func updateBlockingApps(_ apps: [AppQueues], at now: Instant, isConnecting: (AppQueues) -> Bool) -> Bool {
         var others = AppSilence.OtherApps()
         for app in apps {
             if app.silence.milliseconds(at: now) >= Self.connectingMilliseconds {
-                app.silence.connects(isConnecting(app), at: now)
+                app.silence.noteConnecting(isConnecting(app), at: now)
             }
-            others.add(app.silence, hasSheets: app.sheets > 0, at: now)
+            others.add(app.silence, hasSheets: app.sheetCount > 0, at: now)
         }
-        for app in apps { app.silence.judge(beside: others, at: now) }
+        for app in apps { app.silence.updateBlocksOthers(beside: others, at: now) }
         return hasSeveralApps && apps.contains(where: \.silence.blocksOthers)
     }
 
@@ -45,7 +45,7 @@ struct SheetEviction {
 
     /// Whether another sheet waits until this one is finished.
     func isSheetBehind(_ sheet: Sheet, memory: SheetMemory) -> Bool {
-        memory.isFull(for: sheet.topic) || !sheet.lane[sheet.topic].ahead.isEmpty
+        memory.isFull(for: sheet.topic) || !sheet.lane[sheet.topic].sheetsAwaitingWindow.isEmpty
     }
 
     /// Returns the tier to which a sheet moves to make room. If APNs is silent for very long, sheets that

@@ -9,6 +9,6 @@ struct SuspectSubjects {
     var count: Int { subjects.count }
 
     func contains(_ subject: UInt64) -> Bool { subjects.count > 0 && subjects[subject] != nil }
-    mutating func refused(_ subject: UInt64) { subjects.set(true, for: subject) }
-    mutating func accepted(_ subject: UInt64) { subjects.remove(subject) }
+    mutating func noteRefused(_ subject: UInt64) { subjects.set(true, for: subject) }
+    mutating func noteAccepted(_ subject: UInt64) { subjects.remove(subject) }
 }

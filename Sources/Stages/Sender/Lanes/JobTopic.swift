@@ -3,14 +3,14 @@ package import Topics
 /// A topic from which a sender takes jobs. A lane is one partition of each of them.
 package enum JobTopic: Int, Sendable, CaseIterable {
     case urgent
-    case usual
+    case normal
     case later5s
     case later2m
 
     package var topic: TopicName {
         switch self {
         case .urgent: .jobsUrgent
-        case .usual: .jobs
+        case .normal: .jobs
         case .later5s: .jobsLater5s
         case .later2m: .jobsLater2m
         }
@@ -19,7 +19,7 @@ package enum JobTopic: Int, Sendable, CaseIterable {
     /// The tier in which its jobs wait for another attempt.
     var tier: LaterTier? {
         switch self {
-        case .urgent, .usual: nil
+        case .urgent, .normal: nil
         case .later5s: .seconds5
         case .later2m: .minutes2
         }
@@ -42,7 +42,7 @@ package enum LaterTier: Sendable, Hashable, CaseIterable {
     }
 
     /// The tier as a topic that jobs are taken from.
-    var jobs: JobTopic {
+    var jobTopic: JobTopic {
         switch self {
         case .seconds5: .later5s
         case .minutes2: .later2m

@@ -21,12 +21,12 @@ final class Lane {
     private(set) var receiptsEnd: Int64 = 0
     /// End of the receipts that were read. An earlier owner may have written records behind it at the same
     /// time as we did.
-    private(set) var readUntil: Int64 = 0
+    private(set) var receiptsReadUntil: Int64 = 0
     /// Whether `receipts` had records at or after the offset in the earlier owner's metadata.
     private var hasFoundReceipts = false
     private var sheetsAwaitingEarlierOwner: [Sheet] = []
     /// Number of sheets in hand.
-    var sheets = 0
+    var sheetCount = 0
     @safe @exclusivity(unchecked) var pushesInFlight = 0
     /// Records without acknowledgement.
     var recordsBeingWritten = 0
@@ -45,7 +45,7 @@ final class Lane {
     }
 
     /// Whether everything of the lane is stored.
-    var isDrained: Bool { sheets == 0 && recordsBeingWritten == 0 }
+    var isDrained: Bool { sheetCount == 0 && recordsBeingWritten == 0 }
 
     var isSettled: Bool { phase.progress == .settled }
     var hasReadReceipts: Bool { phase.progress != .receiptsUnread }
@@ -58,9 +58,9 @@ final class Lane {
     var receiptsFrom: Int64 { partitions.map(\.receiptsFrom).min() ?? 0 }
 
     /// Takes over a receipt of an earlier owner.
-    func found(_ receipt: Receipt) {
+    func takeOver(_ receipt: Receipt) {
         hasFoundReceipts = true
-        if isBelowCommit(receipt) { return ledger.recordPast(receipt.parts, of: receipt.position) }
+        if isBelowCommit(receipt) { return ledger.recordBelowCommit(receipt.parts, of: receipt.position) }
         ledger.record(receipt.parts, of: receipt.position, attempt: receipt.attempt, isFromOtherSource: true)
     }
 
@@ -70,17 +70,17 @@ final class Lane {
         guard receipt.attempt == 1, receipt.position.partition == number,
             let topic = JobTopic.allCases.first(where: { $0.word == receipt.position.topic })
         else { return false }
-        return receipt.position.offset < self[topic].committed
+        return receipt.position.offset < self[topic].committedOffset
     }
 
     /// Notes that the receipts below an offset were read.
-    func readReceipts(until end: Int64) {
+    func noteReceiptsRead(until end: Int64) {
         receiptsEnd = max(receiptsEnd, end)
-        readUntil = max(readUntil, end)
+        receiptsReadUntil = max(receiptsReadUntil, end)
     }
 
     /// Notes a receipt of ours that is stored.
-    func wroteReceipt(at offset: Int64) { receiptsEnd = max(receiptsEnd, offset + 1) }
+    func noteStoredReceipt(at offset: Int64) { receiptsEnd = max(receiptsEnd, offset + 1) }
 
     /// Returns whether an earlier owner may still have pushes in flight, given the end of `receipts`.
     func isUnsettled(endingAt end: Int64) -> Bool {
@@ -97,25 +97,25 @@ final class Lane {
     /// Returns whether `receipts` may have outcomes of the sheet that we do not know: of an earlier owner, or of a
     /// duplicate.
     func mayHaveReceipts(about sheet: Sheet) -> Bool {
-        sheet.originLines != nil || sheet.offset < self[sheet.topic].touchedBelow
+        sheet.originLines != nil || sheet.offset < self[sheet.topic].earlierWindowEnd
     }
 
     /// Returns whether a sheet has to wait for the earlier owner.
-    func isHeld(_ sheet: Sheet) -> Bool {
-        phase.waitsForEarlierOwner && sheet.offset < self[sheet.topic].touchedBelow
+    func mustAwaitEarlierOwner(_ sheet: Sheet) -> Bool {
+        phase.waitsForEarlierOwner && sheet.offset < self[sheet.topic].earlierWindowEnd
     }
 
-    func hold(_ sheet: Sheet) { sheetsAwaitingEarlierOwner.append(sheet) }
+    func letAwaitEarlierOwner(_ sheet: Sheet) { sheetsAwaitingEarlierOwner.append(sheet) }
 
     /// Returns the sheets that waited for the earlier owner.
-    func takeHeld() -> [Sheet] {
+    func takeSheetsAwaitingEarlierOwner() -> [Sheet] {
         defer { sheetsAwaitingEarlierOwner = [] }
         return sheetsAwaitingEarlierOwner
     }
 
     /// Whether the sheet lies within the window and does not wait for an earlier owner.
     func hasBegun(_ sheet: Sheet) -> Bool {
-        mayPush && !isHeld(sheet) && sheet.offset < self[sheet.topic].grantedBelow
+        mayPush && !mustAwaitEarlierOwner(sheet) && sheet.offset < self[sheet.topic].windowEnd
     }
 
     // MARK: Metadata for the next owner
@@ -123,27 +123,29 @@ final class Lane {
     /// Returns whether sheets wait until our own metadata is committed.
     func waitsForMetadata(of topic: JobTopic, window: Int64) -> Bool {
         let partition = self[topic]
-        if partition.ahead.isEmpty { return false }
+        if partition.sheetsAwaitingWindow.isEmpty { return false }
         if partition.needsOwnMetadata { return true }
         // While the earlier owner settles, sheets above its window may begin within a window of ours.
-        return phase.waitsForEarlierOwner && partition.grantedBelow < partition.touchedBelow + window
+        return phase.waitsForEarlierOwner && partition.windowEnd < partition.earlierWindowEnd + window
     }
 
     /// Whether a topic needs our own metadata at once. The metadata of the other topics is committed with it,
     /// so that they do not wait for a later commit.
-    var needsFirstMetadata: Bool { partitions.contains { !$0.ahead.isEmpty && $0.needsOwnMetadata } }
+    var needsFirstMetadata: Bool {
+        partitions.contains { !$0.sheetsAwaitingWindow.isEmpty && $0.needsOwnMetadata }
+    }
 
     /// Returns the metadata for the next owner.
     ///
     /// - Parameter hasNothingInFlight: whether all our pushes have ended and all records are stored.
     func metadata(of topic: JobTopic, window: Int64, hasNothingInFlight: Bool) -> CommitMetadata {
-        let receiptsFrom = self[topic].receiptsForSuccessor(of: topic, end: receiptsEnd)
+        let receiptsFrom = self[topic].receiptsForNextOwner(of: topic, end: receiptsEnd)
         let partition = self[topic]
-        var windowEnd = max(partition.grantedBelow, partition.touchedBelow)
+        var windowEnd = max(partition.windowEnd, partition.earlierWindowEnd)
         // While sheets of an earlier owner wait, a window that covers both windows lets the sheets above them begin.
-        if phase.waitsForEarlierOwner { windowEnd = max(windowEnd, partition.touchedBelow + window) }
+        if phase.waitsForEarlierOwner { windowEnd = max(windowEnd, partition.earlierWindowEnd + window) }
         return CommitMetadata(
-            receiptsFrom: receiptsFrom, window: max(window, windowEnd - partition.tracker.base),
+            receiptsFrom: receiptsFrom, window: max(window, windowEnd - partition.tracker.offsetToCommit),
             endedAt: hasNothingInFlight && isSettled ? receiptsEnd : nil)
     }
 }

@@ -13,7 +13,7 @@ struct LaneOwnership {
     private var orphans: [Lane] = []
     var lease = Lease()
     private var commits = OffsetCommits()
-    private var pausing = PartitionSteering()
+    private var pausing = PartitionPausing()
     /// Deadline for giving the partitions back; nil unless the group has asked for them.
     private var releaseBy: Instant?
     /// Number of sheets in all lanes that were read and wait for a commit before they may be begun.
@@ -30,8 +30,10 @@ struct LaneOwnership {
     var takeoversUnderWay: Int { lanes.values.count { !$0.mayPush && !$0.isLeaving } }
     /// Acceptance time of the oldest send that waits in a tier, in milliseconds since 1970.
     var oldestAcceptedAtInTiers: Int64? {
-        lanes.values.lazy.flatMap { lane in JobTopic.allCases.compactMap { lane[$0].deferred?.acceptedAt } }
-            .min()
+        lanes.values.lazy.flatMap { lane in
+            JobTopic.allCases.compactMap { lane[$0].deferredSheet?.acceptedAt }
+        }
+        .min()
     }
 
     /// The lanes in a fixed order, so that a simulation repeats exactly with the same seed.
@@ -45,7 +47,7 @@ struct LaneOwnership {
                 if case .settling(let until) = lane.phase { next = min(next, until) }
             }
         }
-        if !lanes.isEmpty { next = min(next, commits.nextDue, pausing.nextTier) }
+        if !lanes.isEmpty { next = min(next, commits.nextDue, pausing.nextTierReading) }
         if let releaseBy { next = min(next, releaseBy) }
         return next
     }
@@ -55,7 +57,7 @@ struct LaneOwnership {
     /// Takes over assigned lanes. Reading of their receipts begins.
     mutating func assigned(_ starts: [LaneStart], into actions: inout DeliveryActions) {
         releaseBy = nil
-        pausing.change()
+        pausing.noteChange()
         for start in starts {
             let lane = Lane(start, window: limits.window, ledgerSheetsMax: limits.ledgerSheetsMax)
             lanes[start.lane] = lane
@@ -72,19 +74,19 @@ struct LaneOwnership {
         actions.reads.append(DeliveryActions.ReceiptRead(lane: lane.number, from: lane.receiptsFrom))
     }
 
-    func found(_ receipt: Receipt, lane number: Int32) { lanes[number]?.found(receipt) }
+    func takeOver(_ receipt: Receipt, lane number: Int32) { lanes[number]?.takeOver(receipt) }
 
     /// Handles the end of a read of `receipts`: all records below the end at the time of the request were read.
     /// Returns the sheets that begin.
-    mutating func foundAll(
-        lane number: Int32, end: Int64, at now: Instant, into actions: inout DeliveryActions
+    mutating func receiptsWereRead(
+        lane number: Int32, until: Int64, at now: Instant, into actions: inout DeliveryActions
     ) -> [Sheet] {
         guard let lane = lanes[number] else { return [] }
-        lane.readReceipts(until: end)
-        pausing.change()
+        lane.noteReceiptsRead(until: until)
+        pausing.noteChange()
         let previousPhase = lane.phase
         lane.phase = previousPhase.afterReceipts(
-            isUnsettled: lane.isUnsettled(endingAt: end),
+            isUnsettled: lane.isUnsettled(endingAt: until),
             settlesAt: now.advanced(byMilliseconds: limits.settleMilliseconds))
         var begun: [Sheet] = []
         switch lane.phase {
@@ -92,7 +94,7 @@ struct LaneOwnership {
         case .open:
             hasUnconfirmedEnds = true
             actions.events.append(.opened(lane: lane.number))
-            begun = lane.takeHeld()
+            begun = lane.takeSheetsAwaitingEarlierOwner()
         case .settling:
             isSettling = true
             actions.events.append(.settling(lane: number, milliseconds: limits.settleMilliseconds))
@@ -103,7 +105,7 @@ struct LaneOwnership {
     }
 
     /// Starts the next phase of lanes whose settling time is over, and of lanes whose orphans are drained.
-    mutating func settle(at now: Instant, into actions: inout DeliveryActions) {
+    mutating func advanceTakeovers(at now: Instant, into actions: inout DeliveryActions) {
         if !orphans.isEmpty {
             orphans.removeAll { $0.isDrained }
             for lane in inOrder where lane.phase == .awaitingOrphan {
@@ -123,7 +125,7 @@ struct LaneOwnership {
             lane.phase = .rereadingReceipts
             // The read does not start at the end of our own receipts, because the earlier owner's last
             // receipts lie before some of ours.
-            actions.reads.append(DeliveryActions.ReceiptRead(lane: lane.number, from: lane.readUntil))
+            actions.reads.append(DeliveryActions.ReceiptRead(lane: lane.number, from: lane.receiptsReadUntil))
         }
     }
 
@@ -140,13 +142,13 @@ struct LaneOwnership {
     }
 
     /// Notes a sheet of a tier that is not taken because it is not due.
-    mutating func sheetIsNotDue() { pausing.change() }
+    mutating func noteDeferredSheet() { pausing.noteChange() }
 
     /// Queues a sheet behind the others that wait for a commit. Returns the sheets that begin.
     mutating func append(_ sheet: Sheet) -> [Sheet] {
         sheet.lane[sheet.topic].append(sheet)
         sheetsAwaitingCommit += 1
-        pausing.change()
+        pausing.noteChange()
         return takeSheetsInWindow(of: sheet.lane, topic: sheet.topic)
     }
 
@@ -155,17 +157,23 @@ struct LaneOwnership {
     private mutating func takeSheetsInWindow(of lane: Lane, topic: JobTopic) -> [Sheet] {
         guard lane.mayPush else { return [] }
         var begun: [Sheet] = []
-        while let sheet = lane[topic].takeGranted() {
+        while let sheet = lane[topic].takeNextInWindow() {
             sheetsAwaitingCommit -= 1
-            pausing.change()
-            if lane.isHeld(sheet) { lane.hold(sheet) } else { begun.append(sheet) }
+            pausing.noteChange()
+            if lane.mustAwaitEarlierOwner(sheet) {
+                lane.letAwaitEarlierOwner(sheet)
+            } else {
+                begun.append(sheet)
+            }
         }
         return begun
     }
 
     /// Handles the end of a topic's partition: all records below the offset were read.
     func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
-        guard let lane = lanes[number], lane.hasReadReceipts, !lane.isLeaving, !lane[topic].isWaiting else {
+        guard let lane = lanes[number], lane.hasReadReceipts, !lane.isLeaving,
+            !lane[topic].waitsForDeferredSheet
+        else {
             return
         }
         lane[topic].reachedEnd(at: offset, isSettled: lane.isSettled)
@@ -174,7 +182,7 @@ struct LaneOwnership {
     /// Confirms the ends that were reached while an earlier owner could still write, after all fetched records were
     /// passed on. If no record followed such an end, it is still the end. The consumer does not report the same end
     /// twice.
-    mutating func readAllFetched() {
+    mutating func confirmEnds() {
         guard hasUnconfirmedEnds else { return }
         hasUnconfirmedEnds = false
         for lane in lanes.values where lane.isSettled {
@@ -191,8 +199,10 @@ struct LaneOwnership {
     }
 
     /// Pauses and resumes partitions.
-    mutating func steer(memory: inout SheetMemory, at now: Instant, into actions: inout DeliveryActions) {
-        pausing.steer(lanes.values, memory: &memory, at: now, into: &actions)
+    mutating func pauseAndResumeReading(
+        memory: inout SheetMemory, at now: Instant, into actions: inout DeliveryActions
+    ) {
+        pausing.pauseOrResume(lanes.values, memory: &memory, at: now, into: &actions)
     }
 
     // MARK: Transfers
@@ -217,7 +227,7 @@ struct LaneOwnership {
         return leaving
     }
 
-    /// Handles the loss of all lanes to other processes. Returns them. A call of `letGo` has to follow.
+    /// Handles the loss of all lanes to other processes. Returns them. A call of `removeAllLanes` has to follow.
     mutating func lost(at now: Instant) -> [Lane] {
         let leaving = inOrder
         orphan(leaving, at: now)
@@ -236,15 +246,17 @@ struct LaneOwnership {
     /// Forgets the sheets that were not begun.
     private mutating func forgetWaitingSheets(of lanes: [Lane]) {
         for lane in lanes {
-            pausing.change()
-            _ = lane.takeHeld()
-            for topic in JobTopic.allCases { sheetsAwaitingCommit -= lane[topic].forgetAhead() }
+            pausing.noteChange()
+            _ = lane.takeSheetsAwaitingEarlierOwner()
+            for topic in JobTopic.allCases {
+                sheetsAwaitingCommit -= lane[topic].forgetSheetsAwaitingWindow()
+            }
         }
     }
 
     /// Removes all lanes, so that the group may assign them to other processes. Lanes with pushes in flight become
     /// orphans.
-    mutating func letGo(at now: Instant, into actions: inout DeliveryActions) {
+    mutating func removeAllLanes(at now: Instant, into actions: inout DeliveryActions) {
         let undrained = inOrder.filter { !$0.isDrained }
         orphan(undrained, at: now)
         orphans += undrained
@@ -256,7 +268,7 @@ struct LaneOwnership {
     }
 
     /// Commits the last offsets when every lane is drained or the deadline has passed.
-    mutating func release(at now: Instant, into actions: inout DeliveryActions) {
+    mutating func finishRelease(at now: Instant, into actions: inout DeliveryActions) {
         guard let releaseBy, !commits.isLastAsked else { return }
         guard lanes.values.allSatisfy(\.isDrained) || now >= releaseBy else { return }
         var offsets: [DeliveryActions.OffsetCommit] = []
@@ -300,8 +312,8 @@ struct LaneOwnership {
 
     /// Whether the offset has advanced, sheets wait for its metadata, or its metadata is old.
     private func mustCommit(_ topic: JobTopic, of lane: Lane, isDue: Bool) -> Bool {
-        let hasAdvanced = lane[topic].tracker.base > lane[topic].committed
-        if hasAdvanced, isDue || !lane[topic].ahead.isEmpty { return true }
+        let hasAdvanced = lane[topic].tracker.offsetToCommit > lane[topic].committedOffset
+        if hasAdvanced, isDue || !lane[topic].sheetsAwaitingWindow.isEmpty { return true }
         if lane.waitsForMetadata(of: topic, window: limits.window) { return true }
         return isDue && isMetadataOld(of: lane, topic: topic)
     }
@@ -319,7 +331,7 @@ struct LaneOwnership {
         of lane: Lane, topic: JobTopic, hasNothingInFlight: Bool
     ) -> DeliveryActions.OffsetCommit {
         DeliveryActions.OffsetCommit(
-            lane: lane.number, topic: topic, offset: lane[topic].tracker.base,
+            lane: lane.number, topic: topic, offset: lane[topic].tracker.offsetToCommit,
             metadata: lane.metadata(of: topic, window: limits.window, hasNothingInFlight: hasNothingInFlight))
     }
 
@@ -330,7 +342,7 @@ struct LaneOwnership {
         switch commits.answered(number, isDone: isDone) {
         case .outdated, .refused: return []
         case .lastIsDone:
-            letGo(at: now, into: &actions)
+            removeAllLanes(at: now, into: &actions)
             return []
         case .done(let offsets):
             var begun: [Sheet] = []

@@ -16,20 +16,20 @@ struct LanePartition {
     // MARK: Committed offset and window
 
     /// The group's committed offset, as far as this process knows.
-    private(set) var committed: Int64
+    private(set) var committedOffset: Int64
     /// Offset of `receipts` in the committed metadata. The next owner reads from there.
     private(set) var committedReceiptsFrom: Int64
     /// Sheets below this offset may be begun.
-    private(set) var grantedBelow: Int64
+    private(set) var windowEnd: Int64
     /// Sheets that were read and wait until the window reaches them.
-    private(set) var ahead = FIFOQueue<Sheet>()
+    private(set) var sheetsAwaitingWindow = FIFOQueue<Sheet>()
 
     // MARK: Earlier owner
 
     /// The earlier owner's commit metadata, if it left some.
     let earlierMetadata: CommitMetadata?
     /// An earlier owner may have begun sheets below this offset.
-    let touchedBelow: Int64
+    let earlierWindowEnd: Int64
     /// Receipts of an earlier owner for its unfinished sheets lie at or above this offset.
     private(set) var receiptsFrom: Int64
     /// All sheets below this offset were read, and no sheet of an earlier owner lies at or above it. It is
@@ -43,7 +43,7 @@ struct LanePartition {
     /// Our own sheets in this topic lie at or above this offset, and all sheets of earlier owners below. It
     /// is nil until one of ours is stored. It is needed because the end of a tier may never be reached: its
     /// last sheets are not due.
-    private(set) var ownFrom: Int64?
+    private(set) var ownSheetsFrom: Int64?
     /// Number of sheets that we wrote to it and whose offsets are unknown.
     private(set) var sheetsWithoutOffset = 0
     /// Sheets that we wrote to it and that may have duplicates.
@@ -52,14 +52,14 @@ struct LanePartition {
     init(_ start: LanePartitionStart, of topic: JobTopic, window: Int64) {
         tierReading = topic.tier.map { TierReading($0) }
         tracker = OffsetTracker(from: start.base)
-        committed = start.base
+        committedOffset = start.base
         earlierMetadata = start.metadata
         let earlierWindow = start.metadata?.window ?? window
-        touchedBelow = start.base + earlierWindow
+        earlierWindowEnd = start.base + earlierWindow
         // Until our own metadata is committed, the next owner uses the earlier owner's. If that is missing, or
         // says that nothing is in flight, the next owner would not wait for our pushes.
         let firstWindow = Self.announcesPushes(start.metadata) ? min(earlierWindow, window) : 0
-        grantedBelow = start.base + firstWindow
+        windowEnd = start.base + firstWindow
         receiptsFrom = start.metadata?.receiptsFrom ?? 0
         committedReceiptsFrom = receiptsFrom
     }
@@ -71,66 +71,68 @@ struct LanePartition {
     }
 
     /// Whether nothing may be begun before our own metadata is committed.
-    var needsOwnMetadata: Bool { grantedBelow == committed && !Self.announcesPushes(earlierMetadata) }
+    var needsOwnMetadata: Bool { windowEnd == committedOffset && !Self.announcesPushes(earlierMetadata) }
 
     /// Whether sheets that an earlier owner began or wrote to a tier may be unfinished. This includes sheets
     /// that are unread or wait for it.
-    func owesToEarlierOwner(topic: JobTopic) -> Bool {
-        if let ownFrom, tracker.base >= ownFrom { return false }
-        if let caughtUpAt, tracker.unfinished == 0 || tracker.base >= caughtUpAt { return false }
-        return topic.tier != nil || tracker.base < touchedBelow
+    func mayHaveSheetsOfEarlierOwner(topic: JobTopic) -> Bool {
+        if let ownSheetsFrom, tracker.offsetToCommit >= ownSheetsFrom { return false }
+        if let caughtUpAt, tracker.unfinishedCount == 0 || tracker.offsetToCommit >= caughtUpAt {
+            return false
+        }
+        return topic.tier != nil || tracker.offsetToCommit < earlierWindowEnd
     }
 
     // MARK: Sheets
 
     /// Returns whether a sheet is taken: a tier's sheet is taken when it is due. After a sheet that is not taken, the
     /// partition waits until that one is due.
-    mutating func takes(_ record: SheetRecord, at time: CurrentTime) -> Bool {
-        tierReading?.takes(record, at: time) ?? true
+    mutating func accepts(_ record: SheetRecord, at time: CurrentTime) -> Bool {
+        tierReading?.accepts(record, at: time) ?? true
     }
 
     /// The first sheet that is not due; nil if the partition does not wait for one.
-    var deferred: TierReading.DeferredSheet? { tierReading?.deferred }
-    var isWaiting: Bool { deferred != nil }
+    var deferredSheet: TierReading.DeferredSheet? { tierReading?.deferredSheet }
+    var waitsForDeferredSheet: Bool { deferredSheet != nil }
 
     /// Handles a record that arrived: an end that was reached before is no longer the end.
     mutating func recordArrived() { unconfirmedEnd = nil }
 
     /// Notes a sheet that was read. Returns false for a sheet that was read before.
-    mutating func began(_ offset: Int64) -> Bool { tracker.began(offset) }
+    mutating func markRead(_ offset: Int64) -> Bool { tracker.markRead(offset) }
 
-    mutating func append(_ sheet: Sheet) { ahead.append(sheet) }
+    mutating func append(_ sheet: Sheet) { sheetsAwaitingWindow.append(sheet) }
 
     /// Returns the next sheet that may be begun; nil if no sheet may.
-    mutating func takeGranted() -> Sheet? {
-        guard let sheet = ahead.first, sheet.offset < grantedBelow else { return nil }
-        ahead.removeFirst()
+    mutating func takeNextInWindow() -> Sheet? {
+        guard let sheet = sheetsAwaitingWindow.first, sheet.offset < windowEnd else { return nil }
+        sheetsAwaitingWindow.removeFirst()
         return sheet
     }
 
     /// Forgets the sheets that were not begun. Returns their number.
-    mutating func forgetAhead() -> Int {
-        defer { ahead = FIFOQueue() }
-        return ahead.count
+    mutating func forgetSheetsAwaitingWindow() -> Int {
+        defer { sheetsAwaitingWindow = FIFOQueue() }
+        return sheetsAwaitingWindow.count
     }
 
-    mutating func finished(_ offset: Int64) { tracker.finished(offset) }
+    mutating func finish(_ offset: Int64) { tracker.finish(offset) }
 
     /// Notes that the records about a sheet lie at or above an offset of `receipts`.
-    mutating func wroteReceipt(about offset: Int64, from receiptsOffset: Int64) {
-        tracker.wrote(offset, receiptsFrom: receiptsOffset)
+    mutating func noteReceipts(about offset: Int64, from receiptsOffset: Int64) {
+        tracker.noteReceipts(about: offset, from: receiptsOffset)
     }
 
     // MARK: Ends
 
     /// Notes that all sheets below an offset are read or deleted.
-    mutating func skipped(to offset: Int64) { tracker.reached(offset) }
+    mutating func skipped(to offset: Int64) { tracker.advance(to: offset) }
 
     /// Handles the end of the partition.
     ///
     /// - Parameter isSettled: whether no record of an earlier owner can follow.
     mutating func reachedEnd(at offset: Int64, isSettled: Bool) {
-        tracker.reached(offset)
+        tracker.advance(to: offset)
         if isSettled {
             caughtUpAt = caughtUpAt ?? offset
         } else {
@@ -147,8 +149,8 @@ struct LanePartition {
     ///
     /// - Parameter unknownBefore: `sheetsWithoutOffset` when the write was ordered. If it has risen since, a sheet of
     ///   ours with an unknown offset may lie before this one.
-    mutating func wrote(at offset: Int64, unknownBefore: Int) {
-        if unknownBefore == sheetsWithoutOffset { ownFrom = ownFrom ?? offset }
+    mutating func noteOwnSheet(at offset: Int64, unknownBefore: Int) {
+        if unknownBefore == sheetsWithoutOffset { ownSheetsFrom = ownSheetsFrom ?? offset }
     }
 
     /// Remembers a sheet of ours that may be stored twice, or whose jobs may have another record.
@@ -159,7 +161,7 @@ struct LanePartition {
         // The offset is unknown. The record lies before the next end that is reached, and before every record
         // ordered from now on.
         caughtUpAt = nil
-        ownFrom = nil
+        ownSheetsFrom = nil
         sheetsWithoutOffset += 1
         receiptsFrom = min(receiptsFrom, receiptsOffset)
     }
@@ -171,7 +173,7 @@ struct LanePartition {
     /// Resumes reading. Returns the offset to read from; nil to continue at the pause.
     mutating func resume() -> Int64? {
         isPaused = false
-        let from = isWaiting ? tracker.position : nil
+        let from = waitsForDeferredSheet ? tracker.position : nil
         tierReading?.resume()
         return from
     }
@@ -179,18 +181,18 @@ struct LanePartition {
     // MARK: Commits
 
     mutating func committed(_ offset: Int64, with metadata: CommitMetadata) {
-        committed = offset
+        committedOffset = offset
         committedReceiptsFrom = metadata.receiptsFrom
-        grantedBelow = offset + metadata.window
+        windowEnd = offset + metadata.window
     }
 
     /// Returns the offset of `receipts` from which the next owner must read.
     ///
     /// - Parameter end: the end of our own receipts.
-    mutating func receiptsForSuccessor(of topic: JobTopic, end: Int64) -> Int64 {
-        let heldFrom = duplicateHolds.receiptsFrom(above: tracker.base)
+    mutating func receiptsForNextOwner(of topic: JobTopic, end: Int64) -> Int64 {
+        let heldFrom = duplicateHolds.receiptsFrom(above: tracker.offsetToCommit)
         var from = tracker.receiptsFrom(otherwise: end)
-        if owesToEarlierOwner(topic: topic) { from = min(from, receiptsFrom) }
+        if mayHaveSheetsOfEarlierOwner(topic: topic) { from = min(from, receiptsFrom) }
         if let heldFrom { from = min(from, heldFrom) }
         return from
     }

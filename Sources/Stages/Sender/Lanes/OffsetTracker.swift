@@ -19,12 +19,12 @@ struct OffsetTracker: Sendable {
     init(from offset: Int64) { position = offset }
 
     /// The offset to commit: all sheets below are finished.
-    var base: Int64 { head < entries.count ? entries[head].offset : position }
+    var offsetToCommit: Int64 { head < entries.count ? entries[head].offset : position }
     /// Number of unfinished sheets.
-    var unfinished: Int { entries.count - head }
+    var unfinishedCount: Int { entries.count - head }
 
     /// Adds a sheet. Returns false for a sheet that was read before, whether it is in hand or finished.
-    mutating func began(_ offset: Int64) -> Bool {
+    mutating func markRead(_ offset: Int64) -> Bool {
         guard offset >= position else { return false }
         entries.append(Entry(offset: offset))
         position = offset + 1
@@ -32,16 +32,16 @@ struct OffsetTracker: Sendable {
     }
 
     /// Notes that all sheets below the offset were read or deleted.
-    mutating func reached(_ offset: Int64) { position = max(position, offset) }
+    mutating func advance(to offset: Int64) { position = max(position, offset) }
 
     /// Notes that the records about a sheet lie at or above an offset of `receipts`. Only the first call for a sheet
     /// counts.
-    mutating func wrote(_ offset: Int64, receiptsFrom: Int64) {
+    mutating func noteReceipts(about offset: Int64, from: Int64) {
         guard let index = index(of: offset), entries[index].receiptsFrom == nil else { return }
-        entries[index].receiptsFrom = receiptsFrom
+        entries[index].receiptsFrom = from
     }
 
-    mutating func finished(_ offset: Int64) {
+    mutating func finish(_ offset: Int64) {
         guard let index = index(of: offset) else { return }
         entries[index].isFinished = true
         while head < entries.count, entries[head].isFinished { head += 1 }

@@ -56,7 +56,7 @@ struct ReceiptLedger: Sendable {
     }
 
     /// Records a receipt about a sheet below the commit.
-    mutating func recordPast(_ parts: [Receipt.Part], of position: JobPosition) {
+    mutating func recordBelowCommit(_ parts: [Receipt.Part], of position: JobPosition) {
         for part in parts where part.outcome.isFinal {
             doneBelowCommit.update(position, otherwise: LineBitmap()) { done in
                 part.lines.forEachLine { done.insert($0) }

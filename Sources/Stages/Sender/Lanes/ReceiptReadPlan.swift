@@ -22,7 +22,7 @@ package struct ReceiptReadPlan: Sendable {
     package var isIdle: Bool { firstOffsets.isEmpty && ranges.isEmpty }
 
     /// Plans to read a lane from an offset to its present end. An earlier plan for the lane is forgotten.
-    package mutating func ask(lane: Int32, from offset: Int64) {
+    package mutating func planRead(lane: Int32, from offset: Int64) {
         firstOffsets[lane] = offset
         ranges[lane] = nil
     }

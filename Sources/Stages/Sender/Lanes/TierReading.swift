@@ -20,25 +20,25 @@ struct TierReading {
 
     private let waitMilliseconds: Int64
     /// The sheet that is not due; nil while sheets are taken.
-    private(set) var deferred: DeferredSheet?
+    private(set) var deferredSheet: DeferredSheet?
     /// Lower bound of the time by which the clock of an earlier owner was ahead of ours.
     private var clockAheadMilliseconds: Int64 = 0
 
     init(_ tier: LaterTier) { waitMilliseconds = Int64(tier.waitMilliseconds) }
 
     /// Returns whether a sheet is taken. After a sheet that is not taken, no sheet is taken until `resume`.
-    mutating func takes(_ sheet: SheetRecord, at time: CurrentTime) -> Bool {
-        guard deferred == nil else { return false }
+    mutating func accepts(_ sheet: SheetRecord, at time: CurrentTime) -> Bool {
+        guard deferredSheet == nil else { return false }
         let wait = millisecondsLeft(until: sheet.origin?.dueAt ?? 0, at: time.unixMilliseconds)
         if wait <= 0 { return true }
         let pause = max(Int(wait), Self.pauseMillisecondsMin)
-        deferred = DeferredSheet(
+        deferredSheet = DeferredSheet(
             dueAt: time.now.advanced(byMilliseconds: pause), acceptedAt: sheet.head.acceptedAt)
         return false
     }
 
     /// Notes that the partition is read again from the first sheet that was not taken.
-    mutating func resume() { deferred = nil }
+    mutating func resume() { deferredSheet = nil }
 
     /// Returns the time until a sheet is due. A time longer than the tier's wait comes from a clock that is
     /// ahead of ours. Sheets with times from that clock are due in their own order, the first of them after

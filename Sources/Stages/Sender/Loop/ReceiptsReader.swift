@@ -36,7 +36,7 @@ final class ReceiptsReader {
     /// Begins to read a lane. The answer to an earlier query does not count for it, because its receipts may end
     /// later now.
     func read(lane: Int32, from offset: Int64) {
-        reading.ask(lane: lane, from: offset)
+        reading.planRead(lane: lane, from: offset)
         queriedLanes.remove(lane)
     }
 
@@ -87,7 +87,7 @@ final class ReceiptsReader {
                 .field("partition", partition.description))
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("receipts cannot be read now", .field("error", error))
-        case .failed(.rebuild(let error)): throw error
+        case .failed(.unusable(let error)): throw error
         case .queryCompleted(let id, let answer) where id == query: try endsAnswered(answer, at: now)
         case .offered, .revoked, .lost, .suspended, .committed, .queryCompleted: break
         }

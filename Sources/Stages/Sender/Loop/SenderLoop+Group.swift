@@ -15,10 +15,10 @@ extension SenderLoop {
     // MARK: Events of the consumer
 
     /// Passes sheets to the plan, and handles the events of the group.
-    func poll() throws {
+    func pollJobs() throws {
         takeOffer()
         let events = consumer.poll(into: &batch)
-        if !knowsTime { noteStamps() }
+        if !hasStoredRecord { noteStamps() }
         let time = time
         for index in 0..<batch.count {
             guard let topic = topics[consumer.topics[batch[index].topic]] else { continue }
@@ -29,7 +29,7 @@ extension SenderLoop {
             case .malformed(let malformed): plan.arrived(malformed, lane: lane, at: time)
             }
         }
-        if batch.isFull { expectMoreJobs() } else { plan.readAllFetched() }
+        if batch.isFull { expectMoreJobs() } else { plan.passedOnAllFetched() }
         batch.clear()
         for event in events { try handle(event) }
     }
@@ -44,15 +44,15 @@ extension SenderLoop {
     private func handle(_ event: ConsumerEvent) throws {
         switch event {
         case .offered(let partitions):
-            offered = partitions
-            offsetsQuestion = nil
+            offeredPartitions = partitions
+            offsetsQuery = nil
             takeOffer()
         case .revoked(_, let deadline):
-            offered = nil
+            offeredPartitions = nil
             let drainDeadline = loop.now.advanced(byMilliseconds: Self.drainMilliseconds)
             plan.revoked(by: min(deadline, drainDeadline), at: time)
         case .lost:
-            offered = nil
+            offeredPartitions = nil
             plan.lost(at: time)
         case .suspended(let milliseconds):
             log.warning(
@@ -63,8 +63,8 @@ extension SenderLoop {
             if case .refused(let code) = outcome {
                 log.error("offsets are refused", .field("code", code.rawValue))
             }
-            guard let number = commitsOut.first else { preconditionFailure("an answer to no commit") }
-            commitsOut.removeFirst()
+            guard let number = unansweredCommits.first else { preconditionFailure("an answer to no commit") }
+            unansweredCommits.removeFirst()
             plan.committed(number, isDone: outcome == .committed, at: time)
         case .reachedEnd(let partition, let offset):
             if let topic = topics[partition.topic] {
@@ -72,10 +72,10 @@ extension SenderLoop {
             }
         case .failed(.outOfRange(let partition, _)): askForEnds(of: partition)
         case .queryCompleted(let id, let answer):
-            if id == offsetsQuestion { try offsetsAnswered(answer) } else { endsAnswered(answer, to: id) }
+            if id == offsetsQuery { try offsetsAnswered(answer) } else { endsAnswered(answer, to: id) }
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("jobs cannot be read now", .field("error", error))
-        case .failed(.rebuild(let error)): throw error
+        case .failed(.unusable(let error)): throw error
         }
     }
 
@@ -83,13 +83,15 @@ extension SenderLoop {
 
     /// Asks for the committed offsets of offered partitions. The lanes are assigned when the answer comes.
     private func takeOffer() {
-        guard let partitions = offered, offsetsQuestion == nil, loop.now >= nextOffer else { return }
-        offsetsQuestion = consumer.submit(.committedOffsets(partitions))
+        guard let partitions = offeredPartitions, offsetsQuery == nil, loop.now >= nextOffsetsQuery else {
+            return
+        }
+        offsetsQuery = consumer.submit(.committedOffsets(partitions))
     }
 
     private func offsetsAnswered(_ answer: OffsetQueryResult) throws {
-        offsetsQuestion = nil
-        guard let partitions = offered else { return }
+        offsetsQuery = nil
+        guard let partitions = offeredPartitions else { return }
         do throws(KafkaError) {
             switch answer {
             case .committedOffsets(let offsets): try begin(partitions, from: offsets)
@@ -98,7 +100,7 @@ extension SenderLoop {
             }
         } catch {
             if error.code.isAccessRefused { throw error }
-            nextOffer = loop.now.advanced(byMilliseconds: Self.offerRetryMilliseconds)
+            nextOffsetsQuery = loop.now.advanced(byMilliseconds: Self.offerRetryMilliseconds)
             log.warning("the group's offsets cannot be read now; trying again", .field("error", error))
         }
     }
@@ -119,10 +121,10 @@ extension SenderLoop {
                     partition: partition, position: .offset(lane.partitions[topic.rawValue].base))
             })
         consumer.pause(partitions)
-        offered = nil
-        unreadable = []
-        gaps = [:]
-        withoutOffset = Set(committed.filter { $0.offset == nil }.map(\.partition))
+        offeredPartitions = nil
+        unreadablePartitions = []
+        partitionsOutOfRange = [:]
+        partitionsWithoutOffset = Set(committed.filter { $0.offset == nil }.map(\.partition))
         for (topic, lanes) in offer.lanesWithout { reportMissing(topic, in: lanes) }
         plan.assigned(starts.keys.sorted().compactMap { starts[$0] })
         log.info("lanes assigned", .field("count", starts.count))
@@ -130,7 +132,7 @@ extension SenderLoop {
 
     private func reportMissing(_ topic: JobTopic, in lanes: Int) {
         let name = layout.name(of: topic.topic)
-        unreadable.append("\(name) was not offered for \(lanes) lanes")
+        unreadablePartitions.append("\(name) was not offered for \(lanes) lanes")
         log.error(
             "lanes wait: the group offers them without a partition of a topic; check that the topic exists",
             .field("topic", name), .field("lanes", lanes))
@@ -153,19 +155,21 @@ extension SenderLoop {
 
     /// Asks for the first and the last offset of a partition whose next offset is out of range.
     private func askForEnds(of partition: TopicPartition) {
-        gaps[consumer.submit(.watermarks([partition]))] = partition
+        partitionsOutOfRange[consumer.submit(.watermarks([partition]))] = partition
     }
 
     /// Continues a partition whose next offset is out of range, unless records were lost.
     private func endsAnswered(_ answer: OffsetQueryResult, to id: OffsetQueryID) {
-        guard let partition = gaps.removeValue(forKey: id), let topic = topics[partition.topic] else {
+        guard let partition = partitionsOutOfRange.removeValue(forKey: id),
+            let topic = topics[partition.topic]
+        else {
             return
         }
         guard case .watermarks(let watermarks) = answer, let ends = watermarks[partition] else {
             return askForEnds(of: partition)
         }
         guard let position = plan.position(of: topic, lane: partition.partition) else { return }
-        if withoutOffset.remove(partition) != nil {
+        if partitionsWithoutOffset.remove(partition) != nil {
             plan.skipped(to: ends.low, of: topic, lane: partition.partition)
             return restartReading()
         }
@@ -183,7 +187,7 @@ extension SenderLoop {
             plan.skipped(to: ends.low, of: topic, lane: partition.partition)
             restartReading()
         case .recordsLost, .logIsShorter:
-            unreadable.append(gap.description)
+            unreadablePartitions.append(gap.description)
             log.error(
                 "a partition of jobs cannot continue, because its committed offset is out of range: stop every sender, then continue with flotilla replay offset",
                 .field("partition", partition.description), .field("reason", gap.description))
@@ -226,12 +230,12 @@ extension SenderLoop {
         } else if let outcome = consumer.commitAsynchronously(offsets) {
             plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
         } else {
-            commitsOut.append(actions.commitNumber)
+            unansweredCommits.append(actions.commitNumber)
         }
     }
 
     /// Gives the partitions back, because the plan has given up all lanes.
-    func released() throws {
+    func giveBackPartitions() throws {
         receipts.stop()
         if isStopping { return finish() }
         try consumer.release()

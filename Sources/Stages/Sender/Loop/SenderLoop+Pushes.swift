@@ -46,7 +46,7 @@ extension SenderLoop {
     /// thirty pushes.
     private func sharedTemplate(of sheet: Sheet, for profile: PushProfile) throws -> PushTemplate {
         if let last = lastTemplate, last.fits(sheet, profile: profile) { return last.template }
-        profiles.insert(profile)
+        usedProfiles.insert(profile)
         let template = try self.template(of: sheet, line: 0, for: profile)
         lastTemplate = sheet.head.isBroadcast ? nil : CachedPushTemplate(template, for: profile, of: sheet)
         return template
@@ -74,7 +74,7 @@ extension SenderLoop {
 
     func push(_ pushes: [DeliveryActions.Push]) {
         if pushes.isEmpty { return }
-        let deadlines = limits
+        let deadlines = pushDeadlines
         guard let client else {
             for push in pushes { refused(push.tag, as: .stopped) }
             return
@@ -161,7 +161,7 @@ extension SenderLoop {
         do {
             let template =
                 push.line == 0
-                ? first : try template(of: push.sheet, line: push.line, for: first.appEnvironment)
+                ? first : try template(of: push.sheet, line: push.line, for: first.profile)
             try client?.push(
                 template, token: Span(), id: push.sheet.pushID(of: push.line), tag: push.tag,
                 deadlines: deadlines)
@@ -184,14 +184,14 @@ extension SenderLoop {
     }
 
     /// The deadlines of a push that leaves now.
-    var limits: PushDeadlines {
+    var pushDeadlines: PushDeadlines {
         let deadline = loop.now.advanced(byMilliseconds: settings.answerMilliseconds)
         return PushDeadlines(sendBy: plan.leasedUntil, deadline: deadline)
     }
 
     // MARK: Answers
 
-    func ended(_ outcomes: PushOutcomes) {
+    func handleOutcomes(_ outcomes: PushOutcomes) {
         let time = time
         for outcome in outcomes.list {
             if outcome.disposition == .accepted, !outcome.isLate {
@@ -202,7 +202,7 @@ extension SenderLoop {
         }
         // Pushes that leave in this turn are written to the connections together with the client's other bytes.
         do { try turn() } catch { return context.fail(with: error) }
-        schedule()
+        setTimer()
     }
 
     private func answer(to outcome: PushOutcome, in outcomes: PushOutcomes) -> PushAnswer {

@@ -10,7 +10,7 @@ extension SenderLoop {
 
     func pause(_ pauses: [DeliveryActions.PartitionPause]) {
         let partitions = pauses.map { partition(of: $0.topic, lane: $0.lane) }
-        toResume.subtract(partitions)
+        partitionsToResume.subtract(partitions)
         consumer.pause(partitions)
     }
 
@@ -18,8 +18,12 @@ extension SenderLoop {
         var ready: [TopicPartition] = []
         for resume in resumes {
             let partition = partition(of: resume.topic, lane: resume.lane)
-            if let from = resume.from { toSeek[partition] = from }
-            if toSeek[partition] == nil { ready.append(partition) } else { toResume.insert(partition) }
+            if let from = resume.from { seekOffsets[partition] = from }
+            if seekOffsets[partition] == nil {
+                ready.append(partition)
+            } else {
+                partitionsToResume.insert(partition)
+            }
         }
         if !ready.isEmpty { consumer.resume(ready) }
         seek()
@@ -28,9 +32,9 @@ extension SenderLoop {
     /// Seeks partitions to the offsets that the plan named, and resumes them. If a seek fails, the
     /// partitions stay paused. Resumed without the seek, the library would skip sheets.
     func seek() {
-        guard !toResume.isEmpty, loop.now >= nextSeek else { return }
-        let starts = toResume.compactMap { partition in
-            toSeek[partition].map { PartitionStart(partition: partition, position: .offset($0)) }
+        guard !partitionsToResume.isEmpty, loop.now >= nextSeek else { return }
+        let starts = partitionsToResume.compactMap { partition in
+            seekOffsets[partition].map { PartitionStart(partition: partition, position: .offset($0)) }
         }
         do {
             try consumer.seek(to: starts, withinMilliseconds: Self.seekMilliseconds)
@@ -40,15 +44,15 @@ extension SenderLoop {
                 "reading of a tier cannot continue now; the sender tries again", .field("error", error))
             return
         }
-        consumer.resume(Array(toResume))
-        for partition in toResume { toSeek[partition] = nil }
-        toResume.removeAll()
+        consumer.resume(Array(partitionsToResume))
+        for partition in partitionsToResume { seekOffsets[partition] = nil }
+        partitionsToResume.removeAll()
     }
 
     /// Forgets the seeks, because the assignment is over.
     func forgetSeeks() {
-        toSeek.removeAll()
-        toResume.removeAll()
+        seekOffsets.removeAll()
+        partitionsToResume.removeAll()
     }
 
     private func partition(of topic: JobTopic, lane: Int32) -> TopicPartition {

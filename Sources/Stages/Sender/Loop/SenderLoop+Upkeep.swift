@@ -12,14 +12,14 @@ extension SenderLoop {
     func reportState() {
         metrics.inFlight.set(Double(plan.permitsTaken))
         metrics.sheets.set(Double(plan.sheetsInHand))
-        metrics.bytes.set(Double(plan.bytesInHand))
+        metrics.bytes.set(Double(plan.byteCountInHand))
         metrics.suspectTokens.set(Double(plan.suspectTokens))
         let oldestMilliseconds = plan.oldestAcceptedAt.map { max(0, time.unixMilliseconds - $0) }
         metrics.oldestSeconds.set(Double(oldestMilliseconds ?? 0) / 1000)
-        if knowsTime { reportClock() }
-        var problems = plan.readinessProblems + unreadable
-        if offered != nil { problems.append("the sender waits for the group's offsets") }
-        shared.set(problems, of: number)
+        if hasStoredRecord { reportClock() }
+        var problems = plan.readinessProblems + unreadablePartitions
+        if offeredPartitions != nil { problems.append("the sender waits for the group's offsets") }
+        shared.setReadinessProblems(problems, ofLoop: number)
         readCatalog()
     }
 
@@ -27,7 +27,7 @@ extension SenderLoop {
         plan.hasSeveralApps = true
         guard let catalog = environment.catalog else { return }
         plan.hasSeveralApps = Self.isShared(catalog)
-        for app in catalog.apps.values { metrics.breakersExist(of: app) }
+        for app in catalog.apps.values { metrics.makeBreakerSeries(of: app) }
     }
 
     private func reportClock() {

@@ -70,7 +70,7 @@ final class SenderLoop: IterationHook {
     /// Buffer for the current token.
     @safe @exclusivity(unchecked) var tokenBytes: [UInt8] = []
     /// Apps for which requests were made.
-    var profiles: Set<PushProfile> = []
+    var usedProfiles: Set<PushProfile> = []
 
     // MARK: Reading of jobs
 
@@ -79,23 +79,23 @@ final class SenderLoop: IterationHook {
     /// The jobs topics by their names in the cluster.
     let topics: [String: JobTopic]
     /// Offered partitions whose committed offsets are not known yet.
-    var offered: [TopicPartition]?
+    var offeredPartitions: [TopicPartition]?
     /// The query for their offsets.
-    var offsetsQuestion: OffsetQueryID?
-    var nextOffer = Instant(nanoseconds: 0)
+    var offsetsQuery: OffsetQueryID?
+    var nextOffsetsQuery = Instant(nanoseconds: 0)
     /// Numbers of commits that have no answer yet. Answers come in order.
-    var commitsOut = FIFOQueue<Int>()
+    var unansweredCommits = FIFOQueue<Int>()
     /// Offsets to which the consumer has to seek, by partition.
-    var toSeek: [TopicPartition: Int64] = [:]
+    var seekOffsets: [TopicPartition: Int64] = [:]
     /// Partitions that are resumed as soon as the consumer has sought them.
-    var toResume: Set<TopicPartition> = []
+    var partitionsToResume: Set<TopicPartition> = []
     var nextSeek = Instant(nanoseconds: 0)
     /// Partitions that began without a committed offset.
-    var withoutOffset: Set<TopicPartition> = []
+    var partitionsWithoutOffset: Set<TopicPartition> = []
     /// Partitions whose offset is out of range, by the query for their ends.
-    var gaps: [OffsetQueryID: TopicPartition] = [:]
+    var partitionsOutOfRange: [OffsetQueryID: TopicPartition] = [:]
     /// Partitions that cannot be read, as text.
-    var unreadable: [String] = []
+    var unreadablePartitions: [String] = []
 
     // MARK: Records and time
 
@@ -104,7 +104,7 @@ final class SenderLoop: IterationHook {
     private var nextRefusedRetry = Instant(nanoseconds: 0)
     /// Whether a record was stored since the start. Then the stamps of read records no longer matter for the
     /// time.
-    var knowsTime = false
+    var hasStoredRecord = false
     var isClockWrong = false
 
     init(
@@ -149,12 +149,12 @@ final class SenderLoop: IterationHook {
         client = APNsClient(provider: provider, on: loop, receiver: receiver)
         // Neither reference is weak, because a weak reference makes every other reference to the object
         // slower.
-        timer = LoopTimer(on: loop) { [unowned self] in hook() }
+        timer = LoopTimer(on: loop) { [unowned self] in requestTurn() }
         receiver.sender = self
     }
 
     /// Deregisters the timer and the signals. Nothing runs after that.
-    func end() {
+    func deregister() {
         timer?.cancel()
         for signal in wakeups?.all ?? [] { signal.deregister(from: loop) }
     }
@@ -164,13 +164,13 @@ final class SenderLoop: IterationHook {
         let wakeups = WakeupSignals(of: self)
         for signal in wakeups.all { try signal.register(on: loop) }
         self.wakeups = wakeups
-        hook()
+        requestTurn()
     }
 
     // MARK: Turns
 
     /// Asks for a turn at the end of the loop's iteration.
-    func hook() {
+    func requestTurn() {
         guard !isTurnScheduled else { return }
         isTurnScheduled = true
         loop.callAtEndOfIteration(self)
@@ -192,7 +192,7 @@ final class SenderLoop: IterationHook {
             return
         }
         metrics.batchSeconds.observe(Instant.now().seconds(since: startTime))
-        schedule()
+        setTimer()
     }
 
     /// Passes the events of Kafka's queues to the plan, and runs it.
@@ -207,12 +207,12 @@ final class SenderLoop: IterationHook {
             if try superseded.poll({ plan.superseded($0, at: time) }) { wakeups.superseded.raise() }
             if superseded.isComplete { plan.supersededIsRead() }
         }
-        if wakeups.jobs.take() || pollsAll { try poll() }
+        if wakeups.jobs.take() || pollsAll { try pollJobs() }
         seek()
         if wakeups.receipts.take() || pollsAll {
             let hasMore = try receipts.poll(
-                at: time.now, { plan.found($0, lane: $1) },
-                end: { plan.foundAll(lane: $0, end: $1, at: time) })
+                at: time.now, { plan.receiptWasRead($0, lane: $1) },
+                end: { plan.receiptsWereRead(lane: $0, until: $1, at: time) })
             if hasMore { wakeups.receipts.raise() }
         }
         if wakeups.deliveries.take() || pollsAll { try collect() }
@@ -235,14 +235,14 @@ final class SenderLoop: IterationHook {
     private var leaseEnd: Instant {
         guard consumer.isAssignmentCertain(at: loop.now) else { return Instant(nanoseconds: 0) }
         return consumer.lastPolledAt.advanced(
-            byMilliseconds: settings.sessionMilliseconds - Consumer.leaseMarginMilliseconds)
+            byMilliseconds: settings.sessionMilliseconds - Consumer.sessionMarginMilliseconds)
     }
 
     /// Polls the queue of jobs in the next turn.
     func expectMoreJobs() { wakeups?.jobs.raise() }
 
     /// Sets the timer for the next turn.
-    func schedule() {
+    func setTimer() {
         var next = nextPoll
         if let due = plan.nextTurn() { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
         timer?.schedule(at: next)
@@ -262,7 +262,7 @@ final class SenderLoop: IterationHook {
         for (id, write) in actions.writes { writer.write(write, id: id) }
         push(actions.pushes)
         if !actions.pushes.isEmpty { metrics.count(actions.pushes, at: time.unixMilliseconds) }
-        if !actions.withdrawals.isEmpty { for profile in profiles { client?.withdrawAll(of: profile) } }
+        if !actions.withdrawals.isEmpty { for profile in usedProfiles { client?.withdrawAll(of: profile) } }
         for token in actions.deadTokens { report(token) }
         for read in actions.reads { receipts.read(lane: read.lane, from: read.from) }
         if !actions.reads.isEmpty { wakeups?.receipts.raise() }
@@ -272,7 +272,7 @@ final class SenderLoop: IterationHook {
         commit(actions)
         if actions.isReleased {
             forgetSeeks()
-            try released()
+            try giveBackPartitions()
         }
     }
 
@@ -281,10 +281,10 @@ final class SenderLoop: IterationHook {
     /// Reports to the plan which records are stored.
     private func collect() throws {
         var time = time
-        writer.collect(
+        writer.reportDeliveries(
             stamped: {
                 shared.stored($0, at: loop.now)
-                knowsTime = true
+                hasStoredRecord = true
                 time = self.time
             },
             stored: { plan.stored($0, offset: $1, at: time) },
@@ -301,7 +301,7 @@ final class SenderLoop: IterationHook {
             for id in refused { plan.writeFailed(id) }
             refused = []
         }
-        if writer.isRuined {
+        if writer.hasFailed {
             log.warning("the producer failed; the sender makes a new one")
             try replaceProducer()
         }
@@ -309,7 +309,7 @@ final class SenderLoop: IterationHook {
 
     private func replaceProducer() throws {
         wakeups?.deliveries.deregister(from: loop)
-        try writer.rebuild()
+        try writer.replaceProducer()
         wakeups?.deliveries = WakeupSignal(of: writer.descriptor, for: self)
         try wakeups?.deliveries.register(on: loop)
         plan.allWritesFailed()
@@ -330,7 +330,7 @@ final class SenderLoop: IterationHook {
         } else {
             plan.revoked(
                 by: min(deadline, loop.now.advanced(byMilliseconds: Self.drainMilliseconds)), at: time)
-            hook()
+            requestTurn()
         }
     }
 
@@ -351,7 +351,7 @@ final class SenderLoop: IterationHook {
         receipts.close()
         superseded.close()
         receiver.sender = nil
-        shared.set(["stopped"], of: number)
+        shared.setReadinessProblems(["stopped"], ofLoop: number)
         lastTemplate = nil
         client?.stop(by: stopBy) { done() }
         client = nil
@@ -362,5 +362,5 @@ final class SenderLoop: IterationHook {
 private final class OutcomeReceiver: PushReceiver {
     unowned(safe) var sender: SenderLoop?
 
-    func receive(_ outcomes: PushOutcomes) { sender?.ended(outcomes) }
+    func receive(_ outcomes: PushOutcomes) { sender?.handleOutcomes(outcomes) }
 }

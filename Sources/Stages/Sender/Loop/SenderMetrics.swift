@@ -95,7 +95,7 @@ struct SenderMetrics {
     }
 
     /// Makes the series of an app's breakers with 0, so that a query finds them before a breaker opens.
-    func breakersExist(of app: App) {
+    func makeBreakerSeries(of app: App) {
         for environment in app.environments { _ = breaker(of: app.id, environment: environment.rawValue) }
     }
 

@@ -27,10 +27,10 @@ package final class SenderService: Stage {
     package init(_ settings: SenderSettings, in environment: StageEnvironment) {
         self.settings = settings
         self.environment = environment
-        shared.set(["it is starting"], of: 0)
+        shared.setReadinessProblems(["it is starting"], ofLoop: 0)
     }
 
-    package var readinessProblems: [String] { shared.obstacles }
+    package var readinessProblems: [String] { shared.readinessProblems }
 
     package func start(_ context: ServiceContext) async throws {
         AllocatorSettings.keepFreedMemory()
@@ -52,7 +52,7 @@ package final class SenderService: Stage {
                 parts.loops.append(try startLoop(number, with: provider, in: context))
             }
         } catch {
-            for loop in parts.loops { await loop.stop { $0.end() } }
+            for loop in parts.loops { await loop.stop { $0.deregister() } }
             await parts.keys.stop(by: .now())
             throw error
         }
@@ -84,7 +84,7 @@ package final class SenderService: Stage {
                 }
             }
         }
-        for loop in parts.loops { await loop.stop { $0.end() } }
+        for loop in parts.loops { await loop.stop { $0.deregister() } }
         await parts.keys.stop(by: deadline)
     }
 }

@@ -46,10 +46,10 @@ final class SenderWriter {
 
     var descriptor: Int32 { producer.descriptor }
     /// Whether the producer has failed for good.
-    var isRuined: Bool { producer.fatalError != nil }
+    var hasFailed: Bool { producer.fatalError != nil }
 
     /// Makes a new producer. All unacknowledged records have to be written again.
-    func rebuild() throws {
+    func replaceProducer() throws {
         producer = try makeProducer()
         try openTopics()
         deliveries.removeAll()
@@ -166,7 +166,7 @@ final class SenderWriter {
         switch result {
         case .queued: return true
         case .full: return false
-        case .refused, .rebuild:
+        case .refused, .unusable:
             // The next `takeRefused` reports it.
             if id != Self.unawaited { refused.append(id) }
             return true
@@ -177,7 +177,7 @@ final class SenderWriter {
 
     /// Reports by id which records are stored and which are not. First it reports the newest of their stamps
     /// from the cluster.
-    func collect(
+    func reportDeliveries(
         stamped: (Int64) -> Void, stored: (UInt64, _ offset: Int64?) -> Void, failed: (UInt64) -> Void
     ) {
         _ = producer.collectDeliveries(into: &deliveries)

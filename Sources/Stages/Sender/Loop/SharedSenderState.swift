@@ -8,11 +8,13 @@ final class SharedSenderState: Sendable {
     private let clock = TracedLock(SenderClock(now: .now()))
 
     /// The reasons why pushes do not flow, of all loops in order.
-    var obstacles: [String] {
+    var readinessProblems: [String] {
         problemsOfLoops.withLock { problems in problems.keys.sorted().flatMap { problems[$0] ?? [] } }
     }
 
-    func set(_ problems: [String], of loop: Int) { problemsOfLoops.withLock { $0[loop] = problems } }
+    func setReadinessProblems(_ problems: [String], ofLoop loop: Int) {
+        problemsOfLoops.withLock { $0[loop] = problems }
+    }
 
     // MARK: Clock
 
@@ -36,7 +38,7 @@ final class SharedSenderState: Sendable {
             let time = clock.time(by: machine.milliseconds, at: now)
             return ProviderClocks(
                 trusted: WallTime(milliseconds: time),
-                others: WallTime(milliseconds: clock.least(at: now) ?? time), machine)
+                others: WallTime(milliseconds: clock.lowerBound(at: now) ?? time), machine)
         }
     }
 

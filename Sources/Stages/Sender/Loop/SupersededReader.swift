@@ -35,7 +35,7 @@ final class SupersededReader {
         for event in events {
             switch event {
             case .reachedEnd: isComplete = true
-            case .failed(.rebuild(let error)): throw error
+            case .failed(.unusable(let error)): throw error
             case .failed, .offered, .revoked, .lost, .suspended, .committed, .queryCompleted: break
             }
         }

@@ -24,7 +24,7 @@ final class WakeupSignal: EventHandler {
     /// Notes that the queue may have more records, and asks for a turn.
     func raise() {
         isRaised = true
-        sender?.hook()
+        sender?.requestTurn()
     }
 
     /// Returns whether the signal was raised, and lowers it.

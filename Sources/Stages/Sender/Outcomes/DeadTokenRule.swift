@@ -16,9 +16,9 @@ enum DeadTokenRule {
     static func decision(isTokenGone: Bool, for head: SheetHead, history: PushHistory) -> RetryDecision {
         if isTokenGone { return .rejected(isDead: true) }
         // The setting is known to be wrong, so the refusal says nothing about the token.
-        if history.isBreakerOpen { return .later(.minutes2, isTry: false) }
+        if history.isBreakerOpen { return .retryInTier(.minutes2, countsAsTry: false) }
         // The first refusal.
-        guard let tier = history.refusedBefore else { return .later(.seconds5, isTry: true) }
+        guard let tier = history.refusedBefore else { return .retryInTier(.seconds5, countsAsTry: true) }
         // The second refusal, with an accepted push of the app during the wait.
         let answersSinceMilliseconds = tier.waitMilliseconds - lateAnswersMilliseconds
         if let accepted = history.millisecondsSinceAccepted, accepted < answersSinceMilliseconds {
@@ -26,6 +26,6 @@ enum DeadTokenRule {
         }
         // Near its deadline a job waits in the shorter tier each time, until it has no attempts left.
         let hasNoLongerTier = tier == .minutes2 || history.tries >= head.attemptsMax
-        return hasNoLongerTier ? .rejected(isDead: false) : .later(.minutes2, isTry: true)
+        return hasNoLongerTier ? .rejected(isDead: false) : .retryInTier(.minutes2, countsAsTry: true)
     }
 }

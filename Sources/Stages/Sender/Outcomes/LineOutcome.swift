@@ -5,7 +5,7 @@ enum LineOutcome: Sendable, Hashable {
     /// The job ends with a receipt.
     case final(ReceiptOutcome, status: Int?, reason: String?)
     /// The job waits in a tier for another try. The number of its tries so far goes with it.
-    case later(LaterTier, tries: Int, status: Int?, reason: String?)
+    case retryInTier(LaterTier, tries: Int, status: Int?, reason: String?)
     /// The job goes to the dead letters, because a person should see it.
     case deadLetter(code: String, status: Int?, reason: String?)
     /// The intent of a start is withdrawn, and the next owner of the lane takes over the job.
@@ -14,7 +14,7 @@ enum LineOutcome: Sendable, Hashable {
     /// Whether its record gives the job to a later attempt or to the next owner.
     var isTransfer: Bool {
         switch self {
-        case .later, .released: true
+        case .retryInTier, .released: true
         case .final, .deadLetter: false
         }
     }

@@ -47,7 +47,7 @@ struct OutcomeRecords {
         var due: [Sheet] = []
         var waiting: [Sheet] = []
         for sheet in unwritten {
-            if areAllDue || sheet.undecided == 0 || sheet.lane.isLeaving {
+            if areAllDue || sheet.undecidedLines == 0 || sheet.lane.isLeaving {
                 sheet.awaitsRecord = false
                 due.append(sheet)
             } else {
@@ -63,7 +63,7 @@ struct OutcomeRecords {
     /// not decided completely.
     private func holdsUp(_ permits: Permits) -> Bool {
         guard permits.free * Self.shareOfPermits < permits.limit else { return false }
-        let waitingLines = unwritten.reduce(0) { $0 + ($1.undecided > 0 ? $1.unwrittenLines : 0) }
+        let waitingLines = unwritten.reduce(0) { $0 + ($1.undecidedLines > 0 ? $1.unwrittenLines : 0) }
         return waitingLines * Self.shareOfPermits >= permits.limit
     }
 
@@ -83,7 +83,7 @@ struct OutcomeRecords {
             switch outcome.isTransfer ? transfers : .now {
             case .never: lines.forEachLine { forgotten.insert($0) }
             case .later:
-                sheet.putBack(outcome, of: lines)
+                sheet.putBackOutcome(outcome, of: lines)
                 if !sheet.awaitsRecord { sheetsWithoutLease.append(sheet) }
                 sheet.awaitsRecord = true
             case .now:
@@ -110,7 +110,7 @@ struct OutcomeRecords {
     ) {
         switch outcome {
         case .final, .released: break
-        case .later(let tier, let tries, let status, let reason):
+        case .retryInTier(let tier, let tries, let status, let reason):
             let origin = sheet.origin(of: lines, in: tier, tries: tries, reason: reason, at: time)
             order(
                 .tier(tier, origin), of: sheet, lines: lines, in: sheet.lane, status: status, reason: reason,
@@ -135,7 +135,7 @@ struct OutcomeRecords {
         lane.recordsBeingWritten += 1
         sheet?.recordOrdered(lines)
         if let sheet, case .receipt = content {
-            lane[sheet.topic].wroteReceipt(about: sheet.offset, from: lane.receiptsEnd)
+            lane[sheet.topic].noteReceipts(about: sheet.offset, from: lane.receiptsEnd)
         }
         unacknowledged[lastID] = write
         actions.writes.append((lastID, write))
@@ -187,7 +187,7 @@ extension Sheet {
         case .final(let result, let status, let reason):
             Receipt.Part(result, lines: originLines(of: lines.lineSet), status: status, reason: reason)
         case .released: Receipt.Part(.released, lines: originLines(of: lines.lineSet))
-        case .later, .deadLetter: nil
+        case .retryInTier, .deadLetter: nil
         }
     }
 }

@@ -33,7 +33,7 @@ package struct PushAnswer: Sendable, Hashable {
     }
 
     /// The reason as one word, for receipts and headers: of APNs, or of the sender if APNs did not answer.
-    var word: String? {
+    var reasonCode: String? {
         switch end {
         case .answered: reason ?? disposition.map(\.rawValue)
         case .notProcessed(let fault), .unknown(let fault): fault.rawValue

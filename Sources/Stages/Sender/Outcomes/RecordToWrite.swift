@@ -40,7 +40,7 @@ package struct RecordToWrite {
         (self.status, self.reason, writtenAt) = (status, reason, time.unixMilliseconds)
         receiptsFrom = lane.receiptsEnd
         if case .tier(let tier, _) = content, lane.isSettled {
-            unknownBefore = lane[tier.jobs].sheetsWithoutOffset
+            unknownBefore = lane[tier.jobTopic].sheetsWithoutOffset
         } else {
             unknownBefore = nil
         }
@@ -55,7 +55,7 @@ package struct RecordToWrite {
     package var receipt: Receipt? {
         guard case .receipt(let parts) = content, let sheet else { return nil }
         return Receipt(
-            sheet.head, at: sheet.place, attempt: sheet.attempt, writtenAt: writtenAt, parts: parts)
+            sheet.head, at: sheet.originPosition, attempt: sheet.attempt, writtenAt: writtenAt, parts: parts)
     }
 
     /// The value of a receipt's header `to`. It is empty for intents and releases. It is not empty for moves, because

@@ -13,9 +13,9 @@ enum RetryDecision: Sendable, Hashable {
     /// The start may have been sent, and its send forbids a second attempt.
     case unknown
     /// The job is tried again in this process after a pause.
-    case again(milliseconds: Int)
+    case retryHere(afterMilliseconds: Int)
     /// The job is tried again from a tier: a topic in which jobs wait 5 s or 2 min. Not every move counts as a try.
-    case later(LaterTier, isTry: Bool)
+    case retryInTier(LaterTier, countsAsTry: Bool)
 }
 
 /// The facts beside the answer that decide whether a job is tried again.
@@ -48,10 +48,10 @@ enum RetryRule {
     ) -> RetryDecision {
         switch answer.end {
         // The push never left, so it may leave at once.
-        case .withdrawn: .again(milliseconds: 0)
-        case .notProcessed(.noProviderKey): .later(.minutes2, isTry: false)
-        case .notProcessed(.overdue): .again(milliseconds: pausesMilliseconds[0])
-        case .notProcessed: .again(milliseconds: pause(afterRetries: history.repeats))
+        case .withdrawn: .retryHere(afterMilliseconds: 0)
+        case .notProcessed(.noProviderKey): .retryInTier(.minutes2, countsAsTry: false)
+        case .notProcessed(.overdue): .retryHere(afterMilliseconds: pausesMilliseconds[0])
+        case .notProcessed: .retryHere(afterMilliseconds: pause(afterRetries: history.repeats))
         case .unknown: decisionAfterUnknown(of: head, history: history)
         case .answered: decision(afterResponse: answer, of: head, history: history)
         }
@@ -77,7 +77,7 @@ enum RetryRule {
         // A channel beyond the app's limit has the same code as a missing one.
         case .channelGone, .channelLimit: return .deadLetter(code: "channel_gone")
         case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
-            return .later(.minutes2, isTry: false)
+            return .retryInTier(.minutes2, countsAsTry: false)
         case .connectionUnusable: return retryOnceHere(of: head, history: history)
         case .tokenThrottled, .serverTrouble:
             let shortWaitSeconds = LaterTier.seconds5.waitMilliseconds / 1000
@@ -92,7 +92,7 @@ enum RetryRule {
         guard history.repeats < retriesHereMax, history.tries < head.attemptsMax else {
             return retry(of: head, in: .seconds5, history: history)
         }
-        return .again(milliseconds: pauseAfterUnknownMilliseconds)
+        return .retryHere(afterMilliseconds: pauseAfterUnknownMilliseconds)
     }
 
     /// Tries the job again from a tier, unless it has used up its tries.
@@ -100,6 +100,6 @@ enum RetryRule {
         of head: SheetHead, in tier: LaterTier, history: PushHistory
     ) -> RetryDecision {
         history.tries >= head.attemptsMax
-            ? .deadLetter(code: "attempts_exhausted") : .later(tier, isTry: true)
+            ? .deadLetter(code: "attempts_exhausted") : .retryInTier(tier, countsAsTry: true)
     }
 }

@@ -7,11 +7,11 @@ extension DeliveryPlan {
     /// Handles an accepted push. Nearly all pushes end this way.
     package mutating func accepted(_ tag: UInt64, at time: CurrentTime) {
         self.time = time
-        guard let (sheet, line) = sheets.push(tagged: tag, in: .inFlight) else { return }
+        guard let (sheet, line) = sheets.pushedLine(tagged: tag, in: .inFlight) else { return }
         pushEnded(sheet, line: line)
-        sheet.app.answered(at: time.now)
+        sheet.app.noteAnswer(at: time.now)
         sheet.app.breaker.accepted(1, at: time.now)
-        if sheet.states[line].isSuspect { suspects.accepted(sheet.subjects[line]) }
+        if sheet.states[line].isSuspect { suspects.noteAccepted(sheet.subjects[line]) }
         if sheet.states[line].isProbe { endProbe(sheet, line: line, isMended: true) }
         accept(sheet, line: line)
     }
@@ -20,13 +20,13 @@ extension DeliveryPlan {
     package mutating func ended(_ tag: UInt64, as answer: PushAnswer, at time: CurrentTime) {
         self.time = time
         let stage = answer.isLate ? PushStage.overdue : .inFlight
-        guard let (sheet, line) = sheets.push(tagged: tag, in: stage) else { return }
+        guard let (sheet, line) = sheets.pushedLine(tagged: tag, in: stage) else { return }
         if answer.end == .unknown(.overdue), !answer.isLate {
             sheet.move(line, on: .pushIsOverdue)
             return
         }
         pushEnded(sheet, line: line)
-        if answer.end == .answered { sheet.app.answered(at: time.now) }
+        if answer.end == .answered { sheet.app.noteAnswer(at: time.now) }
         if answer.end.mayHaveArrived { sheet.countTry(line) }
         updateBreaker(with: answer, to: sheet, line: line)
         let decision = RetryRule.decision(
@@ -37,7 +37,7 @@ extension DeliveryPlan {
     /// Handles a job that the loop cannot turn into a push.
     package mutating func unusable(_ tag: UInt64, code: String, at time: CurrentTime) {
         self.time = time
-        guard let (sheet, line) = sheets.push(tagged: tag, in: .inFlight) else { return }
+        guard let (sheet, line) = sheets.pushedLine(tagged: tag, in: .inFlight) else { return }
         pushEnded(sheet, line: line)
         endProbe(sheet, line: line, isMended: false)
         decide(sheet, line: line, as: .deadLetter(code: code, status: nil, reason: nil))
@@ -54,7 +54,7 @@ extension DeliveryPlan {
         let state = sheet.states[line]
         let breaker = sheet.app.breaker
         return PushHistory(
-            tries: sheet.tries + Int(state.tries), repeats: Int(state.repeats),
+            tries: sheet.earlierTries + Int(state.tries), repeats: Int(state.repeats),
             refusedBefore: sheet.refusedBefore, isBreakerOpen: breaker.isOpen,
             millisecondsSinceAccepted: breaker.millisecondsSinceAccepted(at: time.now))
     }
@@ -64,12 +64,12 @@ extension DeliveryPlan {
     /// Updates the app's breaker with an answer. Only some answers show that the app's settings are wrong.
     private mutating func updateBreaker(with answer: PushAnswer, to sheet: Sheet, line: Int) {
         let app = sheet.app
-        let reason = answer.word ?? ""
+        let reason = answer.reasonCode ?? ""
         var isOpened = false
         var isMended = false
         switch answer.disposition {
         case .tokenSuspect:
-            suspects.refused(sheet.subjects[line])
+            suspects.noteRefused(sheet.subjects[line])
             isOpened = app.breaker.wrongToken(because: reason, at: time.now)
         case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
             isOpened = app.breaker.misconfigured(because: reason, at: time.now)
@@ -81,10 +81,10 @@ extension DeliveryPlan {
             // Only a late acceptance comes here; `accepted` handles the others. It describes an earlier time, so it
             // does not count in the breaker's window.
             isMended = true
-            suspects.accepted(sheet.subjects[line])
+            suspects.noteAccepted(sheet.subjects[line])
         case .tokenGone, .tokenThrottled, .connectionUnusable, .serverTrouble, .requestFaulty, .channelGone,
             .channelLimit:
-            app.breaker.other(at: time.now)
+            app.breaker.answeredOtherwise(at: time.now)
             // For this answer APNs knew the token and the topic, so the app's settings are right.
             isMended = answer.disposition == .tokenGone
         }
@@ -95,7 +95,7 @@ extension DeliveryPlan {
     private mutating func endProbe(_ sheet: Sheet, line: Int, isMended: Bool) {
         guard sheet.states[line].isProbe else { return }
         sheet.setProbe(false, for: line)
-        if sheet.app.breaker.probed(isMended: isMended, at: time.now) {
+        if sheet.app.breaker.endProbe(isMended: isMended, at: time.now) {
             actions.events.append(.breakerClosed(sheet.app.name))
         }
     }
@@ -105,7 +105,7 @@ extension DeliveryPlan {
     private mutating func follow(
         _ decision: RetryDecision, on sheet: Sheet, line: Int, after answer: PushAnswer
     ) {
-        let (status, reason) = (answer.status, answer.word)
+        let (status, reason) = (answer.status, answer.reasonCode)
         switch decision {
         case .accepted: accept(sheet, line: line)
         case .rejected(let isDead):
@@ -114,10 +114,10 @@ extension DeliveryPlan {
         case .deadLetter(let code):
             decide(sheet, line: line, as: .deadLetter(code: code, status: status, reason: reason))
         case .unknown: decide(sheet, line: line, as: .final(.unknown, status: nil, reason: reason))
-        case .again(let milliseconds):
+        case .retryHere(let milliseconds):
             if leaveToNextOwner(sheet, line: line) { return }
             retryHere(sheet, line: line, afterMilliseconds: milliseconds, after: answer)
-        case .later(let tier, let isTry):
+        case .retryInTier(let tier, let isTry):
             if leaveToNextOwner(sheet, line: line) { return }
             retry(sheet, line: line, in: tier, countsAsTry: isTry, after: answer)
         }
@@ -126,7 +126,7 @@ extension DeliveryPlan {
     private mutating func reportDeadToken(_ sheet: Sheet, line: Int, after answer: PushAnswer) {
         actions.deadTokens.append(
             DeliveryActions.DeadToken(
-                sheet: sheet, line: line, reason: answer.word ?? "", invalidatedAt: answer.timestamp))
+                sheet: sheet, line: line, reason: answer.reasonCode ?? "", invalidatedAt: answer.timestamp))
     }
 
     /// Leaves a failed push to the next owner of the lane if the lane is being given up. Returns whether it is.
@@ -147,8 +147,8 @@ extension DeliveryPlan {
         }
         // A line that may have arrived keeps its permit, because its push may still become a duplicate.
         let hasSurelyNotArrived = !answer.end.mayHaveArrived && sheet.states[line].tries == 0
-        if hasSurelyNotArrived, sheet.states[line].reserved == .permit {
-            claims.givePermit(sheet, line: line)
+        if hasSurelyNotArrived, sheet.states[line].reservation == .permit {
+            claims.giveBackPermit(sheet, line: line)
         }
         if milliseconds == 0 { return sheet.app.requeue(QueuedLine(sheet: sheet, line: line)) }
         sheet.move(line, on: .backedOff)
@@ -166,13 +166,14 @@ extension DeliveryPlan {
         }
         guard let tier = tier.longest(before: sheet.head.deadline, at: time) else {
             return decide(
-                sheet, line: line, as: .final(.expired, status: answer.status, reason: answer.word))
+                sheet, line: line, as: .final(.expired, status: answer.status, reason: answer.reasonCode))
         }
         let triesHere = Int(sheet.states[line].tries)
         // A move that is no try gives back the last try that was counted here.
-        let tries = sheet.tries + (countsAsTry ? triesHere : max(0, triesHere - 1))
+        let tries = sheet.earlierTries + (countsAsTry ? triesHere : max(0, triesHere - 1))
         decide(
-            sheet, line: line, as: .later(tier, tries: tries, status: answer.status, reason: answer.word))
+            sheet, line: line,
+            as: .retryInTier(tier, tries: tries, status: answer.status, reason: answer.reasonCode))
     }
 }
 

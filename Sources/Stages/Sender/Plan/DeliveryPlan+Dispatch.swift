@@ -14,7 +14,7 @@ extension DeliveryPlan {
         var idleApps = 0
         while idleApps < queues.apps.count {
             let app = queues.nextApp()
-            var turn = AppTurn(permits: claims.permitsFor(app, isAlone: isAlone))
+            var turn = AppTurn(permits: claims.availablePermits(for: app, isAlone: isAlone))
             let hasProgress = app.hasWork && giveTurn(to: app, &turn, by: availability)
             idleApps = hasProgress ? 0 : idleApps + 1
         }
@@ -59,14 +59,14 @@ extension DeliveryPlan {
         if app.dequeueIfAtEnd(sheet, of: jobClass) { return 1 }
         switch pushRun(of: sheet, jobClass: jobClass, in: &turn, by: availability) {
         case .pushed(let lines):
-            app.pushed(lines, of: jobClass)
+            app.countPushes(lines, of: jobClass)
             return lines
         case .sheetChanged: return 1
         case .needsSingleChecks: break
         }
         switch giveTurn(to: sheet, line: sheet.cursor, in: &turn, by: availability) {
         case .progress:
-            app.pushed(1, of: jobClass)
+            app.countPushes(1, of: jobClass)
             return 1
         case .setAside: return 1
         case .stuck: return 0
@@ -78,7 +78,7 @@ extension DeliveryPlan {
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Bool {
         for _ in 0..<Self.stuckLinesMax {
-            guard let next = app.takeRequeued() else { return false }
+            guard let next = app.takeRequeuedLine() else { return false }
             if !next.isQueued { return true }
             if giveTurn(to: next.sheet, line: next.line, in: &turn, by: availability) != .stuck {
                 return true
@@ -95,10 +95,10 @@ extension DeliveryPlan {
     ) -> Bool {
         // `setAside` sets this time for an empty queue. A line that only comes back has not moved the queue.
         let movedAt = app.suspectsMovedAt
-        guard !turn.areSuspectConnectionsFull, let next = app.takeSuspect() else { return false }
+        guard !turn.areSuspectConnectionsFull, let next = app.takeSuspectLine() else { return false }
         if !next.isQueued { return true }
         let result = giveTurn(to: next.sheet, line: next.line, in: &turn, by: availability)
-        if result == .stuck { app.putBackSuspect(next) }
+        if result == .stuck { app.putBackSuspectLine(next) }
         let hasMoved = result == .progress
         turn.areSuspectConnectionsFull = !hasMoved
         app.suspectsMovedAt = hasMoved ? time.now : movedAt
@@ -142,19 +142,20 @@ extension DeliveryPlan {
         case .pauseSheet(let cause):
             // The move to a tier does not count as a try.
             let tier = sheet.app.tierWhilePaused(lane: sheet.lane.number, at: time.now)
-            decideWaiting(sheet, as: .later(tier, tries: sheet.tries, status: nil, reason: cause))
+            decideWaiting(
+                sheet, as: .retryInTier(tier, tries: sheet.earlierTries, status: nil, reason: cause))
         }
         return .progress
     }
 
     /// Lets a line wait for the suspect connections, or in a tier if too many lines wait for them.
     private mutating func setAside(_ sheet: Sheet, line: Int) -> LineTurnResult {
-        if sheet.app.areSuspectsFull {
-            moveSuspect(sheet, line: line)
+        if sheet.app.isSuspectQueueFull {
+            moveSuspectLine(sheet, line: line)
             return .progress
         }
         // A start with an intent already counts as a waiting start. It waits for the suspect connections from now on.
-        if sheet.states[line].reserved == .permitAndIntent { sheet.setSuspect(true, for: line) }
+        if sheet.states[line].reservation == .permitAndIntent { sheet.setSuspect(true, for: line) }
         sheet.app.setAside(QueuedLine(sheet: sheet, line: line), at: time.now)
         return .setAside
     }
@@ -180,7 +181,7 @@ extension DeliveryPlan {
         sheet.lane.pushesInFlight += count
         sheet.app.pushesInFlight += count
         sheet.app.silence.begin(at: time.now)
-        sheet.isBegun = true
+        sheet.hasUsedTurn = true
     }
 
     // MARK: Intents
@@ -203,7 +204,7 @@ extension DeliveryPlan {
             remaining -= 1
         }
         turn.permits -= lines.count
-        sheet.isBegun = true
+        sheet.hasUsedTurn = true
         records.order(
             .receipt([Receipt.Part(.intent, lines: sheet.originLines(of: lines))]), of: sheet, lines: lines,
             in: sheet.lane, at: time, into: &actions)

@@ -5,12 +5,15 @@ internal import Lifecycle
 extension DeliveryPlan {
     mutating func evict(by availability: AvailabilityCheck) {
         guard eviction.isDue(at: time.now) else { return }
-        for app in queues.apps where app.areSuspectsStuck(at: time.now) { moveStuckSuspects(of: app) }
-        let mustMove = eviction.judge(queues.apps, at: time.now) { isConnecting($0, by: availability) }
+        for app in queues.apps where app.isSuspectQueueStuck(at: time.now) { moveStuckSuspects(of: app) }
+        let mustMove = eviction.updateBlockingApps(queues.apps, at: time.now) {
+            isConnecting($0, by: availability)
+        }
         guard mustMove else { return }
         for sheet in sheets.all where mustLeave(sheet) {
             let tier = eviction.tier(for: sheet, at: time.now)
-            decideWaiting(sheet, as: .later(tier, tries: sheet.tries, status: nil, reason: "apns_silent"))
+            decideWaiting(
+                sheet, as: .retryInTier(tier, tries: sheet.earlierTries, status: nil, reason: "apns_silent"))
         }
     }
 
@@ -22,30 +25,30 @@ extension DeliveryPlan {
     }
 
     private func mustLeave(_ sheet: Sheet) -> Bool {
-        sheet.undecided > 0 && sheet.lane.hasBegun(sheet)
+        sheet.undecidedLines > 0 && sheet.lane.hasBegun(sheet)
             && eviction.mustMakeRoom(sheet, memory: sheets.memory)
     }
 
     /// Moves lines to a tier if the suspect connections take nothing and other sheets wait behind the lines.
     private mutating func moveStuckSuspects(of app: AppQueues) {
-        var waiting = app.takeAllSuspects()
+        var waiting = app.takeAllSuspectLines()
         while let next = waiting.first {
             waiting.removeFirst()
             guard next.isQueued else { continue }
             if eviction.isSheetBehind(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
-                moveSuspect(next.sheet, line: next.line)
+                moveSuspectLine(next.sheet, line: next.line)
             } else {
-                app.putBackSuspect(next)
+                app.putBackSuspectLine(next)
             }
         }
     }
 
     /// Moves a line that waits for the suspect connections to a tier. The move does not count as a try. The
     /// reason stays, so that an earlier refusal of the token is still known.
-    mutating func moveSuspect(_ sheet: Sheet, line: Int) {
-        let tries = sheet.tries + Int(sheet.states[line].tries)
+    mutating func moveSuspectLine(_ sheet: Sheet, line: Int) {
+        let tries = sheet.earlierTries + Int(sheet.states[line].tries)
         let reason = sheet.reason ?? "suspects_wait"
         let tier = eviction.tier(for: sheet, at: time.now)
-        decide(sheet, line: line, as: .later(tier, tries: tries, status: nil, reason: reason))
+        decide(sheet, line: line, as: .retryInTier(tier, tries: tries, status: nil, reason: reason))
     }
 }

@@ -12,7 +12,7 @@ extension DeliveryPlan {
     /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
         guard moveToDecided(sheet, line: line) else { return }
-        sheet.add(outcome, for: line)
+        sheet.addOutcome(outcome, for: line)
         // The next owner reads the sheet again, so its offset stays open.
         if outcome == .released { sheet.isAbandoned = true }
         records.add(sheet, at: time.now)
@@ -45,14 +45,14 @@ extension DeliveryPlan {
             claims.freeSubject(sheet, line: line)
         }
         if sheet.states[line].isProbe { giveUpProbe(sheet, line: line) }
-        if sheet.undecided == 0, sheet.isQueued { sheet.app.sheetIsOver() }
+        if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.noteSheetIsOver() }
         return true
     }
 
     /// Ends a line without a record, because an earlier owner or a duplicate has done its job.
     mutating func skip(_ sheet: Sheet, line: Int) {
         guard moveToDecided(sheet, line: line) else { return }
-        claims.givePermit(sheet, line: line)
+        claims.giveBackPermit(sheet, line: line)
         sheet.move(line, on: .finished)
         claims.freeSubject(sheet, line: line)
     }
@@ -61,7 +61,7 @@ extension DeliveryPlan {
     mutating func abandon(_ sheet: Sheet, line: Int) {
         let state = sheet.states[line]
         if state.stage.isDecided { return }
-        if state.reserved == .permitAndIntent { return decide(sheet, line: line, as: .released) }
+        if state.reservation == .permitAndIntent { return decide(sheet, line: line, as: .released) }
         sheet.isAbandoned = true
         skip(sheet, line: line)
     }
@@ -88,13 +88,13 @@ extension DeliveryPlan {
     }
 
     mutating func removeIfDone(_ sheet: Sheet) {
-        if sheet.unfinished == 0 { sheets.remove(sheet) }
+        if sheet.unfinishedLines == 0 { sheets.remove(sheet) }
     }
 
     /// Ends a probe whose push did not leave.
     mutating func giveUpProbe(_ sheet: Sheet, line: Int) {
         sheet.setProbe(false, for: line)
-        sheet.app.breaker.gaveUpProbe()
+        sheet.app.breaker.giveUpProbe()
     }
 }
 

@@ -14,7 +14,7 @@ extension DeliveryPlan {
     }
 
     /// Writes transfers that waited for a lease, if this is allowed now.
-    mutating func writeTransfers() {
+    mutating func writeWaitingTransfers() {
         for id in records.takeTransfers(of: lanes, at: time.now) { writeAgain(id) }
     }
 
@@ -43,9 +43,9 @@ extension DeliveryPlan {
         guard let write = records.acknowledge(id) else { return }
         let lane = write.laneInHand
         switch write.content {
-        case .malformed(let malformed): lane[malformed.topic].finished(malformed.offset)
+        case .malformed(let malformed): lane[malformed.topic].finish(malformed.offset)
         case .receipt(let parts):
-            if let offset { lane.wroteReceipt(at: offset) }
+            if let offset { lane.noteStoredReceipt(at: offset) }
             if let sheet = write.sheet { receiptIsStored(parts, of: sheet, lines: write.lines) }
         case .tier(let tier, let origin):
             noteTransfer(write, to: tier, at: offset)
@@ -59,7 +59,8 @@ extension DeliveryPlan {
         if parts.first?.outcome == .intent { return intentIsStored(sheet, lines: lines) }
         if sheet.needsLedger {
             sheet.lane.ledger.record(
-                parts, of: sheet.place, attempt: sheet.attempt, isFromOtherSource: sheet.originLines != nil)
+                parts, of: sheet.originPosition, attempt: sheet.attempt,
+                isFromOtherSource: sheet.originLines != nil)
         }
         claims.finish(sheet, lines: lines)
         removeIfDone(sheet)
@@ -84,10 +85,12 @@ extension DeliveryPlan {
         let lane = write.laneInHand
         // After a repeated write the tier may have the sheet twice. Jobs with a ledger may also lie on another sheet.
         let mayHaveDuplicates = write.isRepeated || write.sheet?.needsLedger == true
-        if mayHaveDuplicates { lane[tier.jobs].holdDuplicate(at: offset, receiptsFrom: write.receiptsFrom) }
+        if mayHaveDuplicates {
+            lane[tier.jobTopic].holdDuplicate(at: offset, receiptsFrom: write.receiptsFrom)
+        }
         // If no earlier owner can write there any more, only our sheets lie behind this one.
         if let offset, let unknownBefore = write.unknownBefore {
-            lane[tier.jobs].wrote(at: offset, unknownBefore: unknownBefore)
+            lane[tier.jobTopic].noteOwnSheet(at: offset, unknownBefore: unknownBefore)
         }
     }
 

@@ -21,15 +21,15 @@ extension DeliveryPlan {
         guard allowsRuns, turn.permits > 0 else { return .needsSingleChecks }
         if sheet.needsLedger {
             if dropIfStale(sheet) { return .sheetChanged }
-            if sheet.ledgerRevision != sheet.lane.ledger.revision {
-                takeOverNews(of: sheet)
+            if sheet.comparedLedgerRevision != sheet.lane.ledger.revision {
+                skipLinesDoneByDuplicates(of: sheet)
                 return .sheetChanged
             }
         }
         guard case .open(let capacity) = sheet.availabilityInTurn(isSuspect: false, by: availability),
             capacity > 0
         else { return .needsSingleChecks }
-        sheet.nameSubjects(seed: seed)
+        sheet.ensureSubjects(seed: seed)
         let linesOfClass = app.linesBeforeOtherClass(than: jobClass)
         let countMax = min(capacity, turn.permits, linesOfClass, AppQueues.turnLinesMax - turn.lines)
         let count = pushLines(of: sheet, atMost: countMax)

@@ -11,8 +11,8 @@ extension DeliveryPlan {
     ) {
         self.time = time
         guard let lane = lanes.lane(number, taking: offset, from: topic) else { return }
-        guard lane[topic].takes(record, at: time) else { return lanes.sheetIsNotDue() }
-        guard lane[topic].began(offset) else { return }
+        guard lane[topic].accepts(record, at: time) else { return lanes.noteDeferredSheet() }
+        guard lane[topic].markRead(offset) else { return }
         let head = record.head
         let group = head.group.map { versions.fingerprint(app: head.app, group: $0) }
         let app = queues.app(AppEnvironment(app: head.app, environment: head.environment))
@@ -26,7 +26,7 @@ extension DeliveryPlan {
         self.time = time
         let topic = malformed.topic
         guard let lane = lanes.lane(number, taking: malformed.offset, from: topic),
-            !lane[topic].isWaiting, lane[topic].began(malformed.offset)
+            !lane[topic].waitsForDeferredSheet, lane[topic].markRead(malformed.offset)
         else { return }
         records.order(
             .malformed(malformed), of: nil, lines: LineSet(), in: lane, at: time, into: &actions)
@@ -39,19 +39,19 @@ extension DeliveryPlan {
         let lane = sheet.lane
         sheet.needsLedger = lane.mayHaveReceipts(about: sheet)
         // Earlier owners may have stored outcomes of the sheet.
-        if sheet.needsLedger, lane.ledger.knows(sheet.place) {
-            lane[sheet.topic].wroteReceipt(about: sheet.offset, from: lane[sheet.topic].receiptsFrom)
+        if sheet.needsLedger, lane.ledger.knows(sheet.originPosition) {
+            lane[sheet.topic].noteReceipts(about: sheet.offset, from: lane[sheet.topic].receiptsFrom)
             takeOverOutcomes(of: sheet)
         }
-        sheet.ledgerRevision = lane.ledger.revision
+        sheet.comparedLedgerRevision = lane.ledger.revision
         // Its version may make other sheets stale.
-        sheet.nameActivities(seed: seed)
-        if let group = sheet.group { sheets.begin(sheet, of: group) }
+        sheet.computeActivities(seed: seed)
+        if let group = sheet.group { sheets.addBegun(sheet, of: group) }
         if let group = versions.merge(sheet) { dropStaleSheets(of: group) }
         // It may be stale itself.
         dropIfStale(sheet)
-        if sheet.unfinished == 0 { return sheets.remove(sheet) }
-        if sheet.undecided == 0 { return }
+        if sheet.unfinishedLines == 0 { return sheets.remove(sheet) }
+        if sheet.undecidedLines == 0 { return }
         sheet.app.enqueue(sheet, seed: seed)
     }
 
@@ -71,9 +71,9 @@ extension DeliveryPlan {
     }
 
     /// Skips unsent lines whose jobs a duplicate has done since the sheet began.
-    mutating func takeOverNews(of sheet: Sheet) {
-        sheet.ledgerRevision = sheet.lane.ledger.revision
-        guard sheet.lane.ledger.knows(sheet.place) else { return }
+    mutating func skipLinesDoneByDuplicates(of sheet: Sheet) {
+        sheet.comparedLedgerRevision = sheet.lane.ledger.revision
+        guard sheet.lane.ledger.knows(sheet.originPosition) else { return }
         for line in 0..<sheet.lineCount
         where sheet.isUnsent(line) && sheet.recordedProgress(of: line) == .done { skip(sheet, line: line) }
         removeIfDone(sheet)
@@ -94,12 +94,12 @@ extension DeliveryPlan {
     private func interruptPasses(of sheets: [Sheet]) {
         var overtaken = sheets.filter { sheet in
             let isUnderWay = sheet.isQueued && !sheet.isOver
-            return isUnderWay && sheet.lineCount > 1 && sheet.isOfPass
+            return isUnderWay && sheet.lineCount > 1 && sheet.isPartOfPass
                 && versions.staleness(of: sheet) == .newer
         }
         // The phones of one group may belong to two environments.
         while let app = overtaken.first?.app {
-            app.interrupt(overtaken.filter { $0.app === app }, seed: seed)
+            app.interruptPasses(of: overtaken.filter { $0.app === app }, seed: seed)
             overtaken.removeAll { $0.app === app }
         }
     }
@@ -107,7 +107,7 @@ extension DeliveryPlan {
     /// Drops the waiting lines of a sheet if it is stale. Returns whether it is.
     @discardableResult
     mutating func dropIfStale(_ sheet: Sheet) -> Bool {
-        guard sheet.undecided > 0, let staleness = versions.staleness(of: sheet) else { return false }
+        guard sheet.undecidedLines > 0, let staleness = versions.staleness(of: sheet) else { return false }
         decideWaiting(sheet, as: .final(.superseded, status: nil, reason: staleness.rawValue))
         return true
     }

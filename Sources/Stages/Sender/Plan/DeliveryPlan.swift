@@ -21,7 +21,7 @@ package struct DeliveryPlan {
 
     var lanes: LaneOwnership
     var sheets: SheetsInHand
-    var versions: KnownVersions
+    var versions: NewestVersions
     var queues = DispatchQueues()
     var claims: LineClaims
     var suspects = SuspectSubjects()
@@ -35,7 +35,7 @@ package struct DeliveryPlan {
         self.seed = seed
         lanes = LaneOwnership(limits)
         sheets = SheetsInHand(bytesMax: limits.sheetBytesMax)
-        versions = KnownVersions(seed: seed)
+        versions = NewestVersions(seed: seed)
         claims = LineClaims(permitsMax: limits.permitsMax, seed: seed)
         records = OutcomeRecords(waitMilliseconds: limits.receiptMilliseconds)
     }
@@ -49,15 +49,15 @@ package struct DeliveryPlan {
     /// offsets are committed. Lanes are given back last.
     package mutating func turn(at time: CurrentTime, availability: AvailabilityCheck) {
         self.time = time
-        lanes.settle(at: time.now, into: &actions)
+        lanes.advanceTakeovers(at: time.now, into: &actions)
         retryDueLines()
-        writeTransfers()
+        writeWaitingTransfers()
         dispatch(by: availability)
         evict(by: availability)
         writeOutcomes()
         lanes.commit(at: time.now, into: &actions)
-        lanes.steer(memory: &sheets.memory, at: time.now, into: &actions)
-        lanes.release(at: time.now, into: &actions)
+        lanes.pauseAndResumeReading(memory: &sheets.memory, at: time.now, into: &actions)
+        lanes.finishRelease(at: time.now, into: &actions)
     }
 
     /// Returns the time of the next turn if no event comes before, or nil if no timer runs.
@@ -83,14 +83,14 @@ package struct DeliveryPlan {
     package mutating func assigned(_ starts: [LaneStart]) { lanes.assigned(starts, into: &actions) }
 
     /// Handles a record of `receipts` that was read for `actions.reads`.
-    package mutating func found(_ receipt: Receipt, lane number: Int32) {
-        lanes.found(receipt, lane: number)
+    package mutating func receiptWasRead(_ receipt: Receipt, lane number: Int32) {
+        lanes.takeOver(receipt, lane: number)
     }
 
     /// Handles the end of a read of `receipts`: all records below the end at the time of the request were read.
-    package mutating func foundAll(lane number: Int32, end: Int64, at time: CurrentTime) {
+    package mutating func receiptsWereRead(lane number: Int32, until: Int64, at time: CurrentTime) {
         self.time = time
-        begin(lanes.foundAll(lane: number, end: end, at: time.now, into: &actions))
+        begin(lanes.receiptsWereRead(lane: number, until: until, at: time.now, into: &actions))
     }
 
     /// Gives up the lanes at the group's request. Pushes in flight finish, and the next owner takes the rest.
@@ -103,7 +103,7 @@ package struct DeliveryPlan {
     package mutating func lost(at time: CurrentTime) {
         self.time = time
         for lane in lanes.lost(at: time.now) { abandonSheets(of: lane) }
-        lanes.letGo(at: time.now, into: &actions)
+        lanes.removeAllLanes(at: time.now, into: &actions)
     }
 
     /// Handles the result of the commits with this number.
@@ -118,7 +118,7 @@ package struct DeliveryPlan {
     }
 
     /// Handles a poll that emptied the consumer's queue: all fetched records were passed on.
-    package mutating func readAllFetched() { lanes.readAllFetched() }
+    package mutating func passedOnAllFetched() { lanes.confirmEnds() }
 
     /// Returns the offset from which a topic of a lane is read, or nil if the lane is not in hand.
     package func position(of topic: JobTopic, lane number: Int32) -> Int64? {
@@ -139,7 +139,7 @@ package struct DeliveryPlan {
     }
 
     /// Handles the end of `superseded`: the known versions are complete.
-    package mutating func supersededIsRead() { versions.complete() }
+    package mutating func supersededIsRead() { versions.markComplete() }
 }
 
 extension DeliveryPlan {
@@ -153,12 +153,12 @@ extension DeliveryPlan {
     // MARK: For metrics
 
     package var permitsTaken: Int { claims.permits.taken }
-    package var bytesInHand: Int { sheets.memory.bytes }
+    package var byteCountInHand: Int { sheets.memory.byteCount }
     package var sheetsInHand: Int { sheets.count }
     package var lanesInHand: Int { lanes.count }
     package var subjectsInHand: Int { claims.subjectsHeld }
     /// Permits and intents that the apps hold.
-    package var countsOfApps: Int { queues.apps.reduce(0) { $0 + $1.counts } }
+    package var reservationCountOfApps: Int { queues.apps.reduce(0) { $0 + $1.reservationCount } }
     package var leasedUntil: Instant { lanes.lease.until }
     /// Acceptance time of the oldest send that is in hand or waits in a tier, in milliseconds since 1970.
     package var oldestAcceptedAt: Int64? {

@@ -37,16 +37,16 @@ package struct SenderClock: Sendable {
     ///
     /// - Parameter machine: the time of this machine's clock, in milliseconds since 1970.
     package func time(by machine: Int64, at now: Instant) -> Int64 {
-        stored.time(at: now)?.milliseconds ?? max(machine, least(at: now) ?? machine)
+        stored.time(at: now)?.milliseconds ?? max(machine, lowerBound(at: now) ?? machine)
     }
 
     /// Returns the time that has surely passed, in milliseconds since 1970. Deadlines before it have passed.
     ///
     /// - Parameter machine: the time of this machine's clock, in milliseconds since 1970.
     package func passed(by machine: Int64, at now: Instant) -> Int64 {
-        stored.time(at: now)?.milliseconds ?? min(machine, least(at: now) ?? 0)
+        stored.time(at: now)?.milliseconds ?? min(machine, lowerBound(at: now) ?? 0)
     }
 
     /// Returns the newest stamp that was read plus the time since then; nil before the first one.
-    package func least(at now: Instant) -> Int64? { leastOffset.map { $0 + now.milliseconds } }
+    package func lowerBound(at now: Instant) -> Int64? { leastOffset.map { $0 + now.milliseconds } }
 }

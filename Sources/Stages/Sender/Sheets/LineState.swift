@@ -1,7 +1,7 @@
 /// A line's stage and the facts that belong to it.
 struct LineState: Sendable {
     var stage = LineStage.unsent
-    var reserved = LineReservation.nothing
+    var reservation = LineReservation.nothing
     /// Whether the line holds its subject, so that no other push to it leaves.
     var holdsSubject = false
     /// Whether it uses the suspect connections.
@@ -14,14 +14,14 @@ struct LineState: Sendable {
     var tries: UInt8 = 0
 
     /// Whether the line can leave in a run, without single checks.
-    var isOrdinary: Bool { reserved == .nothing && !holdsSubject && !isSuspect && !isProbe }
+    var isOrdinary: Bool { reservation == .nothing && !holdsSubject && !isSuspect && !isProbe }
 
     /// Whether the line is a start that needs capacity of the connections, because its intent is stored or being
     /// stored, and it has not left.
     var awaitsConnection: Bool {
         switch stage {
         case .storingIntent: true
-        case .unsent, .requeued, .blocked, .backingOff: reserved == .permitAndIntent
+        case .unsent, .requeued, .blocked, .backingOff: reservation == .permitAndIntent
         case .pushing, .decided, .recording, .done: false
         }
     }

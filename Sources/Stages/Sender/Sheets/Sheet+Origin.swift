@@ -19,8 +19,9 @@ extension Sheet {
     /// Returns the origin of jobs, for a dead letter that a person may send again.
     package func origin(of lines: LineSet, reason: String?) -> SheetOrigin {
         SheetOrigin(
-            topic: place.topic, partition: place.partition, offset: place.offset,
-            lines: originLines(of: lines), attempt: attempt, countedPushes: tries, dueAt: 0, reason: reason)
+            topic: originPosition.topic, partition: originPosition.partition, offset: originPosition.offset,
+            lines: originLines(of: lines), attempt: attempt, countedPushes: earlierTries, dueAt: 0,
+            reason: reason)
     }
 
     /// Returns the origin of jobs that wait in a tier for their next attempt.
@@ -28,7 +29,7 @@ extension Sheet {
         of lines: LineSet, in tier: LaterTier, tries: Int, reason: String?, at time: CurrentTime
     ) -> SheetOrigin {
         SheetOrigin(
-            topic: place.topic, partition: place.partition, offset: place.offset,
+            topic: originPosition.topic, partition: originPosition.partition, offset: originPosition.offset,
             lines: originLines(of: lines), attempt: min(attempt + 1, SheetOrigin.attemptMax),
             countedPushes: tries,
             dueAt: time.unixMilliseconds + Int64(tier.waitMilliseconds), reason: reason)
@@ -36,11 +37,11 @@ extension Sheet {
 
     /// Returns the progress of a line's job according to `receipts`.
     func recordedProgress(of line: Int) -> ReceiptLedger.RecordedProgress {
-        lane.ledger.progress(of: originLine(line), at: place, attempt: attempt)
+        lane.ledger.progress(of: originLine(line), at: originPosition, attempt: attempt)
     }
 
     /// Whether APNs refused the sheet's tokens before. Such jobs use the suspect connections.
-    var isSuspect: Bool { refusedBefore != nil }
+    var wasRefusedBefore: Bool { refusedBefore != nil }
 
     /// The tier in which the sheet waited after that refusal; nil if APNs did not refuse its tokens.
     var refusedBefore: LaterTier? {

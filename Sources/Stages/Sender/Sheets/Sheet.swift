@@ -26,13 +26,13 @@ package final class Sheet {
     // MARK: Origin
 
     /// The position where its jobs were first stored.
-    package let place: JobPosition
+    package let originPosition: JobPosition
     /// The line numbers of its jobs at that position; nil if the sheet is still there.
     let originLines: [Int]?
     /// Number of times that its jobs were stored: 1, and one more for each tier.
     package let attempt: Int
     /// Number of pushes of its jobs that counted as tries before this attempt.
-    let tries: Int
+    let earlierTries: Int
     /// The reason for which its jobs were moved to a tier.
     let reason: String?
 
@@ -43,9 +43,9 @@ package final class Sheet {
     /// sixth of the plan's time.
     @safe @exclusivity(unchecked) private(set) var states: [LineState]
     /// Number of lines that are not done.
-    @safe @exclusivity(unchecked) private(set) var unfinished: Int
+    @safe @exclusivity(unchecked) private(set) var unfinishedLines: Int
     /// Number of lines that are not decided.
-    @safe @exclusivity(unchecked) private(set) var undecided: Int
+    @safe @exclusivity(unchecked) private(set) var undecidedLines: Int
     /// The subject of each line: only one push at a time may be under way for a subject. It is empty until
     /// the first line leaves.
     @safe @exclusivity(unchecked) private(set) var subjects: [UInt64] = []
@@ -75,11 +75,11 @@ package final class Sheet {
     /// Whether an earlier owner may have begun it, or a duplicate of it may exist.
     var needsLedger = false
     /// The revision of the ledger with which its lines were compared.
-    var ledgerRevision = 0
+    var comparedLedgerRevision = 0
     /// Whether the connections were asked about it and can push it.
     var isSendable = false
     /// Whether a push or an intent of it was ordered. Then it counts for the turn of its lane.
-    var isBegun = false
+    var hasUsedTurn = false
     /// Whether it is in the queue of its app.
     var isQueued = false
     /// Whether it is among the sheets with outcomes that are not written.
@@ -101,28 +101,31 @@ package final class Sheet {
         (self.topic, self.offset, self.lane, self.app, self.group) = (topic, offset, lane, app, group)
         (head, index, content) = (record.head, record.index, record.content)
         if let origin = record.origin {
-            place = JobPosition(topic: origin.topic, partition: origin.partition, offset: origin.offset)
+            originPosition = JobPosition(
+                topic: origin.topic, partition: origin.partition, offset: origin.offset)
             var lines: [Int] = []
             origin.lines.forEachLine { lines.append($0) }
             originLines = lines
-            (attempt, tries, reason) = (origin.attempt, origin.countedPushes, origin.reason)
+            (attempt, earlierTries, reason) = (origin.attempt, origin.countedPushes, origin.reason)
         } else {
-            place = JobPosition(topic: topic.word, partition: lane.number, offset: offset)
+            originPosition = JobPosition(topic: topic.word, partition: lane.number, offset: offset)
             originLines = nil
-            (attempt, tries, reason) = (1, 0, nil)
+            (attempt, earlierTries, reason) = (1, 0, nil)
         }
         states = Array(repeating: LineState(), count: record.index.lines.count)
-        unfinished = states.count
-        undecided = states.count
+        unfinishedLines = states.count
+        undecidedLines = states.count
     }
 
     package var lineCount: Int { states.count }
     var isInHand: Bool { slot >= 0 }
     /// Whether no line of the sheet waits for a turn or can wait for one later.
-    var isOver: Bool { undecided == 0 || isAbandoned }
+    var isOver: Bool { undecidedLines == 0 || isAbandoned }
 
     /// Approximate memory of the sheet, in bytes.
-    var memory: Int { content.bytes + states.count * Self.byteCountPerLine + Self.byteCountOfRest }
+    var memoryByteCount: Int {
+        content.byteCount + states.count * Self.byteCountPerLine + Self.byteCountOfRest
+    }
 
     /// Frees the content of a sheet that has left the hand.
     func freeContent() {
@@ -140,7 +143,7 @@ package final class Sheet {
     /// line.
     package func pushID(of line: Int) -> PushID {
         if pushIDHigh == 0 {
-            let text = "\(place.topic)/\(place.partition)/\(place.offset)"
+            let text = "\(originPosition.topic)/\(originPosition.partition)/\(originPosition.offset)"
             // The lowest bit is set, so that the value is never 0.
             pushIDHigh = Fingerprint(seed: 0, text).high | 1
         }
@@ -158,7 +161,7 @@ package final class Sheet {
 
     /// Computes the subjects once: the activity of each line, or the installation of a start.
     @inline(__always)
-    func nameSubjects(seed: UInt64) { if subjects.isEmpty { computeSubjects(seed: seed) } }
+    func ensureSubjects(seed: UInt64) { if subjects.isEmpty { computeSubjects(seed: seed) } }
 
     private func computeSubjects(seed: UInt64) {
         subjects.reserveCapacity(states.count)
@@ -170,14 +173,14 @@ package final class Sheet {
                     UnsafeRawBufferPointer(
                         rebasing: bytes[Int(name.lowerBound)..<Int(name.upperBound)]))
                 builder.add(app.number)
-                subjects.append(builder.made.high)
+                subjects.append(builder.fingerprint.high)
             }
         }
     }
 
     /// Computes the activities, for sends to a recipient's scope. The group counts too, because versions are ordered
     /// only within it.
-    func nameActivities(seed: UInt64) {
+    func computeActivities(seed: UInt64) {
         guard head.scope == .recipient, head.event != .start else { return }
         let group = Fingerprint(seed: seed, head.group ?? "")
         unsafe content.to.withUnsafeBytes { bytes in
@@ -186,7 +189,7 @@ package final class Sheet {
                 unsafe builder.add(
                     UnsafeRawBufferPointer(
                         rebasing: bytes[Int(line.target.lowerBound)..<Int(line.target.upperBound)]))
-                activities.append(builder.made)
+                activities.append(builder.fingerprint)
             }
         }
     }
@@ -205,10 +208,10 @@ extension Sheet {
         switch event {
         case .recordOrdered: return true
         case .finished:
-            unfinished -= 1
-            states[line].reserved = .nothing
+            unfinishedLines -= 1
+            states[line].reservation = .nothing
         case .decided:
-            undecided -= 1
+            undecidedLines -= 1
             countWaitingStart(line, before: before)
         case .requeued, .intentOrdered, .subjectIsBusy, .pushLeft, .pushIsOverdue, .backedOff:
             countWaitingStart(line, before: before)
@@ -225,14 +228,14 @@ extension Sheet {
     /// takes its permit.
     func pushOrdinary(_ line: Int) {
         states[line].stage = .pushing(.inFlight)
-        states[line].reserved = .permit
+        states[line].reservation = .permit
         states[line].holdsSubject = true
     }
 
     @inline(__always)
     func reserve(_ reserved: LineReservation, for line: Int) {
         let before = states[line]
-        states[line].reserved = reserved
+        states[line].reservation = reserved
         countWaitingStart(line, before: before)
     }
 
@@ -270,7 +273,7 @@ extension Sheet {
     func addAccepted(_ line: Int) { accepted.insert(line) }
 
     /// Adds a decided line. Lines with the same outcome share a record.
-    func add(_ outcome: LineOutcome, for line: Int) {
+    func addOutcome(_ outcome: LineOutcome, for line: Int) {
         for index in otherOutcomes.indices.reversed() where otherOutcomes[index].outcome == outcome {
             otherOutcomes[index].lines.insert(line)
             return
@@ -290,7 +293,9 @@ extension Sheet {
     }
 
     /// Adds lines again whose record may not be written yet.
-    func putBack(_ outcome: LineOutcome, of lines: LineBitmap) { otherOutcomes.append((outcome, lines)) }
+    func putBackOutcome(_ outcome: LineOutcome, of lines: LineBitmap) {
+        otherOutcomes.append((outcome, lines))
+    }
 
     // MARK: Order of lines
 
@@ -299,10 +304,10 @@ extension Sheet {
     var isPlain: Bool { head.event != .start && originLines == nil }
 
     /// Whether it is part of an update to a whole group that the next update replaces.
-    var isOfPass: Bool { isPlain && head.event == .update && head.scope == .group && head.isConflatable }
+    var isPartOfPass: Bool { isPlain && head.event == .update && head.scope == .group && head.isConflatable }
 
     /// Lets the pass continue ahead of earlier sheets of the same update.
-    func continuePass(_ continues: Bool) { continuesPass = continues }
+    func setContinuesPass(_ continues: Bool) { continuesPass = continues }
 
     /// Lets the pass continue at a line. The lines before it come last.
     func continuePass(at line: Int) {
@@ -311,7 +316,7 @@ extension Sheet {
     }
 
     /// Returns to the lines that were passed over.
-    func beginAgain() {
+    func returnToPassedOverLines() {
         continuesPass = false
         (cursor, passedOver) = (0, 0)
     }

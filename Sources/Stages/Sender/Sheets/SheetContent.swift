@@ -18,7 +18,7 @@ package struct SheetContent: Sendable, Hashable {
         self.to = to
     }
 
-    var bytes: Int { body.count + apns.count + flotilla.count + to.count }
+    var byteCount: Int { body.count + apns.count + flotilla.count + to.count }
 
     /// Returns the header `to` of a sheet that has only these lines.
     package func lines(_ lines: LineSet, by index: SheetIndex) -> [UInt8] {

@@ -8,7 +8,7 @@ struct SheetMemory: Sendable {
     private static let extraShareOfUrgent = 4
 
     private let bytesMax: Int
-    private(set) var bytes = 0
+    private(set) var byteCount = 0
     private var bytesOfTiers = 0
     private var isFull = false
     private var isFullForUrgent = false
@@ -17,21 +17,21 @@ struct SheetMemory: Sendable {
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
     mutating func add(_ bytes: Int, of topic: JobTopic) {
-        self.bytes += bytes
+        self.byteCount += bytes
         if topic.tier != nil { bytesOfTiers += bytes }
     }
 
     mutating func remove(_ bytes: Int, of topic: JobTopic) {
-        self.bytes -= bytes
+        self.byteCount -= bytes
         if topic.tier != nil { bytesOfTiers -= bytes }
     }
 
     /// Compares the memory with the limits. Returns whether `isFull` may have changed for a topic.
     mutating func checkLimits() -> Bool {
         let before = (isFull, isFullForUrgent, isFullOfTiers)
-        isFull = Self.isFull(was: isFull, bytes: bytes, of: bytesMax)
+        isFull = Self.isFull(was: isFull, bytes: byteCount, of: bytesMax)
         isFullOfTiers = Self.isFull(was: isFullOfTiers, bytes: bytesOfTiers, of: bytesMax / Self.shareOfTiers)
-        isFullForUrgent = bytes > bytesMax + bytesMax / Self.extraShareOfUrgent
+        isFullForUrgent = byteCount > bytesMax + bytesMax / Self.extraShareOfUrgent
         return before != (isFull, isFullForUrgent, isFullOfTiers)
     }
 
@@ -40,7 +40,7 @@ struct SheetMemory: Sendable {
     func isFull(for topic: JobTopic) -> Bool {
         switch topic {
         case .urgent: isFullForUrgent
-        case .usual: isFull
+        case .normal: isFull
         case .later5s, .later2m: isFull || isFullOfTiers
         }
     }

@@ -24,7 +24,7 @@ struct SheetsInHand {
 
     /// Returns the line whose push has a tag (`Sheet.tag`); nil if the push is in another stage, or its sheet is
     /// finished.
-    func push(tagged tag: UInt64, in stage: PushStage) -> (sheet: Sheet, line: Int)? {
+    func pushedLine(tagged tag: UInt64, in stage: PushStage) -> (sheet: Sheet, line: Int)? {
         let (slot, line) = (Int(tag >> 16), Int(tag & 0xFFFF))
         guard slot < slots.count, let sheet = slots[slot], line < sheet.lineCount,
             sheet.states[line].stage == .pushing(stage)
@@ -43,13 +43,13 @@ struct SheetsInHand {
             sheet.slot = slots.count
             slots.append(sheet)
         }
-        memory.add(sheet.memory, of: sheet.topic)
-        sheet.lane.sheets += 1
-        sheet.app.sheets += 1
+        memory.add(sheet.memoryByteCount, of: sheet.topic)
+        sheet.lane.sheetCount += 1
+        sheet.app.sheetCount += 1
     }
 
     /// Notes a begun sheet, which a newer version of its group can supersede.
-    mutating func begin(_ sheet: Sheet, of group: Fingerprint) {
+    mutating func addBegun(_ sheet: Sheet, of group: Fingerprint) {
         let groupSheets: GroupSheets
         if let existing = groups[group] {
             groupSheets = existing
@@ -63,14 +63,14 @@ struct SheetsInHand {
     /// Removes a sheet whose lines are all done. Its offset is finished, unless the next owner has to read the sheet.
     mutating func remove(_ sheet: Sheet) {
         guard sheet.isInHand else { return }
-        if !sheet.isAbandoned { sheet.lane[sheet.topic].finished(sheet.offset) }
-        memory.remove(sheet.memory, of: sheet.topic)
+        if !sheet.isAbandoned { sheet.lane[sheet.topic].finish(sheet.offset) }
+        memory.remove(sheet.memoryByteCount, of: sheet.topic)
         slots[sheet.slot] = nil
         freeSlots.append(sheet.slot)
         sheet.slot = -1
-        sheet.lane.sheets -= 1
-        sheet.app.sheets -= 1
-        if sheet.app.sheets == 0 { sheet.app.silence.end() }
+        sheet.lane.sheetCount -= 1
+        sheet.app.sheetCount -= 1
+        if sheet.app.sheetCount == 0 { sheet.app.silence.end() }
         if let group = sheet.group, let groupSheets = groups[group] {
             groupSheets.remove(sheet)
             if groupSheets.sheets.isEmpty { groups[group] = nil }

@@ -8,7 +8,7 @@ struct NewestActivityVersions: Sendable {
     init(max: Int = NewestActivityVersions.activitiesMax) { versions = BoundedTable(max: max) }
 
     /// Notes a version of an activity.
-    mutating func saw(_ version: Int64, of activity: Fingerprint) {
+    mutating func note(_ version: Int64, of activity: Fingerprint) {
         if let known = versions[activity], known >= version { return }
         versions.set(version, for: activity)
     }

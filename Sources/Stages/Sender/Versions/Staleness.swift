@@ -9,7 +9,7 @@ enum Staleness: String, Sendable {
     case cancelled
 }
 
-extension SupersededView {
+extension NewestGroupVersions {
     /// Returns the reason why jobs of a sheet must not be sent any more; nil if they may be sent.
     ///
     /// An END is never dropped. A start is dropped only by an END or by the cancellation of its send. An update to a

@@ -156,7 +156,7 @@ package final class GroupMember<Part: AssignedPartition> {
         case .outOfRange(let partition, _): handleOutOfRange(partition)
         case .partition, .client:
             log.warning("records cannot be read now", .field("topics", topicNames), .field("error", failure))
-        case .rebuild: throw StageFailure.client(failure.description)
+        case .unusable: throw StageFailure.client(failure.description)
         }
     }
 

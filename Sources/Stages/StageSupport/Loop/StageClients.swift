@@ -89,7 +89,8 @@ package final class StageClients<Decider: StageDecider> {
                     name: "\(form.group)-transactions",
                     log: log, metrics: all)
             })
-        if let obstacle = try transaction.prepare(withinMilliseconds: TransactionRunner.startMilliseconds) {
+        if let obstacle = try transaction.prepare(withinMilliseconds: TransactionRunner.startMillisecondsMax)
+        {
             throw StageFailure.client(obstacle)
         }
     }

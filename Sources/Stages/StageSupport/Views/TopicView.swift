@@ -80,7 +80,7 @@ package final class TopicView {
             directory: directory, conditions: terms, tables: [form.table], limits: limits, now: now,
             boot: boot)
         let stored = try file.read { view throws(StoreError) in
-            try view.applied(place.topic, place.partition)
+            try view.appliedProgress(ofTopic: place.topic, partition: place.partition)
         }
         self.topicPartition = place
         self.file = file
@@ -110,13 +110,17 @@ package final class TopicView {
         guard let key = record.key, !key.isEmpty else { return }
         withStoredKey(for: key) { stored in
             guard stored.count <= EnvironmentLimits.keyBytesMax else { return }
-            if let value = record.value { rows.putChecked(stored, value: value) } else { rows.remove(stored) }
+            if let value = record.value {
+                rows.putWithChecksum(stored, value: value)
+            } else {
+                rows.remove(stored)
+            }
         }
         if let derive, let value = record.value {
             var row = DerivedRow()
             swap(&row, &derivedRow)
             if derive(key, value, &row) {
-                withStoredKey(for: row.key.span) { derivedRows.putChecked($0, value: row.value.span) }
+                withStoredKey(for: row.key.span) { derivedRows.putWithChecksum($0, value: row.value.span) }
             }
             swap(&row, &derivedRow)
         }
@@ -127,7 +131,7 @@ package final class TopicView {
     /// Takes a row that the loop knows better than the file. `settle` writes it before the rows from the
     /// topic, so those win.
     package func put(key: Span<UInt8>, value: Span<UInt8>) {
-        withStoredKey(for: key) { overrides.putChecked($0, value: value) }
+        withStoredKey(for: key) { overrides.putWithChecksum($0, value: value) }
     }
 
     /// Takes a row that the topic has dropped because of its age. `settle` removes it from the file.
@@ -175,7 +179,8 @@ package final class TopicView {
             try transaction.apply(overrides, to: table)
             try transaction.apply(rows, to: table)
             try transaction.apply(derivedRows, to: table)
-            try transaction.setApplied(receivedProgress, of: topicPartition.topic, topicPartition.partition)
+            try transaction.setAppliedProgress(
+                receivedProgress, ofTopic: topicPartition.topic, partition: topicPartition.partition)
         }
         appliedOffset = receivedProgress.offset
         emptyRange = nil

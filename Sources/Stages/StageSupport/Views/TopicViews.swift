@@ -96,7 +96,7 @@ package final class TopicViews {
         // An empty partition reports its end after one fetch wait, and a start waits for these ends.
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
         consumer = try Consumer(settings: kafka, options: options, name: name, log: log, metrics: metrics)
-        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMilliseconds)
+        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMillisecondsMax)
         else {
             throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
@@ -242,7 +242,7 @@ package final class TopicViews {
             // The offset is out of range: the topic was created again, or retention deleted the records
             // after the file's offset.
             case .failed(.outOfRange(let place, let text)): outdated.append((place, text))
-            case .failed(.rebuild(let error)):
+            case .failed(.unusable(let error)):
                 throw StageFailure.client(error.description)
             case .failed(let failure):
                 log.warning("the topic of a view cannot be read at present", .field("error", failure))

@@ -21,7 +21,7 @@ final class Group {
     /// By member id.
     private(set) var members: [String: GroupMember] = [:]
     /// The member ids of static members, by instance id.
-    private(set) var staticMembers: [String: String] = [:]
+    private(set) var staticMemberIDs: [String: String] = [:]
     /// Member ids that were given out and not used yet, with their expiry.
     var pendingMemberIDs: [String: Instant] = [:]
 
@@ -29,9 +29,9 @@ final class Group {
 
     var joinDeadline: Instant?
     /// The part of the first generation's total wait that is left; nil for later generations.
-    var initialDelayLeftMilliseconds: Int?
+    var remainingInitialDelayMilliseconds: Int?
     /// Whether a member joined in the present part of that wait.
-    var newMemberArrived = false
+    var hasNewMember = false
 
     // The phase of assignments.
 
@@ -40,14 +40,14 @@ final class Group {
     /// Members of the generation that have not asked for their assignment yet.
     var awaitedSyncs: Set<String> = []
     /// Whether the leader's assignment is being appended to the log.
-    var assignmentInFlight = false
+    var isAssignmentInFlight = false
 
     /// Number of appends for this group whose outcome is unknown.
     var appendsInFlight = 0
 
     // The offsets.
 
-    var offsets: [TopicPartition: CommittedOffset] = [:]
+    var committedOffsets: [TopicPartition: CommittedOffset] = [:]
     /// Offsets of open transactions, by producer id.
     var pendingOffsets: [Int64: PendingOffsets] = [:]
 
@@ -56,10 +56,12 @@ final class Group {
         self.stateSince = now
     }
 
-    var membersInOrder: [GroupMember] { members.values.sorted { $0.order < $1.order } }
+    var membersInOrder: [GroupMember] { members.values.sorted { $0.joinOrder < $1.joinOrder } }
 
     /// Whether all members, and all clients with a new member id, have joined the next generation.
-    var allHaveJoined: Bool { pendingMemberIDs.isEmpty && members.values.allSatisfy { $0.joining != nil } }
+    var allHaveJoined: Bool {
+        pendingMemberIDs.isEmpty && members.values.allSatisfy { $0.pendingJoin != nil }
+    }
 
     /// The longest timeout of a member.
     var rebalanceTimeoutMilliseconds: Int {
@@ -68,7 +70,7 @@ final class Group {
 
     /// Whether the group has neither members nor offsets.
     var isUnused: Bool {
-        state == .empty && members.isEmpty && pendingMemberIDs.isEmpty && offsets.isEmpty
+        state == .empty && members.isEmpty && pendingMemberIDs.isEmpty && committedOffsets.isEmpty
             && pendingOffsets.isEmpty
     }
 
@@ -80,15 +82,15 @@ final class Group {
     func add(_ member: GroupMember) {
         pendingMemberIDs[member.id] = nil
         members[member.id] = member
-        if let instance = member.instanceID { staticMembers[instance] = member.id }
+        if let instance = member.instanceID { staticMemberIDs[instance] = member.id }
         if leaderID == nil { leaderID = member.id }
     }
 
     func remove(_ member: GroupMember) {
         members[member.id] = nil
         awaitedSyncs.remove(member.id)
-        if let instance = member.instanceID, staticMembers[instance] == member.id {
-            staticMembers[instance] = nil
+        if let instance = member.instanceID, staticMemberIDs[instance] == member.id {
+            staticMemberIDs[instance] = nil
         }
         if leaderID == member.id { leaderID = membersInOrder.first?.id }
     }
@@ -97,7 +99,7 @@ final class Group {
     func replace(_ old: GroupMember, by new: GroupMember) {
         members[old.id] = nil
         members[new.id] = new
-        if let instance = new.instanceID { staticMembers[instance] = new.id }
+        if let instance = new.instanceID { staticMemberIDs[instance] = new.id }
         if leaderID == old.id { leaderID = new.id }
         if awaitedSyncs.remove(old.id) != nil { awaitedSyncs.insert(new.id) }
     }
@@ -105,8 +107,8 @@ final class Group {
     /// Keeps the leader if it joined again, else chooses the oldest joined member. Returns false if no
     /// member joined.
     func electLeader() -> Bool {
-        if let leaderID, members[leaderID]?.joining != nil { return true }
-        guard let next = membersInOrder.first(where: { $0.joining != nil }) else { return false }
+        if let leaderID, members[leaderID]?.pendingJoin != nil { return true }
+        guard let next = membersInOrder.first(where: { $0.pendingJoin != nil }) else { return false }
         leaderID = next.id
         return true
     }
@@ -115,7 +117,7 @@ final class Group {
     /// member by now; nil for a member of the group.
     func memberError(memberID: String, instanceID: String?) -> ErrorCode? {
         if let instanceID {
-            guard let current = staticMembers[instanceID] else { return .unknownMemberID }
+            guard let current = staticMemberIDs[instanceID] else { return .unknownMemberID }
             return current == memberID ? nil : .fencedInstanceID
         }
         return members[memberID] == nil ? .unknownMemberID : nil

@@ -58,7 +58,7 @@ extension GroupCoordinator {
 
     /// Returns the partitions with an offset that is in the log or on its way there.
     func storedPartitions(of group: Group) -> Set<TopicPartition> {
-        var partitions = Set(group.offsets.keys)
+        var partitions = Set(group.committedOffsets.keys)
         for continuation in pendingAppends.values {
             switch continuation {
             case .committed(group.id, let offsets, _, _): partitions.formUnion(offsets.keys)

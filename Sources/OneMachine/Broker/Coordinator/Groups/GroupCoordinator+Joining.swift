@@ -72,7 +72,7 @@ extension GroupCoordinator {
     private func joinNew(_ request: JoinGroupRequest, to group: Group, from caller: Caller) {
         let id = newMemberID(clientID: request.instanceID ?? caller.clientID)
         if let instanceID = request.instanceID {
-            if let old = group.staticMembers[instanceID].flatMap({ group.members[$0] }) {
+            if let old = group.staticMemberIDs[instanceID].flatMap({ group.members[$0] }) {
                 return replaceStaticMember(old, newID: id, request: request, in: group, from: caller)
             }
         } else if request.version >= Self.firstVersionWithRequiredMemberID {
@@ -130,13 +130,13 @@ extension GroupCoordinator {
             rebalanceTimeoutMilliseconds: Int(request.rebalanceTimeoutMilliseconds),
             protocols: request.protocols)
         member.isNew = true
-        member.joining = caller.token
+        member.pendingJoin = caller.token
         member.sessionDeadline = now.steady.advanced(
             byMilliseconds: settings.newMemberJoinTimeoutMilliseconds)
         deadlines.schedule(group.id, at: member.sessionDeadline)
         if group.members.isEmpty { group.protocolType = request.protocolType }
-        if group.state == .preparingRebalance && group.initialDelayLeftMilliseconds != nil {
-            group.newMemberArrived = true
+        if group.state == .preparingRebalance && group.remainingInitialDelayMilliseconds != nil {
+            group.hasNewMember = true
         }
         group.add(member)
         prepareRebalance(of: group)
@@ -145,10 +145,10 @@ extension GroupCoordinator {
     /// Gives a member the values of its new join, whose answer it then waits for.
     private func update(_ member: GroupMember, with request: JoinGroupRequest, answering token: ReplyToken) {
         // The member joins again, on a new connection or after a timeout. Only its last request counts.
-        if let earlierToken = member.joining {
+        if let earlierToken = member.pendingJoin {
             reply(to: earlierToken, with: .join(.failed(with: .rebalanceInProgress, memberID: member.id)))
         }
-        member.joining = token
+        member.pendingJoin = token
         member.protocols = request.protocols
         member.sessionTimeoutMilliseconds = Int(request.sessionTimeoutMilliseconds)
         member.rebalanceTimeoutMilliseconds = Int(request.rebalanceTimeoutMilliseconds)
@@ -163,7 +163,7 @@ extension GroupCoordinator {
         let formerLeader = group.leaderID ?? ""
         let member = GroupMember(
             id: id, instanceID: old.instanceID, clientID: caller.clientID, clientHost: caller.clientHost,
-            order: old.order, sessionTimeoutMilliseconds: Int(request.sessionTimeoutMilliseconds),
+            order: old.joinOrder, sessionTimeoutMilliseconds: Int(request.sessionTimeoutMilliseconds),
             rebalanceTimeoutMilliseconds: Int(request.rebalanceTimeoutMilliseconds),
             protocols: request.protocols)
         member.assignment = old.assignment
@@ -171,7 +171,7 @@ extension GroupCoordinator {
         group.replace(old, by: member)
         extendSession(of: member, in: group)
         guard group.state == .stable, group.electedProtocol() == group.protocolName else {
-            member.joining = caller.token
+            member.pendingJoin = caller.token
             return prepareRebalance(of: group)
         }
         // The answer names the leader by its former id, so that the new process does not lead: it would
@@ -188,14 +188,14 @@ extension GroupCoordinator {
 
     /// Answers the waiting requests of a member that another process has replaced.
     private func fence(_ member: GroupMember) {
-        if let token = member.joining {
+        if let token = member.pendingJoin {
             reply(to: token, with: .join(.failed(with: .fencedInstanceID, memberID: member.id)))
         }
-        if let token = member.syncing {
+        if let token = member.pendingSync {
             reply(to: token, with: .sync(SyncGroupResponse(error: .fencedInstanceID)))
         }
-        member.joining = nil
-        member.syncing = nil
+        member.pendingJoin = nil
+        member.pendingSync = nil
     }
 
     /// Returns the answer to a member of the present generation. Only the leader gets the list of members.

@@ -16,7 +16,7 @@ extension GroupCoordinator {
     private func leave(_ leaver: LeaveGroupRequest.Member, group: Group) -> ErrorCode {
         // An operator's tool names a static member by its instance id alone.
         if leaver.memberID.isEmpty, let instanceID = leaver.instanceID {
-            guard let id = group.staticMembers[instanceID], let member = group.members[id] else {
+            guard let id = group.staticMemberIDs[instanceID], let member = group.members[id] else {
                 return .unknownMemberID
             }
             remove(member, from: group)

@@ -119,7 +119,7 @@ extension Group {
         if stable, pendingOffsets.values.contains(where: { $0.offsets[partition] != nil }) {
             return OffsetFetchResponse.Partition(index: partition.partition, error: .unstableOffsetCommit)
         }
-        guard let committed = offsets[partition] else {
+        guard let committed = committedOffsets[partition] else {
             return OffsetFetchResponse.Partition(index: partition.partition)
         }
         return OffsetFetchResponse.Partition(
@@ -129,7 +129,7 @@ extension Group {
 
     /// The partitions with committed or pending offsets, by topic.
     fileprivate var committedPartitions: [TopicPartitions<Int32>] {
-        var partitions = Set(offsets.keys)
+        var partitions = Set(committedOffsets.keys)
         for pending in pendingOffsets.values { partitions.formUnion(pending.offsets.keys) }
         var topics: [TopicPartitions<Int32>] = []
         for partition in partitions.sorted() {

@@ -9,8 +9,8 @@ extension GroupCoordinator {
         case .preparingRebalance, .dead: return
         case .empty:
             let delay = settings.initialRebalanceDelayMilliseconds
-            group.initialDelayLeftMilliseconds = max(0, group.rebalanceTimeoutMilliseconds - delay)
-            group.newMemberArrived = false
+            group.remainingInitialDelayMilliseconds = max(0, group.rebalanceTimeoutMilliseconds - delay)
+            group.hasNewMember = false
             setJoinDeadline(of: group, inMilliseconds: delay)
         case .completingRebalance, .stable:
             dropAssignments(of: group, error: .rebalanceInProgress)
@@ -18,7 +18,7 @@ extension GroupCoordinator {
         }
         group.awaitedSyncs.removeAll()
         group.syncDeadline = nil
-        group.assignmentInFlight = false
+        group.isAssignmentInFlight = false
         group.enter(.preparingRebalance, at: now.wall)
     }
 
@@ -32,8 +32,8 @@ extension GroupCoordinator {
     func dropAssignments(of group: Group, error: ErrorCode) {
         for member in group.membersInOrder {
             member.assignment = []
-            guard let token = member.syncing else { continue }
-            member.syncing = nil
+            guard let token = member.pendingSync else { continue }
+            member.pendingSync = nil
             extendSession(of: member, in: group)
             reply(to: token, with: .sync(SyncGroupResponse(error: error)))
         }
@@ -41,7 +41,7 @@ extension GroupCoordinator {
 
     /// Ends the join phase early if all members of an established group have joined.
     func completeJoinIfReady(of group: Group) {
-        guard group.state == .preparingRebalance, group.initialDelayLeftMilliseconds == nil,
+        guard group.state == .preparingRebalance, group.remainingInitialDelayMilliseconds == nil,
             group.allHaveJoined
         else { return }
         completeJoin(of: group)
@@ -49,21 +49,23 @@ extension GroupCoordinator {
 
     /// Ends the join phase.
     func handleJoinTimeout(of group: Group) {
-        guard let remainingDelay = group.initialDelayLeftMilliseconds else { return completeJoin(of: group) }
-        guard group.newMemberArrived, remainingDelay > 0 else { return completeJoin(of: group) }
+        guard let remainingDelay = group.remainingInitialDelayMilliseconds else {
+            return completeJoin(of: group)
+        }
+        guard group.hasNewMember, remainingDelay > 0 else { return completeJoin(of: group) }
         // A new group waits on, because members joined and others may follow.
         let delay = min(settings.initialRebalanceDelayMilliseconds, remainingDelay)
-        group.newMemberArrived = false
-        group.initialDelayLeftMilliseconds = remainingDelay - delay
+        group.hasNewMember = false
+        group.remainingInitialDelayMilliseconds = remainingDelay - delay
         setJoinDeadline(of: group, inMilliseconds: delay)
     }
 
     /// Removes the members that have not joined, and begins the generation with the others.
     private func completeJoin(of group: Group) {
-        group.initialDelayLeftMilliseconds = nil
+        group.remainingInitialDelayMilliseconds = nil
         group.joinDeadline = nil
         // A static member that has not joined stays until its session ends.
-        for member in group.membersInOrder where member.joining == nil && member.instanceID == nil {
+        for member in group.membersInOrder where member.pendingJoin == nil && member.instanceID == nil {
             group.remove(member)
         }
         if group.members.isEmpty { return makeEmpty(group) }
@@ -92,8 +94,8 @@ extension GroupCoordinator {
             extendSession(of: member, in: group)
             member.isNew = false
             group.awaitedSyncs.insert(member.id)
-            guard let token = member.joining else { continue }
-            member.joining = nil
+            guard let token = member.pendingJoin else { continue }
+            member.pendingJoin = nil
             replies.append(.init(token: token, response: joinResponse(for: member, in: group)))
         }
         let deadline = now.steady.advanced(byMilliseconds: group.rebalanceTimeoutMilliseconds)
@@ -110,12 +112,12 @@ extension GroupCoordinator {
 
     /// Removes a member. The others must join again to take over its partitions.
     func remove(_ member: GroupMember, from group: Group) {
-        if let token = member.joining { reply(to: token, with: .join(.failed(with: .unknownMemberID))) }
-        if let token = member.syncing {
+        if let token = member.pendingJoin { reply(to: token, with: .join(.failed(with: .unknownMemberID))) }
+        if let token = member.pendingSync {
             reply(to: token, with: .sync(SyncGroupResponse(error: .unknownMemberID)))
         }
-        member.joining = nil
-        member.syncing = nil
+        member.pendingJoin = nil
+        member.pendingSync = nil
         group.remove(member)
         switch group.state {
         case .stable, .completingRebalance:

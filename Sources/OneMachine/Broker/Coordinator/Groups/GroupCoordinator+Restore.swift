@@ -31,7 +31,8 @@ extension GroupCoordinator {
                 }
                 scheduleNextDeadline(of: group)
             }
-            retentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
+            nextRetentionCheck = now.steady.advanced(
+                byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
         }
     }
 
@@ -48,13 +49,13 @@ extension GroupCoordinator {
         let id = try key.string()
         let partition = TopicPartition(topic: try key.string(), partition: try key.int32())
         guard let value else {
-            groups[id]?.offsets[partition] = nil
+            groups[id]?.committedOffsets[partition] = nil
             return .applied
         }
         return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
             guard try reader.int16() == GroupRecords.formatVersion else { return .unknownVersion }
             let offset = try Self.offset(from: &reader)
-            self.restoredGroup(id: id).offsets[partition] = offset
+            self.restoredGroup(id: id).committedOffsets[partition] = offset
             return .applied
         }
     }

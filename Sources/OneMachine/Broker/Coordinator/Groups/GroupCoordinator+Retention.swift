@@ -5,10 +5,11 @@ internal import Telemetry
 extension GroupCoordinator {
     /// Removes expired offsets, and groups of which nothing else is left.
     func checkRetention() {
-        retentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
+        nextRetentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
         for group in groups.values.sorted(by: { $0.id < $1.id }) {
             let expired = expiredOffsets(of: group)
-            let losesAllOffsets = expired.count == group.offsets.count && group.pendingOffsets.isEmpty
+            let losesAllOffsets =
+                expired.count == group.committedOffsets.count && group.pendingOffsets.isEmpty
             let hasNoClients = group.state == .empty && group.pendingMemberIDs.isEmpty
             if hasNoClients && losesAllOffsets && group.appendsInFlight == 0 {
                 group.state = .dead
@@ -26,7 +27,7 @@ extension GroupCoordinator {
     private func expiredOffsets(of group: Group) -> [TopicPartition] {
         guard group.state == .empty || group.state == .stable else { return [] }
         let newestExpired = now.expiry.milliseconds - settings.offsetsRetentionMilliseconds
-        return group.offsets.filter { partition, offset in
+        return group.committedOffsets.filter { partition, offset in
             guard !group.pendingOffsets.values.contains(where: { $0.offsets[partition] != nil }) else {
                 return false
             }

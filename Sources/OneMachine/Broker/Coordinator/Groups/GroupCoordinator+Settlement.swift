@@ -1,7 +1,7 @@
 /// The effects of appends whose outcome is known. If an append failed, the client is answered with
 /// COORDINATOR_NOT_AVAILABLE and tries again.
 extension GroupCoordinator {
-    func settleAppend(_ id: PersistID, durable: Bool) {
+    func settleAppend(_ id: AppendID, durable: Bool) {
         guard let continuation = pendingAppends.removeValue(forKey: id) else { return }
         for group in continuation.groupIDs { groups[group]?.appendsInFlight -= 1 }
         switch continuation {
@@ -11,7 +11,7 @@ extension GroupCoordinator {
             settleAssignment(of: group, generation: generation, durable: durable)
         case .emptied: break
         case .committed(let group, let offsets, let token, let response):
-            if durable { groups[group]?.offsets.merge(offsets) { $1 } }
+            if durable { groups[group]?.committedOffsets.merge(offsets) { $1 } }
             reply(
                 to: token,
                 with: .commit(durable ? response : response.replacingSuccess(by: .coordinatorNotAvailable)))
@@ -49,10 +49,10 @@ extension GroupCoordinator {
         // The group may have begun the next generation in the meantime.
         guard let group = groups[id], group.state == .completingRebalance, group.generation == generation
         else { return }
-        group.assignmentInFlight = false
+        group.isAssignmentInFlight = false
         if durable {
             group.enter(.stable, at: now.wall)
-            for member in group.membersInOrder where member.syncing != nil {
+            for member in group.membersInOrder where member.pendingSync != nil {
                 answerSync(member, in: group)
             }
         } else {
@@ -90,7 +90,7 @@ extension GroupCoordinator {
         with response: PartitionErrors,
         durable: Bool
     ) {
-        if durable { for partition in partitions { groups[id]?.offsets[partition] = nil } }
+        if durable { for partition in partitions { groups[id]?.committedOffsets[partition] = nil } }
         guard let token else { return }
         let answer = durable ? response : response.replacingSuccess(by: .coordinatorNotAvailable)
         reply(to: token, with: .deleteOffsets(OffsetDeleteResponse(partitions: answer)))

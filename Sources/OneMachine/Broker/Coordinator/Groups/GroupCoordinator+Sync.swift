@@ -11,17 +11,17 @@ extension GroupCoordinator {
         case .completingRebalance:
             // The member asks again, on a new connection or after a timeout. Only its last request gets the
             // assignment (in `settleAssignment`).
-            if let earlierToken = member.syncing {
+            if let earlierToken = member.pendingSync {
                 refuseSync(of: earlierToken, error: .rebalanceInProgress)
             }
-            member.syncing = token
+            member.pendingSync = token
             stopAwaitingSync(of: member, in: group)
-            if group.leaderID == member.id && !group.assignmentInFlight {
+            if group.leaderID == member.id && !group.isAssignmentInFlight {
                 storeAssignments(from: request, of: group)
             }
         case .stable:
             // The assignments are durable.
-            member.syncing = token
+            member.pendingSync = token
             stopAwaitingSync(of: member, in: group)
             answerSync(member, in: group)
         }
@@ -68,7 +68,7 @@ extension GroupCoordinator {
             dropAssignments(of: group, error: .unknownServerError)
             return prepareRebalance(of: group)
         }
-        group.assignmentInFlight = true
+        group.isAssignmentInFlight = true
         persist(
             [GroupRecords.group(group, assigned: true)],
             then: .assigned(group: group.id, generation: group.generation))
@@ -76,8 +76,8 @@ extension GroupCoordinator {
 
     /// Answers the member's waiting request with its assignment.
     func answerSync(_ member: GroupMember, in group: Group) {
-        guard let token = member.syncing else { return }
-        member.syncing = nil
+        guard let token = member.pendingSync else { return }
+        member.pendingSync = nil
         extendSession(of: member, in: group)
         let response = SyncGroupResponse(
             protocolType: group.protocolType, protocolName: group.protocolName, assignment: member.assignment)

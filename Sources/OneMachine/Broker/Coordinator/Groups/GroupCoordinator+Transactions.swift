@@ -72,7 +72,7 @@ extension GroupCoordinator {
     func applyEnd(of producer: Int64, commits: Bool, groups endedGroups: [String: PendingOffsets]) {
         for (id, pending) in endedGroups {
             guard let group = groups[id] else { continue }
-            if commits { group.offsets.merge(pending.offsets) { $1 } }
+            if commits { group.committedOffsets.merge(pending.offsets) { $1 } }
             group.pendingOffsets[producer] = nil
         }
     }

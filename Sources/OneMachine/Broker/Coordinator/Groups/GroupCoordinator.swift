@@ -18,9 +18,9 @@ final class GroupCoordinator {
     /// The earliest deadline of each group, by its id.
     var deadlines = DeadlineQueue<String>()
     /// The appends whose outcome is unknown.
-    var pendingAppends: [PersistID: GroupContinuation] = [:]
+    var pendingAppends: [AppendID: GroupContinuation] = [:]
     /// The time of the next look for expired offsets.
-    var retentionCheck = Instant.distantFuture
+    var nextRetentionCheck = Instant.distantFuture
     /// The time of the present event. No code here reads a clock.
     private(set) var now: ClockReading
     /// The actions of the present event.
@@ -39,11 +39,11 @@ final class GroupCoordinator {
         self.now = now
         self.random = random
         self.partitionExists = partitionExists
-        retentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
+        nextRetentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
     }
 
     /// The time at which `tick` must be called at the latest.
-    var nextDeadline: Instant { min(retentionCheck, deadlines.earliest ?? .distantFuture) }
+    var nextDeadline: Instant { min(nextRetentionCheck, deadlines.earliest ?? .distantFuture) }
 
     func handle(_ request: GroupRequest, from caller: Caller, at now: ClockReading) -> [GroupAction] {
         handleEvent(at: now) {
@@ -74,17 +74,17 @@ final class GroupCoordinator {
                 expireDeadlines(of: group)
                 if groups[id] != nil { scheduleNextDeadline(of: group) }
             }
-            if retentionCheck <= now.steady { checkRetention() }
+            if nextRetentionCheck <= now.steady { checkRetention() }
         }
     }
 
     /// Notes that the append `id` is durable.
-    func appendSucceeded(_ id: PersistID, at now: ClockReading) -> [GroupAction] {
+    func appendSucceeded(_ id: AppendID, at now: ClockReading) -> [GroupAction] {
         handleEvent(at: now) { settleAppend(id, durable: true) }
     }
 
     /// Notes that the append `id` failed for good.
-    func appendFailed(_ id: PersistID, at now: ClockReading) -> [GroupAction] {
+    func appendFailed(_ id: AppendID, at now: ClockReading) -> [GroupAction] {
         handleEvent(at: now) { settleAppend(id, durable: false) }
     }
 
@@ -104,7 +104,7 @@ final class GroupCoordinator {
     /// is known.
     func persist(_ records: [CoordinatorRecord], then continuation: GroupContinuation) {
         persistCount += 1
-        let id = PersistID(persistCount)
+        let id = AppendID(persistCount)
         pendingAppends[id] = continuation
         for group in continuation.groupIDs { groups[group]?.appendsInFlight += 1 }
         actions.append(.persist(id, records))

@@ -12,7 +12,7 @@ final class GroupMember {
     let clientID: String
     let clientHost: String
     /// The order of joining. The oldest member leads, and all lists have this order.
-    let order: UInt64
+    let joinOrder: UInt64
     var sessionTimeoutMilliseconds: Int
     var rebalanceTimeoutMilliseconds: Int {
         didSet { floorRebalanceTimeout() }
@@ -22,9 +22,9 @@ final class GroupMember {
     /// The partitions of the member, as the leader encoded them.
     var assignment: [UInt8] = []
     /// The waiting JoinGroup request.
-    var joining: ReplyToken?
+    var pendingJoin: ReplyToken?
     /// The waiting SyncGroup request.
-    var syncing: ReplyToken?
+    var pendingSync: ReplyToken?
     /// Whether no join of the member was answered yet. It does not know its id, so it cannot send
     /// heartbeats.
     var isNew = false
@@ -39,7 +39,7 @@ final class GroupMember {
         self.instanceID = instanceID
         self.clientID = clientID
         self.clientHost = clientHost
-        self.order = order
+        self.joinOrder = order
         self.sessionTimeoutMilliseconds = sessionTimeoutMilliseconds
         self.rebalanceTimeoutMilliseconds = rebalanceTimeoutMilliseconds
         self.protocols = protocols
@@ -53,7 +53,7 @@ final class GroupMember {
     }
 
     /// Whether the member waits for an answer. Then it sends no heartbeats.
-    var isWaiting: Bool { !isNew && (joining != nil || syncing != nil) }
+    var isWaiting: Bool { !isNew && (pendingJoin != nil || pendingSync != nil) }
 
     /// Returns the metadata that the member gave for a protocol, for example its subscribed topics.
     func metadata(for protocolName: String?) -> [UInt8] {

@@ -51,7 +51,7 @@ enum GroupAction: Equatable {
     case reply(ReplyToken, GroupResponse)
     /// Append these records to the groups' topic as one batch. Call `appendSucceeded` when they are durable,
     /// or `appendFailed`.
-    case persist(PersistID, [CoordinatorRecord])
+    case persist(AppendID, [CoordinatorRecord])
     /// The end of a transaction is durable in the groups, or must be requested again. The answer to
     /// `endTransaction`.
     case transactionEnded(MarkersID, durable: Bool)

@@ -19,7 +19,7 @@ struct ProducerIDAllocator {
 
     /// Begins the reservation of a block. Returns the end to write to the log, or nil while an append is
     /// under way.
-    mutating func extend(by block: Int64) -> Int64? {
+    mutating func beginExtension(by block: Int64) -> Int64? {
         guard !isExtending else { return nil }
         isExtending = true
         return end + block

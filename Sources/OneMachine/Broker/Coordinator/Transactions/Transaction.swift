@@ -11,12 +11,12 @@ final class Transaction {
     /// The end of the open transaction's timeout, or the time of the next attempt at markers.
     var deadline: Instant?
     /// The waiting EndTxn request. It is answered after the first attempt at the markers.
-    var ending: ReplyToken?
+    var pendingEnd: ReplyToken?
 
     // The markers of the decision.
 
     /// The attempt under way.
-    var markers: MarkersID?
+    var markersUnderWay: MarkersID?
     /// The partitions and groups that the last attempt left without a marker; nil before the first attempt.
     var remainingMarkers: RemainingMarkers?
     /// Number of attempts that left some without a marker.

@@ -36,7 +36,7 @@ extension TransactionCoordinator {
     /// Keeps the request until more producer ids are reserved.
     private func waitForIDs(_ request: InitProducerIDRequest, token: ReplyToken) {
         waitingForIDs.append((request, token))
-        guard let end = producerIDs.extend(by: settings.producerIDBlock) else { return }
+        guard let end = producerIDs.beginExtension(by: settings.producerIDBlock) else { return }
         persist([TransactionRecords.producerIDs(reservedBelow: end)], then: .producerIDs(end: end))
     }
 

@@ -3,7 +3,7 @@ extension TransactionCoordinator {
     /// From this version of each of these requests on, a client knows PRODUCER_FENCED.
     private static let firstVersionWithFencedError: Int16 = 2
 
-    func add(_ request: AddPartitionsToTxnRequest, from token: ReplyToken) {
+    func addPartitions(_ request: AddPartitionsToTxnRequest, from token: ReplyToken) {
         let partitions = request.topics.flatMap { topic in
             topic.partitions.map { TopicPartition(topic: topic.topic, partition: $0) }
         }
@@ -23,7 +23,7 @@ extension TransactionCoordinator {
         }
     }
 
-    func add(_ request: AddOffsetsToTxnRequest, from token: ReplyToken) {
+    func addOffsets(_ request: AddOffsetsToTxnRequest, from token: ReplyToken) {
         let producer = Producer(
             of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
         switch owned(by: producer) {

@@ -61,13 +61,13 @@ extension TransactionCoordinator {
                 let remaining = min(max(timeout - elapsed, 0), timeout)
                 schedule(transaction, at: now.steady.advanced(byMilliseconds: Int(remaining)))
             }
-            expirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
+            nextExpirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
         }
     }
 
     /// Forgets transactional ids without an open transaction that were not used for long.
     func expireIDs() {
-        expirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
+        nextExpirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
         let newestExpired = now.expiry.milliseconds - settings.idExpirationMilliseconds
         let unused = transactions.values.filter { transaction in
             let facts = transaction.facts

@@ -27,15 +27,15 @@ extension TransactionCoordinator {
         persist([TransactionRecords.transaction(id: transaction.id, facts: facts)], then: continuation(facts))
     }
 
-    func settleAppend(_ id: PersistID, durable: Bool) {
+    func settleAppend(_ id: AppendID, durable: Bool) {
         guard let continuation = pendingAppends.removeValue(forKey: id) else { return }
         switch continuation {
         case .changed(let id, let facts, let token, let answer):
-            if let token, let answer { reply(to: token, with: durable ? answer : answer.unavailable) }
+            if let token, let answer { reply(to: token, with: durable ? answer : answer.failureAnswer) }
             settleChange(of: id, to: facts, durable: durable)
         case .decided(let id, let facts, let token):
             if durable {
-                transactions[id]?.ending = token
+                transactions[id]?.pendingEnd = token
             } else {
                 reply(to: token, with: .end(TransactionResponse(error: .coordinatorNotAvailable)))
             }
@@ -93,10 +93,10 @@ extension TransactionCoordinator {
     /// the record is lost, a restart writes the same markers again, which is harmless; the log has the
     /// record in front of the producer's next one.
     func completeTransaction(markers id: MarkersID) {
-        guard let transactionalID = marking.removeValue(forKey: id),
-            let transaction = transactions[transactionalID], transaction.markers == id
+        guard let transactionalID = transactionalIDsByMarkers.removeValue(forKey: id),
+            let transaction = transactions[transactionalID], transaction.markersUnderWay == id
         else { return }
-        transaction.markers = nil
+        transaction.markersUnderWay = nil
         transaction.forgetAttempts()
         transaction.facts.state =
             transaction.facts.state == .prepareCommit ? .completeCommit : .completeAbort
@@ -112,17 +112,17 @@ extension TransactionCoordinator {
     /// Answers the waiting EndTxn request. It succeeds even if markers failed, because the decision is
     /// durable and the markers are tried again.
     private func answerEnd(of transaction: Transaction) {
-        guard let token = transaction.ending else { return }
-        transaction.ending = nil
+        guard let token = transaction.pendingEnd else { return }
+        transaction.pendingEnd = nil
         reply(to: token, with: .end(TransactionResponse()))
     }
 
     /// Schedules another attempt at the markers that are not written.
     func retryMarkers(_ id: MarkersID, remaining: RemainingMarkers) {
-        guard let transactionalID = marking.removeValue(forKey: id),
-            let transaction = transactions[transactionalID], transaction.markers == id
+        guard let transactionalID = transactionalIDsByMarkers.removeValue(forKey: id),
+            let transaction = transactions[transactionalID], transaction.markersUnderWay == id
         else { return }
-        transaction.markers = nil
+        transaction.markersUnderWay = nil
         transaction.remainingMarkers = remaining
         transaction.failedAttempts += 1
         answerEnd(of: transaction)
@@ -143,7 +143,7 @@ extension TransactionCoordinator {
             fence(transaction, answering: nil)
             // If the append fails, the transaction is still overdue.
             schedule(transaction, at: now.steady.advanced(byMilliseconds: settings.retryMilliseconds))
-        } else if transaction.facts.state.isPrepared && transaction.markers == nil {
+        } else if transaction.facts.state.isPrepared && transaction.markersUnderWay == nil {
             writeMarkers(of: transaction)
         }
     }

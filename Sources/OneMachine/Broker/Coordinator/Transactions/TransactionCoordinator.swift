@@ -20,11 +20,11 @@ final class TransactionCoordinator {
     /// By transactional id.
     var deadlines = DeadlineQueue<String>()
     /// The time of the next look for unused transactional ids.
-    var expirationCheck: Instant
+    var nextExpirationCheck: Instant
     /// The appends whose outcome is unknown.
-    var pendingAppends: [PersistID: TransactionContinuation] = [:]
+    var pendingAppends: [AppendID: TransactionContinuation] = [:]
     /// The transactional ids with markers under way.
-    var marking: [MarkersID: String] = [:]
+    var transactionalIDsByMarkers: [MarkersID: String] = [:]
     /// The time of the present event. No code here reads a clock.
     private(set) var now: ClockReading
     /// The actions of the present event.
@@ -39,11 +39,11 @@ final class TransactionCoordinator {
         self.settings = settings
         self.now = now
         self.partitionExists = partitionExists
-        expirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
+        nextExpirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
     }
 
     /// The time at which `tick` must be called at the latest.
-    var nextDeadline: Instant { min(expirationCheck, deadlines.earliest ?? .distantFuture) }
+    var nextDeadline: Instant { min(nextExpirationCheck, deadlines.earliest ?? .distantFuture) }
 
     func handle(
         _ request: TransactionRequest, from caller: Caller, at now: ClockReading
@@ -51,8 +51,8 @@ final class TransactionCoordinator {
         handleEvent(at: now) {
             switch request {
             case .initProducerID(let body): initProducerID(body, from: caller.token)
-            case .addPartitions(let body): add(body, from: caller.token)
-            case .addOffsets(let body): add(body, from: caller.token)
+            case .addPartitions(let body): addPartitions(body, from: caller.token)
+            case .addOffsets(let body): addOffsets(body, from: caller.token)
             case .end(let body): end(body, from: caller.token)
             }
         }
@@ -65,17 +65,17 @@ final class TransactionCoordinator {
                 guard let transaction = transactions[id] else { continue }
                 handleDeadline(of: transaction)
             }
-            if expirationCheck <= now.steady { expireIDs() }
+            if nextExpirationCheck <= now.steady { expireIDs() }
         }
     }
 
     /// Notes that the append `id` is durable.
-    func appendSucceeded(_ id: PersistID, at now: ClockReading) -> [TransactionAction] {
+    func appendSucceeded(_ id: AppendID, at now: ClockReading) -> [TransactionAction] {
         handleEvent(at: now) { settleAppend(id, durable: true) }
     }
 
     /// Notes that the append `id` failed for good.
-    func appendFailed(_ id: PersistID, at now: ClockReading) -> [TransactionAction] {
+    func appendFailed(_ id: AppendID, at now: ClockReading) -> [TransactionAction] {
         handleEvent(at: now) { settleAppend(id, durable: false) }
     }
 
@@ -109,7 +109,7 @@ final class TransactionCoordinator {
     /// outcome is known.
     func persist(_ records: [CoordinatorRecord], then continuation: TransactionContinuation) {
         persistCount += 1
-        let id = PersistID(persistCount)
+        let id = AppendID(persistCount)
         pendingAppends[id] = continuation
         actions.append(.persist(id, records))
     }
@@ -118,8 +118,8 @@ final class TransactionCoordinator {
     func writeMarkers(of transaction: Transaction) {
         markersCount += 1
         let id = MarkersID(markersCount)
-        transaction.markers = id
-        marking[id] = transaction.id
+        transaction.markersUnderWay = id
+        transactionalIDsByMarkers[id] = transaction.id
         let facts = transaction.facts
         let all = TransactionMarkers(
             producerID: facts.producerID, epoch: facts.epoch, commits: facts.state == .prepareCommit,

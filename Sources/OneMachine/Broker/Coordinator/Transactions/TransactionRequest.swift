@@ -28,7 +28,7 @@ enum TransactionAction: Equatable {
     case reply(ReplyToken, TransactionAnswer)
     /// Append these records to the transactions' topic as one batch. Call `appendSucceeded` when they are
     /// durable, or `appendFailed`.
-    case persist(PersistID, [CoordinatorRecord])
+    case persist(AppendID, [CoordinatorRecord])
     /// Write the markers. Call `markersWritten` when all are durable, or `markersFailed` with those that are
     /// not.
     case writeMarkers(MarkersID, TransactionMarkers)

@@ -1,17 +1,17 @@
 /// A scan over bytes from a segment, for one read. It takes whole, sound batches from the front.
 struct BatchScan {
     /// The end of the reader's range: a batch at this offset or above is not taken.
-    let limit: Int64
+    let endOfRead: Int64
     /// Number of records after which no further batch is taken.
     let recordsMax: Int64
 
     /// The offset that the next batch must have. After the scan, the next read begins here.
     private(set) var nextOffset: Int64
     /// Bytes of the batches that were taken.
-    private(set) var taken = 0
+    private(set) var takenBytes = 0
     /// Number of records in them. Offsets cannot be counted instead: in a compacted log most of them have
     /// no record.
-    private(set) var records: Int64 = 0
+    private(set) var takenRecords: Int64 = 0
     /// Size of the first batch, if it does not fit into the bytes.
     private(set) var neededBytes: Int?
     /// Whether the scan stopped at a damaged batch.
@@ -19,34 +19,34 @@ struct BatchScan {
 
     init(nextOffset: Int64, limit: Int64, recordsMax: Int64 = .max) {
         self.nextOffset = nextOffset
-        self.limit = limit
+        self.endOfRead = limit
         self.recordsMax = recordsMax
     }
 
     /// Scans bytes that begin at `nextOffset`. Stops at the end of the range, at damage, or at a batch that
     /// is not complete.
     mutating func scan(_ bytes: UnsafeRawBufferPointer) {
-        while bytes.count - taken >= BatchHeader.size {
-            let remaining = unsafe UnsafeRawBufferPointer(rebasing: bytes[taken...])
+        while bytes.count - takenBytes >= BatchHeader.size {
+            let remaining = unsafe UnsafeRawBufferPointer(rebasing: bytes[takenBytes...])
             let header = unsafe BatchHeader(parsing: remaining)
             guard header.flaw == nil, header.baseOffset == nextOffset else {
                 isDamaged = true
                 return
             }
-            if header.baseOffset >= limit || records >= recordsMax { return }
+            if header.baseOffset >= endOfRead || takenRecords >= recordsMax { return }
             guard header.totalSize <= remaining.count else {
-                if taken == 0 { neededBytes = header.totalSize }
+                if takenBytes == 0 { neededBytes = header.totalSize }
                 return
             }
             guard unsafe header.isSound(remaining, at: nextOffset) else {
                 isDamaged = true
                 return
             }
-            taken += header.totalSize
-            records += Int64(header.recordCount)
+            takenBytes += header.totalSize
+            takenRecords += Int64(header.recordCount)
             nextOffset = header.nextOffset
         }
         // Too few bytes for a header, although the log says that a batch begins here.
-        if taken == 0, bytes.count < BatchHeader.size { isDamaged = true }
+        if takenBytes == 0, bytes.count < BatchHeader.size { isDamaged = true }
     }
 }

@@ -31,7 +31,7 @@ package struct Disk: Sendable {
     /// Throws the fault that a test injects into the operation, if it has one. A torn write is returned,
     /// because the caller must carry it out.
     func beginOperation(
-        _ operation: Operation, path: String, bytes byteCount: Int = 0
+        _ operation: Operation, path: String, byteCount: Int = 0
     ) throws(DiskError) -> Fault? {
         guard let fault, let injected = fault(operation, path, byteCount) else { return nil }
         if case .fail(let code) = injected { throw DiskError(operation: operation, path: path, code: code) }
@@ -54,7 +54,8 @@ package struct Disk: Sendable {
         let total = head.count + body.count
         var bytesToWrite = total
         var errnoAfterwards: Int32?
-        if case .tear(let byteCount, let code) = try beginOperation(.write, path: file.path, bytes: total) {
+        if case .tear(let byteCount, let code) = try beginOperation(.write, path: file.path, byteCount: total)
+        {
             bytesToWrite = min(byteCount, total)
             errnoAfterwards = code
         }
@@ -114,7 +115,7 @@ package struct Disk: Sendable {
     package func read(
         _ file: OpenFile, at position: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(DiskError) -> Int {
-        _ = try beginOperation(.read, path: file.path, bytes: buffer.count)
+        _ = try beginOperation(.read, path: file.path, byteCount: buffer.count)
         var readCount = 0
         while readCount < buffer.count {
             let result = unsafe pread(

@@ -29,7 +29,7 @@ package final class Flusher: Sendable {
     package var requestCount: Int { requestCounter.load(ordering: .relaxed) }
 
     /// Number of threads that should call `run`. More threads gain nothing.
-    package static let threads = 4
+    package static let threadCount = 4
 
     /// The flusher calls `wake` on its thread when there are results.
     package init(disk: Disk, syncSeconds: Histogram? = nil, wake: @escaping @Sendable () -> Void) {

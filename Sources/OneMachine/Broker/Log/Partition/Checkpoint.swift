@@ -6,11 +6,11 @@ struct Checkpoint: Equatable {
 
     var logStartOffset: Int64
     /// The first offset of the segment that was active.
-    var segment: Int64
+    var segmentBaseOffset: Int64
     /// The position in that segment's file.
     var position: Int
     /// The offset of the next batch at that position.
-    var offset: Int64
+    var nextOffset: Int64
 
     // The values of that segment, as the fields of `Segment`.
 
@@ -21,19 +21,19 @@ struct Checkpoint: Equatable {
     // The state of the log.
 
     var producers: Producers
-    var cleaned: CompactionProgress
+    var compactionProgress: CompactionProgress
 
     func encoded() -> [UInt8] {
         SealedFile.seal(format: Self.format) { writer in
             writer.int64(logStartOffset)
-            writer.int64(segment)
+            writer.int64(segmentBaseOffset)
             writer.int64(Int64(position))
-            writer.int64(offset)
+            writer.int64(nextOffset)
             writer.int64(maxTimestamp)
             writer.int64(firstAppendedAt ?? -1)
             index.write(to: &writer)
             producers.write(to: &writer)
-            cleaned.write(to: &writer)
+            compactionProgress.write(to: &writer)
         }
     }
 
@@ -47,42 +47,42 @@ struct Checkpoint: Equatable {
 
     /// Whether no batch follows the checkpoint in the active segment.
     func isEnd(of active: Segment) -> Bool {
-        segment == active.baseOffset && position == active.size && offset == active.endOffset
+        segmentBaseOffset == active.baseOffset && position == active.size && nextOffset == active.endOffset
     }
 
     /// Gives the checkpoint's segment the values that it had then.
     func apply(to segment: Segment) {
         segment.index = index
         segment.size = position
-        segment.endOffset = offset
+        segment.endOffset = nextOffset
         segment.maxTimestamp = maxTimestamp
-        segment.firstAppended = firstAppendedAt
+        segment.firstAppendedAt = firstAppendedAt
     }
 
     private init(from reader: inout WireReader) throws(WireError) {
         logStartOffset = try reader.int64()
-        segment = try reader.int64()
+        segmentBaseOffset = try reader.int64()
         position = Int(try reader.int64())
-        offset = try reader.int64()
+        nextOffset = try reader.int64()
         maxTimestamp = try reader.int64()
         let milliseconds = try reader.int64()
         firstAppendedAt = milliseconds < 0 ? nil : milliseconds
         index = try SegmentIndex(from: &reader)
         producers = try Producers(from: &reader)
-        cleaned = try CompactionProgress(from: &reader)
+        compactionProgress = try CompactionProgress(from: &reader)
     }
 
     init(
         logStartOffset: Int64, active: Segment, producers: Producers, cleaned: CompactionProgress
     ) {
         self.logStartOffset = logStartOffset
-        self.segment = active.baseOffset
+        self.segmentBaseOffset = active.baseOffset
         self.position = active.size
-        self.offset = active.endOffset
+        self.nextOffset = active.endOffset
         self.maxTimestamp = active.maxTimestamp
-        self.firstAppendedAt = active.firstAppended
+        self.firstAppendedAt = active.firstAppendedAt
         self.index = active.index ?? SegmentIndex()
         self.producers = producers
-        self.cleaned = cleaned
+        self.compactionProgress = cleaned
     }
 }

@@ -7,7 +7,7 @@ package enum LogError: Error, Equatable, CustomStringConvertible {
     case unsupportedCodec(Int)
     case batchTooLarge(bytes: Int, limit: Int)
     case timestampOutOfRange(Int64)
-    case outOfOrderSequence(producer: Int64, got: Int32, last: Int32)
+    case outOfOrderSequence(producer: Int64, sequence: Int32, last: Int32)
     case fencedProducer(producer: Int64, epoch: Int16, current: Int16)
     case invalidTransactionState(producer: Int64)
     case offsetOutOfRange(offset: Int64, from: Int64, to: Int64)

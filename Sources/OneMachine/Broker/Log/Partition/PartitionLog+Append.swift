@@ -66,7 +66,7 @@ extension PartitionLog {
     /// the active one is full.
     private func write(_ header: BatchHeader, batch: UnsafeRawBufferPointer, now: WallTime) throws(LogError) {
         try rollIfDue(adding: header, now: now)
-        let segment = active
+        let segment = activeSegment
         var headerBytes = BatchHeader.EncodedBytes(repeating: 0)
         do throws(DiskError) {
             let file = try segment.openFile(with: environment.open)
@@ -82,11 +82,11 @@ extension PartitionLog {
             undoWrite(to: segment, error: error)
             throw .disk(error)
         }
-        isFailing = false
+        isAppendFailing = false
         segment.isDirty = true
         segment.recordAppend(header, now: now.milliseconds)
         endOffset = header.nextOffset
-        checkpoints.recordAppend(bytes: header.totalSize)
+        checkpoints.recordAppend(byteCount: header.totalSize)
         environment.counters.appendedBytes.add(header.totalSize)
     }
 
@@ -124,8 +124,8 @@ extension PartitionLog {
 
     /// Logs the first failure, and no other until an append succeeds.
     func logAppendFailure(_ error: DiskError) {
-        guard !isFailing else { return }
-        isFailing = true
+        guard !isAppendFailing else { return }
+        isAppendFailing = true
         environment.log.error(
             "appends fail, and producers try again", .field("topic", topic),
             .field("partition", Int(partition)), .field("error", error.description))
@@ -133,12 +133,12 @@ extension PartitionLog {
 
     private func finishAppend() {
         // Without syncs, readers see a record as soon as it is written.
-        if environment.flushPolicy == .os { advance() }
+        if environment.flushPolicy == .os { advanceLastStableOffset() }
         requestFlush()
     }
 
     /// Advances the last stable offset and calls `onAdvance`, after the high watermark has grown.
-    func advance() {
+    func advanceLastStableOffset() {
         lastStableOffset = max(lastStableOffset, producers.stableOffset(highWatermark: highWatermark))
         onAdvance?()
     }

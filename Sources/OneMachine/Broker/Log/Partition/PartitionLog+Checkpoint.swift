@@ -18,7 +18,7 @@ struct CheckpointState {
     private var bytesSinceCheckpoint = 0
     /// Number of changes to the state that a checkpoint stores. A written checkpoint is current if the
     /// number is the same as when it was taken.
-    private(set) var changes = 0
+    private(set) var changeCount = 0
     private(set) var isDue = false
     /// Whether the checkpoint on the disk has the same state as memory.
     private(set) var isCurrent = false
@@ -26,9 +26,9 @@ struct CheckpointState {
     /// Whether the last write failed. Upkeep then asks for another one.
     private(set) var hasFailed = false
 
-    mutating func recordAppend(bytes byteCount: Int) {
+    mutating func recordAppend(byteCount: Int) {
         bytesSinceCheckpoint += byteCount
-        changes += 1
+        changeCount += 1
         isCurrent = false
         if bytesSinceCheckpoint >= Self.interval { isDue = true }
     }
@@ -36,7 +36,7 @@ struct CheckpointState {
     /// Makes a checkpoint due, after a change that must not wait until the interval is full.
     mutating func requestCheckpoint() {
         isDue = true
-        changes += 1
+        changeCount += 1
         isCurrent = false
     }
 
@@ -54,7 +54,7 @@ struct CheckpointState {
     mutating func recordWrite(segment: Int64, changes: Int) {
         onDisk = .pointing(segment)
         hasFailed = false
-        isCurrent = changes == self.changes
+        isCurrent = changes == self.changeCount
     }
 
     /// After a failed write the file has the old checkpoint or the new one. `onDisk` keeps the older.
@@ -79,7 +79,8 @@ extension PartitionLog {
 
     private var checkpoint: Checkpoint {
         Checkpoint(
-            logStartOffset: logStartOffset, active: active, producers: producers, cleaned: compactionProgress)
+            logStartOffset: logStartOffset, active: activeSegment, producers: producers,
+            cleaned: compactionProgress)
     }
 
     /// Returns the current state if a checkpoint is due. The flusher writes it after the sync.
@@ -87,8 +88,8 @@ extension PartitionLog {
         guard checkpoints.isDue else { return nil }
         checkpoints.markTaken()
         return CheckpointFile(
-            path: checkpointPath, bytes: checkpoint.encoded(), segment: active.baseOffset,
-            changes: checkpoints.changes)
+            path: checkpointPath, bytes: checkpoint.encoded(), segment: activeSegment.baseOffset,
+            changes: checkpoints.changeCount)
     }
 
     /// Handles the outcome of a checkpoint's write.
@@ -128,9 +129,11 @@ extension PartitionLog {
         guard closedReason == nil else { return }
         guard !checkpoints.isCurrent else { return abandon(reason: "the broker is stopping") }
         do throws(DiskError) {
-            let dirtySegments = (flush.full + [active]).filter(\.isDirty)
-            for file in try flush.underWay + files(of: dirtySegments) { try environment.disk.sync(file) }
-            if flush.directoryIsDirty || flush.isUnderWay {
+            let dirtySegments = (flushState.fullSegments + [activeSegment]).filter(\.isDirty)
+            for file in try flushState.filesUnderWay + openFiles(of: dirtySegments) {
+                try environment.disk.sync(file)
+            }
+            if flushState.isDirectoryDirty || flushState.isUnderWay {
                 try environment.disk.syncDirectory(at: directory)
             }
             try environment.disk.replace(checkpointPath, with: checkpoint.encoded())
@@ -146,8 +149,8 @@ extension PartitionLog {
     func abandon(reason: String) {
         closedReason = reason
         for segment in segments { environment.open.close(segment) }
-        let waiters = flush.waiters
-        flush = FlushState()
+        let waiters = flushState.waiters
+        flushState = FlushState()
         for waiter in waiters { waiter.done(waiter.offset <= durableOffset ? nil : .closed(reason)) }
     }
 }

@@ -24,7 +24,7 @@ extension PartitionLog {
             log: id, incarnation: incarnation, directory: directory,
             sources: sources.map { $0.source(isDamaged: damagedSegments.contains($0.baseOffset)) },
             firstDirty: compactionProgress.firstDirty,
-            removableBelow: removable, aborted: producers.aborted,
+            removableBelow: removable, aborted: producers.abortedTransactions,
             lastBatches: producers.entries.compactMapValues(\.batches.last?.baseOffset),
             segmentBytes: settings.segmentBytes)
     }
@@ -35,7 +35,7 @@ extension PartitionLog {
         let dirtyBytes = dirtySegments.reduce(0) { $0 + $1.size }
         let allBytes = sources.reduce(0) { $0 + $1.size }
         let dirtyRatio = Double(dirtyBytes) / Double(max(1, allBytes))
-        let oldestAppend = dirtySegments.compactMap(\.firstAppended).min() ?? .max
+        let oldestAppend = dirtySegments.compactMap(\.firstAppendedAt).min() ?? .max
         let isOverdue =
             settings.maxCompactionLagMilliseconds < .max
             && now.milliseconds - oldestAppend > settings.maxCompactionLagMilliseconds
@@ -56,7 +56,7 @@ extension PartitionLog {
     }
 
     /// Replaces segments by the files of a finished pass, or cleans up after a failed pass.
-    func apply(_ result: CompactionResult, now: WallTime) {
+    func finishCompaction(with result: CompactionResult, now: WallTime) {
         isCompacting = false
         guard closedReason == nil else { return }
         guard result.incarnation == incarnation else {
@@ -73,11 +73,11 @@ extension PartitionLog {
                 "compacted files could not be put in place", .field("error", error.description))
             return abandon(reason: "its files are half exchanged; start the broker again")
         }
-        positions.removeAll()
+        readPositions.removeAll()
         compactionProgress.recordPass(
             upTo: result.cleanedUpTo, at: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
         removedBelow = max(removedBelow, result.removedBelow)
-        producers.aborted.removeAll { $0.lastOffset < result.removedBelow }
+        producers.abortedTransactions.removeAll { $0.lastOffset < result.removedBelow }
         checkpoints.requestCheckpoint()
         requestFlush()
     }

@@ -22,8 +22,8 @@ extension PartitionLog {
     /// Reports a damaged batch once, and returns the error for its reader.
     func reportDamage(at offset: Int64, in segment: Segment) -> LogError {
         let error = LogError.damaged(path: segment.path, offset: offset)
-        guard reportedDamage.insert(offset).inserted else { return error }
-        if reportedDamage.count > Self.reportedDamageMax { reportedDamage = [offset] }
+        guard reportedDamageOffsets.insert(offset).inserted else { return error }
+        if reportedDamageOffsets.count > Self.reportedDamageMax { reportedDamageOffsets = [offset] }
         environment.counters.damaged.add()
         environment.log.error("stored batch is damaged and is not served", .field("error", error.description))
         return error
@@ -45,9 +45,9 @@ extension PartitionLog {
     }
 
     /// Finds the damaged ranges of a segment.
-    func damage(in segment: Segment) throws(LogError) -> [DamagedRange] {
+    func findDamage(in segment: Segment) throws(LogError) -> [DamagedRange] {
         let reader = try reader(of: segment, position: 0, offset: segment.baseOffset, end: segment.size)
-        return try reader.damage(until: segment.endOffset)
+        return try reader.findDamage(until: segment.endOffset)
     }
 }
 
@@ -68,7 +68,7 @@ extension SegmentReader {
 
     /// Finds the damaged ranges from here to the end of the file. If the last batch ends before
     /// `endOffset`, the missing offsets are a range too.
-    consuming func damage(until endOffset: Int64?) throws(LogError) -> [DamagedRange] {
+    consuming func findDamage(until endOffset: Int64?) throws(LogError) -> [DamagedRange] {
         var ranges: [DamagedRange] = []
         var expectedOffset = offset
         while let baseOffset = try unsafe nextSkippingDamage({ (header, _) throws(LogError) in

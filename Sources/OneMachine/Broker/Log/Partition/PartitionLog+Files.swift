@@ -1,5 +1,5 @@
 extension PartitionLog {
-    func files(of segments: [Segment]) throws(DiskError) -> [OpenFile] {
+    func openFiles(of segments: [Segment]) throws(DiskError) -> [OpenFile] {
         var files: [OpenFile] = []
         for segment in segments { files.append(try segment.openFile(with: environment.open)) }
         return files

@@ -16,17 +16,17 @@ struct FlushState {
 
     var isUnderWay = false
     /// Its files. Closing the log syncs them once more.
-    var underWay: [OpenFile] = []
-    var request: FlushRequest?
+    var filesUnderWay: [OpenFile] = []
+    var requestUnderWay: FlushRequest?
     /// Whether the request waits for a descriptor. Upkeep submits it again.
     var isPostponed = false
 
     // The data for the next sync, besides the active segment.
 
     /// Full segments that no sync covers yet.
-    var full: [Segment] = []
+    var fullSegments: [Segment] = []
     /// Whether a file was created since the last sync of the directory.
-    var directoryIsDirty = false
+    var isDirectoryDirty = false
 }
 
 extension PartitionLog {
@@ -35,7 +35,7 @@ extension PartitionLog {
     package func whenDurable(upTo offset: Int64, done: @escaping (LogError?) -> Void) {
         if let closedReason { return done(.closed(closedReason)) }
         if offset <= highWatermark { return done(nil) }
-        flush.waiters.append(.init(offset: offset, done: done))
+        flushState.waiters.append(.init(offset: offset, done: done))
         requestFlush()
     }
 
@@ -43,31 +43,34 @@ extension PartitionLog {
     /// because its result calls this function again.
     func requestFlush() {
         let hasUnsyncedRecords = environment.flushPolicy == .everyAck && durableOffset < endOffset
-        guard !flush.isUnderWay, closedReason == nil, hasUnsyncedRecords || checkpoints.isDue else { return }
-        var dirtySegments = flush.full
-        if active.isDirty { dirtySegments.append(active) }
+        guard !flushState.isUnderWay, closedReason == nil, hasUnsyncedRecords || checkpoints.isDue else {
+            return
+        }
+        var dirtySegments = flushState.fullSegments
+        if activeSegment.isDirty { dirtySegments.append(activeSegment) }
         do throws(DiskError) {
-            flush.underWay = try files(of: dirtySegments)
+            flushState.filesUnderWay = try openFiles(of: dirtySegments)
         } catch {
             // Only with `--flush os`, where a segment with new bytes may be closed: nothing waits for it.
             handleCheckpointOutcome(.failed(error))
             return
         }
         let request = FlushRequest(
-            log: id, files: flush.underWay, directory: flush.directoryIsDirty ? directory : nil,
+            log: id, files: flushState.filesUnderWay,
+            directory: flushState.isDirectoryDirty ? directory : nil,
             endOffset: endOffset, checkpoint: dueCheckpoint())
         for segment in dirtySegments { segment.isDirty = false }
-        flush.full.removeAll(keepingCapacity: true)
-        flush.directoryIsDirty = false
-        flush.isUnderWay = true
-        flush.request = request
+        flushState.fullSegments.removeAll(keepingCapacity: true)
+        flushState.isDirectoryDirty = false
+        flushState.isUnderWay = true
+        flushState.requestUnderWay = request
         environment.flusher.submit(request)
     }
 
     /// Submits the request that had to wait for a descriptor.
     func retryFlush() {
-        guard flush.isPostponed, let request = flush.request else { return }
-        flush.isPostponed = false
+        guard flushState.isPostponed, let request = flushState.requestUnderWay else { return }
+        flushState.isPostponed = false
         environment.flusher.submit(request)
     }
 
@@ -76,8 +79,8 @@ extension PartitionLog {
     private func postponeFlush(after error: DiskError) {
         environment.counters.diskFailures.add()
         logAppendFailure(error)
-        environment.open.closeClean()
-        flush.isPostponed = true
+        environment.open.closeSegments()
+        flushState.isPostponed = true
     }
 
     /// Handles the result of the sync that was under way.
@@ -85,15 +88,15 @@ extension PartitionLog {
         if closedReason == nil, let error = result.error, error.isOutOfDescriptors {
             return postponeFlush(after: error)
         }
-        flush.isUnderWay = false
-        flush.request = nil
-        flush.underWay.removeAll(keepingCapacity: true)
+        flushState.isUnderWay = false
+        flushState.requestUnderWay = nil
+        flushState.filesUnderWay.removeAll(keepingCapacity: true)
         guard closedReason == nil else { return }
         if let error = result.error { return handleFlushFailure(error) }
         handleCheckpointOutcome(result.checkpoint)
         if result.endOffset > durableOffset {
             durableOffset = result.endOffset
-            advance()
+            advanceLastStableOffset()
         }
         answerWaiters()
         requestFlush()
@@ -103,7 +106,7 @@ extension PartitionLog {
         // The waiters leave the list first, because a call of `done` can add another one.
         let reachedOffset = durableOffset
         var answered: [FlushState.Waiter] = []
-        flush.waiters.removeAll { waiter in
+        flushState.waiters.removeAll { waiter in
             guard waiter.offset <= reachedOffset else { return false }
             answered.append(waiter)
             return true
@@ -119,9 +122,9 @@ extension PartitionLog {
         environment.log.error(
             "sync failed", .field("topic", topic), .field("partition", Int(partition)),
             .field("error", error.description))
-        let waiters = flush.waiters
-        flush.waiters = []
-        environment.open.closeClean()
+        let waiters = flushState.waiters
+        flushState.waiters = []
+        environment.open.closeSegments()
         do throws(LogError) {
             try reopen(cuttingTo: environment.flushPolicy == .everyAck ? durableOffset : nil)
         } catch {

@@ -3,16 +3,16 @@ internal import Telemetry
 /// The result of a read, besides the batches themselves.
 package struct ReadResult: Equatable, Sendable {
     /// Number of bytes that were read.
-    package var bytes = 0
+    package var byteCount = 0
     /// Number of records in the batches, including those before the requested offset.
-    package var records: Int64 = 0
+    package var recordCount: Int64 = 0
     /// The offset of the next read.
     package var nextOffset: Int64
     package var highWatermark: Int64
     package var lastStableOffset: Int64
     package var logStartOffset: Int64
     /// For a committed reader: the aborted transactions in the range, by first offset.
-    package var aborted: [AbortedTransaction] = []
+    package var abortedTransactions: [AbortedTransaction] = []
 }
 
 /// An aborted transaction with records in the range of a read. Its reader drops those records.
@@ -44,21 +44,21 @@ extension PartitionLog {
         var byteLimit = min(max(maxBytes, 0), Self.readMax)
         if !atLeastOne && byteLimit < BatchHeader.size { return result }
         // A second pass follows only if the first batch has more bytes than the limit.
-        while result.bytes == 0 {
+        while result.byteCount == 0 {
             let scan = try readOnce(
                 from: offset, to: endOfRead, bytesMax: max(byteLimit, BatchHeader.size),
                 recordsMax: maxRecords, into: &writer)
-            result.bytes = scan.taken
-            result.records = scan.records
-            result.nextOffset = scan.taken > 0 ? scan.nextOffset : offset
-            guard scan.taken == 0, let neededBytes = scan.neededBytes, atLeastOne else { break }
+            result.byteCount = scan.takenBytes
+            result.recordCount = scan.takenRecords
+            result.nextOffset = scan.takenBytes > 0 ? scan.nextOffset : offset
+            guard scan.takenBytes == 0, let neededBytes = scan.neededBytes, atLeastOne else { break }
             guard neededBytes > byteLimit else {
                 throw reportDamage(at: offset, in: segment(holding: offset))
             }
             byteLimit = neededBytes
         }
-        if committed, result.bytes > 0 {
-            result.aborted = abortedTransactions(from: offset, to: result.nextOffset)
+        if committed, result.byteCount > 0 {
+            result.abortedTransactions = abortedTransactions(from: offset, to: result.nextOffset)
         }
         return result
     }
@@ -92,7 +92,7 @@ extension PartitionLog {
         var scan = try scanBatches(
             from: start, to: endOfRead, bytesMax: bytesMax, recordsMax: recordsMax, in: segment,
             into: &writer)
-        while scan.isDamaged && scan.taken == 0 && start.offset < offset {
+        while scan.isDamaged && scan.takenBytes == 0 && start.offset < offset {
             // The damaged header may claim offsets of the sound batches behind it.
             let next = try findSoundBatch(behind: start, upTo: offset, in: segment)
             start = try walkHeaders(from: next, to: offset, in: segment)
@@ -100,13 +100,13 @@ extension PartitionLog {
                 from: start, to: endOfRead, bytesMax: bytesMax, recordsMax: recordsMax, in: segment,
                 into: &writer)
         }
-        if scan.isDamaged && scan.taken == 0 { throw reportDamage(at: scan.nextOffset, in: segment) }
+        if scan.isDamaged && scan.takenBytes == 0 { throw reportDamage(at: scan.nextOffset, in: segment) }
         if let neededBytes = scan.neededBytes, neededBytes > segment.size - start.position {
             throw reportDamage(at: scan.nextOffset, in: segment)
         }
-        if scan.taken > 0 {
-            positions.remember(
-                offset: scan.nextOffset, segment: segment, position: start.position + scan.taken)
+        if scan.takenBytes > 0 {
+            readPositions.remember(
+                offset: scan.nextOffset, segment: segment, position: start.position + scan.takenBytes)
         }
         return scan
     }
@@ -123,7 +123,7 @@ extension PartitionLog {
             try unsafe writer.append(upTo: length) { (buffer) throws(DiskError) in
                 let count = try unsafe environment.disk.read(file, at: start.position, into: buffer)
                 unsafe scan.scan(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                return scan.taken
+                return scan.takenBytes
             }
         } catch {
             throw .disk(error)
@@ -136,7 +136,7 @@ extension PartitionLog {
     func locateBatch(holding offset: Int64, in segment: Segment) throws(LogError)
         -> ReadPositions.ReadPosition
     {
-        if let recent = positions.find(offset: offset, segment: segment) { return recent }
+        if let recent = readPositions.find(offset: offset, segment: segment) { return recent }
         var start = ReadPositions.ReadPosition(
             offset: segment.baseOffset, segment: ObjectIdentifier(segment), position: 0)
         if let indexEntry = try index(of: segment).floor(relativeOffset: offset - segment.baseOffset) {

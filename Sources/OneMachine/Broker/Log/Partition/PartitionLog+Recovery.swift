@@ -21,12 +21,12 @@ extension PartitionLog {
             try matchesLog(stored) ? stored : nil
         }
         try recover(from: checkpoint)
-        endOffset = active.endOffset
+        endOffset = activeSegment.endOffset
         // Records that were deleted stay deleted, whether the rest of the checkpoint fits or not.
         let firstKept = max(logStartOffset, storedCheckpoint?.logStartOffset ?? 0)
         logStartOffset = max(min(firstKept, endOffset), segments[0].baseOffset)
         if skipsOffsets { try skipOffsets() }
-        if checkpoint?.isEnd(of: active) ?? false, !flush.directoryIsDirty {
+        if checkpoint?.isEnd(of: activeSegment) ?? false, !flushState.isDirectoryDirty {
             checkpoints.markCurrent()
         } else {
             try syncAll(from: checkpoint)
@@ -43,9 +43,9 @@ extension PartitionLog {
         incarnation += 1
         producers = Producers()
         compactionProgress = CompactionProgress()
-        flush = FlushState()
+        flushState = FlushState()
         checkpoints = CheckpointState()
-        positions.removeAll()
+        readPositions.removeAll()
         lastStableOffset = 0
         cutOffset = offset
         defer { cutOffset = nil }
@@ -59,21 +59,21 @@ extension PartitionLog {
     /// take the first segment away and leave the second one.
     private func syncAll(from checkpoint: Checkpoint?) throws(LogError) {
         do throws(DiskError) {
-            for segment in segments where segment.endOffset > max(segment.baseOffset, checkpoint?.offset ?? 0)
-            {
+            for segment in segments
+            where segment.endOffset > max(segment.baseOffset, checkpoint?.nextOffset ?? 0) {
                 try environment.disk.sync(segment.openFile(with: environment.open))
             }
             try environment.disk.syncDirectory(at: directory)
         } catch {
             throw .disk(error)
         }
-        flush.directoryIsDirty = false
+        flushState.isDirectoryDirty = false
     }
 
     /// Lists the segments of the directory, and removes empty files of failed rolls.
     private func findSegments() throws(DiskError) {
         let names = try environment.disk.names(in: directory)
-        setAsideFiles = names.count(where: SetAsideFile.isSetAside)
+        setAsideFileCount = names.count(where: SetAsideFile.isSetAside)
         for name in names {
             guard let baseOffset = Segment.baseOffset(ofFileNamed: name), baseOffset >= 0 else { continue }
             segments.append(Segment(baseOffset: baseOffset, directory: directory))
@@ -98,7 +98,7 @@ extension PartitionLog {
             return nil
         }
         if let checkpoint = Checkpoint(decoding: bytes) {
-            checkpoints.recordDiskCheckpoint(.pointing(checkpoint.segment))
+            checkpoints.recordDiskCheckpoint(.pointing(checkpoint.segmentBaseOffset))
             return checkpoint
         }
         environment.log.warning(
@@ -109,7 +109,7 @@ extension PartitionLog {
     /// Whether the checkpoint belongs to its segment as it is now: a batch ends at its position, and the
     /// next one has its offset. A segment that was compacted since has other positions.
     private func matchesLog(_ checkpoint: Checkpoint) throws(LogError) -> Bool {
-        if let segment = segments.first(where: { $0.baseOffset == checkpoint.segment }),
+        if let segment = segments.first(where: { $0.baseOffset == checkpoint.segmentBaseOffset }),
             try fileSize(of: segment) >= checkpoint.position, try batchEnds(at: checkpoint, in: segment)
         {
             return true
@@ -131,11 +131,11 @@ extension PartitionLog {
             of: segment, position: Int(indexEntry?.position ?? 0),
             offset: segment.baseOffset + Int64(indexEntry?.relativeOffset ?? 0), end: checkpoint.position)
         while try unsafe reader.nextSkippingDamage({ (_, _) throws(LogError) in }) != nil {}
-        if reader.position == checkpoint.position { return reader.offset == checkpoint.offset }
+        if reader.position == checkpoint.position { return reader.offset == checkpoint.nextOffset }
         let fileSize = try self.fileSize(of: segment)
         guard fileSize > checkpoint.position else { return true }
         var readerBehind = try self.reader(
-            of: segment, position: checkpoint.position, offset: checkpoint.offset, end: fileSize)
+            of: segment, position: checkpoint.position, offset: checkpoint.nextOffset, end: fileSize)
         return (try? unsafe readerBehind.next { (_, _) in true }) == true
     }
 
@@ -144,7 +144,7 @@ extension PartitionLog {
     /// read.
     private func createFirstSegment(behind checkpoint: Checkpoint?) throws(DiskError) {
         let first = Segment(
-            baseOffset: max(logStartOffset, checkpoint?.offset ?? 0), directory: directory)
+            baseOffset: max(logStartOffset, checkpoint?.nextOffset ?? 0), directory: directory)
         try createFile(of: first)
         segments = [first]
     }
@@ -154,7 +154,7 @@ extension PartitionLog {
     private func recover(from checkpoint: Checkpoint?) throws(LogError) {
         if let checkpoint {
             producers = checkpoint.producers
-            compactionProgress = checkpoint.cleaned
+            compactionProgress = checkpoint.compactionProgress
         }
         var index = 0
         while index < segments.count {
@@ -164,7 +164,7 @@ extension PartitionLog {
             }
             let nextBaseOffset = index + 1 < segments.count ? segments[index + 1].baseOffset : nil
             var tornFileSize: Int?
-            if let checkpoint, segment.baseOffset < checkpoint.segment {
+            if let checkpoint, segment.baseOffset < checkpoint.segmentBaseOffset {
                 try restoreSummary(of: segment, endOffset: segments[index + 1].baseOffset)
             } else {
                 tornFileSize = try recoverBatches(
@@ -188,7 +188,7 @@ extension PartitionLog {
                 let newPath = SetAsideFile.cut.path(
                     for: segment, among: try environment.disk.names(in: directory))
                 try environment.disk.rename(segment.path, to: newPath)
-                setAsideFiles += 1
+                setAsideFileCount += 1
                 environment.log.error("segment lies behind a cut and was set aside", .field("path", newPath))
             }
             if index + 1 < segments.count { try environment.disk.syncDirectory(at: directory) }
@@ -201,11 +201,11 @@ extension PartitionLog {
 
     /// Opens the newest segment again for appends, with its index in memory.
     private func activateLastSegment() throws(LogError) {
-        _ = try index(of: active)
-        active.isActive = true
-        environment.open.close(active)
+        _ = try index(of: activeSegment)
+        activeSegment.isActive = true
+        environment.open.close(activeSegment)
         do throws(DiskError) {
-            _ = try active.openFile(with: environment.open)
+            _ = try activeSegment.openFile(with: environment.open)
         } catch {
             throw .disk(error)
         }

@@ -7,7 +7,7 @@ extension PartitionLog {
     func replaceDamage() throws(LogError) -> [DamagedRange] {
         var replaced: [DamagedRange] = []
         for segment in segments.dropLast() {
-            let ranges = try damage(in: segment)
+            let ranges = try findDamage(in: segment)
             guard !ranges.isEmpty else { continue }
             guard !checkpoints.canPoint(into: segment) else { throw .closed("its checkpoint is not written") }
             try rewrite(segment)
@@ -32,7 +32,7 @@ extension PartitionLog {
             let summary = try writer.finish(at: segment.endOffset)
             let setAsidePath = SetAsideFile.damaged.path(for: segment, among: try disk.names(in: directory))
             try disk.link(segment.path, to: setAsidePath)
-            setAsideFiles += 1
+            setAsideFileCount += 1
             try disk.rename(cleanedPath, to: swapPath)
             try disk.syncDirectory(at: directory)
             try exchangeFiles(of: .init(sources: [source], swapPath: swapPath, summary: summary))
@@ -40,7 +40,7 @@ extension PartitionLog {
         } catch {
             throw .disk(error)
         }
-        positions.removeAll()
+        readPositions.removeAll()
     }
 
     private func copySoundBatches(
@@ -74,7 +74,7 @@ extension TopicStore {
         var replaced: [DamagedRange] = []
         do throws(LogError) {
             for log in topics.flatMap(\.partitions) {
-                if try !log.damage(in: log.active).isEmpty { try log.roll() }
+                if try !log.findDamage(in: log.activeSegment).isEmpty { try log.roll() }
                 log.checkpoints.requestCheckpoint()
                 log.requestFlush()
                 while flusher.runOnce() { deliver(now: environment.clock()) }

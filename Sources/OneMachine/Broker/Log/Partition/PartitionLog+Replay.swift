@@ -11,7 +11,9 @@ extension PartitionLog {
         of segment: Segment, from checkpoint: Checkpoint?, nextBaseOffset: Int64?
     ) throws(LogError) -> Int? {
         segment.index = SegmentIndex()
-        if let checkpoint, checkpoint.segment == segment.baseOffset { checkpoint.apply(to: segment) }
+        if let checkpoint, checkpoint.segmentBaseOffset == segment.baseOffset {
+            checkpoint.apply(to: segment)
+        }
         let fileSize = try fileSize(of: segment)
         var reader = try reader(of: segment, position: segment.size, offset: segment.endOffset, end: fileSize)
         while true {

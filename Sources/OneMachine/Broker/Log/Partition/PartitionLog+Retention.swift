@@ -20,7 +20,9 @@ extension PartitionLog {
     /// Whether the active segment is old enough to close. It must close without an append too, because
     /// only closed segments are compacted and removed.
     private func isRollOverdue(now: WallTime) -> Bool {
-        guard active.size > 0, let firstAppendedAt = active.firstAppended else { return false }
+        guard activeSegment.size > 0, let firstAppendedAt = activeSegment.firstAppendedAt else {
+            return false
+        }
         return now.milliseconds - firstAppendedAt >= settings.segmentMilliseconds
     }
 
@@ -64,7 +66,7 @@ extension PartitionLog {
                 environment.open.close(segment)
                 if let path = try retireFile(of: segment) { retiredPaths.append(path) }
                 segments.removeFirst()
-                flush.full.removeAll { $0 === segment }
+                flushState.fullSegments.removeAll { $0 === segment }
                 logStartOffset = max(logStartOffset, segments[0].baseOffset)
                 dropped += 1
             }

@@ -3,11 +3,11 @@ internal import Telemetry
 extension PartitionLog {
     /// Begins another segment if the batch does not fit into the active one, or if that one is old.
     func rollIfDue(adding header: BatchHeader, now: WallTime) throws(LogError) {
-        let segment = active
+        let segment = activeSegment
         guard segment.size > 0 else { return }
         let isFull = segment.size + header.totalSize > settings.segmentBytes
         let isOld =
-            segment.firstAppended.map { now.milliseconds - $0 >= settings.segmentMilliseconds } ?? false
+            segment.firstAppendedAt.map { now.milliseconds - $0 >= settings.segmentMilliseconds } ?? false
         // The index has offsets relative to the segment's first, in 32 bits.
         let exceedsIndex = header.lastOffset - segment.baseOffset > Int64(Int32.max)
         if isFull || isOld || exceedsIndex { try roll() }
@@ -15,7 +15,7 @@ extension PartitionLog {
 
     /// Closes the active segment and begins another.
     func roll() throws(LogError) {
-        let old = active
+        let old = activeSegment
         let next = Segment(baseOffset: endOffset, directory: directory)
         do throws(DiskError) {
             try environment.open.withDescriptor { () throws(DiskError) in
@@ -34,7 +34,7 @@ extension PartitionLog {
             try? environment.disk.removeFile(at: next.path)
             throw .disk(error)
         }
-        if old.isDirty { flush.full.append(old) }
+        if old.isDirty { flushState.fullSegments.append(old) }
         old.isActive = false
         segments.append(next)
         checkpoints.requestCheckpoint()
@@ -51,6 +51,6 @@ extension PartitionLog {
         segment.file = file
         environment.open.markUsed(segment)
         environment.open.register(segment)
-        flush.directoryIsDirty = true
+        flushState.isDirectoryDirty = true
     }
 }

@@ -66,13 +66,13 @@ extension PartitionLog {
                 _ = reportDamage(at: offset, in: segment)
                 guard let soundBatch = try reader.findNextSoundBatch() else { break }
                 reader.skip(to: soundBatch)
-                index.addAlways(
+                index.addBehindDamage(
                     relativeOffset: soundBatch.offset - segment.baseOffset, position: soundBatch.position,
                     maxTimestampBefore: maxTimestamp)
             }
         }
         segment.maxTimestamp = maxTimestamp
-        segment.firstAppended = firstAppendedAt
+        segment.firstAppendedAt = firstAppendedAt
         saveSummary(of: segment, index: index)
         return index
     }

@@ -29,10 +29,10 @@ package final class PartitionLog {
     package internal(set) var logStartOffset: Int64 = 0
 
     /// The sync under way, and the clients that wait for it.
-    var flush = FlushState()
+    var flushState = FlushState()
     var checkpoints = CheckpointState()
     /// The ends of recent reads, where consumers probably continue.
-    var positions = ReadPositions()
+    var readPositions = ReadPositions()
 
     // Upkeep: when something is due next, by the expiry clock, in milliseconds since 1970.
 
@@ -62,13 +62,13 @@ package final class PartitionLog {
     // Reports of failures, once for each failure and not for each retry.
 
     /// Whether the last append failed.
-    var isFailing = false
+    var isAppendFailing = false
     /// Whether the last removal of old segments failed.
     var isRetentionFailing = false
     /// Damaged offsets that were reported.
-    var reportedDamage: Set<Int64> = []
+    var reportedDamageOffsets: Set<Int64> = []
     /// Number of files in the directory that the log no longer reads (`SetAsideFile`).
-    var setAsideFiles = 0
+    var setAsideFileCount = 0
 
     /// The reason why the log is closed, nil if it is open.
     var closedReason: String?
@@ -89,7 +89,7 @@ package final class PartitionLog {
     }
 
     /// The newest segment, to which appends go.
-    var active: Segment {
+    var activeSegment: Segment {
         guard let last = segments.last else { preconditionFailure("an open log has a segment") }
         return last
     }

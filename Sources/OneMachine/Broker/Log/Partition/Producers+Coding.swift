@@ -14,12 +14,12 @@ extension Producers {
                 writer.int64(batch.timestamp)
             }
         }
-        writer.array(open) { writer, pair in
+        writer.array(openTransactions) { writer, pair in
             let (producerID, firstOffset) = pair
             writer.int64(producerID)
             writer.int64(firstOffset)
         }
-        writer.array(aborted) { writer, transaction in
+        writer.array(abortedTransactions) { writer, transaction in
             writer.int64(transaction.producerID)
             writer.int64(transaction.firstOffset)
             writer.int64(transaction.lastOffset)
@@ -45,8 +45,8 @@ extension Producers {
         let firstOffsetsByID = try reader.array { (reader) throws(WireError) in
             (try reader.int64(), try reader.int64())
         }
-        open = Dictionary(firstOffsetsByID) { _, new in new }
-        aborted = try reader.array { (reader) throws(WireError) in
+        openTransactions = Dictionary(firstOffsetsByID) { _, new in new }
+        abortedTransactions = try reader.array { (reader) throws(WireError) in
             AbortedRange(
                 producerID: try reader.int64(), firstOffset: try reader.int64(),
                 lastOffset: try reader.int64(), stableOffset: try reader.int64())

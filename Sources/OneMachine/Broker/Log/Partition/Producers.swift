@@ -25,10 +25,10 @@ struct Producers: Equatable {
     /// By producer id.
     var entries: [Int64: ProducerEntry] = [:]
     /// First offset of each open transaction, by producer id.
-    var open: [Int64: Int64] = [:]
+    var openTransactions: [Int64: Int64] = [:]
     /// In the order of their markers.
-    var aborted: [AbortedRange] = []
-    private(set) var finished: [FinishedTransaction] = []
+    var abortedTransactions: [AbortedRange] = []
+    private(set) var finishedTransactions: [FinishedTransaction] = []
 
     /// The result of the check of a batch.
     enum AppendVerdict: Equatable {
@@ -52,9 +52,9 @@ struct Producers: Equatable {
         let expectedSequence = lastSequence == .max ? 0 : lastSequence + 1
         guard header.baseSequence == expectedSequence else {
             throw .outOfOrderSequence(
-                producer: header.producerID, got: header.baseSequence, last: lastSequence)
+                producer: header.producerID, sequence: header.baseSequence, last: lastSequence)
         }
-        guard header.isTransactional || open[header.producerID] == nil else {
+        guard header.isTransactional || openTransactions[header.producerID] == nil else {
             throw .invalidTransactionState(producer: header.producerID)
         }
         return .append
@@ -71,8 +71,8 @@ struct Producers: Equatable {
         guard header.hasProducer else { return }
         entries[header.producerID, default: ProducerEntry(epoch: header.producerEpoch, lastUsed: 0)]
             .recordAppend(header, now: now)
-        if header.isTransactional, open[header.producerID] == nil {
-            open[header.producerID] = header.baseOffset
+        if header.isTransactional, openTransactions[header.producerID] == nil {
+            openTransactions[header.producerID] = header.baseOffset
         }
     }
 
@@ -87,11 +87,11 @@ struct Producers: Equatable {
         }
         entry.lastUsed = max(entry.lastUsed, timestamp)
         entries[producerID] = entry
-        guard let firstOffset = open.removeValue(forKey: producerID) else { return }
-        finished.append(.init(firstOffset: firstOffset, markerOffset: offset))
+        guard let firstOffset = openTransactions.removeValue(forKey: producerID) else { return }
+        finishedTransactions.append(.init(firstOffset: firstOffset, markerOffset: offset))
         guard !commit else { return }
         let stableOffset = min(offset, firstOpenOffset ?? offset)
-        aborted.append(
+        abortedTransactions.append(
             .init(
                 producerID: producerID, firstOffset: firstOffset, lastOffset: offset,
                 stableOffset: stableOffset))
@@ -100,26 +100,26 @@ struct Producers: Equatable {
 
 extension Producers {
     /// First offset of the oldest open transaction.
-    var firstOpenOffset: Int64? { open.values.min() }
+    var firstOpenOffset: Int64? { openTransactions.values.min() }
 
     /// Returns the offset at which committed readers must stop. A transaction whose marker is not below
     /// the high watermark counts as open; the others are forgotten.
     mutating func stableOffset(highWatermark: Int64) -> Int64 {
-        finished.removeAll { $0.markerOffset < highWatermark }
-        let firstUnstable = finished.lazy.map(\.firstOffset).min() ?? highWatermark
+        finishedTransactions.removeAll { $0.markerOffset < highWatermark }
+        let firstUnstable = finishedTransactions.lazy.map(\.firstOffset).min() ?? highWatermark
         return min(highWatermark, firstUnstable, firstOpenOffset ?? highWatermark)
     }
 
     /// Returns the aborted transactions with records in the range.
     func aborted(from: Int64, to: Int64) -> [AbortedRange] {
         var low = 0
-        var high = aborted.count
+        var high = abortedTransactions.count
         while low < high {
             let middle = (low + high) / 2
-            if aborted[middle].lastOffset < from { low = middle + 1 } else { high = middle }
+            if abortedTransactions[middle].lastOffset < from { low = middle + 1 } else { high = middle }
         }
         var transactions: [AbortedRange] = []
-        for transaction in aborted[low...] {
+        for transaction in abortedTransactions[low...] {
             if transaction.firstOffset < to { transactions.append(transaction) }
             if transaction.stableOffset >= to { break }
         }
@@ -128,16 +128,16 @@ extension Producers {
 
     /// Forgets aborted transactions that lie below the log's start.
     mutating func forget(below offset: Int64) {
-        aborted.removeAll { $0.lastOffset < offset }
+        abortedTransactions.removeAll { $0.lastOffset < offset }
     }
 
     /// Forgets producers that were last used before `time` (milliseconds since 1970). If more than the
     /// limit remain, forgets those that were idle for longest. A producer with an open transaction stays.
     mutating func expire(usedBefore time: Int64) {
-        entries = entries.filter { $0.value.lastUsed >= time || open[$0.key] != nil }
+        entries = entries.filter { $0.value.lastUsed >= time || openTransactions[$0.key] != nil }
         guard entries.count > Self.entriesMax else { return }
         let surplusCount = entries.count - Self.entriesMax
-        let idleLongest = entries.filter { open[$0.key] == nil }
+        let idleLongest = entries.filter { openTransactions[$0.key] == nil }
             .sorted { $0.value.lastUsed < $1.value.lastUsed }
         for (id, _) in idleLongest.prefix(surplusCount) { entries[id] = nil }
     }

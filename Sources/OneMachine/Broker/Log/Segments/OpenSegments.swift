@@ -43,7 +43,7 @@ package final class OpenSegments {
         guard !usesInOrder.isEmpty else { return }
         let surplusCount = segments.count - limit + limit / Self.spareShare
         let newestClosed = usesInOrder[min(usesInOrder.count - 1, surplusCount)]
-        closeClean { $0 !== segment && $0.lastUse <= newestClosed }
+        closeSegments { $0 !== segment && $0.lastUse <= newestClosed }
     }
 
     func close(_ segment: Segment) {
@@ -85,7 +85,7 @@ extension OpenSegments {
 
     /// Closes the segments without use since the last sweep.
     func sweep() {
-        closeClean { $0.lastUse <= clockAtSweep }
+        closeSegments { $0.lastUse <= clockAtSweep }
         clockAtSweep = clock
     }
 
@@ -95,14 +95,14 @@ extension OpenSegments {
         do throws(DiskError) {
             return try body()
         } catch {
-            guard error.isOutOfDescriptors, closeClean(where: { _ in true }) > 0 else { throw error }
+            guard error.isOutOfDescriptors, closeSegments(where: { _ in true }) > 0 else { throw error }
         }
         return try body()
     }
 
     /// Closes the segments that may be closed and for which `isIncluded` holds. Returns their number.
     @discardableResult
-    func closeClean(where isIncluded: (Segment) -> Bool = { _ in true }) -> Int {
+    func closeSegments(where isIncluded: (Segment) -> Bool = { _ in true }) -> Int {
         let countBefore = segments.count
         for index in segments.indices.reversed() {
             let segment = segments[index]

@@ -14,7 +14,7 @@ final class Segment {
     /// The largest timestamp of a record; -1 if no record has one.
     var maxTimestamp: Int64 = -1
     /// Arrival time of the first batch, in milliseconds since 1970; nil for an empty segment.
-    var firstAppended: Int64?
+    var firstAppendedAt: Int64?
 
     var file: OpenFile?
     var index: SegmentIndex?
@@ -56,12 +56,12 @@ final class Segment {
         size += header.totalSize
         endOffset = header.nextOffset
         maxTimestamp = max(maxTimestamp, header.maxTimestamp)
-        if firstAppended == nil { firstAppended = now }
+        if firstAppendedAt == nil { firstAppendedAt = now }
     }
 
     /// Continues behind damaged bytes, which stay in the file; their offsets stay unused.
     func skipDamage(to offset: Int64, position: Int) {
-        index?.addAlways(
+        index?.addBehindDamage(
             relativeOffset: offset - baseOffset, position: position, maxTimestampBefore: maxTimestamp)
         size = position
         endOffset = offset

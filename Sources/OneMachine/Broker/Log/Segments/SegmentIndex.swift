@@ -22,11 +22,12 @@ struct SegmentIndex: Equatable, Sendable {
     /// `maxTimestampBefore` does not include the batch itself.
     mutating func add(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
         guard position >= nextPosition else { return }
-        addAlways(relativeOffset: relativeOffset, position: position, maxTimestampBefore: maxTimestampBefore)
+        addBehindDamage(
+            relativeOffset: relativeOffset, position: position, maxTimestampBefore: maxTimestampBefore)
     }
 
     /// Adds the first batch behind damaged bytes. A reader cannot get there from the batch before.
-    mutating func addAlways(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
+    mutating func addBehindDamage(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
         nextPosition = position + Self.interval
         entries.append(
             Entry(

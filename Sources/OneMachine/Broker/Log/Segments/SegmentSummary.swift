@@ -15,7 +15,7 @@ struct SegmentSummary: Sendable {
         size = segment.size
         endOffset = segment.endOffset
         maxTimestamp = segment.maxTimestamp
-        firstAppendedAt = segment.firstAppended
+        firstAppendedAt = segment.firstAppendedAt
         self.index = index
     }
 
@@ -52,7 +52,7 @@ struct SegmentSummary: Sendable {
         segment.size = size
         segment.endOffset = endOffset
         segment.maxTimestamp = maxTimestamp
-        segment.firstAppended = firstAppendedAt
+        segment.firstAppendedAt = firstAppendedAt
     }
 }
 

@@ -41,7 +41,7 @@ package final class StoreRepair {
 
     /// Finds the damaged batches of all logs without a change to any file. Bytes behind the last sound
     /// batch of a log are no damage, because a start cuts them.
-    package func damage() throws(TopicStoreError) -> [DamagedRange] {
+    package func findDamage() throws(TopicStoreError) -> [DamagedRange] {
         var ranges: [DamagedRange] = []
         do throws(DiskError) {
             for name in try disk.names(in: path + "/logs") where LogDirectory(name: name) != nil {
@@ -64,7 +64,7 @@ package final class StoreRepair {
                 disk: disk, file: file, position: 0, offset: baseOffset, end: try disk.size(of: file))
             let nextBaseOffset = index + 1 < baseOffsets.count ? baseOffsets[index + 1] : nil
             do throws(LogError) {
-                ranges += try reader.damage(until: nextBaseOffset)
+                ranges += try reader.findDamage(until: nextBaseOffset)
             } catch {
                 if case .disk(let error) = error { throw error }
             }

@@ -11,7 +11,7 @@ extension TopicStore {
     /// clock's time, because the grace time of tombstones begins with it.
     package func deliver(now: WallTime) {
         for result in environment.flusher.takeResults() { logs[result.log]?.handleFlushResult(result) }
-        for result in worker.takeResults() { logs[result.log]?.apply(result, now: now) }
+        for result in worker.takeResults() { logs[result.log]?.finishCompaction(with: result, now: now) }
     }
 
     /// Starts the retention and compactions that are due; the worker does the long part. `now` is the

@@ -134,7 +134,7 @@ extension TopicStore {
     package var topics: [Topic] { topicsByName.values.sorted { $0.name < $1.name } }
 
     /// Number of files in the directories that no log reads.
-    package var setAsideFiles: Int { logs.values.reduce(0) { $0 + $1.setAsideFiles } }
+    package var setAsideFileCount: Int { logs.values.reduce(0) { $0 + $1.setAsideFileCount } }
 
     package func topic(named name: String) -> Topic? { topicsByName[name] }
 

@@ -3,24 +3,24 @@ internal import Lifecycle
 
 /// The pauses of partitions in the consumer. A partition is paused while its sheets may not be begun or are not
 /// due, and while the memory for sheets is full.
-struct PartitionSteering {
+struct PartitionPausing {
     /// Whether the set of partitions to pause may have changed.
     private var isChanged = false
     /// The next time at which a tier is read again.
-    private(set) var nextTier = Instant.distantFuture
+    private(set) var nextTierReading = Instant.distantFuture
 
     /// Notes that the set of partitions to pause may have changed.
-    mutating func change() { isChanged = true }
+    mutating func noteChange() { isChanged = true }
 
     /// Asks to pause and resume partitions.
-    mutating func steer(
+    mutating func pauseOrResume(
         _ lanes: some Collection<Lane>, memory: inout SheetMemory, at now: Instant,
         into actions: inout DeliveryActions
     ) {
         let isMemoryChanged = memory.checkLimits()
-        guard isChanged || isMemoryChanged || now >= nextTier else { return }
+        guard isChanged || isMemoryChanged || now >= nextTierReading else { return }
         isChanged = false
-        nextTier = .distantFuture
+        nextTierReading = .distantFuture
         for lane in lanes {
             for topic in JobTopic.allCases {
                 pauseOrResume(lane, topic: topic, isFull: memory.isFull(for: topic), at: now, into: &actions)
@@ -32,13 +32,13 @@ struct PartitionSteering {
         _ lane: Lane, topic: JobTopic, isFull: Bool, at now: Instant, into actions: inout DeliveryActions
     ) {
         var mustWait = false
-        if let deferred = lane[topic].deferred {
+        if let deferred = lane[topic].deferredSheet {
             // The consumer has read past the sheet that is not due. The partition must be paused before it can
             // seek back.
             mustWait = deferred.dueAt > now || !lane[topic].isPaused
-            if mustWait { nextTier = min(nextTier, deferred.dueAt) }
+            if mustWait { nextTierReading = min(nextTierReading, deferred.dueAt) }
         }
-        let mayBegin = lane.mayPush && lane[topic].ahead.isEmpty
+        let mayBegin = lane.mayPush && lane[topic].sheetsAwaitingWindow.isEmpty
         let mustPause = mustWait || isFull || !mayBegin
         if mustPause == lane[topic].isPaused { return }
         if mustPause {

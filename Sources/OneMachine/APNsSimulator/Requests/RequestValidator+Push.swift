@@ -14,12 +14,12 @@ extension RequestValidator {
         _ request: ReceivedRequest, token: Range<Int>, state: inout ConnectionState,
         facts: inout RequestFacts
     ) -> RequestVerdict {
-        let tokenDigits = request.bytes.span.extracting(token)
+        let tokenDigits = request.batchBytes.span.extracting(token)
         let pushToken = usesTargets ? PushToken(hex: tokenDigits) : nil
         if let pushToken { facts.target = .token(pushToken) }
         guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
         if let reason = refusal(ofHeaders: request, isDirect: true) { return .refused(reason) }
-        if let reason = refusal(ofProviderIn: request, state: &state, facts: &facts) {
+        if let reason = refusal(ofProviderTokenIn: request, state: &state, facts: &facts) {
             return .refused(reason)
         }
         guard !token.isEmpty else { return .refused(.missingDeviceToken) }
@@ -29,14 +29,14 @@ extension RequestValidator {
         guard let topic = request.headers.topic else { return .refused(.missingTopic) }
         guard let bundleID = bundleID(inTopic: topic, of: request) else { return .refused(.badTopic) }
         facts.bundleID = bundleID
-        if let apps = state.provider?.key.apps, !apps.contains(bundleID) {
+        if let apps = state.providerToken?.key.apps, !apps.contains(bundleID) {
             return .refused(.topicDisallowed)
         }
         guard !request.isBodyTruncated, request.body.count <= RequestValidator.pushBytesMax else {
             return .refused(.payloadTooLarge)
         }
         guard let payload = payload(of: request, facts: &facts) else { return .refused(.payloadEmpty) }
-        guard rateLimiter.allowsPush(to: tokenDigits, at: facts.receivedAt) else {
+        guard rateLimiter.takePush(to: tokenDigits, at: facts.receivedAt) else {
             return .refused(.tooManyRequests)
         }
         guard let pushToken else { return .accepted(nil) }
@@ -56,22 +56,22 @@ extension RequestValidator {
     /// registered app has the bundle id.
     private func bundleID(inTopic topic: Range<Int>, of request: ReceivedRequest) -> String? {
         let bundleIDLength = topic.count - RequestValidator.topicSuffix.utf8CodeUnitCount
-        guard ASCIIText.ends(request.bytes.span.extracting(topic), with: RequestValidator.topicSuffix),
+        guard ASCIIText.ends(request.batchBytes.span.extracting(topic), with: RequestValidator.topicSuffix),
             bundleIDLength > 0
         else {
             return nil
         }
         let bundleID = topic.lowerBound..<topic.lowerBound + bundleIDLength
-        return registeredBundleID(in: request.bytes.span.extracting(bundleID))
+        return registeredBundleID(in: request.batchBytes.span.extracting(bundleID))
     }
 
     /// Returns the payload, or nil if the body is not a JSON object with an object `aps`.
     func payload(of request: ReceivedRequest, facts: inout RequestFacts) -> PushPayload? {
         guard !request.body.isEmpty else { return nil }
-        if request.body != lastRead.body { lastRead = (request.body, readPayload(request.body)) }
-        facts.event = lastRead.payload?.event
-        facts.timestamp = lastRead.payload?.timestamp
-        return lastRead.payload
+        if request.body != lastParsedBody.body { lastParsedBody = (request.body, readPayload(request.body)) }
+        facts.event = lastParsedBody.payload?.event
+        facts.timestamp = lastParsedBody.payload?.timestamp
+        return lastParsedBody.payload
     }
 
     private func readPayload(_ body: [UInt8]) -> PushPayload? {
@@ -84,7 +84,7 @@ extension RequestValidator {
     /// Checks the header fields of a push to a token (`isDirect`) or of a broadcast.
     func refusal(ofHeaders request: ReceivedRequest, isDirect: Bool) -> APNsReason? {
         let headers = request.headers
-        let bytes = request.bytes
+        let bytes = request.batchBytes
         if headers.isRepeated { return .duplicateHeaders }
         if request.hasInvalidID { return .badMessageID }
         if let type = headers.pushType {
@@ -111,7 +111,7 @@ extension RequestValidator {
     /// Returns the priority: 10 if it is missing, 0 if it is invalid.
     func priority(of request: ReceivedRequest) -> Int {
         guard let priority = request.headers.priority else { return 10 }
-        let text = request.bytes.span.extracting(priority)
+        let text = request.batchBytes.span.extracting(priority)
         if ASCIIText.isEqual(text, to: "10") { return 10 }
         if ASCIIText.isEqual(text, to: "5") { return 5 }
         return ASCIIText.isEqual(text, to: "1") ? 1 : 0
@@ -119,6 +119,8 @@ extension RequestValidator {
 
     /// Returns the expiration in seconds since 1970. Returns nil if it is missing or invalid.
     func expiration(of request: ReceivedRequest) -> Int64? {
-        request.headers.expiration.flatMap { ASCIIText.wholeNumber(in: request.bytes.span.extracting($0)) }
+        request.headers.expiration.flatMap {
+            ASCIIText.wholeNumber(in: request.batchBytes.span.extracting($0))
+        }
     }
 }

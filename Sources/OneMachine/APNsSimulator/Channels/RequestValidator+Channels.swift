@@ -22,7 +22,7 @@ extension RequestValidator {
         }
         let owner = Channels.App(environment: facts.environment, bundleID: facts.bundleID ?? "")
         if facts.kind == .createChannel { return validateChannelCreation(request, for: owner) }
-        switch channel(in: request, facts: facts) {
+        switch registeredChannel(in: request, facts: facts) {
         case .failure(let refusal): return .refused(refusal.reason)
         case .success(let (id, _)):
             facts.target = .channel(id)
@@ -49,7 +49,7 @@ extension RequestValidator {
     ) -> APNsReason? {
         if request.headers.isRepeated { return .badRequestParameters }
         if request.hasInvalidID { return .badMessageID }
-        if let reason = refusal(ofProviderIn: request, state: &state, facts: &facts) { return reason }
+        if let reason = refusal(ofProviderTokenIn: request, state: &state, facts: &facts) { return reason }
         return refusal(ofApp: app, in: request, state: state, facts: &facts)
     }
 

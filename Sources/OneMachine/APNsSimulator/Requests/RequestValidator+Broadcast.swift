@@ -12,11 +12,11 @@ extension RequestValidator {
         facts: inout RequestFacts
     ) -> RequestVerdict {
         if usesTargets, let channel = request.headers.channelID {
-            facts.target = .channel(ASCIIText.string(from: request.bytes.span.extracting(channel)))
+            facts.target = .channel(ASCIIText.string(from: request.batchBytes.span.extracting(channel)))
         }
         guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
         if let reason = refusal(ofHeaders: request, isDirect: false) { return .refused(reason) }
-        if let reason = refusal(ofProviderIn: request, state: &state, facts: &facts) {
+        if let reason = refusal(ofProviderTokenIn: request, state: &state, facts: &facts) {
             return .refused(reason)
         }
         if let reason = refusal(ofApp: app, in: request, state: state, facts: &facts) {
@@ -26,7 +26,7 @@ extension RequestValidator {
         guard request.headers.priority != nil else { return .refused(.badPriority) }
         guard let expiration = expiration(of: request) else { return .refused(.badExpirationDate) }
         let channel: (id: String, policy: Channels.StoragePolicy)
-        switch self.channel(in: request, facts: facts) {
+        switch self.registeredChannel(in: request, facts: facts) {
         case .success(let registered): channel = registered
         case .failure(let refusal): return .refused(refusal.reason)
         }
@@ -40,8 +40,8 @@ extension RequestValidator {
         else {
             return .refused(.badRequestPayload)
         }
-        let channelID = request.bytes.span.extracting(request.headers.channelID ?? 0..<0)
-        guard rateLimiter.allowsPush(to: channelID, at: facts.receivedAt) else {
+        let channelID = request.batchBytes.span.extracting(request.headers.channelID ?? 0..<0)
+        guard rateLimiter.takePush(to: channelID, at: facts.receivedAt) else {
             return .refused(.tooManyRequests)
         }
         guard usesTargets, let bundleID = facts.bundleID else { return .accepted(nil) }
@@ -57,26 +57,26 @@ extension RequestValidator {
         ofApp app: Range<Int>, in request: ReceivedRequest, state: ConnectionState,
         facts: inout RequestFacts
     ) -> APNsReason? {
-        let text = request.bytes.span.extracting(app)
+        let text = request.batchBytes.span.extracting(app)
         guard !ASCIIText.ends(text, with: RequestValidator.topicSuffix),
             let bundleID = registeredBundleID(in: text)
         else {
             return .topicDisallowed
         }
         facts.bundleID = bundleID
-        if let apps = state.provider?.key.apps, !apps.contains(bundleID) { return .topicMismatch }
+        if let apps = state.providerToken?.key.apps, !apps.contains(bundleID) { return .topicMismatch }
         guard settings.apps[bundleID]?.mayBroadcast ?? true else { return .featureNotEnabled }
         return nil
     }
 
     /// Returns the registered channel that the header `apns-channel-id` names.
-    func channel(
+    func registeredChannel(
         in request: ReceivedRequest, facts: RequestFacts
     ) -> Result<(id: String, policy: Channels.StoragePolicy), Refusal> {
         guard let idRange = request.headers.channelID else {
             return .failure(Refusal(reason: .missingChannelID))
         }
-        let id = ASCIIText.string(from: request.bytes.span.extracting(idRange))
+        let id = ASCIIText.string(from: request.batchBytes.span.extracting(idRange))
         guard Channels.isID(id) else { return .failure(Refusal(reason: .badChannelID)) }
         let app = Channels.App(environment: facts.environment, bundleID: facts.bundleID ?? "")
         guard let policy = channels.policy(of: id, app: app) else {

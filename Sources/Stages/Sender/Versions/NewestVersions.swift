@@ -4,27 +4,27 @@ internal import Sends
 
 /// The newest known versions of groups and activities, by which stale lines are dropped. The sources are the topic
 /// `superseded` and the sheets. The rule is in `Staleness.swift`.
-struct KnownVersions {
-    private var groups: SupersededView
+struct NewestVersions {
+    private var groups: NewestGroupVersions
     private var activities = NewestActivityVersions()
     /// Whether `superseded` was read to its end. Before that no push leaves.
     private(set) var isComplete = false
 
-    init(seed: UInt64) { groups = SupersededView(seed: seed) }
+    init(seed: UInt64) { groups = NewestGroupVersions(seed: seed) }
 
     func fingerprint(app: String, group: String) -> Fingerprint {
         groups.fingerprint(app: app, group: group)
     }
 
     /// Notes that `superseded` was read to its end.
-    mutating func complete() { isComplete = true }
+    mutating func markComplete() { isComplete = true }
 
     /// Merges a record of `superseded`. Returns the group if it has something new.
     mutating func merge(_ note: SupersededVersions) -> Fingerprint? { groups.merge(note) }
 
     /// Merges the versions of a sheet. Returns the group if its version is new.
     mutating func merge(_ sheet: Sheet) -> Fingerprint? {
-        for activity in sheet.activities { activities.saw(sheet.head.version, of: activity) }
+        for activity in sheet.activities { activities.note(sheet.head.version, of: activity) }
         guard let group = sheet.group else { return nil }
         return groups.merge(sheet.head, of: group) ? group : nil
     }

@@ -4,7 +4,7 @@ internal import Sends
 
 /// The newest known versions of whole groups, and the cancelled sends. The sources are the topic `superseded` and the
 /// sheets themselves. Versions only rise. At the limit the entries that were not seen for longest are forgotten.
-struct SupersededView: Sendable {
+struct NewestGroupVersions: Sendable {
     struct GroupVersions: Sendable, Hashable {
         var update: Int64 = 0
         var end: Int64 = 0
@@ -14,10 +14,10 @@ struct SupersededView: Sendable {
     static let cancelledMax = 200_000
 
     private var groups: BoundedTable<Fingerprint, GroupVersions>
-    private var cancelled = BoundedTable<Fingerprint, Bool>(max: SupersededView.cancelledMax)
+    private var cancelled = BoundedTable<Fingerprint, Bool>(max: NewestGroupVersions.cancelledMax)
     private let seed: UInt64
 
-    init(groupsMax: Int = SupersededView.groupsMax, seed: UInt64) {
+    init(groupsMax: Int = NewestGroupVersions.groupsMax, seed: UInt64) {
         groups = BoundedTable(max: groupsMax)
         self.seed = seed
     }

@@ -46,11 +46,11 @@ private struct Clocks {
             #expect(clocks.time == clocks.right)
             #expect(clocks.decision == clocks.right)
             #expect(clocks.past == clocks.right)
-            #expect(clocks.clock.doubtMilliseconds > 0 || hours < 0)
+            #expect(clocks.clock.doubtfulDifferenceMilliseconds > 0 || hours < 0)
         }
         clocks.broker = 0
         clocks.pass(1000)
-        #expect(clocks.clock.doubtMilliseconds == 0)
+        #expect(clocks.clock.doubtfulDifferenceMilliseconds == 0)
         clocks.pass(600_000)
         #expect(clocks.past == clocks.right && clocks.time == clocks.right)
     }
@@ -67,7 +67,7 @@ private struct Clocks {
         (clocks.broker, clocks.machine) = (0, 0)
         clocks.pass(1000)
         #expect(clocks.past == clocks.right)
-        #expect(clocks.clock.doubtMilliseconds == 0)
+        #expect(clocks.clock.doubtfulDifferenceMilliseconds == 0)
     }
 
     @Test func `clocks that are set right are believed after a minute`() {

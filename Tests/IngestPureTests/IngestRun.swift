@@ -59,7 +59,7 @@ final class IngestRun {
         }
     }
 
-    private func take(_ merged: ReportOutcome) {
+    private func take(_ merged: MergedInstallation) {
         if merged.mustBeWritten {
             written += 1
         } else {

@@ -37,8 +37,9 @@ import TokenSealing
 
     @Test func `a record older than the retention is rejected`() {
         let now = History.start
-        #expect(code(report(.heartbeat), at: now - Retention.reportMilliseconds, now: now) == nil)
-        #expect(code(report(.heartbeat), at: now - Retention.reportMilliseconds - 1, now: now) == .tooOld)
+        #expect(code(report(.heartbeat), at: now - Retention.reportAgeMillisecondsMax, now: now) == nil)
+        #expect(
+            code(report(.heartbeat), at: now - Retention.reportAgeMillisecondsMax - 1, now: now) == .tooOld)
     }
 
     @Test func `an environment that the app does not use is rejected`() {

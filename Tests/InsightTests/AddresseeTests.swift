@@ -9,7 +9,7 @@ struct AddresseeTests {
 
     private func marks(app: String = "flash") -> [UInt8] {
         var marks: [UInt8] = []
-        RecipientHashes.append(of: Array(lines.utf8).span, app: app, to: &marks)
+        RecipientHashes.appendHashes(ofRecipientsIn: Array(lines.utf8).span, app: app, to: &marks)
         return marks
     }
 
@@ -19,7 +19,7 @@ struct AddresseeTests {
 
     @Test func `every recipient of a receipt is found`() {
         let marks = marks()
-        #expect(marks.count == 3 * RecipientHashes.bytes)
+        #expect(marks.count == 3 * RecipientHashes.byteCount)
         for recipient in [Recipient.user("ann"), .user("ünal"), .installation("phone-2")] {
             let isFound = has(recipient, in: marks)
             #expect(isFound)

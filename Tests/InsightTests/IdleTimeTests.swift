@@ -37,8 +37,8 @@ struct IdleTimeTests {
     /// The mark of a file that has read up to an offset, with a record behind which it can recognize its topic.
     private func mark(at offset: Int64) -> AppliedPosition {
         AppliedPosition(
-            place,
-            AppliedProgress(
+            of: place,
+            stored: AppliedProgress(
                 offset: offset, completeUntil: .now(), lastRecord: LastRecord(offset: offset - 2, checksum: 7)
             ))
     }
@@ -82,7 +82,7 @@ struct IdleTimeTests {
         mark.skip(to: 150)
         #expect(mark.start(from: 150) == 150)
         #expect(try mark.confirmed(path: "file").lastRecord == nil)
-        #expect(mark.uncommitted.offset == 150)
+        #expect(mark.uncommittedProgress.offset == 150)
     }
 
     private func run(_ bed: TestBed, _ directory: TemporaryDirectory) async throws {

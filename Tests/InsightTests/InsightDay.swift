@@ -134,8 +134,8 @@ struct InsightFiles {
         events = try EventFile(
             directory: "\(state)/events-\(lane)", of: TopicPartition(bed.layout.name(of: .events), lane),
             cluster: cluster)
-        #expect(receipts.beginning == .resumed)
-        #expect(events.beginning == .resumed)
+        #expect(receipts.openingState == .resumed)
+        #expect(events.openingState == .resumed)
     }
 
     func close() throws {

@@ -26,7 +26,7 @@ struct LatenciesTests {
     @Test func `written latencies are read back, and malformed ones are rejected`() throws {
         var latencies = LatencyHistogram()
         for time in [Int64](stride(from: 0, to: 100_000, by: 37)) {
-            latencies.add(milliseconds: time, times: 3)
+            latencies.add(milliseconds: time, count: 3)
         }
         var json = JSONWriter(capacity: 1024)
         latencies.write(to: &json)

@@ -14,7 +14,7 @@ struct QuestionTests {
         var question = LaneQuery(.events, app: "shop")
         (question.names, question.group, question.user) = (["a", "b"], "match", "ünal")
         (question.from, question.to, question.times) = (5, 9, [1, 2])
-        question.after = ListPosition(at: 7, rest: [0, 255, 3])
+        question.after = ListPosition(at: 7, tieBreaker: [0, 255, 3])
         #expect(LaneQuery.decodeIfValid(question.encoded(), with: JSONReader()) == question)
 
         var found = QueryResult()
@@ -22,15 +22,15 @@ struct QuestionTests {
         found.running = ["match": 3]
         found.erasures = ["u:ann": 12]
         found.taps = [1, 0, 4]
-        found.counts = [.init(hour: 5, code: "tap", type: nil, group: "match", count: 6)]
+        found.eventCounts = [.init(hour: 5, code: "tap", type: nil, group: "match", count: 6)]
         found.events = [
             ListEntry(
-                position: ListPosition(at: 3, rest: [1]),
+                position: ListPosition(at: 3, tieBreaker: [1]),
                 value: Event(.tap, app: "shop", installation: "i", eventTime: 3, receivedAt: 4))
         ]
         found.audit = [
             ListEntry(
-                position: ListPosition(at: 3, rest: []),
+                position: ListPosition(at: 3, tieBreaker: []),
                 value: AuditEntry(at: 3, author: "key", action: "send.start", app: "shop"))
         ]
         let receipt = RandomDay(seed: 1).receipt
@@ -46,7 +46,7 @@ struct QuestionTests {
     @Test func `a process returns the first list entries of all its lanes`() {
         func event(_ at: Int64) -> ListEntry<Event> {
             ListEntry(
-                position: ListPosition(at: at, rest: [1]),
+                position: ListPosition(at: at, tieBreaker: [1]),
                 value: Event(.tap, app: "shop", installation: "i", eventTime: at, receivedAt: at))
         }
         var found = QueryResult()

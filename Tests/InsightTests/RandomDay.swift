@@ -123,7 +123,7 @@ struct MemoryRows: StoredReceiptRows {
     }
 
     mutating func enter(_ batch: ReceiptBatch) throws {
-        for (place, finished) in batch.finished {
+        for (place, finished) in batch.finishedLines {
             var bytes: [UInt8] = []
             finished.append(to: &bytes)
             lines[place] = bytes

@@ -22,7 +22,7 @@ private struct PlainTable: TimerTable {
     func timers(of owner: ScheduleOwner, app: String) -> [TimerRow] {
         rows.values.filter { $0.owner == owner && $0.app == app }
     }
-    func seenOrder(for key: [UInt8]) -> ScheduleIdempotencyRow? { orders[key] }
+    func idempotencyRow(for key: [UInt8]) -> ScheduleIdempotencyRow? { orders[key] }
     mutating func set(_ row: TimerRow) { rows[row.key] = row }
     mutating func set(_ seen: ScheduleIdempotencyRow, key: [UInt8]) { orders[key] = seen }
     mutating func remove(_ row: TimerRow) { rows[row.key] = nil }
@@ -48,7 +48,7 @@ private func order(_ wish: ScheduleCommand.Action, user: String = "ben") -> Sche
 private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: inout PlainTable) throws
     -> ScheduleReply.Outcome
 {
-    try ScheduleProcessor().decide(order, stamp: stamp, offset: 7, in: &table).answer
+    try TimerCommands().decide(order, stamp: stamp, offset: 7, in: &table).answer
 }
 
 @Suite struct CoreRuleTests {
@@ -150,7 +150,7 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
         #expect(table.timers(of: .recipient(.user("ada")), app: "shop").count == 4)
         // A user who is erased has no automatic ends left either.
         let end = AutomaticEnd(app: "shop", group: "m", owner: .user("ada"), generation: 1, endsAt: 9)
-        _ = try ScheduleProcessor().decide(end, stamp: 3000, offset: 8, in: &table)
+        _ = try TimerCommands().decide(end, stamp: 3000, offset: 8, in: &table)
         #expect(
             try decide(order(.cancel(.everything), user: "ada"), in: &table) == .cancelled(5, tooLate: 3))
         #expect(table.rows.isEmpty)
@@ -192,7 +192,7 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
 
     @Test func `a schedule beyond a limit is refused with a reason`() throws {
         var table = PlainTable()
-        for number in 0..<ScheduleProcessor.timersMax {
+        for number in 0..<TimerCommands.timersMax {
             _ = try decide(
                 order(.schedule(Schedule(id: "s\(number)", dueTime: .at(5), send: makeSend()))), in: &table)
         }
@@ -230,14 +230,14 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
             }
             let end = AutomaticEnd(
                 app: "shop", group: key.group ?? "", owner: recipient, generation: 5, endsAt: 100)
-            #expect(try ScheduleProcessor().decide(end, stamp: 3000, offset: 1, in: &table) == .scheduled)
+            #expect(try TimerCommands().decide(end, stamp: 3000, offset: 1, in: &table) == .scheduled)
         }
     }
 
     @Test func `a group's end is one timer of its newest generation`() throws {
         var table = PlainTable()
-        func end(_ generation: Int64, at: Int64) throws -> ScheduleProcessor.Decision.Outcome? {
-            try ScheduleProcessor().decide(
+        func end(_ generation: Int64, at: Int64) throws -> TimerCommands.Decision.Outcome? {
+            try TimerCommands().decide(
                 AutomaticEnd(app: "shop", group: "m", owner: nil, generation: generation, endsAt: at),
                 stamp: 3000,
                 offset: 1, in: &table)

@@ -91,7 +91,7 @@ struct WorldTable: TimerTable {
         }
     }
 
-    mutating func seenOrder(for key: [UInt8]) -> ScheduleIdempotencyRow? {
+    mutating func idempotencyRow(for key: [UInt8]) -> ScheduleIdempotencyRow? {
         if case .seen(let seen) = row(HashedKey(key)) { seen } else { nil }
     }
 
@@ -128,7 +128,7 @@ final class SchedulerWorld {
     }
 
     private var chance: SeededGenerator
-    private let desk = ScheduleProcessor()
+    private let desk = TimerCommands()
     /// The cluster's time in milliseconds since 1970, and the offset of this machine's clock.
     private(set) var time: Int64 = 1_800_000_000_000
     private var machineAhead: Int64 = 0
@@ -281,7 +281,7 @@ final class SchedulerWorld {
         let end = min(logs[number].orders.count, start + 1 + chance.number(below: 8))
         if start == end { return }
         var table = table(number)
-        var decided: [(order: ScheduleCommand, stamp: Int64, decision: ScheduleProcessor.Decision)] = []
+        var decided: [(order: ScheduleCommand, stamp: Int64, decision: TimerCommands.Decision)] = []
         for offset in start..<end {
             let record = logs[number].orders[offset]
             clock.observe(stamp: record.stamp, at: now)
@@ -373,7 +373,7 @@ final class SchedulerWorld {
     // MARK: Checks
 
     private func check(
-        _ order: ScheduleCommand, _ stamp: Int64, _ decision: ScheduleProcessor.Decision, _ number: Int
+        _ order: ScheduleCommand, _ stamp: Int64, _ decision: TimerCommands.Decision, _ number: Int
     ) {
         switch (order.action, decision.answer) {
         case (.schedule(let schedule), .scheduled(let answer)):
@@ -401,7 +401,7 @@ final class SchedulerWorld {
     private func accept(
         _ schedule: Schedule, of order: ScheduleCommand, _ stamp: Int64,
         _ answer: ScheduleReply.ScheduledTimer,
-        _ decision: ScheduleProcessor.Decision, _ number: Int
+        _ decision: TimerCommands.Decision, _ number: Int
     ) {
         if let known = known(schedule, of: order, at: stamp) {
             if known.answer != answer || decision.outcome != .repeated {

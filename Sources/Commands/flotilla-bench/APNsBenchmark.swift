@@ -36,30 +36,23 @@ struct APNsOptions {
     init(parsing arguments: [String]) throws {
         var streams: Int?
         var bodyBytes: Int?
-        var rest = arguments[...]
-        while let argument = rest.popFirst() {
-            switch argument {
-            case "--client": port = try Self.number(from: rest.popFirst(), of: argument)
-            case "--requests": requests = try Self.number(from: rest.popFirst(), of: argument)
-            case "--rounds": rounds = try Self.number(from: rest.popFirst(), of: argument)
-            case "--streams": streams = try Self.number(from: rest.popFirst(), of: argument)
-            case "--body-bytes": bodyBytes = try Self.number(from: rest.popFirst(), of: argument)
-            case "--certificate": certificate = rest.popFirst() ?? ""
-            case "--key": key = rest.popFirst() ?? ""
+        var reader = OptionReader(arguments)
+        while let name = reader.nextArgument() {
+            switch name {
+            case "--client": port = try reader.numberAboveZero(of: name)
+            case "--requests": requests = try reader.numberAboveZero(of: name)
+            case "--rounds": rounds = try reader.numberAboveZero(of: name)
+            case "--streams": streams = try reader.numberAboveZero(of: name)
+            case "--body-bytes": bodyBytes = try reader.numberAboveZero(of: name)
+            case "--certificate": certificate = reader.nextArgument() ?? ""
+            case "--key": key = reader.nextArgument() ?? ""
             default:
                 throw BenchmarkFailure(
-                    "unknown option \(argument); there are --requests --rounds --streams --body-bytes")
+                    "unknown option \(name); there are --requests --rounds --streams --body-bytes")
             }
         }
         if let streams { for index in shapes.indices { shapes[index].streams = streams } }
         if let bodyBytes { for index in shapes.indices { shapes[index].bodyBytes = bodyBytes } }
         shapes = shapes.enumerated().filter { !shapes[..<$0.offset].contains($0.element) }.map(\.element)
-    }
-
-    private static func number(from text: String?, of option: String) throws -> Int {
-        guard let text, let number = Int(text), number > 0 else {
-            throw BenchmarkFailure("\(option) needs a number above 0")
-        }
-        return number
     }
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A run of both clients, shape by shape and round by round, so that the noise of a shared machine affects
+/// A run of our APNs client and h2load, shape by shape and round by round, so that the noise of a shared machine affects
 /// both. It compares medians.
 final class APNsComparison {
     private struct ClientSeries {

@@ -50,14 +50,14 @@ enum BrokerBenchmark {
         printRow(name: "consume \(shape)", rates: consumed)
     }
 
-    private static func printRow(name what: String, rates: [BrokerProcess.Kind: [Double]]) {
+    private static func printRow(name: String, rates: [BrokerProcess.Kind: [Double]]) {
         func medianRate(of kind: BrokerProcess.Kind) -> Double { rates[kind]?.median ?? 0 }
         let mock = medianRate(of: .mock)
         func column(for kind: BrokerProcess.Kind) -> String {
             let share = String(format: "%.2f", medianRate(of: kind) / mock)
             return pad(grouped(medianRate(of: kind)), toWidth: 13) + pad(share, toWidth: 9)
         }
-        print(what.padding(toLength: 24, withPad: " ", startingAt: 0), terminator: "")
+        print(name.padding(toLength: 24, withPad: " ", startingAt: 0), terminator: "")
         print(pad(grouped(mock), toWidth: 11) + column(for: .broker) + " " + column(for: .syncedBroker))
     }
 
@@ -79,18 +79,4 @@ enum BrokerBenchmark {
             print(line.dropLast())
         }
     }
-}
-
-/// One case of the comparison: a codec and a number of partitions.
-struct BrokerShape: CustomStringConvertible {
-    let compression: ProducerOptions.Compression
-    let partitions: Int
-
-    static let all = [ProducerOptions.Compression.none, .zstd].flatMap { compression in
-        [1, 12].map { BrokerShape(compression: compression, partitions: $0) }
-    }
-
-    static let topic = "bench"
-
-    var description: String { "\(compression), \(partitions) partition\(partitions == 1 ? "" : "s")" }
 }

@@ -2,7 +2,7 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// The client side of the comparison, which is the same for every server.
+/// The client of the broker benchmarks, which is the same for every server.
 struct BrokerLoadClient {
     private let settings: KafkaSettings
     private let shape: BrokerShape

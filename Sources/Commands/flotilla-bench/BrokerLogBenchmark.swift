@@ -96,14 +96,15 @@ enum BrokerLogBenchmark {
         precondition(CRC32C.checksum(of: batch) != 1, "not the checksum of this batch")
     }
 
-    private static func makeBatch(recordCount records: Int) -> [UInt8] {
+    private static func makeBatch(recordCount: Int) -> [UInt8] {
         var state: UInt64 = 7
         let value = (0..<1000).map { _ -> UInt8 in
             state = state &* 6_364_136_223_846_793_005 &+ 1
             return UInt8(truncatingIfNeeded: state >> 33)
         }
         return BatchBuilder.batch(
-            (0..<records).map { _ in NewRecord(key: nil, value: value) }, time: WallTime.now().milliseconds)
+            (0..<recordCount).map { _ in NewRecord(key: nil, value: value) },
+            time: WallTime.now().milliseconds)
     }
 
     private static func makeTemporaryDirectory(in parent: String) throws -> String {
@@ -130,9 +131,11 @@ enum BrokerLogBenchmark {
         var directory = "/tmp"
 
         init(parsing arguments: [String]) throws {
-            var left = arguments[...]
-            while let name = left.popFirst() {
-                guard let value = left.popFirst() else { throw BenchmarkFailure("\(name) needs a value") }
+            var reader = OptionReader(arguments)
+            while let name = reader.nextArgument() {
+                guard let value = reader.nextArgument() else {
+                    throw BenchmarkFailure("\(name) needs a value")
+                }
                 let number = Int(value)
                 switch (name, number) {
                 case ("--mib", let number?): mebibytes = number

@@ -4,11 +4,14 @@ internal import Kafka
 internal import KafkaTesting
 internal import Telemetry
 
-/// One of the compared servers as a separate process: this executable, started again.
+/// A Kafka server as a separate process: this executable, started again with other arguments.
 final class BrokerProcess {
     enum Kind: String, CaseIterable {
+        /// librdkafka's mock cluster.
         case mock
+        /// The embedded broker, which leaves the sync of its files to the system.
         case broker
+        /// The embedded broker, which syncs before each acknowledgement.
         case syncedBroker
     }
 

@@ -1,6 +1,7 @@
 internal import FanOutTesting
 internal import IngestTesting
 
+/// The long form of the expander's kill test.
 enum ExpanderKillsProof {
     static func run(arguments: [String]) throws {
         var plan = ExpanderKillTest.Plan()

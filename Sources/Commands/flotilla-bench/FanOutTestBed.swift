@@ -15,49 +15,53 @@ internal import Sends
 internal import Telemetry
 internal import Topics
 
-/// The test bed of fan-out: planner and expander in one separate process as in production, a broker that
-/// syncs as in production, and this process, which writes registry and sends and reads the results.
+/// The test bed of the fan-out benchmarks: planner and expander in one separate process as in production, and a
+/// broker that syncs as in production. This process writes the registry and the sends, and reads the results.
 final class FanOutTestBed {
     let bed: TestBed
-    private let broker: BrokerProcess?
-    private let data = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
+    private let cluster: BenchmarkCluster
+    private let dataDirectory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
+
+    // The stage. The process and its sampler are nil while it does not run.
     private var worker: StageProcess?
     private var memory: PrivateMemorySampler?
     private var startCount = 0
+
+    // The records that this process has written.
     private let registryWriter: RecordWriter
     private let sendWriter: RecordWriter
     private var tokenCount = 0
     private var sendCount = 0
 
-    init(brokers given: [String]?) throws {
-        let shape = BrokerShape(compression: .zstd, partitions: 1)
-        broker = given == nil ? try BrokerProcess(.syncedBroker, shape: shape) : nil
-        bed = try TestBed(brokers: given ?? [broker!.address], lanes: TopicLayout.lanesDefault)
+    /// - Parameter brokers: the addresses of a running cluster; nil starts a broker.
+    init(brokers: [String]?) throws {
+        cluster = try BenchmarkCluster(brokers: brokers, orStarting: .syncedBroker)
+        bed = try TestBed(brokers: cluster.brokers, lanes: TopicLayout.lanesDefault)
         registryWriter = try RecordWriter(on: bed, to: .registry)
         sendWriter = try RecordWriter(on: bed, to: .sends)
     }
 
     func tearDown() throws {
         try stop()
-        broker?.stop()
-        try? FileManager.default.removeItem(atPath: data)
+        cluster.stop()
+        try? FileManager.default.removeItem(atPath: dataDirectory)
     }
 
     // MARK: The stage
 
-    /// Starts a process without state files.
+    /// Starts the stage in a new process, without state files.
     func start(jobsPerSheet: Int) throws {
         try stop()
         startCount += 1
-        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
-        let started = try StageProcess(
-            .fanOut, of: CommandLine.arguments[0], on: bed, data: "\(data)/\(startCount)",
+        try FileManager.default.createDirectory(atPath: dataDirectory, withIntermediateDirectories: true)
+        let newWorker = try StageProcess(
+            .fanOut, of: CommandLine.arguments[0], on: bed, data: "\(dataDirectory)/\(startCount)",
             extraArguments: ["--per-sheet", String(jobsPerSheet)])
-        worker = started
-        memory = PrivateMemorySampler(of: started.process.processID)
+        worker = newWorker
+        memory = PrivateMemorySampler(of: newWorker.process.processID)
     }
 
-    /// The peak of its private memory, in MiB.
+    /// The peak of the stage's private memory, in MiB.
     var peakPrivateMiB: Int { memory?.peakMiB ?? 0 }
 
     /// Throws if the stage has ended. The benchmark started it, so no supervisor starts it again.
@@ -66,6 +70,8 @@ final class FanOutTestBed {
         throw BenchmarkFailure("fan-out ended: \(worker.process.errors.suffix(800))")
     }
 
+    /// Stops the stage, if it runs.
+    ///
     /// - Returns: the peak of its private memory, in MiB.
     @discardableResult
     func stop() throws -> Int {
@@ -82,9 +88,10 @@ final class FanOutTestBed {
     var processorSeconds: Double {
         guard let id = worker?.process.processID,
             let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
-            let end = text.lastIndex(of: ")")
+            let nameEnd = text.lastIndex(of: ")")
         else { return 0 }
-        let fields = text[text.index(after: end)...].split(separator: " ")
+        let fields = text[text.index(after: nameEnd)...].split(separator: " ")
+        // Fields 14 and 15 of proc_pid_stat(5), `utime` and `stime`, counted from the third, which follows the name.
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
             return 0
         }
@@ -95,26 +102,28 @@ final class FanOutTestBed {
     private static let idleShare = 0.06
     private static let idleSecondsMax = 120.0
 
-    /// Waits until the stage has processed all earlier records.
+    /// Waits until the stage has used nearly no processor time for two seconds, so that it has processed all records.
     ///
     /// - Returns: the seconds that it took.
     func waitUntilIdle() throws -> Double {
-        let begun = Instant.now()
+        let start = Instant.now()
         var idleSeconds = 0
         while idleSeconds < 2 {
-            let before = processorSeconds
+            let processorSecondsBefore = processorSeconds
             usleep(1_000_000)
-            idleSeconds = processorSeconds - before < Self.idleShare ? idleSeconds + 1 : 0
+            idleSeconds =
+                processorSeconds - processorSecondsBefore < Self.idleShare ? idleSeconds + 1 : 0
             try checkStageIsRunning()
-            guard Instant.now().seconds(since: begun) < Self.idleSecondsMax else {
+            guard Instant.now().seconds(since: start) < Self.idleSecondsMax else {
                 throw BenchmarkFailure("fan-out did not become idle")
             }
         }
-        return Instant.now().seconds(since: begun)
+        return Instant.now().seconds(since: start)
     }
 
     // MARK: Registry
 
+    /// Writes the row of a new token to the registry.
     func registerToken(of user: String, entry: RegistryKey.Entry, group: String? = nil) {
         tokenCount += 1
         let token = NumberedToken.hex(ofNumber: tokenCount)
@@ -126,6 +135,7 @@ final class FanOutTestBed {
         registryWriter.write(key: key.bytes, value: row.encoded(), partition: lane(of: user))
     }
 
+    /// Returns the partition of a user's registry rows.
     func lane(of user: String) -> Int32 {
         let key = RegistryKey.partitionKey(app: TestBed.app.id, recipient: .user(user))
         return Int32(Murmur2.partition(forKey: key.span, partitionCount: bed.layout.lanes))
@@ -137,6 +147,8 @@ final class FanOutTestBed {
 
     // MARK: Sends
 
+    /// Writes a send: to the owner of a private group, to everyone for a start, or to the members of the group.
+    ///
     /// - Parameters:
     ///   - owner: the owner of a private group.
     ///   - id: the id of the send; nil makes one.
@@ -185,86 +197,8 @@ final class FanOutTestBed {
             log: .silent, metrics: Metrics())
         defer { _ = consumer.close() }
         return try (0..<Int32(bed.layout.partitionCount(of: topic))).reduce(0) { sum, number in
-            let ends = try consumer.watermarks(of: TopicPartition(bed.layout.name(of: topic), number))
-            return sum + Int(ends.high - ends.low)
+            let watermarks = try consumer.watermarks(of: TopicPartition(bed.layout.name(of: topic), number))
+            return sum + Int(watermarks.high - watermarks.low)
         }
-    }
-}
-
-/// A reader of whole topics from their ends.
-final class TopicWatch {
-    private let consumer: Consumer
-    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
-
-    convenience init(topics: [TopicName], bed: TestBed) throws {
-        try self.init(topics: topics, settings: bed.settings, layout: bed.layout)
-    }
-
-    init(topics: [TopicName], settings: KafkaSettings, layout: TopicLayout) throws {
-        consumer = try Consumer(
-            settings: settings, options: ConsumerOptions(membership: .manual), name: "watcher", log: .silent,
-            metrics: Metrics())
-        var starts: [PartitionStart] = []
-        for topic in topics {
-            for number in 0..<Int32(layout.partitionCount(of: topic)) {
-                let partition = TopicPartition(layout.name(of: topic), number)
-                starts.append(
-                    PartitionStart(
-                        partition: partition, position: .offset(try consumer.watermarks(of: partition).high)))
-            }
-        }
-        try consumer.assign(startingAt: starts)
-    }
-
-    deinit { _ = consumer.close() }
-
-    /// - Returns: the number of records that were read.
-    @discardableResult
-    func poll(waitMilliseconds: Int32, forEach body: (borrowing Kafka.Record) -> Void) -> Int {
-        _ = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
-        defer { batch.clear() }
-        for index in 0..<batch.count { body(batch[index]) }
-        return batch.count
-    }
-}
-
-/// The time to sync a page to the broker's disk, in milliseconds: the median of several tries.
-enum DiskSync {
-    static func measureMilliseconds() throws -> Double {
-        let path = NSTemporaryDirectory() + "flotilla-bench-sync-\(UUID().uuidString)"
-        let file = unsafe open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw BenchmarkFailure("cannot create a file in \(NSTemporaryDirectory())") }
-        defer {
-            close(file)
-            unsafe unlink(path)
-        }
-        let page = [UInt8](repeating: 1, count: 4096)
-        var seconds: [Double] = []
-        for _ in 0..<50 {
-            let begun = Instant.now()
-            guard unsafe write(file, page, page.count) == page.count, fdatasync(file) == 0 else {
-                throw BenchmarkFailure("cannot write to the disk")
-            }
-            seconds.append(Instant.now().seconds(since: begun))
-        }
-        return seconds.median * 1000
-    }
-}
-
-/// Measured latencies.
-struct Latencies: CustomStringConvertible {
-    private(set) var seconds: [Double] = []
-
-    mutating func append(_ value: Double) { seconds.append(value) }
-
-    var description: String {
-        let sorted = seconds.sorted()
-        func milliseconds(at share: Double) -> String {
-            guard !sorted.isEmpty else { return "–" }
-            let index = min(sorted.count - 1, Int(Double(sorted.count) * share))
-            return String(format: "%.1f", sorted[index] * 1000)
-        }
-        return
-            "\(milliseconds(at: 0.5)) ms median, \(milliseconds(at: 0.99)) ms p99, \(milliseconds(at: 1)) ms at most"
     }
 }

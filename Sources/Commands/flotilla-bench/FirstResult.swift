@@ -1,7 +1,7 @@
 internal import Lifecycle
 internal import Synchronization
 
-/// A result that one thread waits for. Other threads give results, and the first one counts.
+/// A result that one thread waits for. Other threads complete it, and the first completion counts.
 final class FirstResult<Value: Sendable>: Sendable {
     private let resultSignal = ThreadSignal()
     private let firstResult = Mutex<Result<Value, any Error>?>(nil)
@@ -14,8 +14,19 @@ final class FirstResult<Value: Sendable>: Sendable {
     func wait() throws -> Value {
         resultSignal.wait()
         guard let result = firstResult.withLock({ $0 }) else {
-            preconditionFailure("a result that was announced is there")
+            preconditionFailure("the signal was raised without a result")
         }
         return try result.get()
     }
+}
+
+/// Runs asynchronous work in a task. Blocks the calling thread until the task has ended.
+func runBlocking<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
+    let result = FirstResult<Value>()
+    Task.detached {
+        do { result.complete(with: .success(try await work())) } catch {
+            result.complete(with: .failure(error))
+        }
+    }
+    return try result.wait()
 }

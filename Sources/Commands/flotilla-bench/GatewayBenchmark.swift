@@ -1,38 +1,45 @@
 internal import CatalogRecords
 internal import Foundation
 
-/// A measurement of reports through the gateway, from the HTTP client to Kafka's acknowledgement. Broker and
-/// gateway are real and separate processes, or a given cluster takes the broker's place. h2load plays the
+/// A measurement of reports through the gateway, from the HTTP client to Kafka's acknowledgement. Gateway and
+/// broker are separate processes; `--bootstrap` replaces the broker with a running cluster. h2load plays the
 /// phones.
 enum GatewayBenchmark {
     private static let connections = 64
+    private static let rounds = 3
+
+    /// Reports per second of the gateway's processor time, and per second.
+    private typealias ReportRate = (perCoreSecond: Double, perSecond: Double)
 
     static func run(arguments: [String]) throws {
-        var arguments = arguments
-        let brokers = try BootstrapOption.removeBrokers(from: &arguments)?.joined(separator: ",")
-        if let unknown = arguments.first { throw BenchmarkFailure("\(unknown) is not known") }
+        var reader = OptionReader(arguments)
+        let brokers = try reader.removeBrokers()?.joined(separator: ",")
+        if let unknown = reader.nextArgument() { throw BenchmarkFailure("\(unknown) is not known") }
         let cluster = brokers ?? "the embedded broker"
         print("reports through the gateway by HTTP/1.1, \(connections) connections, into \(cluster)")
-        for (perBody, requests) in [(1, 100_000), (20, 20_000), (500, 2_000)] {
-            var rates: [(core: Double, wall: Double)] = []
-            for _ in 0..<3 {
-                rates.append(try measureRound(reportsPerBody: perBody, requests: requests, brokers: brokers))
+        for (reportsPerBody, requests) in [(1, 100_000), (20, 20_000), (500, 2_000)] {
+            var rates: [ReportRate] = []
+            for _ in 0..<rounds {
+                rates.append(
+                    try measureRound(reportsPerBody: reportsPerBody, requests: requests, brokers: brokers))
             }
-            let core = grouped(rates.map(\.core).median)
-            let wall = grouped(rates.map(\.wall).median)
-            print("  \(perBody) a body: \(core) reports a core-second of the gateway, \(wall) a second seen")
+            let perCoreSecond = grouped(rates.map(\.perCoreSecond).median)
+            let perSecond = grouped(rates.map(\.perSecond).median)
+            print(
+                "  \(reportsPerBody) a body: \(perCoreSecond) reports a core-second of the gateway, \(perSecond) a second seen"
+            )
         }
     }
 
     private static func measureRound(
-        reportsPerBody: Int, requests: Int, brokers given: String?
-    ) throws -> (core: Double, wall: Double) {
-        let stand = try GatewayTestBed(role: .report, brokers: given)
-        let posted = try stand.post(
+        reportsPerBody: Int, requests: Int, brokers: String?
+    ) throws -> ReportRate {
+        let testBed = try GatewayTestBed(role: .report, brokers: brokers)
+        let posted = try testBed.post(
             makeBody(reportCount: reportsPerBody), to: "/v1/reports", requests: requests,
             connections: connections)
         let reports = Double(reportsPerBody * requests)
-        return (reports / stand.tearDown(), reports / posted.seconds)
+        return (reports / testBed.tearDown(), reports / posted.seconds)
     }
 
     private static func makeBody(reportCount count: Int) -> String {

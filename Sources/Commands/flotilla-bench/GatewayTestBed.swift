@@ -7,8 +7,8 @@ internal import Kafka
 internal import Telemetry
 internal import Topics
 
-/// A test bed with a gateway as a separate process, an app and a key, on a new broker or a given cluster.
-/// h2load makes the requests.
+/// A test bed with a gateway as a separate process, an app and its key, on a new broker or a running cluster.
+/// h2load makes the requests. Broker and h2load run on processor 0, gateway and fan-out on processor 1.
 final class GatewayTestBed {
     /// The app's id.
     static let app = "shop"
@@ -19,6 +19,7 @@ final class GatewayTestBed {
     private let gatewayProcess: PinnedProcess
     private var fanOutProcess: PinnedProcess?
     private let admin: AdminClient
+    /// Whether the topics are in a cluster that outlives the test bed, so that they must be deleted.
     private let usesGivenCluster: Bool
     let layout: TopicLayout
     let settings: KafkaSettings
@@ -108,7 +109,9 @@ final class GatewayTestBed {
         return PostResult(seconds: seconds, microseconds: try Self.readLatencies(from: log))
     }
 
+    /// The result of requests that were all accepted.
     struct PostResult {
+        /// The time from the start of h2load to its end.
         let seconds: Double
         /// The time of each request, in ascending order.
         let microseconds: [Int]
@@ -120,29 +123,33 @@ final class GatewayTestBed {
         }
     }
 
-    /// Returns the third column of h2load's log.
+    /// Returns the durations of all requests in ascending order, in microseconds: the third and last column of
+    /// h2load's log.
     private static func readLatencies(from log: String) throws -> [Int] {
         try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").compactMap { line in
             line.split(separator: "\t").last.flatMap { Int($0) }
         }.sorted()
     }
 
+    /// Returns the address that a service logs when it serves.
     private static func address(of service: String, in process: PinnedProcess) throws -> String {
-        let rest = try waitForOutput(after: "\(service): serving address=", in: process)
-        return String(rest.prefix { $0 != " " })
+        let lineEnd = try waitForOutput(after: "\(service): serving address=", in: process)
+        return String(lineEnd.prefix { $0 != " " })
     }
 
-    private static func waitForOutput(after words: String, in process: PinnedProcess) throws -> String {
+    /// Waits for a complete line with this text. Returns the end of the line.
+    private static func waitForOutput(after text: String, in process: PinnedProcess) throws -> String {
         for _ in 0..<2000 {
-            let parts = process.outputText().components(separatedBy: words)
+            let parts = process.outputText().components(separatedBy: text)
             if parts.count > 1, let line = parts[1].components(separatedBy: "\n").dropLast().first {
                 return line
             }
             usleep(5000)
         }
-        throw BenchmarkFailure("“\(words)” did not appear in the log: \(process.outputText().suffix(500))")
+        throw BenchmarkFailure("“\(text)” did not appear in the log: \(process.outputText().suffix(500))")
     }
 
+    /// Creates the app and a key. Returns the text of the key.
     private static func createKey(
         settings: KafkaSettings, layout: TopicLayout, role: APIKey.Role, types: [ActivityType]
     ) throws -> String {

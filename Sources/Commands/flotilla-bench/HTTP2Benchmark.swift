@@ -39,30 +39,23 @@ struct HTTP2Options {
     var key = ""
 
     init(parsing arguments: [String]) throws {
-        var rest = arguments[...]
-        while let argument = rest.popFirst() {
-            switch argument {
+        var reader = OptionReader(arguments)
+        while let name = reader.nextArgument() {
+            switch name {
             case "--json": isJSON = true
             case "--server": role = .server
-            case "--client": role = .client(port: try Self.number(from: rest.popFirst(), of: argument))
-            case "--requests": requests = try Self.number(from: rest.popFirst(), of: argument)
-            case "--streams": streams = try Self.number(from: rest.popFirst(), of: argument)
-            case "--connections": connections = try Self.number(from: rest.popFirst(), of: argument)
-            case "--rounds": rounds = try Self.number(from: rest.popFirst(), of: argument)
-            case "--certificate": certificate = rest.popFirst() ?? ""
-            case "--key": key = rest.popFirst() ?? ""
+            case "--client": role = .client(port: try reader.numberAboveZero(of: name))
+            case "--requests": requests = try reader.numberAboveZero(of: name)
+            case "--streams": streams = try reader.numberAboveZero(of: name)
+            case "--connections": connections = try reader.numberAboveZero(of: name)
+            case "--rounds": rounds = try reader.numberAboveZero(of: name)
+            case "--certificate": certificate = reader.nextArgument() ?? ""
+            case "--key": key = reader.nextArgument() ?? ""
             default:
                 throw BenchmarkFailure(
-                    "unknown option \(argument); there are --requests --streams --connections --rounds --json"
+                    "unknown option \(name); there are --requests --streams --connections --rounds --json"
                 )
             }
         }
-    }
-
-    private static func number(from text: String?, of option: String) throws -> Int {
-        guard let text, let number = Int(text), number > 0 else {
-            throw BenchmarkFailure("\(option) needs a number above 0")
-        }
-        return number
     }
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A run of the four measurements, round by round, so that the noise of a shared machine affects all of them.
+/// A run of four measurements (our client, h2load, our server, nghttpd), round by round, so that the noise of a shared machine affects all of them.
 /// It compares medians.
 final class HTTP2Comparison {
     private let options: HTTP2Options

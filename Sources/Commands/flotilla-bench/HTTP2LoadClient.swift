@@ -3,49 +3,11 @@ internal import HTTP2
 internal import Lifecycle
 internal import TLS
 
-/// The pushes that both clients of the benchmark send: a token of 64 hex digits, the headers of a push with a
-/// bearer token of 191 bytes, and a body of 600 bytes.
-enum PushLoad {
-    static let tokenCount = 10_000
-    static let body = [UInt8](repeating: UInt8(ascii: "x"), count: 600)
-    static let headers = [
-        (
-            "authorization",
-            "bearer " + String(String(repeating: "eyJhbGciOiJFUzI1NiIsImtpZCI6Ikx", count: 6).prefix(184))
-        ),
-        ("apns-topic", "com.example.matchday.push-type.liveactivity"), ("apns-push-type", "liveactivity"),
-        ("apns-priority", "10"), ("apns-expiration", "1763632800"),
-    ]
-
-    /// Returns the token of an index. Every process makes the same tokens.
-    static func token(at index: Int) -> String {
-        tokenWords(at: index).map { word in
-            let digits = String(word, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
-
-    /// Appends the bytes whose hex digits `token` returns.
-    static func appendToken(at index: Int, to bytes: inout [UInt8]) {
-        for word in tokenWords(at: index) {
-            for shift in stride(from: UInt64(56), through: 0, by: -8) {
-                bytes.append(UInt8(truncatingIfNeeded: word >> shift))
-            }
-        }
-    }
-
-    private static func tokenWords(at index: Int) -> [UInt64] {
-        var random = SplitMix64(state: UInt64(index))
-        return (0..<4).map { _ in random.next() }
-    }
-
-    static func path(at index: Int) -> String { "/3/device/\(token(at: index))" }
-}
-
 /// A client process of the benchmark: `connections` sessions over TLS on one event loop. Each keeps `streams`
 /// pushes open until `requests` have been answered. Confined to its loop.
 final class HTTP2LoadClient {
     private let result: FirstResult<Int>
+    /// The paths of all tokens, one after the other, `pathBytes` each.
     private let joinedPaths: [UInt8]
     private let pathBytes: Int
     let streams: Int
@@ -72,17 +34,17 @@ final class HTTP2LoadClient {
         requests: Int, streams: Int, authority: String, port: Int, certificate: String, connections: Int
     ) throws {
         let context = try TLSContext.client(trust: .authorities(.file(certificate)))
-        let end = FirstResult<Int>()
+        let result = FirstResult<Int>()
         let load = try LoopOwned<HTTP2LoadClient>(thread: "bench") { owner in
             let load = try HTTP2LoadClient(
-                requests: requests, streams: streams, authority: authority, result: end)
+                requests: requests, streams: streams, authority: authority, result: result)
             for _ in 0..<connections {
                 HTTP2LoadClientConnection(client: load).connect(with: context, port: port, on: owner.loop)
             }
             return load
         }
         defer { load.stop() }
-        _ = try end.wait()
+        _ = try result.wait()
     }
 
     func submit(to session: ClientSession) {
@@ -106,8 +68,8 @@ final class HTTP2LoadClient {
         result.complete(with: .success(succeeded))
     }
 
-    func fail(reason why: String) {
-        result.complete(with: .failure(BenchmarkFailure("after \(succeeded) answers: \(why)")))
+    func fail(reason: String) {
+        result.complete(with: .failure(BenchmarkFailure("after \(succeeded) answers: \(reason)")))
     }
 }
 
@@ -117,10 +79,10 @@ private final class HTTP2LoadClientConnection: TLSConnectionDelegate {
     private let session: ClientSession
     private var connection: TLSConnection?
 
-    init(client load: HTTP2LoadClient) {
-        self.client = load
+    init(client: HTTP2LoadClient) {
+        self.client = client
         var limits = ClientLimits()
-        limits.streamsMax = load.streams
+        limits.streamsMax = client.streams
         session = ClientSession(limits: limits, keeping: ["apns-id", "retry-after"])
     }
 

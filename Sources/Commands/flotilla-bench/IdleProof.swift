@@ -1,17 +1,14 @@
 internal import Foundation
 internal import InstallationTesting
 
-/// The long form of the idle-time test.
+/// The long form of the idle-time test: a whole fleet is idle until retention has emptied its topics, and
+/// then works again.
 enum IdleProof {
     static func run(arguments: [String]) throws {
-        var arguments = arguments
-        let brokers = try BootstrapOption.removeBrokers(from: &arguments)
+        var reader = OptionReader(arguments)
+        let brokers = try reader.removeBrokers()
         var plan = InstallationIdleTest.Plan()
-        var rest = arguments[...]
-        while let name = rest.popFirst() {
-            guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else {
-                throw BenchmarkFailure("\(name) needs a number above 0")
-            }
+        while let (name, number) = try reader.nextNumberAboveZero() {
             switch name {
             case "--phones": plan.phones = number
             case "--updates": plan.updates = number
@@ -19,11 +16,12 @@ enum IdleProof {
             }
         }
         let directory = try BenchmarkDirectory()
-        let (path, last) = (directory.path, plan)
+        let (path, finalPlan) = (directory.path, plan)
         do {
             let faults = try runBlocking {
                 try await InstallationIdleTest(
-                    plan: last, programs: FleetBenchmark.programsDirectory, brokers: brokers, directory: path
+                    plan: finalPlan, programs: FleetBenchmark.programsDirectory, brokers: brokers,
+                    directory: path
                 ).run()
             }
             guard faults.isEmpty else { throw BenchmarkFailure(faults.joined(separator: "\n")) }

@@ -8,10 +8,11 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-/// A measurement of reports from Kafka to Kafka: read, merged, committed in transactions, and read back into
-/// the views. The broker is a separate process. The processor time of this process counts, with all
-/// threads of the Kafka client.
+/// A measurement of ingest: it reads reports from Kafka, merges them, commits registry rows and events in
+/// transactions, and reads them back into its views. The broker is a separate process. The processor time
+/// includes all threads of this process, also of the Kafka client.
 enum IngestBenchmark {
+    /// The wanted reports per second of processor time.
     private static let target = 80_000.0
 
     private struct Options {
@@ -23,13 +24,9 @@ enum IngestBenchmark {
         var brokers: [String]?
 
         init(parsing arguments: [String]) throws {
-            var arguments = arguments
-            brokers = try BootstrapOption.removeBrokers(from: &arguments)
-            var rest = arguments[...]
-            while let name = rest.popFirst() {
-                guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
-                    throw BenchmarkFailure("\(name) needs a number above 0")
-                }
+            var reader = OptionReader(arguments)
+            brokers = try reader.removeBrokers()
+            while let (name, number) = try reader.nextNumberAboveZero() {
                 switch name {
                 case "--reports": reports = number
                 case "--installations": installations = number
@@ -46,10 +43,9 @@ enum IngestBenchmark {
 
     static func run(arguments: [String]) throws {
         let options = try Options(parsing: arguments)
-        let shape = BrokerShape(compression: .zstd, partitions: 1)
-        let peer = options.brokers == nil ? try BrokerProcess(.broker, shape: shape) : nil
-        defer { peer?.stop() }
-        let brokers = options.brokers ?? [peer!.address]
+        let cluster = try BenchmarkCluster(brokers: options.brokers, orStarting: .broker)
+        defer { cluster.stop() }
+        let brokers = cluster.brokers
         print(
             "ingest: \(grouped(Double(options.reports))) reports of \(grouped(Double(options.installations))) "
                 + "installations over 12 partitions, transactions of up to \(options.batchRecordsMax)")
@@ -71,10 +67,10 @@ enum IngestBenchmark {
         options: Options, brokers: [String]
     ) throws -> (perSecond: Double, perCoreSecond: Double) {
         let bed = try TestBed(brokers: brokers, lanes: TopicLayout.lanesDefault)
-        let sender = try RecordWriter(on: bed)
-        var mix = ReportGenerator(installations: options.installations, seed: 1)
-        for _ in 0..<options.reports { sender.write(mix.next()) }
-        guard sender.finish() else { throw BenchmarkFailure("the reports were not stored") }
+        let writer = try RecordWriter(on: bed)
+        var generator = ReportGenerator(installations: options.installations, seed: 1)
+        for _ in 0..<options.reports { writer.write(generator.next()) }
+        guard writer.finish() else { throw BenchmarkFailure("the reports were not stored") }
         let directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let metrics = Metrics()
@@ -92,20 +88,21 @@ enum IngestBenchmark {
                 labels: ["outcome": outcome])
         }
         func handledCount() -> Int { counters.reduce(0) { $0 + $1.value } }
+        // The measurement begins with the first batch, so that the start of the stage does not count.
         while handledCount() == 0 { usleep(1000) }
-        let first = handledCount()
-        var last = 0
+        let countAtStart = handledCount()
+        var countAtEnd = 0
         let usage = try Usage.measure {
-            let limit = Instant.now().advanced(byMilliseconds: 300_000)
+            let deadline = Instant.now().advanced(byMilliseconds: 300_000)
             while handledCount() < options.reports {
-                guard Instant.now() < limit else {
+                guard Instant.now() < deadline else {
                     throw BenchmarkFailure("the backlog was not processed in time")
                 }
                 usleep(2000)
             }
-            last = handledCount()
+            countAtEnd = handledCount()
         }
-        let count = Double(last - first)
+        let count = Double(countAtEnd - countAtStart)
         return (count / usage.seconds, count / usage.processorSeconds)
     }
 }

@@ -1,5 +1,6 @@
 internal import IngestTesting
 
+/// The long form of ingest's kill test.
 enum IngestKillsProof {
     static func run(arguments: [String]) throws {
         var plan = IngestKillTest.Plan()

@@ -1,5 +1,6 @@
 internal import InsightTesting
 
+/// The long form of insight's kill test.
 enum InsightKillsProof {
     static func run(arguments: [String]) throws {
         var plan = InsightKillTest.Plan()

@@ -1,18 +1,15 @@
 internal import Foundation
 internal import InstallationTesting
 
-/// The long form of the installation test.
+/// The long form of the installation test: processes of a whole fleet are killed, frozen, stopped and started
+/// while a match is updated.
 enum InstallationProof {
     static func run(arguments: [String]) throws {
-        var arguments = arguments
-        let brokers = try BootstrapOption.removeBrokers(from: &arguments)
+        var reader = OptionReader(arguments)
+        let brokers = try reader.removeBrokers()
         var plan = InstallationKillTest.Plan()
         plan.seed = UInt64.random(in: 0...999_999)
-        var rest = arguments[...]
-        while let name = rest.popFirst() {
-            guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else {
-                throw BenchmarkFailure("\(name) needs a number above 0")
-            }
+        while let (name, number) = try reader.nextNumberAboveZero() {
             switch name {
             case "--phones": plan.phones = number
             case "--updates": plan.updates = number
@@ -28,12 +25,13 @@ enum InstallationProof {
             "installation: seed \(plan.seed), \(plan.processesPerStage) of each stage, \(plan.phones) phones, \(plan.updates) updates"
         )
         fflush(nil)
-        let (path, last) = (directory.path, plan)
+        let (path, finalPlan) = (directory.path, plan)
         let verdict: InstallationCheck
         do {
             verdict = try runBlocking {
                 try await InstallationKillTest(
-                    plan: last, programs: FleetBenchmark.programsDirectory, brokers: brokers, directory: path
+                    plan: finalPlan, programs: FleetBenchmark.programsDirectory, brokers: brokers,
+                    directory: path
                 ).run()
             }
         } catch {

@@ -48,16 +48,16 @@ enum JSONBenchmark {
         let decoder = JSONDecoder()
         let data = Data(bytes)
         let expected = try decoder.decode(Report.self, from: data)
-        let length = try reader.read(bytes, decode: countTextBytes)
-        let fast = Rounds(count: 9, iterations: 200_000)
+        let textBytes = try reader.read(bytes, decode: countTextBytes)
+        let rounds = Rounds(count: 9, iterations: 200_000)
 
-        let strings = try fast.rate {
+        let strings = try rounds.rate {
             if try reader.read(bytes, decode: Report.init) != expected {
                 throw BenchmarkFailure("the value read differs")
             }
         }
-        let inPlace = try fast.rate {
-            if try reader.read(bytes, decode: countTextBytes) != length {
+        let inPlace = try rounds.rate {
+            if try reader.read(bytes, decode: countTextBytes) != textBytes {
                 throw BenchmarkFailure("the lengths read differ")
             }
         }
@@ -67,7 +67,7 @@ enum JSONBenchmark {
             }
         }
         var writer = JSONWriter()
-        let writing = fast.rate {
+        let writing = rounds.rate {
             writer.removeAll()
             write(expected, to: &writer)
         }
@@ -118,8 +118,8 @@ enum JSONBenchmark {
         json.value(value)
     }
 
-    private static func printRate(name what: String, rate: Double, reference peer: Double) {
-        let name = what.padding(toLength: 20, withPad: " ", startingAt: 0)
-        print("  \(name)\(Int(rate)) (\(String(format: "%.1f", rate / peer)) of JSONDecoder)")
+    private static func printRate(name: String, rate: Double, reference: Double) {
+        let paddedName = name.padding(toLength: 20, withPad: " ", startingAt: 0)
+        print("  \(paddedName)\(Int(rate)) (\(String(format: "%.1f", rate / reference)) of JSONDecoder)")
     }
 }

@@ -3,9 +3,10 @@ internal import Kafka
 internal import KafkaTesting
 internal import Telemetry
 
-/// A comparison of the Swift wrapper with the same calls in C: records of 1 KiB over four partitions,
+/// A comparison of module `Kafka` with the same calls of librdkafka in C: records of 1 KiB over four partitions,
 /// produced and consumed in turns in one process. The mock cluster runs in a separate process.
 enum KafkaBenchmark {
+    /// The wanted rate, as a share of the rate of the calls in C.
     private static let target = 0.9
 
     private struct Options {
@@ -15,20 +16,18 @@ enum KafkaBenchmark {
         var servesMock = false
 
         init(parsing arguments: [String]) throws {
-            var rest = arguments[...]
-            while let argument = rest.popFirst() {
-                if argument == "--serve-mock" {
+            var reader = OptionReader(arguments)
+            while let name = reader.nextArgument() {
+                if name == "--serve-mock" {
                     servesMock = true
                     continue
                 }
-                guard let text = rest.popFirst(), let number = Int(text), number > 0 else {
-                    throw BenchmarkFailure("\(argument) needs a number above 0")
-                }
-                switch argument {
+                let number = try reader.numberAboveZero(of: name)
+                switch name {
                 case "--records": records = number
                 case "--size": recordBytes = max(8, number)
                 case "--rounds": rounds = number
-                default: throw BenchmarkFailure("\(argument) is not known; use --records, --size, --rounds")
+                default: throw BenchmarkFailure("\(name) is not known; use --records, --size, --rounds")
                 }
             }
         }
@@ -103,9 +102,9 @@ enum KafkaBenchmark {
                 countStored()
             }
         }
-        let left = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        let unsent = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
         countStored()
-        if left != 0 || stored != count { throw BenchmarkFailure("Swift delivered \(stored) of \(count)") }
+        if unsent != 0 || stored != count { throw BenchmarkFailure("Swift delivered \(stored) of \(count)") }
     }
 
     /// Measures reading. The mock keeps only 5 MiB of a partition, so records that compress badly are read
@@ -155,18 +154,19 @@ enum KafkaBenchmark {
                 metrics: Metrics())
         }
 
+        /// Returns the sum of each value's length and first byte, to compare with the calls in C.
         func read(from topic: String, count: Int) throws -> Int64 {
             try consumer.assign(
                 startingAt: (0..<4).map {
                     PartitionStart(partition: TopicPartition(topic, $0), position: .beginning)
                 })
             var sum = 0
-            var read = 0
-            var idle = 0
-            while read < count, idle < 100 {
+            var recordsRead = 0
+            var emptyPolls = 0
+            while recordsRead < count, emptyPolls < 100 {
                 _ = consumer.poll(into: &batch, waitMilliseconds: 100)
-                if batch.isEmpty { idle += 1 }
-                read += batch.count
+                if batch.isEmpty { emptyPolls += 1 }
+                recordsRead += batch.count
                 for index in 0..<batch.count {
                     if let value = batch[index].value { sum += value.count + Int(value[0]) }
                 }
@@ -177,19 +177,20 @@ enum KafkaBenchmark {
 
     private static func printComparison(name: String, swift: [Usage], c: [Usage], records: Int) {
         let rates = (
-            swift.map { Double(records) / $0.seconds }.median, c.map { Double(records) / $0.seconds }.median
+            swift: swift.map { Double(records) / $0.seconds }.median,
+            c: c.map { Double(records) / $0.seconds }.median
         )
         let costs = (
-            swift.map(\.processorSeconds).median / Double(records) * 100_000,
-            c.map(\.processorSeconds).median / Double(records) * 100_000
+            swift: swift.map(\.processorSeconds).median / Double(records) * 100_000,
+            c: c.map(\.processorSeconds).median / Double(records) * 100_000
         )
         func twoDecimals(_ value: Double) -> Double { (value * 100).rounded() / 100 }
         func threeDecimals(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
         print(
-            "  \(name): Swift \(grouped(rates.0)) records a second, C \(grouped(rates.1)): "
-                + "\(twoDecimals(rates.0 / rates.1)) of its rate, \(target) wanted")
+            "  \(name): Swift \(grouped(rates.swift)) records a second, C \(grouped(rates.c)): "
+                + "\(twoDecimals(rates.swift / rates.c)) of its rate, \(target) wanted")
         print(
-            "    processor per 100,000: Swift \(threeDecimals(costs.0)) s, C \(threeDecimals(costs.1)) s, "
-                + "ratio \(twoDecimals(costs.0 / costs.1))")
+            "    processor per 100,000: Swift \(threeDecimals(costs.swift)) s, C \(threeDecimals(costs.c)) s, "
+                + "ratio \(twoDecimals(costs.swift / costs.c))")
     }
 }

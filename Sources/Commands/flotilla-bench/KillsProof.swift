@@ -2,79 +2,68 @@ internal import Foundation
 internal import IngestTesting
 internal import KafkaTesting
 
-/// The long form of a kill test: a kill at every step, and the requested number of random kills.
+/// The long form of a kill test: a stage is killed at every step and then at random, while records arrive.
+/// Each stage has its own test, which the closure of `run` starts.
 struct KillsProof<Plan: KillTestPlan> {
     let name: String
-    /// The sentence that is true if no fault was found.
+    /// The sentence that the proof prints if no fault was found.
     let claim: String
-    /// The numbers of the plan that have their own flags.
+    /// The options of this test alone, such as `--reports`. Each sets a number of the plan.
     let flags: [String: WritableKeyPath<Plan, Int>]
 
+    /// The result of the test.
     struct Outcome: Sendable {
         let kills: Int
         let stepsMet: Set<Plan.Step>
         /// The amounts of work, as text.
         let counts: String
+        /// The first fault, or nil if the test found none.
         let fault: String?
     }
 
+    /// Runs the test. Throws if it found a fault or never reached one of the plan's steps.
     func run(
-        plan given: Plan, arguments: [String],
+        plan defaultPlan: Plan, arguments: [String],
         killing:
             @escaping @Sendable (Plan, _ program: String, TestBed, _ directory: String) async throws
             -> Outcome
     ) throws {
-        var plan = given
+        var plan = defaultPlan
         plan.freezeCount = 5
         plan.seed = UInt64.random(in: 0...999_999)
-        var arguments = arguments
-        let brokers = try BootstrapOption.removeBrokers(from: &arguments)
-        try parse(arguments: arguments, into: &plan)
+        var reader = OptionReader(arguments)
+        let brokers = try reader.removeBrokers()
+        try parse(options: &reader, into: &plan)
         let directory = NSTemporaryDirectory() + "flotilla-\(name)-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let cluster = try TestCluster(runningBrokers: brokers)
         let bed = try TestBed(brokers: cluster.brokers, lanes: 12)
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let (program, last) = (CommandLine.arguments[0], plan)
-        let outcome = try runBlocking { try await killing(last, program, bed, directory) }
+        let (program, finalPlan) = (CommandLine.arguments[0], plan)
+        let outcome = try runBlocking { try await killing(finalPlan, program, bed, directory) }
         print(
             "\(name): seed \(plan.seed), \(outcome.kills) kills, \(plan.freezeCount) zombies, "
                 + "\(outcome.stepsMet.count) of \(plan.steps.count) steps met; \(outcome.counts)")
         if let fault = outcome.fault { throw BenchmarkFailure(fault) }
         print(claim)
-        let missed = plan.steps.filter { !outcome.stepsMet.contains($0) }
-        if !missed.isEmpty {
-            let names = missed.map { "\($0)" }.joined(separator: ", ")
+        let missedSteps = plan.steps.filter { !outcome.stepsMet.contains($0) }
+        if !missedSteps.isEmpty {
+            let names = missedSteps.map { "\($0)" }.joined(separator: ", ")
             throw BenchmarkFailure(
                 "these steps were never reached: \(names); the run proves nothing about a kill there")
         }
     }
 
-    private func parse(arguments: [String], into plan: inout Plan) throws {
-        var rest = arguments[...]
-        while let name = rest.popFirst() {
-            guard let number = rest.popFirst().flatMap({ Int($0) }), number >= 0 else {
-                throw BenchmarkFailure("\(name) needs a number")
-            }
+    private func parse(options reader: inout OptionReader, into plan: inout Plan) throws {
+        while let (name, number) = try reader.nextNumber() {
             switch name {
             case "--kills": plan.randomKills = number
             case "--freezes": plan.freezeCount = number
             case "--seed": plan.seed = UInt64(number)
             default:
-                guard let flag = flags[name] else { throw BenchmarkFailure("\(name) is not known") }
-                plan[keyPath: flag] = number
+                guard let numberPath = flags[name] else { throw BenchmarkFailure("\(name) is not known") }
+                plan[keyPath: numberPath] = number
             }
         }
     }
-}
-
-/// Blocks the main thread until the task has ended.
-func runBlocking<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
-    let result = FirstResult<Value>()
-    Task.detached {
-        do { result.complete(with: .success(try await work())) } catch {
-            result.complete(with: .failure(error))
-        }
-    }
-    return try result.wait()
 }

@@ -32,11 +32,12 @@ enum MergeBenchmark {
 
         var number = 0
         var token = 1
-        let same = makeStartTokenReport(number: 0)
+        let knownReport = makeStartTokenReport(number: 0)
         try printRate(of: "the same again", rounds: rounds) {
             guard
                 case .unchanged = merger.merge(
-                    same, arrival: ReportArrival(receivedAt: startMilliseconds, offset: 0), into: known,
+                    knownReport, arrival: ReportArrival(receivedAt: startMilliseconds, offset: 0),
+                    into: known,
                     now: startMilliseconds)
             else {
                 throw BenchmarkFailure("the same report again changed something")
@@ -47,7 +48,7 @@ enum MergeBenchmark {
             let at = startMilliseconds + 1 + Int64(number % 60_000)
             if try mergedOutcome(
                 of: merger.merge(
-                    same, arrival: ReportArrival(receivedAt: at, offset: 0), into: known, now: at)
+                    knownReport, arrival: ReportArrival(receivedAt: at, offset: 0), into: known, now: at)
             ).mustBeWritten {
                 throw BenchmarkFailure("the repeated report was written again")
             }
@@ -80,27 +81,28 @@ enum MergeBenchmark {
         try printRate(of: "a registry row written", rounds: rounds) { row.encode(to: &writer) }
     }
 
-    private static func mergeNewToken(with merge: ReportMerger, report: Report, known: Installation?) throws {
-        let made = try mergedOutcome(
-            of: merge.merge(
+    private static func mergeNewToken(with merger: ReportMerger, report: Report, known: Installation?) throws
+    {
+        let outcome = try mergedOutcome(
+            of: merger.merge(
                 report, arrival: ReportArrival(receivedAt: startMilliseconds + 1, offset: 0), into: known,
                 now: startMilliseconds + 1)
         )
-        guard made.changes.count == 1, !made.events.isEmpty else {
+        guard outcome.changes.count == 1, !outcome.events.isEmpty else {
             throw BenchmarkFailure(
-                "a new token made \(made.changes.count) rows, \(made.events.count) events")
+                "a new token made \(outcome.changes.count) rows, \(outcome.events.count) events")
         }
     }
 
-    private static func mergedOutcome(of outcome: ReportMerger.Outcome) throws -> ReportOutcome {
+    private static func mergedOutcome(of outcome: ReportMerger.Outcome) throws -> MergedInstallation {
         guard case .merged(let merged) = outcome else { throw BenchmarkFailure("not merged: \(outcome)") }
         return merged
     }
 
-    private static func printRate(of what: String, rounds: Rounds, work: () throws -> Void) throws {
+    private static func printRate(of name: String, rounds: Rounds, work: () throws -> Void) throws {
         let rate = try rounds.rate(of: work)
-        let name = what + String(repeating: " ", count: max(1, 32 - what.count))
-        print("  \(name)\(Int(rate)) (\(Int(1e9 / rate)) ns)")
+        let padding = String(repeating: " ", count: max(1, 32 - name.count))
+        print("  \(name)\(padding)\(Int(rate)) (\(Int(1e9 / rate)) ns)")
     }
 
     // MARK: Reports as SDKs send them

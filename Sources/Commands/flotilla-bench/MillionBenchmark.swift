@@ -27,10 +27,10 @@ enum MillionBenchmark {
         try await FleetBenchmark.startMatch(match, phones: options.phones, on: fleet)
         for goals in 1...3 {
             try await Task.sleep(for: .seconds(idleSeconds))
-            let before = try await match.deliveredPushCount()
+            let deliveredBefore = try await match.deliveredPushCount()
             let cost = FleetProcessorTime(of: fleet)
             let accepted = try await match.send(match.updateBody(goals: goals), named: "update-\(goals)")
-            try await match.wait(forDelivered: before + options.phones)
+            try await match.wait(forDelivered: deliveredBefore + options.phones)
             // The receipts of the last answers are part of the work.
             try await Task.sleep(for: .seconds(2))
             printResult(
@@ -42,34 +42,36 @@ enum MillionBenchmark {
     }
 
     private static func printResult(
-        answeredAt answers: [Int64], acceptedAt accepted: Int64, cost: [(name: String, seconds: Double)],
+        answeredAt answerTimes: [Int64], acceptedAt: Int64, cost: [(name: String, seconds: Double)],
         phones: Int
     ) {
-        let last = Double((answers.max() ?? accepted) - accepted) / 1000
-        let first = Double((answers.min() ?? accepted) - accepted) / 1000
-        let own = cost.filter { $0.name != FleetProcessorTime.simulatorName }.reduce(0) { $0 + $1.seconds }
+        let lastSeconds = Double((answerTimes.max() ?? acceptedAt) - acceptedAt) / 1000
+        let firstSeconds = Double((answerTimes.min() ?? acceptedAt) - acceptedAt) / 1000
+        let fleetSeconds = cost.filter { $0.name != FleetProcessorTime.simulatorName }.reduce(0) {
+            $0 + $1.seconds
+        }
         let names = cost.map { "\($0.name) \(FleetBenchmark.format(seconds: $0.seconds))" }.joined(
             separator: ", ")
         print(
-            "from the 202 to the last of \(grouped(Double(answers.count))) answers: \(FleetBenchmark.format(seconds: last)) s "
-                + "(the first after \(first) s), wanted at most \(FleetBenchmark.format(seconds: secondsWanted))"
+            "from the 202 to the last of \(grouped(Double(answerTimes.count))) answers: \(FleetBenchmark.format(seconds: lastSeconds)) s "
+                + "(the first after \(firstSeconds) s), wanted at most \(FleetBenchmark.format(seconds: secondsWanted))"
         )
         print(
-            "processor seconds of the fleet without the simulator: \(FleetBenchmark.format(seconds: own)), wanted at most "
+            "processor seconds of the fleet without the simulator: \(FleetBenchmark.format(seconds: fleetSeconds)), wanted at most "
                 + "\(FleetBenchmark.format(seconds: coreSecondsWanted))")
         FleetBenchmark.printIndented("of these: \(names)")
     }
 
     /// Returns the times at which updates since `time` were answered.
     private static func readAnswerTimes(from records: String, since time: Int64) throws -> [Int64] {
-        var all: [Int64] = []
+        var answerTimes: [Int64] = []
         try RequestRecordReader(path: records).forEachRecord { record in
             // The first push can be answered before the 202 is read.
             guard record.kind == .push, record.status == 200, record.receivedAt >= time - 1_000 else {
                 return
             }
-            all.append(record.endedAt)
+            answerTimes.append(record.endedAt)
         }
-        return all
+        return answerTimes
     }
 }

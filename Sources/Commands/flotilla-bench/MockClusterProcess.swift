@@ -1,7 +1,7 @@
 internal import Glibc
 internal import KafkaTesting
 
-/// The mock cluster in a separate process, so that its work is not counted as the client's. It ends when its
+/// librdkafka's mock cluster in a separate process, so that its work is not counted as the client's. It ends when its
 /// standard input closes, which happens when this process ends.
 final class MockClusterProcess {
     let brokers: String

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import ProcessTesting
 
-/// A process on one processor, with its cost from start to end. The cost includes start-up, as it does for a
+/// A child process that runs on one processor only, with its cost from start to end. The cost includes start-up, as it does for a
 /// user. The output goes to a file. The process is killed when this value is freed.
 final class PinnedProcess {
     struct Cost {
@@ -25,8 +25,8 @@ final class PinnedProcess {
         unsafe posix_spawn_file_actions_addopen(&actions, 1, output, flags, 0o600)
         unsafe posix_spawn_file_actions_addopen(
             &actions, 2, output == "/dev/null" ? output : output + ".errors", flags, 0o600)
-        let all = ["taskset", "-c", String(processor)] + arguments
-        var words = unsafe all.map { unsafe strdup($0) } + [nil]
+        let command = ["taskset", "-c", String(processor)] + arguments
+        var words = unsafe command.map { unsafe strdup($0) } + [nil]
         defer { for index in unsafe words.indices { unsafe free(words[index]) } }
         let code = unsafe posix_spawnp(&identifier, "taskset", &actions, nil, &words, environ)
         guard code == 0 else {
@@ -59,11 +59,13 @@ final class PinnedProcess {
         return try wait()
     }
 
+    /// Ends the process with SIGKILL.
     func stop() -> Cost {
         kill(identifier, SIGKILL)
         return reap().0
     }
 
+    /// Returns the output of the process so far: standard output, then standard error.
     func outputText() -> String {
         let texts = [outputFile, outputFile + ".errors"].map {
             try? String(contentsOfFile: $0, encoding: .utf8)

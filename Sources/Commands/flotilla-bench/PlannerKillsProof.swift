@@ -3,6 +3,8 @@ internal import Foundation
 internal import IngestTesting
 internal import KafkaTesting
 
+/// The long form of the planner's kill test.
+/// It also measures how long a stopped and a restarted planner delay sends.
 enum PlannerKillsProof {
     static func run(arguments: [String]) throws {
         var plan = PlannerKillTest.Plan()
@@ -24,18 +26,20 @@ enum PlannerKillsProof {
         try measureDelays(arguments: arguments)
     }
 
-    /// The limit, in seconds, on how long a stopped planner may delay sends: the transaction's timeout plus
-    /// the time to detect it. Apache Kafka looks for such transactions every ten seconds, our broker every
-    /// second.
-    private static let stopDelaySecondsMax = (own: 12.0, given: 22.0)
-    /// The same limit for a planner that is killed inside a transaction and restarted at once.
-    private static let restartDelaySecondsMax = (own: 1.0, given: 3.0)
+    /// A limit on the delay of sends, in seconds: for our broker, and for a cluster that `--bootstrap` names.
+    private typealias DelayLimit = (own: Double, given: Double)
+
+    /// The limit for a planner that stops inside a transaction: the transaction's timeout plus the time to
+    /// detect it. Apache Kafka looks for such transactions every ten seconds, our broker every second.
+    private static let stopDelaySecondsMax: DelayLimit = (own: 12.0, given: 22.0)
+    /// The limit for a planner that is killed inside a transaction and restarted at once.
+    private static let restartDelaySecondsMax: DelayLimit = (own: 1.0, given: 3.0)
 
     private static func measureDelays(arguments: [String]) throws {
-        var arguments = arguments
-        let brokers = try BootstrapOption.removeBrokers(from: &arguments)
+        var reader = OptionReader(arguments)
+        let brokers = try reader.removeBrokers()
         let program = CommandLine.arguments[0]
-        for (trouble, name, most) in [
+        for (fault, faultName, delaySecondsMax) in [
             (PlannerDelayMeasurement.PlannerFault.stopped, "stopped", stopDelaySecondsMax),
             (.restarted, "killed and started again", restartDelaySecondsMax),
         ] {
@@ -45,12 +49,12 @@ enum PlannerKillsProof {
             let path = directory.path
             let seconds = try runBlocking {
                 try await PlannerDelayMeasurement(program: program, bed: bed, directory: path).measureSeconds(
-                    with: trouble)
+                    with: fault)
             }
-            let limit = brokers == nil ? most.own : most.given
+            let limit = brokers == nil ? delaySecondsMax.own : delaySecondsMax.given
             let text = String(format: "%.2f s", seconds)
             print(
-                "planner-kills: a planner that is \(name) inside a transaction delays sends by at most \(text)"
+                "planner-kills: a planner that is \(faultName) inside a transaction delays sends by at most \(text)"
             )
             if seconds > limit { throw BenchmarkFailure("the limit is \(limit) s") }
         }

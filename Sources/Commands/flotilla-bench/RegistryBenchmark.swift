@@ -6,34 +6,34 @@ internal import Registry
 internal import Store
 internal import Telemetry
 
-/// A measurement of a lane as fan-out uses it: restored from the topic's records, read in pages, and changed.
+/// A measurement of one lane of the registry, the LMDB database of a partition, as fan-out uses it: restored from
+/// the records of the topic, read in pages, and changed.
 enum RegistryBenchmark {
     private static let targets = (restore: 200_000.0, scan: 3_000_000.0, privateMiB: 200)
+    /// The time of the scans, in milliseconds since 1970: after the registration of all tokens, before their end.
     private static let now: Int64 = 1_763_640_000_000
 
     private struct Options {
         var tokens = 5_000_000
         var scans = 5
         var changes = 200_000
+        /// The records that are also restored through Kafka. 0 skips this.
         var kafkaRows = 1_000_000
+        /// A running cluster to use. Without it the benchmark starts a broker.
         var brokers: [String]?
 
         init(parsing arguments: [String]) throws {
-            var arguments = arguments
-            brokers = try BootstrapOption.removeBrokers(from: &arguments)
-            var rest = arguments[...]
-            while let option = rest.popFirst() {
-                guard let value = rest.popFirst().flatMap({ Int($0) }), value >= 0 else {
-                    throw BenchmarkFailure("\(option) needs a number")
-                }
-                switch option {
-                case "--tokens": tokens = max(10, value)
-                case "--scans": scans = max(1, value)
-                case "--changes": changes = value
-                case "--kafka": kafkaRows = value
+            var reader = OptionReader(arguments)
+            brokers = try reader.removeBrokers()
+            while let (name, number) = try reader.nextNumber() {
+                switch name {
+                case "--tokens": tokens = max(10, number)
+                case "--scans": scans = max(1, number)
+                case "--changes": changes = number
+                case "--kafka": kafkaRows = number
                 default:
                     throw BenchmarkFailure(
-                        "unknown option \(option); there are --tokens --scans --changes --kafka --bootstrap")
+                        "unknown option \(name); there are --tokens --scans --changes --kafka --bootstrap")
                 }
             }
         }
@@ -45,14 +45,14 @@ enum RegistryBenchmark {
         print("registry: \(grouped(Double(options.tokens))) tokens in one lane, a fifth of them in one group")
         print("$ flotilla-bench registry --tokens \(options.tokens)")
         let rows = try RegistryRows(tokens: options.tokens, directory: directory.path)
-        print("  \(grouped(Double(rows.count))) records, \(rows.bytes / rows.count) bytes each with key")
+        print("  \(grouped(Double(rows.count))) records, \(rows.byteCount / rows.count) bytes each with key")
         let memory = PrivateMemorySampler()
         let lane = try openLane(at: directory.path + "/lane")
         try measureRestore(of: lane, from: rows)
         try measureScans(of: lane, rows: rows, options: options)
         try measureChanges(of: lane, rows: rows, options: options)
-        let peak = memory.stop()
-        print("  private memory at most \(peak) MiB, \(targets.privateMiB) wanted")
+        let peakMiB = memory.stop()
+        print("  private memory at most \(peakMiB) MiB, \(targets.privateMiB) wanted")
         try lane.close()
         if options.kafkaRows > 0 {
             try RegistryKafkaBenchmark.run(
@@ -69,7 +69,7 @@ enum RegistryBenchmark {
 
     private static func measureRestore(of lane: Lane, from rows: RegistryRows) throws {
         let restore = LaneRestore(lane: lane)
-        let taking = try Usage.measure {
+        let adding = try Usage.measure {
             try rows.forEachRow { key, value, offset in
                 try restore.add(key: key, value: value, offset: offset)
             }
@@ -81,13 +81,13 @@ enum RegistryBenchmark {
         guard counts.starts + counts.updates == rows.tokens else {
             throw BenchmarkFailure("the lane has \(counts.starts) starts and \(counts.updates) updates")
         }
-        let seconds = taking.seconds + finishing.seconds
+        let seconds = adding.seconds + finishing.seconds
         printRate(
             name: "restore, decoding included", rate: Double(rows.count) / seconds, target: targets.restore,
             unit: "rows")
-        print("    taking \(oneDecimal(taking.seconds)) s, writing \(oneDecimal(finishing.seconds)) s")
-        let core = taking.processorSeconds + finishing.processorSeconds
-        print("    a core-second: \(grouped(Double(rows.count) / core)) rows")
+        print("    taking \(oneDecimal(adding.seconds)) s, writing \(oneDecimal(finishing.seconds)) s")
+        let processorSeconds = adding.processorSeconds + finishing.processorSeconds
+        print("    a core-second: \(grouped(Double(rows.count) / processorSeconds)) rows")
         print(
             "  disk: \(lane.sizes.usedBytes / rows.tokens) bytes a token, indexes and profiles included")
     }
@@ -113,30 +113,36 @@ enum RegistryBenchmark {
             visited: rows.tokens / 2)
     }
 
+    /// Reads all pages of a selection several times, each time from another bucket.
+    ///
+    /// - Parameters:
+    ///   - expected: the number of rows that must be found; nil means at least one.
+    ///   - visited: the number of rows that the rate counts; nil means the rows found.
     private static func measureScan(
         name: String, lane: Lane, selection: TokenSelection, expected: Int?, options: Options,
-        visited looked: Int? = nil
+        visited: Int? = nil
     ) throws {
         var page = TokenPage()
         var rates: [Double] = []
         var coreRates: [Double] = []
         for run in 0..<options.scans {
-            var found = 0
+            var rowsFound = 0
             var sum = 0
             let usage = try Usage.measure {
                 var cursor: PageCursor? = PageCursor(startingAt: UInt16(truncatingIfNeeded: run * 7919))
                 while let next = cursor {
                     cursor = try lane.fillPage(with: selection, from: next, into: &page)
-                    found += page.count
+                    rowsFound += page.count
                     for index in 0..<page.count { sum &+= page[index].token.count }
                 }
             }
-            if let expected, found != expected {
-                throw BenchmarkFailure("\(name): \(found) rows, not \(expected)")
+            if let expected, rowsFound != expected {
+                throw BenchmarkFailure("\(name): \(rowsFound) rows, not \(expected)")
             }
-            if found == 0 || sum == 0 { throw BenchmarkFailure("\(name): nothing") }
-            rates.append(Double(looked ?? found) / usage.seconds)
-            coreRates.append(Double(looked ?? found) / usage.processorSeconds)
+            if rowsFound == 0 || sum == 0 { throw BenchmarkFailure("\(name): nothing") }
+            let rowsCounted = Double(visited ?? rowsFound)
+            rates.append(rowsCounted / usage.seconds)
+            coreRates.append(rowsCounted / usage.processorSeconds)
         }
         printRate(name: name, rate: rates.median, target: targets.scan, unit: "rows")
         print("    a core-second: \(grouped(coreRates.median)) rows")

@@ -4,19 +4,19 @@ internal import Registry
 internal import Store
 internal import Telemetry
 
-/// A measurement of a lane that a consumer restores from a given cluster, or from the embedded broker. That
-/// broker runs in the same process and uses its share of the processor.
+/// A measurement of a lane that a consumer restores from a running cluster, or from an embedded broker. That
+/// broker runs in this process, so its processor time counts.
 enum RegistryKafkaBenchmark {
     static func run(rows: RegistryRows, limit: Int, directory: String, brokers: [String]?) throws {
         let count = min(rows.count, limit)
         let cluster = try TestCluster(runningBrokers: brokers)
-        let name = "bench-registry-\(UInt32.random(in: 0 ... .max))"
+        let topic = "bench-registry-\(UInt32.random(in: 0 ... .max))"
         let settings = KafkaSettings(brokers: cluster.brokers)
         let admin = try AdminClient(settings: settings, name: "bench", log: .silent, metrics: Metrics())
-        _ = try admin.createTopics([NewTopic(name: name, partitionCount: 1, replicationFactor: 1)])
-        defer { _ = try? admin.deleteTopics([name]) }
-        try admin.waitForLeaders(of: [name], withinMilliseconds: 30_000)
-        try produce(rows, count: count, settings: settings, topic: name)
+        _ = try admin.createTopics([NewTopic(name: topic, partitionCount: 1, replicationFactor: 1)])
+        defer { _ = try? admin.deleteTopics([topic]) }
+        try admin.waitForLeaders(of: [topic], withinMilliseconds: 30_000)
+        try produce(rows, count: count, settings: settings, topic: topic)
         let lane = try RegistryBenchmark.openLane(at: directory + "/lane-through-kafka")
         let consumer = try Consumer(
             settings: settings, options: ConsumerOptions(membership: .manual), name: "bench", log: .silent,
@@ -25,16 +25,16 @@ enum RegistryKafkaBenchmark {
         let usage = try Usage.measure {
             let restore = LaneRestore(lane: lane)
             try consumer.assign(startingAt: [
-                PartitionStart(partition: TopicPartition(name, 0), position: .beginning)
+                PartitionStart(partition: TopicPartition(topic, 0), position: .beginning)
             ])
-            var read = 0
-            while read < count {
+            var recordsRead = 0
+            while recordsRead < count {
                 _ = consumer.poll(into: &batch, waitMilliseconds: 100)
                 for index in 0..<batch.count {
                     let record = batch[index]
                     try restore.add(key: record.key, value: record.value, offset: record.offset)
                 }
-                read += batch.count
+                recordsRead += batch.count
             }
             try restore.finish(AppliedProgress(offset: Int64(count), completeUntil: .now()))
         }
@@ -47,11 +47,11 @@ enum RegistryKafkaBenchmark {
     }
 
     private static func produce(
-        _ rows: RegistryRows, count: Int, settings: KafkaSettings, topic: String
+        _ rows: RegistryRows, count: Int, settings: KafkaSettings, topic name: String
     ) throws {
         let producer = try Producer(
             settings: settings, options: ProducerOptions(), name: "bench", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(named: topic)
+        let topic = try producer.topic(named: name)
         var deliveries: [Delivery] = []
         var stored = 0
         func countStored() {
@@ -67,9 +67,9 @@ enum RegistryKafkaBenchmark {
                 countStored()
             }
         }
-        let left = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        let unsent = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
         countStored()
-        if left != 0 || stored != count {
+        if unsent != 0 || stored != count {
             throw BenchmarkFailure("\(stored) of \(count) records were stored")
         }
     }

@@ -5,16 +5,19 @@ internal import RecordFormat
 internal import Simulation
 internal import TokenSealing
 
-/// The records of one lane in random order, in a file. Every installation has a start token and an update
+/// The registry records of one lane in random order, in a file that is mapped into memory. A record is the length
+/// of its key, the length of its value (32 bits each), the key and the value. Every installation has a start token and an update
 /// token, and every fifth has a profile. Two fifths of the update tokens are in one group, the rest in 4,000
 /// small groups.
 @safe final class RegistryRows {
     static let largeGroup = "match-2026-11-20-final"
     private static let smallGroups = 4000
+    private static let headBytes = 8
 
     let tokens: Int
     let count: Int
-    private(set) var bytes = 0
+    /// The size of the file.
+    private(set) var byteCount = 0
     private let path: String
     private let mapping: UnsafeRawPointer
 
@@ -33,14 +36,14 @@ internal import TokenSealing
                 number: Int(UInt64(step) &* 2_654_435_761 % UInt64(count)), installations: installations,
                 tokens: tokens, seal: seal)
             var head = (UInt32(key.count), UInt32(value.count))
-            unsafe fwrite(&head, 8, 1, file)
+            unsafe fwrite(&head, Self.headBytes, 1, file)
             unsafe fwrite(key, 1, key.count, file)
             unsafe fwrite(value, 1, value.count, file)
-            bytes += key.count + value.count + 8
+            byteCount += Self.headBytes + key.count + value.count
         }
         unsafe fclose(file)
         let descriptor = unsafe open(path, O_RDONLY)
-        guard let map = unsafe mmap(nil, bytes, PROT_READ, MAP_SHARED, descriptor, 0),
+        guard let map = unsafe mmap(nil, byteCount, PROT_READ, MAP_SHARED, descriptor, 0),
             unsafe map != MAP_FAILED
         else { throw BenchmarkFailure("cannot map \(path)") }
         close(descriptor)
@@ -48,21 +51,22 @@ internal import TokenSealing
     }
 
     deinit {
-        unsafe munmap(UnsafeMutableRawPointer(mutating: mapping), bytes)
+        unsafe munmap(UnsafeMutableRawPointer(mutating: mapping), byteCount)
         unsafe unlink(path)
     }
 
+    /// Calls `body` with key, value and offset of each record, up to the limit.
     func forEachRow(limit: Int = .max, body: (Span<UInt8>, Span<UInt8>, Int64) throws -> Void) rethrows {
         var position = 0
         for offset in 0..<min(count, limit) {
-            let key = unsafe Int(mapping.loadUnaligned(fromByteOffset: position, as: UInt32.self))
-            let value = unsafe Int(mapping.loadUnaligned(fromByteOffset: position + 4, as: UInt32.self))
-            let start = unsafe (mapping + position + 8).assumingMemoryBound(to: UInt8.self)
+            let keyBytes = unsafe Int(mapping.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+            let valueBytes = unsafe Int(mapping.loadUnaligned(fromByteOffset: position + 4, as: UInt32.self))
+            let start = unsafe (mapping + position + Self.headBytes).assumingMemoryBound(to: UInt8.self)
             try body(
-                unsafe Span(_unsafeStart: start, count: key),
-                unsafe Span(_unsafeStart: start + key, count: value),
+                unsafe Span(_unsafeStart: start, count: keyBytes),
+                unsafe Span(_unsafeStart: start + keyBytes, count: valueBytes),
                 Int64(offset))
-            position += 8 + key + value
+            position += Self.headBytes + keyBytes + valueBytes
         }
     }
 

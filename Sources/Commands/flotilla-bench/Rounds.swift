@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// Repeated work whose median is taken, by the thread's processor time. On a shared machine only this time
-/// shows the cost of the work.
+/// A measurement of work on one thread: the work runs `iterations` times in each of `count` rounds, and the
+/// median round counts. Time is the thread's processor time, which other processes do not change.
 struct Rounds {
     let count: Int
     let iterations: Int
 
-    /// Returns iterations per second of one core.
+    /// Returns the median of iterations per second of one core.
     func rate(of work: () throws -> Void) rethrows -> Double {
         var rates: [Double] = []
         for _ in 0..<count {

@@ -1,5 +1,6 @@
 internal import SchedulerTesting
 
+/// The long form of the scheduler's kill test.
 enum SchedulerKillsProof {
     static func run(arguments: [String]) throws {
         var plan = SchedulerKillTest.Plan()

@@ -1,9 +1,9 @@
 internal import IngestTesting
 internal import Jobs
 
-/// A comparison of the sender, from jobs in Kafka to receipts in Kafka over TLS and HTTP/2, with `h2load`,
-/// which only sends, on the same server in the same run. Sender and h2load run on processor 1. Broker, server
-/// and the process that writes jobs and reads receipts run on processor 0.
+/// A comparison of the sender with `h2load`, on the same server in the same run. The sender reads jobs from Kafka,
+/// pushes over TLS and HTTP/2, and writes receipts to Kafka; h2load only pushes. Both run on processor 1. Broker,
+/// server and this process, which writes jobs and reads receipts, run on processor 0.
 enum SenderBenchmark {
     /// The limit on the sender's processor time with all its work, as a share of h2load's.
     static let target = 0.85
@@ -25,6 +25,7 @@ enum SenderBenchmark {
     }
 }
 
+/// The options of `flotilla-bench sender`.
 struct SenderBenchmarkOptions {
     var jobs = 500_000
     var rounds = 5
@@ -32,16 +33,13 @@ struct SenderBenchmarkOptions {
     var jobsPerSheet = 256
     /// If above 0, only memory is measured, with this many waiting jobs.
     var backlog = 0
+    /// A running cluster to use. Without it the benchmark starts a broker.
     var brokers: [String]?
 
     init(parsing arguments: [String]) throws {
-        var arguments = arguments
-        brokers = try BootstrapOption.removeBrokers(from: &arguments)
-        var rest = arguments[...]
-        while let name = rest.popFirst() {
-            guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else {
-                throw BenchmarkFailure("\(name) needs a number above 0")
-            }
+        var reader = OptionReader(arguments)
+        brokers = try reader.removeBrokers()
+        while let (name, number) = try reader.nextNumberAboveZero() {
             switch name {
             case "--jobs": jobs = number
             case "--rounds": rounds = number

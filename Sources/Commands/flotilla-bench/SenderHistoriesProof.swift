@@ -10,26 +10,27 @@ enum SenderHistoriesProof {
 
     static func run(arguments: [String]) throws {
         var count = historiesDefault
-        var first = UInt64.random(in: .min ... .max)
-        var rest = arguments[...]
-        while let name = rest.popFirst() {
-            guard let number = rest.popFirst().flatMap({ UInt64($0) }) else {
+        var firstSeed = UInt64.random(in: .min ... .max)
+        var reader = OptionReader(arguments)
+        while let name = reader.nextArgument() {
+            // A seed has 64 bits without a sign.
+            guard let number = reader.nextArgument().flatMap({ UInt64($0) }) else {
                 throw BenchmarkFailure("\(name) needs a number")
             }
             switch name {
             case "--histories": count = Int(clamping: number)
-            case "--seed": first = number
+            case "--seed": firstSeed = number
             default: throw BenchmarkFailure("\(name) is not known; use --histories, --seed")
             }
         }
         let threads = ProcessInfo.processInfo.activeProcessorCount
         let began = Date()
-        let faults: [String] = try runBlocking { [first, count] in
+        let faults: [String] = try runBlocking { [firstSeed, count] in
             await withTaskGroup(of: [String].self, returning: [String].self) { group in
                 for thread in 0..<threads {
                     group.addTask {
                         stride(from: thread, to: count, by: threads).flatMap {
-                            runHistory(number: $0, firstSeed: first)
+                            runHistory(number: $0, firstSeed: firstSeed)
                         }
                     }
                 }
@@ -38,16 +39,17 @@ enum SenderHistoriesProof {
         }
         let seconds = Date().timeIntervalSince(began)
         print(
-            "sender-histories: \(count) from seed \(first) on \(threads) processors, "
+            "sender-histories: \(count) from seed \(firstSeed) on \(threads) processors, "
                 + "\(String(format: "%.1f", seconds)) s")
         guard faults.isEmpty else { throw BenchmarkFailure(faults.prefix(5).joined(separator: "\n")) }
         print("after every step, each job had its receipt, and no start was pushed twice")
     }
 
-    private static func runHistory(number: Int, firstSeed first: UInt64) -> [String] {
-        let seed = first &+ UInt64(number)
+    private static func runHistory(number: Int, firstSeed: UInt64) -> [String] {
+        let seed = firstSeed &+ UInt64(number)
         let history = SenderHistory(
-            seed: seed, mayDie: seed / 2 % 2 == 0, usesRealPools: seed / 4 % productionPoolsEvery == 0)
+            seed: seed, mayDie: seed / 2 % 2 == 0,
+            usesRealPools: seed / 4 % productionPoolsEvery == 0)
         guard !history.faults.isEmpty else { return [] }
         return history.faults + ["repeat with: sender-histories --histories 1 --seed \(seed)"]
     }

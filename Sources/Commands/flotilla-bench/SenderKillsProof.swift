@@ -2,11 +2,11 @@ internal import Foundation
 internal import KafkaTesting
 internal import SenderTesting
 
-/// The long form of the sender's kill test.
+/// The long form of the sender's kill test. It also kills the broker and the simulated APNs.
 enum SenderKillsProof {
     static func run(arguments: [String]) throws {
-        var arguments = arguments
-        let brokers = try BootstrapOption.removeBrokers(from: &arguments)
+        var reader = OptionReader(arguments)
+        let brokers = try reader.removeBrokers()
         var plan = SenderKillTest.Plan()
         plan.jobs = 500_000
         plan.kills = 100
@@ -15,11 +15,7 @@ enum SenderKillsProof {
         plan.brokerKills = 10
         plan.apnsKills = 10
         plan.seed = UInt64.random(in: 0...999_999)
-        var rest = arguments[...]
-        while let name = rest.popFirst() {
-            guard let number = rest.popFirst().flatMap({ Int($0) }), number >= 0 else {
-                throw BenchmarkFailure("\(name) needs a number")
-            }
+        while let (name, number) = try reader.nextNumber() {
             switch name {
             case "--jobs": plan.jobs = number
             case "--kills": plan.kills = number
@@ -33,15 +29,15 @@ enum SenderKillsProof {
             }
         }
         let directory = try BenchmarkDirectory()
-        let programs = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-            .deletingLastPathComponent().path
         print(
             "sender-kills: seed \(plan.seed), \(plan.jobs) jobs, \(plan.kills) SIGKILLs, \(plan.freezes) freezes, "
                 + "\(plan.stops) SIGTERMs; \(brokers == nil ? plan.brokerKills : 0) kills of the broker, "
                 + "\(plan.apnsKills) of APNs")
-        let (path, last) = (directory.path, plan)
+        let (path, finalPlan) = (directory.path, plan)
         let verdict = try runBlocking {
-            try await SenderKillTest(plan: last, programs: programs, brokers: brokers, directory: path).run()
+            try await SenderKillTest(
+                plan: finalPlan, programs: FleetBenchmark.programsDirectory, brokers: brokers, directory: path
+            ).run()
         }
         print(verdict.summary)
         guard verdict.faults.isEmpty else {

@@ -8,32 +8,45 @@ internal import SenderTesting
 internal import Telemetry
 internal import Topics
 
-/// A server that answers every push, a cluster full of jobs, and the sender as a separate process.
+/// The measurements of the sender as a separate process, between a cluster full of jobs and a server that answers
+/// every push with 200. Each round starts a new sender.
 final class SenderUnderTest {
+    /// The results of one client, by round.
     private struct ClientSeries {
+        /// Pushes per second.
         var rates: [Double] = []
+        /// Processor seconds per 100,000 pushes.
         var costs: [Double] = []
     }
 
     /// The outcomes of jobs, from their receipts.
     private struct ReceiptTally {
         var accepted = 0
-        var first = Int64.max
-        var last = Int64.min
+        // The times of the first and the last receipt, in milliseconds since 1970.
+        var firstWrittenAt = Int64.max
+        var lastWrittenAt = Int64.min
+        /// The milliseconds from a job's acceptance to its receipt, for each job.
         var latencies: [Int] = []
 
-        var rate: Double { last > first ? Double(accepted) / (Double(last - first) / 1000) : 0 }
+        /// Accepted jobs per second between the first and the last receipt.
+        var rate: Double {
+            guard lastWrittenAt > firstWrittenAt else { return 0 }
+            return Double(accepted) / (Double(lastWrittenAt - firstWrittenAt) / 1000)
+        }
     }
 
     private static let lanes = 12
+    /// The longest time without a new receipt.
     private static let silenceSecondsMax = 60.0
+    /// The duration of the latency measurement.
     private static let latencySeconds = 20.0
     private static let pollIntervalMilliseconds = 5
+    /// The streams per connection of h2load. The cheaper of both series counts.
     private static let h2loadStreams = [100, 1_000]
 
     private let options: SenderBenchmarkOptions
     private let directory: BenchmarkDirectory
-    private let broker: BrokerProcess?
+    private let cluster: BenchmarkCluster
     private let bed: TestBed
     private let load: JobLoad
     private let apnsServer: PinnedProcess
@@ -53,11 +66,8 @@ final class SenderUnderTest {
         try SenderTestApps.makeKeys(in: "\(path)/keys")
         try Data(repeating: UInt8(ascii: "x"), count: options.bodyBytes).write(
             to: URL(fileURLWithPath: "\(path)/body"))
-        broker =
-            try options.brokers == nil
-            ? BrokerProcess(.broker, shape: BrokerShape(compression: .zstd, partitions: 1)) : nil
-        let brokers = options.brokers ?? [broker?.address ?? ""]
-        bed = try TestBed(brokers: brokers, lanes: Self.lanes)
+        cluster = try BenchmarkCluster(brokers: options.brokers, orStarting: .broker)
+        bed = try TestBed(brokers: cluster.brokers, lanes: Self.lanes)
         load = try JobLoad(on: bed, bodyBytes: options.bodyBytes, jobsPerSheet: options.jobsPerSheet)
         apnsServer = try PinnedProcess(
             command: [
@@ -70,7 +80,7 @@ final class SenderUnderTest {
     deinit {
         // The server has inherited the pipe whose end stops the broker.
         _ = apnsServer.stop()
-        broker?.stop()
+        cluster.stop()
     }
 
     // MARK: Rounds
@@ -89,23 +99,23 @@ final class SenderUnderTest {
         let cost = try process.terminate()
         senderSeries.rates.append(tally.rate)
         senderSeries.costs.append(cost.processorSeconds / Double(options.jobs) * 100_000)
-        let theirs = Self.h2loadStreams.map { threeDecimals(h2loadSeries[$0]?.costs.last ?? 0) }.joined(
+        let h2loadCosts = Self.h2loadStreams.map { threeDecimals(h2loadSeries[$0]?.costs.last ?? 0) }.joined(
             separator: ", ")
         print(
             "  round \(roundNumber): sender \(threeDecimals(senderSeries.costs.last ?? 0)) (\(grouped(tally.rate)) pushes a second), "
-                + "h2load \(theirs)")
+                + "h2load \(h2loadCosts)")
     }
 
     func printReport() throws {
         printSummary(name: "sender", series: senderSeries)
-        var cheapest = Double.infinity
+        var lowestH2loadCost = Double.infinity
         for streams in Self.h2loadStreams {
             guard let series = h2loadSeries[streams] else { continue }
             printSummary(name: "h2load, 4 × \(streams) streams", series: series)
-            cheapest = min(cheapest, series.costs.median)
+            lowestH2loadCost = min(lowestH2loadCost, series.costs.median)
         }
         print(
-            "  processor ratio \(threeDecimals(senderSeries.costs.median / cheapest)) of the cheaper h2load, wanted at most "
+            "  processor ratio \(threeDecimals(senderSeries.costs.median / lowestH2loadCost)) of the cheaper h2load, wanted at most "
                 + "\(SenderBenchmark.target)")
     }
 
@@ -124,8 +134,8 @@ final class SenderUnderTest {
             ] + headers, processor: 1, output: "\(path)/h2load")
         let cost = try process.wait()
         let text = process.outputText()
-        guard text.contains(" \(options.jobs) succeeded"), let end = text.range(of: " req/s"),
-            let rate = text[..<end.lowerBound].split(separator: " ").last.flatMap({ Double($0) })
+        guard text.contains(" \(options.jobs) succeeded"), let unit = text.range(of: " req/s"),
+            let rate = text[..<unit.lowerBound].split(separator: " ").last.flatMap({ Double($0) })
         else { throw BenchmarkFailure("pushes of h2load failed: \(text.suffix(700))") }
         h2loadSeries[streams, default: ClientSeries()].rates.append(rate)
         h2loadSeries[streams, default: ClientSeries()].costs.append(
@@ -150,18 +160,18 @@ final class SenderUnderTest {
         defer { watch.close() }
         let process = try startSender()
         // The first jobs open connections, so they do not count.
-        let warm = load.makeUpdateHead(of: "warm")
-        load.write(warm, to: 0..<options.jobsPerSheet)
+        let warmUpHead = load.makeUpdateHead(of: "warm")
+        load.write(warmUpHead, to: 0..<options.jobsPerSheet)
         _ = try waitForReceipts(
-            jobCount: options.jobsPerSheet, send: warm.send, watch: watch, process: process)
+            jobCount: options.jobsPerSheet, send: warmUpHead.send, watch: watch, process: process)
         let rate = senderSeries.rates.median / 2
         var sheetJobs = ReceiptTally()
         var singleJobs = ReceiptTally()
         var singleSends: Set<String> = []
-        var written = 0
-        let begun = Instant.now()
-        func pollReceipts(waitMilliseconds wait: Int32) {
-            watch.poll(waitMilliseconds: wait) { receipt in
+        var writtenJobs = 0
+        let start = Instant.now()
+        func pollReceipts(waitMilliseconds: Int32) {
+            watch.poll(waitMilliseconds: waitMilliseconds) { receipt in
                 if singleSends.contains(receipt.send) {
                     add(receipt, to: &singleJobs)
                 } else {
@@ -169,23 +179,23 @@ final class SenderUnderTest {
                 }
             }
         }
-        while case let elapsed = Instant.now().seconds(since: begun), elapsed < Self.latencySeconds {
-            while Double(written) < elapsed * rate {
+        while case let elapsed = Instant.now().seconds(since: start), elapsed < Self.latencySeconds {
+            while Double(writtenJobs) < elapsed * rate {
                 load.write(
-                    load.makeUpdateHead(of: "latency-\(written)"),
-                    to: written..<written + options.jobsPerSheet)
-                written += options.jobsPerSheet
+                    load.makeUpdateHead(of: "latency-\(writtenJobs)"),
+                    to: writtenJobs..<writtenJobs + options.jobsPerSheet)
+                writtenJobs += options.jobsPerSheet
             }
             let single = load.makeUpdateHead(of: "single-\(singleSends.count)")
             singleSends.insert(single.send)
-            load.write(single, to: written..<written + 1, topic: .jobsUrgent)
+            load.write(single, to: writtenJobs..<writtenJobs + 1, topic: .jobsUrgent)
             pollReceipts(waitMilliseconds: 0)
             usleep(UInt32(Self.pollIntervalMilliseconds) * 1000)
         }
         guard load.finish() else { throw BenchmarkFailure("the jobs were not stored") }
-        let limit = Instant.now().advanced(byMilliseconds: 60_000)
-        while sheetJobs.accepted < written || singleJobs.accepted < singleSends.count {
-            guard Instant.now() < limit else { throw BenchmarkFailure("receipts are missing") }
+        let deadline = Instant.now().advanced(byMilliseconds: 60_000)
+        while sheetJobs.accepted < writtenJobs || singleJobs.accepted < singleSends.count {
+            guard Instant.now() < deadline else { throw BenchmarkFailure("receipts are missing") }
             pollReceipts(waitMilliseconds: 10)
         }
         _ = try process.terminate()
@@ -244,32 +254,33 @@ final class SenderUnderTest {
             ], processor: 1, output: "\(path)/sender")
     }
 
-    /// Waits for the receipts of this many jobs.
+    /// Waits until this many jobs of a send were accepted.
     private func waitForReceipts(
-        jobCount jobs: Int, send: String, watch: ReceiptWatcher, process: PinnedProcess
+        jobCount: Int, send: String, watch: ReceiptWatcher, process: PinnedProcess
     ) throws -> ReceiptTally {
         var tally = ReceiptTally()
-        var last = Instant.now()
-        while tally.accepted < jobs {
-            let before = tally.accepted
+        var lastReceiptAt = Instant.now()
+        while tally.accepted < jobCount {
+            let acceptedBefore = tally.accepted
             watch.poll(waitMilliseconds: 100) { if $0.send == send { add($0, to: &tally) } }
-            if tally.accepted > before { last = .now() }
-            if Instant.now().seconds(since: last) > Self.silenceSecondsMax {
+            if tally.accepted > acceptedBefore { lastReceiptAt = .now() }
+            if Instant.now().seconds(since: lastReceiptAt) > Self.silenceSecondsMax {
                 throw BenchmarkFailure(
-                    "\(jobs - tally.accepted) jobs have no receipt: \(process.outputText().suffix(1_000))")
+                    "\(jobCount - tally.accepted) jobs have no receipt: \(process.outputText().suffix(1_000))"
+                )
             }
         }
         return tally
     }
 
-    private func add(_ receipt: Receipt, to heard: inout ReceiptTally) {
+    private func add(_ receipt: Receipt, to tally: inout ReceiptTally) {
         for part in receipt.parts where part.outcome == .accepted {
             let count = part.lines.count
-            heard.accepted += count
-            heard.first = min(heard.first, receipt.writtenAt)
-            heard.last = max(heard.last, receipt.writtenAt)
+            tally.accepted += count
+            tally.firstWrittenAt = min(tally.firstWrittenAt, receipt.writtenAt)
+            tally.lastWrittenAt = max(tally.lastWrittenAt, receipt.writtenAt)
             let latency = Int(max(0, receipt.writtenAt - receipt.acceptedAt))
-            heard.latencies.append(contentsOf: repeatElement(latency, count: count))
+            tally.latencies.append(contentsOf: repeatElement(latency, count: count))
         }
     }
 }

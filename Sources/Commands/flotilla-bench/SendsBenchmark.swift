@@ -10,55 +10,59 @@ enum SendsBenchmark {
     private static let promisedPerSecond = 5_000
 
     static func run(arguments: [String]) throws {
-        var arguments = arguments
-        let brokers = try BootstrapOption.removeBrokers(from: &arguments)?.joined(separator: ",")
-        if let unknown = arguments.first { throw BenchmarkFailure("\(unknown) is not known") }
+        var reader = OptionReader(arguments)
+        let brokers = try reader.removeBrokers()?.joined(separator: ",")
+        if let unknown = reader.nextArgument() { throw BenchmarkFailure("\(unknown) is not known") }
         let cluster = brokers ?? "the embedded broker"
         print("sends through one gateway by HTTP/1.1, \(connections) connections, into \(cluster)")
         for (name, body) in [("600 B", makeBody(padding: 420)), ("3.5 KB", makeBody(padding: 3_300))] {
-            var rates: [(core: Double, wall: Double)] = []
+            var rates: [(perCoreSecond: Double, perSecond: Double)] = []
             for _ in 0..<3 { rates.append(try measureRound(body: body, brokers: brokers)) }
             print(
-                "  \(name): \(grouped(rates.map(\.core).median)) sends a core-second of the gateway, \(grouped(rates.map(\.wall).median)) a second seen"
+                "  \(name): \(grouped(rates.map(\.perCoreSecond).median)) sends a core-second of the gateway, \(grouped(rates.map(\.perSecond).median)) a second seen"
             )
         }
         try measureLatency(brokers: brokers)
         try measureVisibility(brokers: brokers)
     }
 
-    private static func makeTestBed(brokers given: String?) throws -> GatewayTestBed {
-        try GatewayTestBed(role: .send, types: [try makeActivityType()], brokers: given)
+    private static func makeTestBed(brokers: String?) throws -> GatewayTestBed {
+        try GatewayTestBed(role: .send, types: [try makeActivityType()], brokers: brokers)
     }
 
-    private static func measureRound(body: String, brokers given: String?) throws -> (
-        core: Double, wall: Double
+    private static func measureRound(body: String, brokers: String?) throws -> (
+        perCoreSecond: Double, perSecond: Double
     ) {
-        let (stand, requests) = (try makeTestBed(brokers: given), 60_000)
-        let posted = try stand.post(body, to: "/v1/sends", requests: requests, connections: connections)
-        return (Double(requests) / stand.tearDown(), Double(requests) / posted.seconds)
+        let testBed = try makeTestBed(brokers: brokers)
+        let requests = 60_000
+        let posted = try testBed.post(body, to: "/v1/sends", requests: requests, connections: connections)
+        return (Double(requests) / testBed.tearDown(), Double(requests) / posted.seconds)
     }
 
-    /// Measures latency at the promised rate, evenly spread.
-    private static func measureLatency(brokers given: String?) throws {
-        let stand = try makeTestBed(brokers: given)
-        let perConnection = promisedPerSecond / 50
-        let posted = try stand.post(
-            makeBody(padding: 420), to: "/v1/sends", requests: 20 * promisedPerSecond, connections: 50,
+    /// Measures the latency of the gateway at the promised rate for 20 seconds, evenly spread over the connections.
+    private static func measureLatency(brokers: String?) throws {
+        let testBed = try makeTestBed(brokers: brokers)
+        let connections = 50
+        let perConnection = promisedPerSecond / connections
+        let posted = try testBed.post(
+            makeBody(padding: 420), to: "/v1/sends", requests: 20 * promisedPerSecond,
+            connections: connections,
             options: ["--rps", "\(perConnection)"])
-        let used = stand.tearDown() / posted.seconds
+        let cores = testBed.tearDown() / posted.seconds
         func milliseconds(at share: Double) -> String {
             String(format: "%.1f", posted.milliseconds(at: share))
         }
         print(
-            "  at \(grouped(Double(promisedPerSecond))) a second, \(String(format: "%.2f", used)) cores of the gateway: 50 % within \(milliseconds(at: 0.5)) ms, 95 % \(milliseconds(at: 0.95)), 99 % \(milliseconds(at: 0.99)), 99.9 % \(milliseconds(at: 0.999)), the longest \(milliseconds(at: 1))"
+            "  at \(grouped(Double(promisedPerSecond))) a second, \(String(format: "%.2f", cores)) cores of the gateway: 50 % within \(milliseconds(at: 0.5)) ms, 95 % \(milliseconds(at: 0.95)), 99 % \(milliseconds(at: 0.99)), 99.9 % \(milliseconds(at: 0.999)), the longest \(milliseconds(at: 1))"
         )
     }
 
-    private static func measureVisibility(brokers given: String?) throws {
-        let stand = try makeTestBed(brokers: given)
-        let latencies = try JobVisibilityBenchmark(testBed: stand).measure()
-        _ = stand.tearDown()
-        let flush = given == nil ? "; this broker does not sync" : ""
+    /// Measures the time from the gateway's 202 to the job, with a fan-out beside the gateway.
+    private static func measureVisibility(brokers: String?) throws {
+        let testBed = try makeTestBed(brokers: brokers)
+        let latencies = try JobVisibilityBenchmark(testBed: testBed).measure()
+        _ = testBed.tearDown()
+        let flush = brokers == nil ? "; this broker does not sync" : ""
         print("  one user's updates, from the 202 to the visible job: \(latencies)\(flush)")
     }
 

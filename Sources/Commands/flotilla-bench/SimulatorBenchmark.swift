@@ -30,7 +30,6 @@ enum SimulatorBenchmark {
 
     private static let app = "com.example.matchday"
     private static let phones = 100_000
-
     private static let bodyBytes = 600
 
     static func run(arguments: [String]) throws {
@@ -38,9 +37,9 @@ enum SimulatorBenchmark {
             return try serve(kind: SimulatorMode(rawValue: arguments[1]), directory: arguments[2])
         }
         let pushes = arguments.first.flatMap { Int($0) } ?? 1_000_000
-        var directory = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
-        guard unsafe mkdtemp(&directory) != nil else { throw BenchmarkFailure("cannot make a directory") }
-        let path = String(decoding: directory.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        var template = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
+        guard unsafe mkdtemp(&template) != nil else { throw BenchmarkFailure("cannot make a directory") }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         defer { try? FileManager.default.removeItem(atPath: path) }
         let credentials = try SimulatorCredentials(directory: path)
         let token = ProviderToken.make(
@@ -61,41 +60,42 @@ enum SimulatorBenchmark {
             processor: 0,
             output: path + "/server")
         let port = try waitForOutput(after: "port ", in: server)
-        let (body, paths) = (path + "/body", path + "/paths")
+        let (bodyFile, urlFile) = (path + "/body", path + "/paths")
         let padding = String(repeating: "x", count: bodyBytes - 75)
         let payload =
             #"{"aps":{"timestamp":1763632800,"event":"update","content-state":{"x":"\#(padding)"}}}"#
-        try payload.write(toFile: body, atomically: true, encoding: .utf8)
+        try payload.write(toFile: bodyFile, atomically: true, encoding: .utf8)
         // There is no apns-id, because h2load cannot vary it. The simulator makes one for each push.
-        let own = kind == .phones ? ["/3/device/" + (try waitForOutput(after: "token ", in: server))] : []
-        let all = own.isEmpty ? (0..<PushLoad.tokenCount).map(PushLoad.path) : own
-        let urls = all.map { "https://127.0.0.1:\(port)\($0)\n" }
-        try urls.joined().write(toFile: paths, atomically: true, encoding: .utf8)
+        let phonePaths =
+            kind == .phones ? ["/3/device/" + (try waitForOutput(after: "token ", in: server))] : []
+        let devicePaths = phonePaths.isEmpty ? (0..<PushLoad.tokenCount).map(PushLoad.path) : phonePaths
+        let urls = devicePaths.map { "https://127.0.0.1:\(port)\($0)\n" }
+        try urls.joined().write(toFile: urlFile, atomically: true, encoding: .utf8)
         let command = [
-            "h2load", "-n", String(pushes), "-c", "4", "-m", String(streams), "-d", body,
+            "h2load", "-n", String(pushes), "-c", "4", "-m", String(streams), "-d", bodyFile,
             "-H", "authorization: bearer \(token)", "-H", "apns-push-type: liveactivity",
             "-H", "apns-topic: \(app).push-type.liveactivity", "-H", "apns-priority: 10",
-            "-H", "apns-expiration: 0", "-i", paths,
+            "-H", "apns-expiration: 0", "-i", urlFile,
         ]
-        let began = Instant.now()
+        let start = Instant.now()
         let load = try PinnedProcess(command: command, processor: 1, output: path + "/load")
         let loadCost = try load.wait()
-        let seconds = Instant.now().seconds(since: began)
+        let seconds = Instant.now().seconds(since: start)
         let cost = server.stop()
         guard load.outputText().contains("\(pushes) 2xx") else {
             throw BenchmarkFailure("not every push was answered 200: \(load.outputText().suffix(800))")
         }
-        let perProcessor = Double(pushes) / cost.processorSeconds
+        let perProcessorSecond = Double(pushes) / cost.processorSeconds
         print(
             "\(kind): \(streams) streams on 4 connections, \(payload.utf8.count) bytes: "
                 + "\(grouped(Double(pushes) / seconds)) pushes/s; "
-                + "\(grouped(perProcessor)) per second of the simulator's processor "
+                + "\(grouped(perProcessorSecond)) per second of the simulator's processor "
                 + "(h2load \(grouped(Double(pushes) / loadCost.processorSeconds)) on its own processor), "
                 + "\(cost.peakMemoryMiB) MiB; target \(grouped(kind.target)): "
-                + (perProcessor >= kind.target ? "met" : "MISSED"))
+                + (perProcessorSecond >= kind.target ? "met" : "MISSED"))
     }
 
-    /// Returns the text behind a word at the start of one of the first lines.
+    /// Waits until the simulator serves. Returns the rest of the line that begins with the name, such as `port `.
     private static func waitForOutput(after name: String, in server: PinnedProcess) throws -> String {
         for _ in 0..<2_000 {
             let lines = server.outputText().split(separator: "\n")
@@ -107,6 +107,7 @@ enum SimulatorBenchmark {
         throw BenchmarkFailure("the simulator does not listen: \(server.outputText().suffix(500))")
     }
 
+    /// Runs the simulator in this process until it is killed.
     private static func serve(kind: SimulatorMode?, directory path: String) throws {
         switch kind {
         case nil: throw BenchmarkFailure("name one of \(SimulatorMode.allCases)")

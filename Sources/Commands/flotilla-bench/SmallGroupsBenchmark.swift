@@ -8,8 +8,8 @@ internal import Lifecycle
 internal import Payloads
 internal import Topics
 
-/// The case with as many groups as phones. Half are private groups of one name, updated for their owners.
-/// Half are groups with one member each, which no lane knows in advance.
+/// The fan-out benchmark with as many groups as phones. Half are private groups of one name, updated for their
+/// owners. Half are groups with one member each, which no lane knows in advance.
 final class SmallGroupsBenchmark {
     private static let privateGroup = "order"
     /// A rate above every possible one.
@@ -20,11 +20,11 @@ final class SmallGroupsBenchmark {
     private let testBed: FanOutTestBed
     private let options: FanOutBenchmark.Options
     private let state: RawJSON
-    /// The time of the newest send to each phone's group.
+    /// The time of the newest send to each group whose job was not seen yet, by number.
     private var sentAt: [Instant?]
 
-    init(testBed stand: FanOutTestBed, options: FanOutBenchmark.Options) throws {
-        self.testBed = stand
+    init(testBed: FanOutTestBed, options: FanOutBenchmark.Options) throws {
+        self.testBed = testBed
         self.options = options
         state = try FanOutTestBed.state(bodyBytes: 500)
         sentAt = Array(repeating: nil, count: options.smallGroups)
@@ -51,8 +51,9 @@ final class SmallGroupsBenchmark {
         print("  private memory of the process then: \(try testBed.stop()) MiB")
         print("  its state: \(try describeRestoredRecords())")
         try startFreshProcess()
-        let again = try measureStream(perSecond: options.rate, count: options.rate * min(options.seconds, 20))
-        print("  the same rate then, until the job is visible: \(again)")
+        let latenciesAfterRestore = try measureStream(
+            perSecond: options.rate, count: options.rate * min(options.seconds, 20))
+        print("  the same rate then, until the job is visible: \(latenciesAfterRestore)")
         print("  private memory of the process: \(try testBed.stop()) MiB")
     }
 
@@ -65,7 +66,7 @@ final class SmallGroupsBenchmark {
     /// Starts a process without state files.
     private func startFreshProcess() throws {
         let urgent = try testBed.watch([.jobsUrgent])
-        let begun = Instant.now()
+        let start = Instant.now()
         try testBed.start(jobsPerSheet: options.jobsPerSheet)
         var lanes = Set<Int32>()
         // The private groups with the highest numbers are used, because the stream has not reached them yet.
@@ -78,7 +79,7 @@ final class SmallGroupsBenchmark {
         print(
             String(
                 format: "  a process without state files: the first jobs of all lanes after %.1f s",
-                Instant.now().seconds(since: begun)))
+                Instant.now().seconds(since: start)))
     }
 
     private func sendUpdate(number: Int) {
@@ -91,15 +92,15 @@ final class SmallGroupsBenchmark {
 
     /// Updates each group once at full speed, so that each has the state that a day would leave.
     private func updateEveryGroup() throws {
-        let begun = Instant.now()
+        let start = Instant.now()
         _ = try measureStream(perSecond: Self.rateMax, count: options.smallGroups)
-        let seconds = Instant.now().seconds(since: begun)
+        let seconds = Instant.now().seconds(since: start)
         print(
             "  all groups, as fast as it goes: \(grouped(Double(options.smallGroups) / seconds)) updates a second"
         )
     }
 
-    /// Returns the number of records from which a new process restores its views.
+    /// Returns the numbers of records from which a new process restores its views, as text.
     private func describeRestoredRecords() throws -> String {
         let counts = try [TopicName.registry, .groups, .starts].map { topic in
             "\(grouped(Double(try testBed.recordCount(of: topic)))) of \(topic.rawValue)"
@@ -111,29 +112,30 @@ final class SmallGroupsBenchmark {
     private func measureStream(perSecond rate: Int, count: Int) throws -> Latencies {
         let jobs = try testBed.watch([.jobs, .jobsUrgent])
         var latencies = Latencies()
-        let before = testBed.processorSeconds
-        let begun = Instant.now()
-        var sent = 0
+        let processorSecondsBefore = testBed.processorSeconds
+        let start = Instant.now()
+        var sentCount = 0
         while latencies.seconds.count < count {
-            let due = min(count, Int(Instant.now().seconds(since: begun) * Double(rate)))
-            while sent < due, sent - latencies.seconds.count < Self.unseenSendsMax {
-                sendUpdate(number: sent % options.smallGroups)
-                sent += 1
+            let dueCount = min(count, Int(Instant.now().seconds(since: start) * Double(rate)))
+            while sentCount < dueCount, sentCount - latencies.seconds.count < Self.unseenSendsMax {
+                sendUpdate(number: sentCount % options.smallGroups)
+                sentCount += 1
             }
             jobs.poll(waitMilliseconds: 1) { record in
                 guard let number = Self.groupNumber(of: record), number < options.smallGroups,
-                    let time = sentAt[number]
+                    let sendTime = sentAt[number]
                 else { return }
                 sentAt[number] = nil
-                latencies.append(Instant.now().seconds(since: time))
+                latencies.append(Instant.now().seconds(since: sendTime))
             }
             try testBed.checkStageIsRunning()
-            guard Instant.now().seconds(since: begun) < Double(count / rate + 600) else {
+            guard Instant.now().seconds(since: start) < Double(count / rate + 600) else {
                 throw BenchmarkFailure("\(count - latencies.seconds.count) of \(count) jobs were not seen")
             }
         }
-        let seconds = Instant.now().seconds(since: begun)
-        print(String(format: "  %.2f cores of the stage", (testBed.processorSeconds - before) / seconds))
+        let seconds = Instant.now().seconds(since: start)
+        let processorSeconds = testBed.processorSeconds - processorSecondsBefore
+        print(String(format: "  %.2f cores of the stage", processorSeconds / seconds))
         return latencies
     }
 

@@ -14,11 +14,11 @@ final class StepProgressReporter {
     private let name: String
     private let fleet: Fleet
     private let describeState: () async throws -> String
-    private let begun = Date()
+    private let startedAt = Date()
     private var nextReportAt = Date(timeIntervalSinceNow: reportIntervalSeconds)
     private var admin: AdminClient?
 
-    /// - Parameter reached: the state of the step, as text for a person.
+    /// - Parameter describeState: the state of the step, as text for a person.
     init(name: String, on fleet: Fleet, describeState: @escaping () async throws -> String) {
         (self.name, self.fleet, self.describeState) = (name, fleet, describeState)
     }
@@ -26,7 +26,7 @@ final class StepProgressReporter {
     /// Reports from time to time. Call it repeatedly while the step waits.
     func reportIfDue() async throws {
         guard Date() >= nextReportAt else { return }
-        let seconds = FleetBenchmark.format(seconds: Date().timeIntervalSince(begun))
+        let seconds = FleetBenchmark.format(seconds: Date().timeIntervalSince(startedAt))
         FleetBenchmark.printIndented(
             "\(name): after \(seconds) s \(try await describeState()); still to be read: \(try describeBacklog())"
         )
@@ -43,17 +43,17 @@ final class StepProgressReporter {
                 TopicPartition(bed.layout.name(of: topic), $0)
             }
         }
-        var waiting: [String: Int64] = [:]
+        var recordCounts: [String: Int64] = [:]
         for group in try admin.groupNames() {
             for lag in try admin.lagOfConsumedPartitions(by: group, among: partitions) {
                 let names = [group, lag.committed.partition.topic].map {
                     $0.dropFirst(bed.layout.prefix.count)
                 }
-                waiting[names.joined(separator: " "), default: 0] += lag.recordCount
+                recordCounts[names.joined(separator: " "), default: 0] += lag.recordCount
             }
         }
-        let most = waiting.filter { $0.value >= Self.recordsMin }.sorted { $0.value > $1.value }
-        if most.isEmpty { return "almost nothing" }
-        return most.map { "\($0.key) \(grouped(Double($0.value)))" }.joined(separator: ", ")
+        let largeBacklogs = recordCounts.filter { $0.value >= Self.recordsMin }.sorted { $0.value > $1.value }
+        if largeBacklogs.isEmpty { return "almost nothing" }
+        return largeBacklogs.map { "\($0.key) \(grouped(Double($0.value)))" }.joined(separator: ", ")
     }
 }

@@ -3,8 +3,8 @@ internal import Lifecycle
 internal import Store
 internal import Telemetry
 
-/// A measurement of writing and reading a lane's registry: rows of (app, group, token of 32 to 80 bytes) with
-/// 24 bytes of value, in random order. A fifth of them is in one large group, the rest in 4,000 small ones.
+/// A measurement of the LMDB store with the rows of a lane: written in random order, then scanned. A key has an
+/// app, a group and a token of 32 to 80 bytes, as in `app/0042/…`; a value has 24 bytes. A fifth of them is in one large group, the rest in 4,000 small ones.
 enum StoreBenchmark {
     private static let smallGroups = 4000
     private static let targets = (upserts: 200_000.0, scan: 10_000_000.0)
@@ -22,7 +22,7 @@ enum StoreBenchmark {
         var updates: [Usage] = []
         var scans: [RowRate] = []
         var smallScans: [RowRate] = []
-        var bytes = 0
+        var diskBytes = 0
         for run in 1...options.runs {
             let directory = try makeTemporaryDirectory()
             defer { removeStore(in: directory) }
@@ -31,7 +31,7 @@ enum StoreBenchmark {
             updates.append(try Usage.measure { try upsertRows(into: environment, options: options) })
             scans += try (0..<5).map { _ in try scanRows(of: environment, groups: 0..<1) }
             smallScans += try (0..<5).map { _ in try scanRows(of: environment, groups: 1..<1001) }
-            bytes = environment.sizes.usedBytes
+            diskBytes = environment.sizes.usedBytes
             try environment.close()
             let rate = grouped(Double(options.rows) / inserts[run - 1].seconds)
             print("  run \(run): \(rate) inserts a second")
@@ -47,7 +47,8 @@ enum StoreBenchmark {
             target: targets.scan)
         printRate(name: "scan of 1,000 small groups", rates: smallScans, target: targets.scan)
         print(
-            "  disk \(bytes >> 20) MiB, peak memory \(Usage.peakMemoryMiB()) MiB (the map's pages included)")
+            "  disk \(diskBytes >> 20) MiB, peak memory \(Usage.peakMemoryMiB()) MiB (the map's pages included)"
+        )
     }
 
     /// Rows per second, and rows per second of one core. On a busy machine only the second figure is
@@ -62,11 +63,11 @@ enum StoreBenchmark {
         }
     }
 
-    private static func printRate(name: String, rates paces: [RowRate], target: Double) {
-        let rate = paces.map(\.perSecond).median
+    private static func printRate(name: String, rates: [RowRate], target: Double) {
+        let rate = rates.map(\.perSecond).median
         let ratio = (rate / target * 100).rounded() / 100
         print("  \(name): \(grouped(rate)) rows a second, \(ratio) of the \(grouped(target)) wanted")
-        print("    a core-second: \(grouped(paces.map(\.perCoreSecond).median)) rows")
+        print("    a core-second: \(grouped(rates.map(\.perCoreSecond).median)) rows")
     }
 
     private static func upsertRows(into environment: LMDBEnvironment, options: Options) throws {
@@ -119,7 +120,7 @@ enum StoreBenchmark {
         return RowRate(rows: rows, usage: usage)
     }
 
-    /// Appends "app/group/" with a group of four digits.
+    /// Appends the app and the group with four digits, such as `app/0042/`.
     private static func append(group: Int, to key: inout [UInt8]) {
         key += [0x61, 0x70, 0x70, 0x2F]
         for divisor in [1000, 100, 10, 1] { key.append(0x30 + UInt8(group / divisor % 10)) }
@@ -132,25 +133,24 @@ extension StoreBenchmark {
         var rows = 5_000_000
         var rowsPerTransaction = 100_000
         var runs = 3
+        /// Whether the rows of a transaction are written in the order of their keys.
         var isSorted = true
 
         init(parsing arguments: [String]) throws {
-            var rest = arguments[...]
-            while let option = rest.popFirst() {
-                if option == "--unsorted" {
+            var reader = OptionReader(arguments)
+            while let name = reader.nextArgument() {
+                if name == "--unsorted" {
                     isSorted = false
                     continue
                 }
-                guard let value = rest.popFirst().flatMap({ Int($0) }), value > 0 else {
-                    throw BenchmarkFailure("\(option) needs a number")
-                }
-                switch option {
-                case "--rows": rows = value
-                case "--batch": rowsPerTransaction = value
-                case "--runs": runs = value
+                let number = try reader.numberAboveZero(of: name)
+                switch name {
+                case "--rows": rows = number
+                case "--batch": rowsPerTransaction = number
+                case "--runs": runs = number
                 default:
                     throw BenchmarkFailure(
-                        "unknown option \(option); there are --rows --batch --runs --unsorted")
+                        "unknown option \(name); there are --rows --batch --runs --unsorted")
                 }
             }
         }
@@ -171,15 +171,16 @@ extension StoreBenchmark {
 }
 
 extension SplitMix64 {
+    /// Appends random bytes, eight from each number.
     mutating func appendBytes(count: Int, to bytes: inout [UInt8]) {
-        var left = count
-        while left > 0 {
+        var bytesLeft = count
+        while bytesLeft > 0 {
             var word = next()
-            for _ in 0..<min(8, left) {
+            for _ in 0..<min(8, bytesLeft) {
                 bytes.append(UInt8(truncatingIfNeeded: word))
                 word >>= 8
             }
-            left -= 8
+            bytesLeft -= 8
         }
     }
 }

@@ -2,11 +2,12 @@ internal import CLinux
 internal import Glibc
 internal import Lifecycle
 
-/// The cost of a piece of work: wall time, processor time, and the peak memory of the process.
+/// The cost of a piece of work: wall time and processor time.
 struct Usage {
     let seconds: Double
     let processorSeconds: Double
 
+    /// Runs the work and returns its cost. The processor time counts all threads of this process.
     static func measure(_ work: () throws -> Void) rethrows -> Usage {
         let start = Instant.now()
         let before = processorSeconds()
@@ -22,9 +23,11 @@ struct Usage {
         return seconds(of: usage.ru_utime) + seconds(of: usage.ru_stime)
     }
 
+    /// Returns the peak of the resident memory of this process.
     static func peakMemoryMiB() -> Int {
         var usage = rusage()
         unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        // Linux gives kibibytes.
         return usage.ru_maxrss / 1024
     }
 }
@@ -36,10 +39,10 @@ extension [Double] {
 /// Returns 1234567.8 as "1,234,568".
 func grouped(_ value: Double) -> String {
     var digits = Array(String(Int(value.rounded())))
-    var at = digits.count - 3
-    while at > 0 {
-        digits.insert(",", at: at)
-        at -= 3
+    var commaIndex = digits.count - 3
+    while commaIndex > 0 {
+        digits.insert(",", at: commaIndex)
+        commaIndex -= 3
     }
     return String(digits)
 }

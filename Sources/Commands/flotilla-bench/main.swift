@@ -2,179 +2,11 @@ internal import Foundation
 internal import Glibc
 internal import KafkaTesting
 
-/// One benchmark. It prints the work, the median of several runs, and the ratio to a peer that did the same
-/// work in the same run.
-private struct Benchmark {
-    let name: String
-    let what: String
-    /// The options as a person writes them, or "" for no options.
-    var options = ""
-    /// Whether it starts a broker if `--bootstrap` names no cluster.
-    var needsCluster = false
-    let run: ([String]) throws -> Void
-
-    var usage: String {
-        let all = options + (needsCluster ? " [--bootstrap HOST:PORT]" : "")
-        return "usage: flotilla-bench \(name) \(all.trimmingCharacters(in: .whitespaces))\n\(what)"
-    }
-}
-
-private let benchmarks = [
-    Benchmark(
-        name: "apns", what: "pushes as senders make them, compared with h2load",
-        options: "[--requests N] [--rounds N] [--streams N] [--body-bytes N]", run: APNsBenchmark.run),
-    Benchmark(
-        name: "apns-simulator", what: "the simulated APNs, every check made, under h2load",
-        options: "[PUSHES]", run: SimulatorBenchmark.run),
-    Benchmark(
-        name: "broker",
-        what: "records and transactions through the embedded broker, compared with librdkafka's mock cluster",
-        options: "[--records N | --ten-gib]", run: BrokerBenchmark.run),
-    Benchmark(
-        name: "broker-log", what: "one partition's log: appends, reads, a start after a kill",
-        options: "[--mib N] [--records N] [--runs N] [--dir DIRECTORY]", run: BrokerLogBenchmark.run),
-    Benchmark(
-        name: "freshness", what: "a group updated faster than APNs takes it, with and without conflation",
-        options: "[--phones N] [--seconds N] [--delay-milliseconds N]", needsCluster: true,
-        run: FreshnessBenchmark.run),
-    Benchmark(
-        name: "gateway", what: "reports over HTTP into Kafka, with h2load as the phones",
-        needsCluster: true, run: GatewayBenchmark.run),
-    Benchmark(
-        name: "http2", what: "pushes over HTTP/2 and TLS, compared with h2load and nghttpd",
-        options: "[--requests N] [--streams N] [--connections N] [--rounds N] [--json]",
-        run: HTTP2Benchmark.run),
-    Benchmark(
-        name: "idle", what: "the cost of `flotilla up` while nothing happens", options: "[--seconds N]",
-        run: IdleBenchmark.run),
-    Benchmark(
-        name: "idle-time",
-        what: "a whole fleet is idle until retention has emptied its topics, and starts again",
-        options: "[--phones N] [--updates N]", needsCluster: true, run: IdleProof.run),
-    Benchmark(
-        name: "ingest", what: "reports through ingest: from Kafka, into the registry, transactions included",
-        options: "[--reports N] [--installations N] [--rounds N] [--batch N]", needsCluster: true,
-        run: IngestBenchmark.run),
-    Benchmark(
-        name: "insight", what: "receipts through insight: from Kafka into its files",
-        options: "[--jobs N] [--per-receipt N] [--rounds N]", needsCluster: true,
-        run: InsightBenchmark.run),
-    Benchmark(
-        name: "ingest-kills",
-        what: "ingest is killed at every step while reports arrive, and compared with the model",
-        options: "[--reports N] [--installations N] [--kills N] [--freezes N] [--seed N]",
-        needsCluster: true, run: IngestKillsProof.run),
-    Benchmark(
-        name: "ingest-worker", what: "the ingest stage as a separate process, for the two above",
-        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--sweep-milliseconds N] "
-            + "[--die-at-step N] [--at-time N] [--after-step N]", run: StageWorker.runIngest),
-    Benchmark(
-        name: "day", what: "the canonical day of a whole fleet, which runs if no name is given",
-        options: "[--phones N] [--updates N] [--sealed]", needsCluster: true, run: DayBenchmark.run),
-    Benchmark(
-        name: "expander-worker", what: "fan-out's expander as a separate process",
-        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--die-at-step N] "
-            + "[--at-time N] [--after-step N]", run: StageWorker.runExpander),
-    Benchmark(
-        name: "fanout", what: "sends through fan-out as a process: from Kafka to visible jobs",
-        options: "[--tokens N] [--rounds N] [--body BYTES] [--per-sheet N] [--singles N] "
-            + "| --small GROUPS [--rate N] [--seconds N]", needsCluster: true, run: FanOutBenchmark.run),
-    Benchmark(
-        name: "fan-out-worker", what: "planner and expander as one process, for the above",
-        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--per-sheet N]",
-        run: StageWorker.runFanOut),
-    Benchmark(
-        name: "fan-out-kills",
-        what: "the expander is killed at every step while sends expand; each job must exist once",
-        options: "[--phones N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
-        run: ExpanderKillsProof.run),
-    Benchmark(
-        name: "installation",
-        what: "a whole fleet with kills, freezes, stops, new processes and wrong clocks",
-        options: "[--phones N] [--updates N] [--each N] [--seed N]", needsCluster: true,
-        run: InstallationProof.run),
-    Benchmark(
-        name: "json", what: "token reports decoded and written, compared with Foundation",
-        run: JSONBenchmark.run),
-    Benchmark(
-        name: "kafka", what: "records produced and consumed, compared with the same calls in C",
-        options: "[--records N] [--size BYTES] [--rounds N]", run: KafkaBenchmark.run),
-    Benchmark(
-        name: "million", what: "one update to a group of a million phones, every process on this machine",
-        options: "[--phones N] [--sealed]", needsCluster: true, run: MillionBenchmark.run),
-    Benchmark(
-        name: "sender-histories", what: "seeded histories of senders that die, stop and change places",
-        options: "[--histories N] [--seed N]", run: SenderHistoriesProof.run),
-    Benchmark(
-        name: "merge", what: "reports merged into installations by ingest's pure decisions alone",
-        run: MergeBenchmark.run),
-    Benchmark(
-        name: "insight-kills",
-        what: "insight is killed at every step while a day arrives; every figure must be equal",
-        options: "[--records N] [--people N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
-        run: InsightKillsProof.run),
-    Benchmark(
-        name: "insight-worker", what: "insight as a separate process",
-        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--die-at-step N] "
-            + "[--at-time N] [--after-step N]", run: StageWorker.runInsight),
-    Benchmark(
-        name: "planner", what: "sends through fan-out's planner: from Kafka to visible expansions",
-        options: "[--sends N] [--rounds N] [--groups N [--rate N] [--seconds N]]", needsCluster: true,
-        run: PlannerBenchmark.run),
-    Benchmark(
-        name: "planner-kills",
-        what: "the planner is killed at every step while sends arrive, and compared with the model",
-        options: "[--sends N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
-        run: PlannerKillsProof.run),
-    Benchmark(
-        name: "planner-worker", what: "fan-out's planner as a separate process",
-        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--sweep-milliseconds N] "
-            + "[--die-at-step N] [--at-time N] [--after-step N]", run: StageWorker.runPlanner),
-    Benchmark(
-        name: "registry", what: "a lane of the registry restored, walked in pages, changed",
-        options: "[--tokens N] [--scans N] [--changes N] [--kafka ROWS]", needsCluster: true,
-        run: RegistryBenchmark.run),
-    Benchmark(
-        name: "scheduler", what: "timers through the scheduler: from schedules in Kafka to sends in Kafka",
-        options: "[--timers N] [--loaded N] [--rate N] [--seconds N]", needsCluster: true,
-        run: SchedulerBenchmark.run),
-    Benchmark(
-        name: "scheduler-kills",
-        what: "the scheduler is killed at every step while schedules arrive and timers fire",
-        options: "[--orders N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
-        run: SchedulerKillsProof.run),
-    Benchmark(
-        name: "scheduler-worker", what: "the scheduler as a separate process",
-        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--die-at-step N] "
-            + "[--at-time N] [--after-step N]", run: StageWorker.runScheduler),
-    Benchmark(
-        name: "sender",
-        what: "jobs through the sender: from Kafka to receipts in Kafka, compared with h2load",
-        options: "[--jobs N] [--rounds N] [--body BYTES] [--per-sheet N] [--backlog N]", needsCluster: true,
-        run: SenderBenchmark.run),
-    Benchmark(
-        name: "sender-kills",
-        what: "senders, broker and APNs are killed while jobs arrive; each job must be done once",
-        options: "[--jobs N] [--kills N] [--freezes N] [--stops N] [--broker-kills N] [--apns-kills N] "
-            + "[--permits N] [--seed N]", needsCluster: true, run: SenderKillsProof.run),
-    Benchmark(
-        name: "sender-worker", what: "the sender as a separate process",
-        options: "--brokers HOST:PORT --data DIRECTORY --keys DIRECTORY --apns HOST:PORT --authorities FILE "
-            + "[--apns-sandbox HOST:PORT] [--prefix P] [--lanes N] [--permits N] [--answer-milliseconds N] [--settle-milliseconds N]",
-        run: StageWorker.runSender),
-    Benchmark(
-        name: "sends", what: "sends over HTTP into Kafka, with h2load as the backends",
-        needsCluster: true, run: SendsBenchmark.run),
-    Benchmark(
-        name: "store", what: "a registry's rows written in random order and scanned",
-        options: "[--rows N] [--batch N] [--runs N]", run: StoreBenchmark.run),
-]
-
 private var arguments = Array(CommandLine.arguments.dropFirst())
 if arguments.isEmpty { arguments = ["day"] }
-guard let benchmark = benchmarks.first(where: { $0.name == arguments.first }) else {
+guard let benchmark = Benchmark.all.first(where: { $0.name == arguments.first }) else {
     print("usage: flotilla-bench NAME [ARGUMENT…]; NAME --help shows the arguments")
-    for benchmark in benchmarks { print("  \(benchmark.name)  \(benchmark.what)") }
+    for benchmark in Benchmark.all { print("  \(benchmark.name)  \(benchmark.summary)") }
     exit(arguments.first == "--help" ? 0 : 64)
 }
 arguments.removeFirst()
@@ -182,8 +14,8 @@ if arguments.contains("--help") {
     print(benchmark.usage)
     exit(0)
 }
-if benchmark.needsCluster, let given = TestCluster.environmentBrokers, !arguments.contains("--bootstrap") {
-    arguments += ["--bootstrap", given.joined(separator: ",")]
+if benchmark.needsCluster, let brokers = TestCluster.environmentBrokers, !arguments.contains("--bootstrap") {
+    arguments += ["--bootstrap", brokers.joined(separator: ",")]
 }
 // Programs that this process starts would refuse the variable as an unknown setting.
 unsafe unsetenv("FLOTILLA_KAFKA")

@@ -1,6 +1,4 @@
-internal import Settings
-
-/// One command of the binary: its name, its help, and the work that it does.
+/// One command of the binary: its name, its help, and the function that carries it out.
 struct Command: Sendable {
     let name: String
     /// One sentence for the overview.
@@ -8,12 +6,13 @@ struct Command: Sendable {
     /// The part of the usage line after the name: `[--data DIR]`.
     let usage: String
     let example: String
-    /// The prefix of the settings that also have short flags in this command.
+    /// The prefix of the settings that also have short flags in this command. With `up`, `--data` sets
+    /// `up.data`.
     var namespace: String?
-    /// The prefixes of the settings that the help lists.
+    /// The prefixes of the settings that the help lists, such as `kafka.`. Each command accepts all settings.
     var settings: [String] = []
-    /// Options that are not settings: flag, whether it takes a value, and a sentence for the help.
-    var options: [(flag: String, takesValue: Bool, sentence: String)] = []
+    /// The options that are not settings.
+    var options: [CommandOption] = []
     /// Whether the command serves until a signal stops it.
     var runsUntilStopped = false
     let run: @Sendable (Invocation) async throws -> Void
@@ -27,10 +26,7 @@ struct Command: Sendable {
     /// All commands, in the order in which a new user needs them.
     static let all: [Command] = [
         .up, .down, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel,
-        .schedules,
-        .group, .user,
-        .installation, .lag, .deadLetters, .replay, .repair, .simulator, .sealingKeys, .doctor, .healthCheck,
-        .config,
-        .version,
+        .schedules, .group, .user, .installation, .lag, .deadLetters, .replay, .repair, .simulator,
+        .sealingKeys, .doctor, .healthCheck, .config, .version,
     ]
 }

@@ -29,6 +29,7 @@ extension ExitStatus {
             }
     }
 
+    /// Returns the status for an `errno` of the system.
     private static func status(ofCode code: Int32) -> ExitStatus {
         switch code {
         case EADDRINUSE, EADDRNOTAVAIL, ECONNREFUSED: .unavailable

@@ -14,8 +14,9 @@ struct Flotilla {
         Signals.ignorePipe()
         Signals.ignoreFileSize()
         DescriptorLimit.raise()
-        // A command that answers and exits ends at Ctrl-C like any other program.
-        if arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false { Signals.block() }
+        // A long-running command handles Ctrl-C itself. The others end at Ctrl-C like any program.
+        let runsUntilStopped = arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false
+        if runsUntilStopped { Signals.block() }
         Task.detached {
             let status = await runCommand(arguments: arguments)
             exit(status.rawValue)
@@ -23,10 +24,11 @@ struct Flotilla {
         Signals.sleepForever()
     }
 
+    /// Runs the command and prints its error, or prints the help that the arguments ask for.
     @concurrent
     private static func runCommand(arguments: [String]) async -> ExitStatus {
         guard let name = arguments.first else {
-            printError(Help.overview)
+            StandardError.printLine(Help.overview)
             return .usage
         }
         if name == "--help" || name == "help" {
@@ -38,24 +40,22 @@ struct Flotilla {
             return .success
         }
         guard let command = Command.named(name) else {
-            printError("flotilla: " + Command.unknownCommandMessage(for: name))
+            StandardError.printLine("flotilla: " + Command.unknownCommandMessage(for: name))
             return .usage
         }
-        let rest = Array(arguments.dropFirst())
-        if rest.contains("--help") {
+        let commandArguments = Array(arguments.dropFirst())
+        if commandArguments.contains("--help") {
             print(Help.text(of: command))
             return .success
         }
         do {
-            try await command.run(Invocation(of: command, arguments: rest))
+            try await command.run(Invocation(of: command, arguments: commandArguments))
             return .success
         } catch {
-            for line in "\(error)".split(separator: "\n") { printError("flotilla \(name): \(line)") }
+            for line in "\(error)".split(separator: "\n") {
+                StandardError.printLine("flotilla \(name): \(line)")
+            }
             return ExitStatus(of: error)
         }
-    }
-
-    private static func printError(_ text: String) {
-        StandardError.printLine(text)
     }
 }

@@ -19,9 +19,9 @@ enum Help {
     }
 
     static func text(of command: Command) -> String {
-        var out = "\(command.summary)\n\nusage: flotilla \(command.name) \(command.usage)\n"
+        var text = "\(command.summary)\n\nusage: flotilla \(command.name) \(command.usage)\n"
         for option in command.options {
-            out += "\n  \(option.flag)\(option.takesValue ? " VALUE" : "")\n      \(option.sentence)"
+            text += "\n  \(option.name)\(option.takesValue ? " VALUE" : "")\n      \(option.sentence)"
         }
         let declarations = AllSettings.schema.declarations.filter { declaration in
             command.settings.contains { declaration.key.hasPrefix($0) }
@@ -29,10 +29,10 @@ enum Help {
         for declaration in declarations {
             let flag = command.namespace.flatMap(declaration.shortFlag(in:)) ?? declaration.flag
             let value = declaration.defaultText.isEmpty ? "" : ", default \(declaration.defaultText)"
-            out += "\n  \(flag)\n      \(declaration.sentence): \(declaration.typeDescription)\(value)"
+            text += "\n  \(flag)\n      \(declaration.sentence): \(declaration.typeDescription)\(value)"
         }
-        if !declarations.isEmpty { out += "\n  --config FILE\n      a JSON5 file with settings" }
-        return out + "\n\nexample: \(command.example)"
+        if !declarations.isEmpty { text += "\n  --config FILE\n      a JSON5 file with settings" }
+        return text + "\n\nexample: \(command.example)"
     }
 }
 

@@ -3,19 +3,24 @@ internal import Identifiers
 internal import Lifecycle
 internal import Settings
 
-/// One call of a command: its words and options, and the settings from flags, environment, file and defaults.
+/// One call of a command: its positional arguments and options, and the settings from flags, environment, file
+/// and defaults.
 struct Invocation: Sendable {
+    /// The arguments that are neither options nor settings: `create`, `shop` of `flotilla apps create shop`.
     let positionals: [String]
+    /// The values of the options, by name with dashes. An option that takes no value has the value `true`.
     let options: [String: String]
     let settings: ResolvedSettings
 
     init(of command: Command, arguments: [String]) throws {
-        let known = Dictionary(uniqueKeysWithValues: command.options.map { ($0.flag, $0.takesValue) })
+        let takesValueByOption = Dictionary(
+            uniqueKeysWithValues: command.options.map { ($0.name, $0.takesValue) })
         let environment = ProcessInfo.processInfo.environment
         let parsed: CommandLineArguments
         do {
             parsed = try CommandLineArguments(
-                arguments, schema: AllSettings.schema, namespace: command.namespace, options: known)
+                arguments, schema: AllSettings.schema, namespace: command.namespace,
+                options: takesValueByOption)
         } catch {
             throw CommandError(
                 status: .usage, "\(error)\nsee `flotilla \(command.name) --help`")
@@ -31,6 +36,13 @@ struct Invocation: Sendable {
         }
     }
 
+    func hasOption(_ name: String) -> Bool { options[name] != nil }
+
+    /// Whether the result is printed as JSON for programs.
+    var isJSON: Bool { hasOption("--json") }
+
+    var isDryRun: Bool { hasOption("--dry-run") }
+
     /// Returns the app that `--app` names.
     func requireApp() throws -> String {
         guard let app = options["--app"], AppIDRules.problem(app) == nil else {
@@ -39,19 +51,10 @@ struct Invocation: Sendable {
         return app
     }
 
-    /// Throws if there are words, for commands that take none.
+    /// Throws if there are positional arguments, for commands that take none.
     func requireNoPositionals() throws {
-        if let word = positionals.first { throw CommandError(status: .usage, "unexpected word \(word)") }
-    }
-}
-
-/// An error of a command that cannot be carried out, with the reason.
-struct CommandError: FatalError {
-    let exitStatus: ExitStatus
-    let description: String
-
-    init(status: ExitStatus, _ description: String) {
-        exitStatus = status
-        self.description = description
+        if let positional = positionals.first {
+            throw CommandError(status: .usage, "unexpected word \(positional)")
+        }
     }
 }

@@ -8,11 +8,13 @@ internal import Settings
 internal import StageSupport
 internal import Topics
 
-/// One stage that `flotilla run` and `flotilla up` can run.
+/// One stage that `flotilla run` and `flotilla up` can run, such as `ingest`: its facts, and a function that makes it.
 struct StageKind: Sendable {
     let name: String
     let summary: String
+    /// The topics that the stage reads and writes.
     let topics: [TopicName]
+    /// The file descriptors that the stage needs at most.
     let descriptors: StageFileDescriptors
     /// The settings of this stage, in the order of the operator's table.
     let settings: [SettingDeclaration]
@@ -37,7 +39,7 @@ struct StageKind: Sendable {
         StageKind(of: InsightService.self),
     ]
 
-    /// The prefixes of the stages' setting keys.
+    /// The prefixes of the stages' setting keys, each once: `ingest.`.
     static let settingPrefixes = all.flatMap(\.settings).reduce(into: [String]()) { prefixes, setting in
         let prefix = setting.key.prefix { $0 != "." } + "."
         if !prefixes.contains(String(prefix)) { prefixes.append(String(prefix)) }

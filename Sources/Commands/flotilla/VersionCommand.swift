@@ -1,4 +1,5 @@
 extension Command {
+    /// `flotilla version`: prints the version of the binary.
     static let version = Command(
         name: "version", summary: "Prints the version.", usage: "", example: "flotilla version"
     ) { invocation in

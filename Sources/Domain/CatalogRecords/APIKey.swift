@@ -2,8 +2,8 @@ internal import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// An API key in the catalog. The key itself was shown once, to its creator. The record holds only the hash
-/// of its secret. A secret of 256 random bits needs no slow hash.
+/// An API key in the catalog: its app, its role and the hash of its secret. The key's text was shown once, to
+/// its creator. A fast hash is enough, because a secret of 256 random bits cannot be guessed.
 package struct APIKey: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
@@ -12,8 +12,11 @@ package struct APIKey: JSONRecord, Hashable {
         /// The permissions of an SDK. The key is part of the app's binary, so anyone who has the app can read
         /// it.
         case report
+        /// Reads the state of the app.
         case read
+        /// Sends pushes. It includes `report` and `read`.
         case send
+        /// Changes the app. It includes all roles.
         case admin
 
         /// Whether a key of this role has all permissions of `other`.
@@ -30,8 +33,9 @@ package struct APIKey: JSONRecord, Hashable {
     package var id: String
     package var app: String
     package var role: Role
-    /// SHA-256.
+    /// The SHA-256 of the secret.
     package var secretHash: [UInt8]
+    /// A name for people.
     package var name: String?
     /// Milliseconds since 1970, as the two fields below.
     package var createdAt: Int64
@@ -63,7 +67,8 @@ package struct APIKey: JSONRecord, Hashable {
         self.init(
             id: record["id"].name(), app: record["app"].appID(),
             role: record["role"].choice(of: Role.self) ?? .report,
-            secretHash: record["secretSha256"].digest(), createdAt: record["createdAt"].timeMilliseconds())
+            secretHash: record["secretSha256"].sha256Digest(),
+            createdAt: record["createdAt"].timeMilliseconds())
         name = record["name"].optional?.name()
         expiresAt = record["expiresAt"].optional?.timeMilliseconds()
         revokedAt = record["revokedAt"].optional?.timeMilliseconds()
@@ -71,8 +76,8 @@ package struct APIKey: JSONRecord, Hashable {
 }
 
 extension JSONValue {
-    /// Returns the 32 bytes of a SHA-256 in hexadecimal.
-    fileprivate func digest() -> [UInt8] {
+    /// Reads the 32 bytes of a SHA-256 from hexadecimal digits.
+    fileprivate func sha256Digest() -> [UInt8] {
         let bytes = Hex.decode(Array(string().utf8)) ?? []
         if kind == .string, bytes.count != 32 { report("must be 64 hexadecimal digits") }
         return bytes

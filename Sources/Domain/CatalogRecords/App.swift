@@ -1,14 +1,13 @@
-package import ContentSchemas
 package import Identifiers
 package import JSON
-internal import Payloads
 internal import RecordFormat
-internal import Settings
 
-/// One iOS app in the catalog. Its private key is never part of it: the key is a file on the senders.
+/// One iOS app in the catalog, with its identity at Apple and its activity types. The app's private key is not
+/// part of the record: it is a file on the senders.
 package struct App: JSONRecord, Hashable {
     /// Version 2 writes the lifetime of a token with its unit.
     package static let schemaVersion = 2
+    /// The maximum length of a bundle id in bytes.
     package static let bundleIDBytesMax = 155
 
     package var id: String
@@ -72,91 +71,6 @@ package struct App: JSONRecord, Hashable {
     }
 }
 
-/// An app's declaration of one of its `ActivityAttributes` types.
-package struct ActivityType: Sendable, Hashable {
-    package static let countPerAppMax = 200
-    package static let requiredAttributesMax = 100
-    /// The default time after which an update token that was not refreshed is forgotten.
-    package static let updateTokenMillisecondsDefault: Int64 = 24 * 3_600_000
-    private static let updateTokenMillisecondsRange = 60_000...7 * 86_400_000
-
-    package var name: String
-    package var updateTokenMilliseconds = updateTokenMillisecondsDefault
-    package var requiredAttributes: [String] = []
-    package var groupAttribute = GroupAttribute.defaultName
-    /// Whether each of its groups belongs to one recipient, for example an order or a timer.
-    package var isPrivate = false
-    /// The schemas of its `ContentState` and its attributes, if the app has given them.
-    package var contentStateSchema: ContentSchema?
-    package var attributesSchema: ContentSchema?
-
-    package init(name: String) { self.name = name }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writeFields(to: &writer)
-        writer.endObject()
-    }
-
-    func writeFields(to writer: inout JSONWriter) {
-        writer.field("name", name)
-        writer.field("updateTokenTtl", updateTokenLifetimeText)
-        writer.field("requiredAttributes", requiredAttributes.isEmpty ? nil : requiredAttributes)
-        writer.field("groupAttribute", groupAttribute)
-        writer.field("private", isPrivate ? true : nil)
-        writer.field("contentStateSchema", contentStateSchema)
-        writer.field("attributesSchema", attributesSchema)
-    }
-
-    /// The lifetime in whole hours if possible, which people read more easily.
-    private var updateTokenLifetimeText: String {
-        let hour: Int64 = 3_600_000
-        if updateTokenMilliseconds % hour == 0 { return "\(updateTokenMilliseconds / hour)h" }
-        return Milliseconds(Int(updateTokenMilliseconds)).settingText
-    }
-
-    /// - Parameter isUnitless: whether times are milliseconds without a unit, as version 1 wrote them.
-    package init(from object: JSONObject, isUnitless: Bool = false) {
-        self.init(name: object["name"].name(), from: object, isUnitless: isUnitless)
-    }
-
-    /// Creates a type whose name is known from elsewhere, for example from the path of a request.
-    package init(name: String, from object: JSONObject, isUnitless: Bool = false) {
-        self.init(name: name)
-        if let ttl = object["updateTokenTtl"].optional {
-            updateTokenMilliseconds =
-                if isUnitless, ttl.kind != .string {
-                    Int64(ttl.int(in: Self.updateTokenMillisecondsRange))
-                } else {
-                    Self.updateTokenMilliseconds(from: ttl)
-                }
-        }
-        requiredAttributes =
-            object["requiredAttributes"].optional?.names(countMax: ActivityType.requiredAttributesMax) ?? []
-        groupAttribute = object["groupAttribute"].optional?.name() ?? GroupAttribute.defaultName
-        isPrivate = object["private"].optional?.bool() ?? false
-        contentStateSchema = object["contentStateSchema"].optional.map(ContentSchema.init(from:))
-        attributesSchema = object["attributesSchema"].optional.map(ContentSchema.init(from:))
-    }
-
-    private static func updateTokenMilliseconds(from value: JSONValue) -> Int64 {
-        let text = value.kind == .string ? value.string() : ""
-        if let time = Milliseconds(settingText: text), updateTokenMillisecondsRange.contains(time.count) {
-            return Int64(time.count)
-        }
-        value.report("must be a time from 1m to 7d with its unit, such as \"24h\"", as: .outOfRange)
-        return updateTokenMillisecondsDefault
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func field(_ name: StaticString, _ schema: ContentSchema?) {
-        guard let schema else { return }
-        self.name(name)
-        schema.write(to: &self)
-    }
-}
-
 extension JSONValue {
     fileprivate func environments() -> [Environment] {
         var environments: [Environment] = []
@@ -182,19 +96,25 @@ extension JSONValue {
         return types
     }
 
-    /// The bundle id is part of the `apns-topic` of every push.
+    /// Reads a bundle id, which is part of the `apns-topic` of every push.
     fileprivate func bundleID() -> String {
         let text = string()
-        let isGood =
+        let isValid =
             (1...App.bundleIDBytesMax).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
-                    || (0x61...0x7A).contains(byte) || byte == 0x2D || byte == 0x2E
-            }
-        if kind == .string, !isGood {
+            && text.utf8.allSatisfy(Self.isAllowedInBundleID)
+        if kind == .string, !isValid {
             report("must be 1 to \(App.bundleIDBytesMax) letters, digits, dots and dashes, as Apple shows it")
         }
         return text
+    }
+
+    private static func isAllowedInBundleID(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            true
+        default: false
+        }
     }
 
     /// Reads a team id or a key id of Apple.

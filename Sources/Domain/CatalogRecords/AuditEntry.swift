@@ -10,10 +10,11 @@ package struct AuditEntry: JSONRecord, Hashable {
 
     /// Milliseconds since 1970.
     package var at: Int64
-    /// A person at a machine, or the id of an API key.
+    /// The author of the change: a person at a machine, or the id of an API key.
     package var author: String
-    /// `app.create`, `key.revoke`.
+    /// The kind of the change, for example `app.create` or `key.revoke`.
     package var action: String
+    /// The changed app, or `everyApp`.
     package var app: String
     /// The changed object, if it is not the app itself.
     package var subject: String?

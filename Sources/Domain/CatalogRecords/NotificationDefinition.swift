@@ -3,17 +3,18 @@ package import JSON
 package import Payloads
 internal import RecordFormat
 
-/// The content of a start for one user, stored once and sent often by its number, as in Netmera's API.
+/// The content of a start for one user, stored under a number. A send names the number instead of the content,
+/// as in Netmera's API.
 package struct NotificationDefinition: JSONRecord, Hashable {
     package static let schemaVersion = 1
     package static let countPerAppMax = 5000
 
     package var app: String
-    /// The id in the APIs. Later definitions have larger numbers.
+    /// The definition's id in the APIs. Later definitions have larger numbers.
     package var number: Int64
     /// Milliseconds since 1970.
     package var createdAt: Int64
-    /// The group of the definition, for sends that name no group.
+    /// The group of the activity for sends that name no group.
     package var group: String?
     package var content: PushContent
 

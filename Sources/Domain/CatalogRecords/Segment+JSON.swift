@@ -1,8 +1,12 @@
 internal import Identifiers
 package import JSON
 
-// The JSON form of a rule: an object with one predicate. Unknown fields are rejected even in records, because
-// a rule that is only half understood selects the wrong people.
+// A rule in JSON is an object with one predicate, for example
+// `{"and":[{"tag":"beta"},{"field":"os","atLeast":"17.4"}]}`. Unknown fields are rejected even in records,
+// because a rule that is only half understood selects the wrong people.
+//
+// Each reader reports a problem and returns a placeholder, for example `.or([])`. A document with a problem is
+// not used.
 
 extension Segment {
     package init(from record: JSONObject) {
@@ -21,78 +25,85 @@ extension Segment {
 extension JSONValue {
     /// Reads a rule and reports every problem with it.
     package func segmentRule() -> SegmentRule {
-        var nodes = 0
-        return segmentRule(depth: 1, nodes: &nodes)
+        var predicateCount = 0
+        return segmentRule(depth: 1, predicateCount: &predicateCount)
     }
 
-    private func segmentRule(depth: Int, nodes: inout Int) -> SegmentRule {
-        nodes += 1
-        if nodes == SegmentRule.nodesMax + 1 {
+    /// - Parameter predicateCount: the number of predicates of the whole rule that were read so far.
+    private func segmentRule(depth: Int, predicateCount: inout Int) -> SegmentRule {
+        predicateCount += 1
+        // The problem is reported once, not for each further predicate.
+        if predicateCount == SegmentRule.nodesMax + 1 {
             report(
                 "exceeds the limit of \(SegmentRule.nodesMax) predicates in a segment", as: .outOfRange)
         }
         if depth > SegmentRule.depthMax {
             report("is nested deeper than \(SegmentRule.depthMax) predicates", as: .outOfRange)
         }
-        guard nodes <= SegmentRule.nodesMax, depth <= SegmentRule.depthMax else { return .or([]) }
+        guard predicateCount <= SegmentRule.nodesMax, depth <= SegmentRule.depthMax else { return .or([]) }
         let object = object()
         guard kind == .object else { return .or([]) }
-        let rule = segmentPredicate(in: object, depth: depth, nodes: &nodes)
+        let rule = segmentPredicate(in: object, depth: depth, predicateCount: &predicateCount)
         object.reportUnknownFields()
         return rule
     }
 
-    private func segmentPredicate(in object: JSONObject, depth: Int, nodes: inout Int) -> SegmentRule {
+    private func segmentPredicate(
+        in object: JSONObject, depth: Int, predicateCount: inout Int
+    ) -> SegmentRule {
         let (and, or, not) = (object["and"], object["or"], object["not"])
         let (tag, attribute, field) = (object["tag"], object["attribute"], object["field"])
-        let given = [and, or, not, tag, attribute, field].filter { !$0.isMissing }
-        guard given.count == 1 else {
+        let predicates = [and, or, not, tag, attribute, field].filter { !$0.isMissing }
+        guard predicates.count == 1 else {
             report("must have exactly one of and, or, not, tag, attribute, field")
+            // Reads the tests too, so that they are not reported as unknown fields.
             _ = object.segmentTests()
             return .or([])
         }
-        if !and.isMissing { return .and(and.segmentRules(depth: depth, nodes: &nodes)) }
-        if !or.isMissing { return .or(or.segmentRules(depth: depth, nodes: &nodes)) }
-        if !not.isMissing { return .not(not.segmentRule(depth: depth + 1, nodes: &nodes)) }
+        if !and.isMissing { return .and(and.segmentRules(depth: depth, predicateCount: &predicateCount)) }
+        if !or.isMissing { return .or(or.segmentRules(depth: depth, predicateCount: &predicateCount)) }
+        if !not.isMissing { return .not(not.segmentRule(depth: depth + 1, predicateCount: &predicateCount)) }
         if !tag.isMissing { return .tag(tag.name()) }
         if !attribute.isMissing {
-            return .test(.attribute(attribute.segmentText()), segmentTest(in: object, versions: false))
+            return .test(.attribute(attribute.segmentText()), segmentTest(in: object, isVersion: false))
         }
-        let known = field.choice(of: SegmentRule.Field.self) ?? .locale
-        return .test(.field(known), segmentTest(in: object, versions: known.isVersion, textOnly: true))
+        let profileField = field.choice(of: SegmentRule.Field.self) ?? .locale
+        return .test(
+            .field(profileField),
+            segmentTest(in: object, isVersion: profileField.isVersion, isTextOnly: true))
     }
 
-    private func segmentRules(depth: Int, nodes: inout Int) -> [SegmentRule] {
+    private func segmentRules(depth: Int, predicateCount: inout Int) -> [SegmentRule] {
         var rules: [SegmentRule] = []
         var elements = array(countMax: SegmentRule.nodesMax)
         if kind == .array, elements.count == 0 { report("must have at least one predicate") }
         while let element = elements.next() {
-            rules.append(element.segmentRule(depth: depth + 1, nodes: &nodes))
+            rules.append(element.segmentRule(depth: depth + 1, predicateCount: &predicateCount))
         }
         return rules
     }
 
     private func segmentTest(
-        in object: JSONObject, versions: Bool, textOnly: Bool = false
+        in object: JSONObject, isVersion: Bool, isTextOnly: Bool = false
     ) -> SegmentRule.Test {
-        let given = object.segmentTests()
-        guard given.count == 1 else {
+        let tests = object.segmentTests()
+        guard tests.count == 1 else {
             report("must have exactly one of equals, in, above, atLeast, below, atMost, exists")
             return .exists(false)
         }
-        let (name, value) = given[0]
+        let (name, value) = tests[0]
         switch name {
         case "exists": return .exists(value.bool())
-        case "equals": return .isIn([value.segmentValue(isVersion: versions, isTextOnly: textOnly)])
+        case "equals": return .isIn([value.segmentValue(isVersion: isVersion, isTextOnly: isTextOnly)])
         case "in":
             var values: [SegmentRule.Value] = []
             var elements = value.array(countMax: SegmentRule.valuesMax)
             while let element = elements.next() {
-                values.append(element.segmentValue(isVersion: versions, isTextOnly: textOnly))
+                values.append(element.segmentValue(isVersion: isVersion, isTextOnly: isTextOnly))
             }
             return .isIn(values)
         default:
-            let bound = value.segmentValue(isVersion: versions, isTextOnly: textOnly)
+            let bound = value.segmentValue(isVersion: isVersion, isTextOnly: isTextOnly)
             if case .boolean = bound {
                 value.report("must be a number or a string: true and false have no order")
             }
@@ -100,24 +111,25 @@ extension JSONValue {
         }
     }
 
-    private func segmentValue(isVersion versions: Bool, isTextOnly textOnly: Bool) -> SegmentRule.Value {
+    private func segmentValue(isVersion: Bool, isTextOnly: Bool) -> SegmentRule.Value {
         switch kind {
-        case .boolean where !textOnly: return .boolean(bool())
-        case .integer where !textOnly, .number where !textOnly:
-            // 30.0 is stored as 30, so that a rule reads the same after it is written.
+        case .boolean where !isTextOnly: return .boolean(bool())
+        case .integer where !isTextOnly, .number where !isTextOnly:
+            // 30.0 is stored as 30, so that a rule reads the same after it is written. A larger number might
+            // not fit into `Int64`.
             let number = double()
             guard abs(number) < 0x1p62 else { return .number(number) }
             if kind == .integer { return .integer(Int64(int())) }
             return number.rounded() == number ? .integer(Int64(number)) : .number(number)
         case .string:
             let text = segmentText()
-            if versions, !text.utf8.contains(where: { (0x30...0x39).contains($0) }) {
+            if isVersion, !text.utf8.contains(where: { (0x30...0x39).contains($0) }) {
                 report("must be a version, such as \"17.4\"")
             }
             return .text(text)
         default:
             report(
-                textOnly ? "must be a string" : "must be a string, a number, true or false", as: .wrongType)
+                isTextOnly ? "must be a string" : "must be a string, a number, true or false", as: .wrongType)
             return .text("")
         }
     }
@@ -132,13 +144,15 @@ extension JSONValue {
 }
 
 extension JSONObject {
-    fileprivate func segmentTests() -> [(String, JSONValue)] {
-        let all = [
-            ("equals", self["equals"]), ("in", self["in"]), ("exists", self["exists"]),
-            ("above", self["above"]), ("atLeast", self["atLeast"]), ("below", self["below"]),
-            ("atMost", self["atMost"]),
+    /// Returns the tests that the object has. A valid predicate has one.
+    fileprivate func segmentTests() -> [(name: String, value: JSONValue)] {
+        let tests = [
+            (name: "equals", value: self["equals"]), (name: "in", value: self["in"]),
+            (name: "exists", value: self["exists"]), (name: "above", value: self["above"]),
+            (name: "atLeast", value: self["atLeast"]), (name: "below", value: self["below"]),
+            (name: "atMost", value: self["atMost"]),
         ]
-        return all.filter { !$0.1.isMissing }
+        return tests.filter { !$0.value.isMissing }
     }
 }
 
@@ -155,7 +169,7 @@ extension JSONWriter {
         case .test(let subject, let test):
             switch subject {
             case .attribute(let name): field("attribute", name)
-            case .field(let known): field("field", known.rawValue)
+            case .field(let profileField): field("field", profileField.rawValue)
             }
             write(test)
         }

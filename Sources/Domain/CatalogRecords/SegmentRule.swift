@@ -1,8 +1,8 @@
 internal import Identifiers
 internal import RecordFormat
 
-/// The members of a segment: a predicate over tags, attributes and fields that the phone reports. It is
-/// evaluated whenever a send expands. A value that is unknown, or of another type than the test's value,
+/// The rule of a segment: a predicate over the tags, attributes and reported fields of a profile. Every
+/// expansion of a send evaluates it. A value that is unknown, or that has another type than the test's value,
 /// fails the test.
 package indirect enum SegmentRule: Sendable, Hashable {
     /// True if all rules are true. An empty list is true.
@@ -10,9 +10,12 @@ package indirect enum SegmentRule: Sendable, Hashable {
     /// True if at least one rule is true. An empty list is false.
     case or([SegmentRule])
     case not(SegmentRule)
+    /// True if the profile has the tag.
     case tag(String)
+    /// True if the value of the subject passes the test.
     case test(Subject, Test)
 
+    /// The value that a test examines.
     package enum Subject: Sendable, Hashable {
         case attribute(String)
         case field(Field)
@@ -29,7 +32,9 @@ package indirect enum SegmentRule: Sendable, Hashable {
     }
 
     package enum Test: Sendable, Hashable {
+        /// Whether the value is present (`true`) or missing (`false`).
         case exists(Bool)
+        /// Whether the value equals one of these values.
         case isIn([Value])
         case compares(Comparison, Value)
     }
@@ -58,7 +63,7 @@ package indirect enum SegmentRule: Sendable, Hashable {
     package static let textBytesMax = NameRules.bytesMax
 }
 
-/// A segment in the catalog.
+/// A named rule in the catalog of an app. The recipients whose profiles fulfill the rule are its members.
 package struct Segment: JSONRecord, Hashable {
     package static let schemaVersion = 1
 

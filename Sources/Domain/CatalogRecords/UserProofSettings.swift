@@ -7,10 +7,11 @@ internal import JSON
 /// The gateway needs the secrets themselves, so a hash is not enough. They are sealed with the installation's
 /// sealing keys. Without sealing keys an app cannot have such secrets.
 package struct UserProofSettings: Sendable, Hashable {
+    /// One secret, sealed.
     package struct Secret: Sendable, Hashable {
         /// Milliseconds since 1970.
         package var createdAt: Int64
-        /// The result of `TokenSeal.seal(secret:)`.
+        /// The result of `TokenSeal.seal(secret:app:name:)`.
         package var sealed: String
 
         package init(createdAt: Int64, sealed: String) {
@@ -19,10 +20,12 @@ package struct UserProofSettings: Sendable, Hashable {
         }
     }
 
-    /// The newest secret and its predecessor, so that servers can change from one to the other.
+    /// The maximum number of secrets: the newest one and its predecessor, so that servers can change from one to
+    /// the other.
     package static let secretsMax = 2
+    /// The length of a secret in bytes.
     package static let secretBytes = 32
-    /// The name under which the secrets are sealed.
+    /// The name under which `TokenSeal` seals the secrets.
     package static let secretName = "user-proof"
 
     /// Whether a phone's report that names a user must carry a proof.

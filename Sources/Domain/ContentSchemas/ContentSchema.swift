@@ -1,8 +1,10 @@
 package import JSON
 
-/// The shape of a `ContentState` or an attributes type of the app. With it the gateway refuses a send that
-/// phones could not decode. Without it such an error is invisible: APNs answers 200, and the phone reports
-/// nothing.
+/// A description of one Swift type of an app: the `ContentState` or the attributes of an activity type. An
+/// operator writes it as JSON, for example `{"score": "int", "scorers": ["string"], "endsAt": "date.iso8601?"}`.
+///
+/// With a schema the gateway refuses a send that phones could not decode. Without it such an error is invisible:
+/// APNs answers 200, and the phone reports nothing.
 package struct ContentSchema: Sendable, Hashable {
     /// The maximum size of a schema's JSON in bytes.
     package static let bytesMax = 16 * 1024
@@ -10,23 +12,26 @@ package struct ContentSchema: Sendable, Hashable {
     package static let depthMax = 16
     /// The maximum number of types in a schema.
     package static let typesMax = 1_000
-    /// The maximum number of cases in one enumeration.
+    /// The maximum number of cases or raw values in one enumeration.
     package static let casesMax = 500
+
+    /// The maximum nesting depth of a value. A deeper value cannot be read and gets the finding `malformed`.
+    private static let valueDepthMax = 64
 
     let root: SchemaType
 
     init(root: SchemaType) { self.root = root }
 
-    /// Reads a schema. Every problem with it is reported in the document.
+    /// Reads a schema. Each problem is reported on the value's document, and the schema is then not to be used.
     package init(from value: JSONValue) {
         if unsafe value.raw.count > ContentSchema.bytesMax {
             value.report("must have at most \(ContentSchema.bytesMax) bytes", as: .outOfRange)
             self.init(root: .scalar(.any))
             return
         }
-        var reading = SchemaParser()
-        let root = reading.parseType(value, depth: 1)
-        if reading.isValid, !root.isObject {
+        var parser = SchemaParser()
+        let root = parser.parseType(value, depth: 1)
+        if parser.isValid, !root.isObject {
             value.report("must describe an object, because a phone decodes one", as: .invalid)
         }
         self.init(root: root)
@@ -35,12 +40,13 @@ package struct ContentSchema: Sendable, Hashable {
     /// Writes the schema in its canonical form: equal schemas have equal bytes.
     package func write(to writer: inout JSONWriter) { writer.schema(root) }
 
-    /// Returns all errors of Swift's decoder for this value, and all parts that it accepts but surely reads
-    /// wrongly.
+    /// Returns the errors that Swift's decoder would report for this value, and the parts that it would accept
+    /// but probably misread.
     ///
-    /// - Parameter now: seconds since 1970, the time with which dates are compared.
+    /// - Parameter now: seconds since 1970. A date is plausible if it is near this time.
     package func findings(in value: RawJSON, now: Int64) -> SchemaFindings {
-        let reader = JSONReader(limits: JSONLimits(bytesMax: max(1, value.count), depthMax: 64))
+        let reader = JSONReader(
+            limits: JSONLimits(bytesMax: max(1, value.count), depthMax: Self.valueDepthMax))
         do throws(JSONError) {
             return try reader.read(value.bytes) { findings(in: $0, now: now) }
         } catch {

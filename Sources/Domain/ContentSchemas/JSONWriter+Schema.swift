@@ -1,6 +1,8 @@
 internal import JSON
 
 extension JSONWriter {
+    /// Writes a type in the notation that `SchemaParser` reads. A constructor is an object whose first name
+    /// begins with `$`, for example `{"$enum": ["home", "away"]}`.
     mutating func schema(_ type: SchemaType) {
         switch type {
         case .scalar(let scalar): value(scalar.rawValue)
@@ -11,7 +13,8 @@ extension JSONWriter {
             schema(element)
             endArray()
         case .object(let members):
-            if members.contains(where: { $0.name.hasPrefix("$") }) {
+            let looksLikeConstructor = members.contains { $0.name.hasPrefix("$") }
+            if looksLikeConstructor {
                 constructor("$object") { $0.members(members) }
             } else {
                 self.members(members)
@@ -32,9 +35,9 @@ extension JSONWriter {
         case .cases(let cases):
             constructor("$cases") { writer in
                 writer.beginObject()
-                for one in cases {
-                    writer.name(one.name)
-                    writer.members(one.values)
+                for enumCase in cases {
+                    writer.name(enumCase.name)
+                    writer.members(enumCase.values)
                 }
                 writer.endObject()
             }
@@ -42,9 +45,9 @@ extension JSONWriter {
         }
     }
 
-    private mutating func constructor(_ word: StaticString, body: (inout JSONWriter) -> Void) {
+    private mutating func constructor(_ constructorName: StaticString, body: (inout JSONWriter) -> Void) {
         beginObject()
-        name(word)
+        name(constructorName)
         body(&self)
         endObject()
     }

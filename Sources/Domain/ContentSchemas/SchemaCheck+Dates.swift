@@ -1,14 +1,15 @@
 internal import JSON
 internal import Telemetry
 
-// Dates: those that decode, and those that decode to another century.
+// The checks of dates. A number in the wrong unit decodes, but to a date decades away.
 
 extension SchemaCheck {
     /// Seconds from the beginning of 1970 to the beginning of 2001, which is the origin of Swift's own dates.
     static let referenceDate2001: Double = 978_307_200
-    /// The distance from now within which a date is plausible. Activities live for hours, so this is
-    /// generous, even for birthdays of small children.
+    /// The distance from now within which a date is plausible: five years. Activities live for hours, so their
+    /// dates are rarely further away.
     static let plausibleSeconds: Double = 5 * 366 * 86_400
+    private static let dateRemedy = "send it like 2026-11-20T20:00:00Z"
 
     mutating func checkDateNumber(_ value: JSONValue, as scalar: SchemaScalar) {
         let remedy = "send a number, or register the property as date.iso8601 if the app decodes that"
@@ -17,43 +18,51 @@ extension SchemaCheck {
             return addFinding(
                 at: value, code: .outOfRange, message: "does not fit a Double; send another number")
         }
-        let number = value.double()
-        guard !isNear(Self.secondsSince1970(from: number, as: scalar)) else { return }
-        let others: [(SchemaScalar, String)] = [
+        warnOfWrongUnit(of: value.double(), at: value, as: scalar)
+    }
+
+    /// Adds a warning if the number is no plausible date in the property's unit but is one in another unit.
+    private mutating func warnOfWrongUnit(of number: Double, at value: JSONValue, as scalar: SchemaScalar) {
+        let decodedSeconds = Self.secondsSince1970(from: number, as: scalar)
+        guard !isPlausible(decodedSeconds) else { return }
+        let units: [(SchemaScalar, String)] = [
             (.dateReference2001, "seconds since 2001"), (.dateUnixSeconds, "seconds since 1970"),
             (.dateUnixMilliseconds, "milliseconds since 1970"),
         ]
-        for (other, unit) in others
-        where other != scalar && isNear(Self.secondsSince1970(from: number, as: other)) {
-            let shown = UTCDate.dayText(secondsSince1970: Self.secondsSince1970(from: number, as: scalar))
-            let meant = Self.number(
-                forSecondsSince1970: Self.secondsSince1970(from: number, as: other), as: scalar)
+        for (unit, unitName) in units where unit != scalar {
+            let intendedSeconds = Self.secondsSince1970(from: number, as: unit)
+            guard isPlausible(intendedSeconds) else { continue }
+            let decodedDay = UTCDate.dayText(secondsSince1970: decodedSeconds)
+            let correctNumber = Self.number(forSecondsSince1970: intendedSeconds, as: scalar)
             return addFinding(
                 at: value, code: .wrongUnit,
-                message: "looks like \(unit), and the phone will read it as \(shown); send \(meant)")
+                message:
+                    "looks like \(unitName), and the phone will read it as \(decodedDay); send \(correctNumber)"
+            )
         }
     }
 
     mutating func checkDateText(_ value: JSONValue) {
-        guard expect(value, kinds: [.string], swiftName: "Date", remedy: "send it like 2026-11-20T20:00:00Z")
-        else { return }
+        guard expect(value, kinds: [.string], swiftName: "Date", remedy: Self.dateRemedy) else { return }
         guard unsafe UTCDate.seconds(iso8601: value.utf8) == nil else { return }
         if unsafe UTCDate.hasFraction(iso8601: value.utf8) {
             addFinding(
                 at: value, code: .notPortable,
                 message:
-                    "has a fraction of a second, which only newer systems decode; send it like 2026-11-20T20:00:00Z"
+                    "has a fraction of a second, which only newer systems decode; \(Self.dateRemedy)"
             )
         } else {
             addFinding(
                 at: value, code: .malformed,
-                message: "is not a date for Swift; send it like 2026-11-20T20:00:00Z")
+                message: "is not a date for Swift; \(Self.dateRemedy)")
         }
     }
 
-    private func isNear(_ seconds: Double) -> Bool { abs(seconds - Double(now)) <= Self.plausibleSeconds }
+    private func isPlausible(_ secondsSince1970: Double) -> Bool {
+        abs(secondsSince1970 - Double(now)) <= Self.plausibleSeconds
+    }
 
-    /// Returns the time that a number means, in seconds since 1970.
+    /// Returns the time that Swift decodes from a number, in seconds since 1970.
     static func secondsSince1970(from number: Double, as scalar: SchemaScalar) -> Double {
         switch scalar {
         case .dateReference2001: number + referenceDate2001
@@ -62,7 +71,7 @@ extension SchemaCheck {
         }
     }
 
-    /// Returns the number that means these seconds since 1970.
+    /// Returns the number from which Swift decodes this time, without a fraction if it has none.
     private static func number(forSecondsSince1970 seconds: Double, as scalar: SchemaScalar) -> String {
         let number =
             switch scalar {
@@ -73,8 +82,8 @@ extension SchemaCheck {
         return Int64(exactly: number).map(String.init) ?? String(number)
     }
 
-    /// Whether the lower bound is at most the upper one. Nil if they cannot be compared because they do not
-    /// decode.
+    /// Whether the lower bound of a range is at most the upper one. Nil if a bound does not decode, so that
+    /// the bounds cannot be compared.
     func isOrdered(_ lower: JSONValue, before upper: JSONValue, as scalar: SchemaScalar) -> Bool? {
         switch scalar {
         case .string:

@@ -1,6 +1,6 @@
 internal import JSON
 
-// Numbers, texts and enumerations, by the measured rules of Swift's own decoder.
+// The checks of numbers, texts and enumerations. The rules are those that Swift's own decoder follows in fact.
 
 extension SchemaCheck {
     mutating func check(_ value: JSONValue, against scalar: SchemaScalar) {
@@ -17,30 +17,14 @@ extension SchemaCheck {
         case .dateReference2001, .dateUnixSeconds, .dateUnixMilliseconds: checkDateNumber(value, as: scalar)
         case .dateISO8601: checkDateText(value)
         case .url: checkURL(value)
-        case .uuid:
-            guard expect(value, kinds: [.string], swiftName: "UUID", remedy: "send it as a string") else {
-                return
-            }
-            if unsafe !TextFormat.isUUID(value.utf8) {
-                addFinding(
-                    at: value, code: .malformed, message: "is not a UUID; send 8-4-4-4-12 hexadecimal digits")
-            }
-        case .data:
-            guard
-                expect(
-                    value, kinds: [.string], swiftName: "Data",
-                    remedy: "send its bytes in base64, not as an array")
-            else {
-                return
-            }
-            if unsafe !TextFormat.isBase64(value.utf8) {
-                addFinding(
-                    at: value, code: .malformed,
-                    message: "is not base64; send it padded with =, without line breaks")
-            }
+        case .uuid: checkUUID(value)
+        case .data: checkData(value)
+        // Integers were checked above, and `any` accepts every value.
         default: break
         }
     }
+
+    // MARK: Numbers
 
     private mutating func checkInteger(_ value: JSONValue, in range: ClosedRange<Int128>, named name: String)
     {
@@ -48,12 +32,12 @@ extension SchemaCheck {
             expect(
                 value, kinds: [.integer, .number], swiftName: name, remedy: "send a number without quotes")
         else { return }
-        guard let whole = wholeNumber(value) else {
+        guard let number = wholeNumber(value) else {
             return addFinding(
                 at: value, code: .notWhole,
                 message: "has a fraction, and \(name) takes none; send a whole number")
         }
-        if !range.contains(whole) {
+        if !range.contains(number) {
             addFinding(
                 at: value, code: .outOfRange,
                 message: "must be from \(range.lowerBound) to \(range.upperBound) for \(name)")
@@ -78,6 +62,31 @@ extension SchemaCheck {
     func wholeNumber(_ value: JSONValue) -> Int128? {
         if value.kind == .integer { return Int128(String(number: value)) }
         return Int128(exactly: value.double())
+    }
+
+    // MARK: Texts
+
+    private mutating func checkUUID(_ value: JSONValue) {
+        guard expect(value, kinds: [.string], swiftName: "UUID", remedy: "send it as a string") else {
+            return
+        }
+        if unsafe !TextFormat.isUUID(value.utf8) {
+            addFinding(
+                at: value, code: .malformed, message: "is not a UUID; send 8-4-4-4-12 hexadecimal digits")
+        }
+    }
+
+    private mutating func checkData(_ value: JSONValue) {
+        guard
+            expect(
+                value, kinds: [.string], swiftName: "Data",
+                remedy: "send its bytes in base64, not as an array")
+        else { return }
+        if unsafe !TextFormat.isBase64(value.utf8) {
+            addFinding(
+                at: value, code: .malformed,
+                message: "is not base64; send it padded with =, without line breaks")
+        }
     }
 
     private mutating func checkURL(_ value: JSONValue) {
@@ -128,6 +137,7 @@ extension SchemaCheck {
         }
     }
 
+    /// Checks a value such as `{"goal": {"minute": 12}}`: the name of the case, and its associated values.
     mutating func checkCases(of value: JSONValue, against cases: [SchemaCase]) {
         let names = cases.map(\.name)
         let remedy = #"send {"case": {its values}} with \#(listText(of: names)) for case, {} for no values"#
@@ -135,21 +145,25 @@ extension SchemaCheck {
             expect(
                 value, kinds: [.object], swiftName: "an enumeration whose cases carry values", remedy: remedy)
         else { return }
-        let present = value.object().members.filter { names.contains($0.name) }
-        guard present.count == 1, let (name, values) = present.first.map({ ($0.name, $0.value) }) else {
+        // Other members are ignored, as by Swift's decoder.
+        let caseMembers = value.object().members.filter { names.contains($0.name) }
+        guard caseMembers.count == 1, let (name, values) = caseMembers.first.map({ ($0.name, $0.value) })
+        else {
             return addFinding(at: value, code: .unknownCase, message: "must name one case; \(remedy)")
         }
         guard
             expect(
                 values, kinds: [.object], swiftName: "a case",
                 remedy: "send its values in an object, {} for none"),
-            let found = cases.first(where: { $0.name == name })
+            let namedCase = cases.first(where: { $0.name == name })
         else { return }
-        checkMembers(of: values, against: found.values)
+        checkMembers(of: values, against: namedCase.values)
     }
 
     private func listText(of values: [some CustomStringConvertible]) -> String {
-        let shown = values.prefix(8).map(\.description).joined(separator: ", ")
-        return values.count > 8 ? "one of \(shown) and \(values.count - 8) more" : "one of \(shown)"
+        let listedMax = 8
+        let listed = values.prefix(listedMax).map(\.description).joined(separator: ", ")
+        let omittedCount = values.count - listedMax
+        return omittedCount > 0 ? "one of \(listed) and \(omittedCount) more" : "one of \(listed)"
     }
 }

@@ -1,9 +1,9 @@
 internal import JSON
 
-/// Checks a value against its type, as Swift's decoder would. It does not stop at the first error but finds
-/// all.
+/// One check of a value against a schema. It decides as Swift's decoder would, but it does not stop at the
+/// first error. Extensions have the checks of scalars, enumerations and dates.
 struct SchemaCheck {
-    /// Seconds since 1970.
+    /// The time of the check, in seconds since 1970.
     let now: Int64
     var findings = SchemaFindings()
 
@@ -11,7 +11,7 @@ struct SchemaCheck {
         switch type {
         case .optional(let wrapped): if !value.isNull { check(value, against: wrapped) }
         case .scalar(.any): break
-        // A struct without properties reads nothing from its decoder.
+        // A struct without properties decodes from any value, because it reads nothing from its decoder.
         case .object(let members): if !members.isEmpty { checkObject(value, as: type, members: members) }
         case .scalar(let scalar): check(value, against: scalar)
         case .array(let element): checkArray(value, as: type, of: element)
@@ -23,7 +23,7 @@ struct SchemaCheck {
             }
         case .names(let names): checkRawName(value, in: names)
         case .numbers(let numbers): checkRawNumber(value, in: numbers)
-        case .cases(let cases): self.checkCases(of: value, against: cases)
+        case .cases(let cases): checkCases(of: value, against: cases)
         case .range(let bound): checkRange(value, as: type, of: bound)
         }
     }
@@ -32,7 +32,11 @@ struct SchemaCheck {
         findings.add(SchemaFinding(path: value.path, code: code, message: message))
     }
 
-    /// Whether the value is of the kind that its type needs. If not, the problem is noted.
+    /// Returns whether the value is of the kind that its type needs. If not, it adds a finding.
+    ///
+    /// - Parameters:
+    ///   - swiftName: the type as a Swift programmer would write it, for the message.
+    ///   - remedy: what to send instead, for the message.
     mutating func expect(
         _ value: JSONValue, kinds: Set<JSONKind>, swiftName: String, remedy: String
     ) -> Bool {
@@ -57,34 +61,36 @@ struct SchemaCheck {
                 value, kinds: [.object], swiftName: type.swiftName, remedy: "send an object of its properties"
             )
         else { return }
-        self.checkMembers(of: value, against: members)
+        checkMembers(of: value, against: members)
     }
 
     mutating func checkMembers(of value: JSONValue, against members: [SchemaMember]) {
-        var present: [String: JSONValue] = [:]
-        for (name, member) in value.object().members { present[name] = member }
-        let known = Set(members.map(\.name))
+        var valuesByName: [String: JSONValue] = [:]
+        for (name, member) in value.object().members { valuesByName[name] = member }
+        let schemaNames = Set(members.map(\.name))
         for member in members {
-            if let value = present[member.name] {
+            if let value = valuesByName[member.name] {
                 check(value, against: member.type)
                 continue
             }
-            let alike = present.keys.filter { !known.contains($0) && $0.isSpelled(like: member.name) }.min()
-            addMissing(member, in: value, similarName: alike)
+            let similarName = valuesByName.keys
+                .filter { !schemaNames.contains($0) && $0.isSpelled(like: member.name) }.min()
+            addMissing(member, in: value, similarName: similarName)
         }
     }
 
-    private mutating func addMissing(_ member: SchemaMember, in value: JSONValue, similarName alike: String?)
-    {
+    /// Adds a finding for a property without a value. An optional property may be missing, unless the value
+    /// has a similar name that was probably meant for it.
+    private mutating func addMissing(_ member: SchemaMember, in value: JSONValue, similarName: String?) {
         let path = value.path(ofMember: member.name)
-        let found = alike.map { "there is \($0), but names must match exactly" }
+        let spellingHint = similarName.map { "there is \($0), but names must match exactly" }
         if !member.isOptional {
-            let reason = found ?? "Swift uses no default value for a missing key"
+            let reason = spellingHint ?? "Swift uses no default value for a missing key"
             findings.add(
                 SchemaFinding(path: path, code: .missing, message: "is missing; \(reason): send it"))
-        } else if let found {
+        } else if let spellingHint {
             findings.add(
-                SchemaFinding(path: path, code: .misspelt, message: "stays nil; \(found): rename it"))
+                SchemaFinding(path: path, code: .misspelt, message: "stays nil; \(spellingHint): rename it"))
         }
     }
 
@@ -111,6 +117,8 @@ struct SchemaCheck {
         }
     }
 
+    /// Checks the form in which Swift writes a dictionary whose keys are neither `String` nor `Int`:
+    /// `[key, value, key, value]`.
     private mutating func checkAlternatingArray(
         _ value: JSONValue, as type: SchemaType, keys: SchemaType, values: SchemaType
     ) {
@@ -144,11 +152,11 @@ struct SchemaCheck {
 }
 
 extension String {
-    /// Whether both names have the same letters and digits in the same order, as in snake_case and camelCase.
+    /// Whether both names are equal without case and separators, as `home_team` and `homeTeam` are.
     fileprivate func isSpelled(like other: String) -> Bool {
-        func letters(_ text: String) -> [Character] {
+        func normalized(_ text: String) -> [Character] {
             text.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }.map { $0 }
         }
-        return letters(self) == letters(other)
+        return normalized(self) == normalized(other)
     }
 }

@@ -1,7 +1,7 @@
-/// A mismatch between a value and its schema.
+/// A mismatch between a value and its schema: an error of decoding, or a warning about a probable mistake.
 package struct SchemaFinding: Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        // Swift throws, and the phone silently drops the whole value.
+        // Errors: Swift throws, and the phone silently drops the whole value.
         case missing
         case null
         case wrongType = "wrong_type"
@@ -10,7 +10,7 @@ package struct SchemaFinding: Sendable, Hashable, CustomStringConvertible {
         case unknownCase = "unknown_case"
         case malformed
         case wrongOrder = "wrong_order"
-        // Swift accepts the value, and the phone shows nonsense.
+        // Warnings: Swift accepts the value, but probably reads it differently than its author meant.
         case wrongUnit = "wrong_unit"
         case misspelt
         case notPortable = "not_portable"
@@ -23,13 +23,13 @@ package struct SchemaFinding: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The path from the value's root, as in `JSONProblem.path`. Empty for the value itself.
+    /// The path of the mismatch in the value, for example `teams[0].name`. Empty for the value itself.
     package let path: String
     package let code: Code
     /// The text that follows the path. It includes the remedy.
     package let message: String
 
-    /// Whether decoding fails. Otherwise decoding succeeds with a result that the sender surely did not mean.
+    /// Whether the finding is an error: decoding fails.
     package var fails: Bool { code.fails }
 
     package var description: String { "\(path.isEmpty ? "the value" : path) \(message)" }
@@ -37,14 +37,14 @@ package struct SchemaFinding: Sendable, Hashable, CustomStringConvertible {
 
 /// The findings of one check, up to a limit.
 package struct SchemaFindings: Sendable, Hashable {
-    /// The limit for failures and, separately, for doubts: many doubts must not hide a failure.
+    /// The maximum number of failures and, separately, of warnings: many warnings must not hide a failure.
     package static let findingsMax = 32
 
-    /// Findings that make decoding fail.
+    /// Errors: findings that make decoding fail.
     package private(set) var failures: [SchemaFinding] = []
-    /// Findings that decode to an unintended value.
+    /// Findings that let the value decode, probably to an unintended result.
     package private(set) var warnings: [SchemaFinding] = []
-    /// The number of findings beyond `listedMax`.
+    /// The number of findings beyond `findingsMax`.
     package private(set) var omittedCount = 0
 
     /// Whether Swift decodes the value.

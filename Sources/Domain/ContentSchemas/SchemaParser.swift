@@ -1,17 +1,23 @@
 internal import Identifiers
 internal import JSON
 
-/// Reads a schema from its JSON. A problem is reported at its position, and `any` replaces the invalid type.
+/// A parser of a schema's JSON. It reports each problem at its position, puts `any` in the place of the invalid
+/// type, and continues. The notation:
+///
+/// | JSON | type |
+/// |---|---|
+/// | `"int"`, `"string?"` | a scalar (`SchemaScalar`), with `?` if it is optional |
+/// | `["int"]` | an array |
+/// | `{"home": "int", "away": "int"}` | a struct |
+/// | `{"$optional": TYPE}`, `{"$range": TYPE}` | an optional, a range |
+/// | `{"$dictionary": TYPE, "$keys": TYPE}` | a dictionary. Without `$keys` its keys are strings |
+/// | `{"$enum": ["home", "away"]}` | an enumeration with raw values, strings or integers |
+/// | `{"$cases": {"goal": {"minute": "int"}}}` | an enumeration whose cases may carry values |
+/// | `{"$object": {"$name": "int"}}` | a struct with a name that begins with `$` |
 struct SchemaParser {
     private var typeCount = 0
     /// Whether no problem was found.
     private(set) var isValid = true
-
-    private mutating func reject(_ value: JSONValue, because message: String) -> SchemaType {
-        isValid = false
-        value.report(message)
-        return .scalar(.any)
-    }
 
     mutating func parseType(_ value: JSONValue, depth: Int) -> SchemaType {
         typeCount += 1
@@ -39,8 +45,8 @@ struct SchemaParser {
         let text = value.string()
         let isOptional = text.hasSuffix("?")
         guard let scalar = SchemaScalar(rawValue: isOptional ? String(text.dropLast()) : text) else {
-            let words = SchemaScalar.allCases.map(\.rawValue).joined(separator: ", ")
-            return reject(value, because: "must be one of \(words), followed by ? if it is optional")
+            let scalarNames = SchemaScalar.allCases.map(\.rawValue).joined(separator: ", ")
+            return reject(value, because: "must be one of \(scalarNames), followed by ? if it is optional")
         }
         return isOptional ? .optional(.scalar(scalar)) : .scalar(scalar)
     }
@@ -54,36 +60,37 @@ struct SchemaParser {
     }
 
     private mutating func parseObject(_ value: JSONValue, depth: Int) -> SchemaType {
-        var built: (word: String, value: JSONValue)?
+        var constructor: (name: String, value: JSONValue)?
         var keys: JSONValue?
-        var others = 0
+        var otherCount = 0
         for (name, member) in value.object().members {
             if name == "$keys" {
                 keys = member
-            } else if name.hasPrefix("$"), built == nil {
-                built = (name, member)
+            } else if name.hasPrefix("$"), constructor == nil {
+                constructor = (name, member)
             } else {
-                others += 1
+                otherCount += 1
             }
         }
-        guard let built else {
+        guard let constructor else {
             if keys != nil { return reject(value, because: "has $keys without $dictionary; give both") }
             return .object(parseMembers(value, depth: depth))
         }
-        if others > 0 {
+        if otherCount > 0 {
             return reject(
-                value, because: "mixes \(built.word) with other names; properties with $ go into $object")
+                value,
+                because: "mixes \(constructor.name) with other names; properties with $ go into $object")
         }
-        if keys != nil, built.word != "$dictionary" {
-            return reject(value, because: "has $keys beside \(built.word); they belong to $dictionary")
+        if keys != nil, constructor.name != "$dictionary" {
+            return reject(value, because: "has $keys beside \(constructor.name); they belong to $dictionary")
         }
-        return parseConstructor(built.word, value: built.value, keys: keys, depth: depth)
+        return parseConstructor(constructor.name, value: constructor.value, keys: keys, depth: depth)
     }
 
     private mutating func parseConstructor(
-        _ word: String, value: JSONValue, keys: JSONValue?, depth: Int
+        _ name: String, value: JSONValue, keys: JSONValue?, depth: Int
     ) -> SchemaType {
-        switch word {
+        switch name {
         case "$object":
             if value.kind == .object { return .object(parseMembers(value, depth: depth)) }
             return reject(value, because: "must be an object of properties")
@@ -100,7 +107,7 @@ struct SchemaParser {
         case "$dictionary":
             let values = parseType(value, depth: depth + 1)
             return .dictionary(
-                keys: keys.map { self.parseKeys($0, depth: depth) } ?? .scalar(.string), values: values)
+                keys: keys.map { parseKeys($0, depth: depth) } ?? .scalar(.string), values: values)
         default:
             return reject(
                 value,
@@ -164,6 +171,13 @@ struct SchemaParser {
         }
         return Set(numbers).count == numbers.count
             ? .numbers(numbers) : reject(value, because: "has a raw value twice")
+    }
+
+    /// Reports the problem and returns the type that replaces the invalid one.
+    private mutating func reject(_ value: JSONValue, because message: String) -> SchemaType {
+        isValid = false
+        value.report(message)
+        return .scalar(.any)
     }
 }
 

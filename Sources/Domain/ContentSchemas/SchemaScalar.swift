@@ -1,4 +1,4 @@
-/// Types that are one JSON value. The raw value is their name in a schema.
+/// The types whose values are neither arrays nor objects in JSON. The raw value is the type's name in a schema.
 enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
     case int, int8, int16, int32, int64
     case uint, uint8, uint16, uint32, uint64
@@ -12,6 +12,7 @@ enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
     /// A type with a custom decoder, which cannot be checked here.
     case any
 
+    /// The type as a Swift programmer would write it, for messages.
     var swiftName: String {
         switch self {
         case .uint, .uint8, .uint16, .uint32, .uint64: "UI" + rawValue.dropFirst(2)
@@ -41,6 +42,8 @@ enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
         Int128(type.min)...Int128(type.max)
     }
 
+    /// Whether the type is an integer or a floating-point number. Dates are not, although some are numbers in
+    /// JSON.
     var isNumber: Bool { integerRange != nil || self == .double || self == .float }
 
     var isDate: Bool {

@@ -1,4 +1,4 @@
-/// The JSON form that a property of a Swift type needs, by the rules of a default `JSONDecoder`.
+/// A type in a schema. It describes the JSON that a default `JSONDecoder` accepts for a property of a Swift type.
 indirect enum SchemaType: Sendable, Hashable {
     case scalar(SchemaScalar)
     case optional(SchemaType)
@@ -6,12 +6,13 @@ indirect enum SchemaType: Sendable, Hashable {
     /// A struct: its stored properties by their coding keys.
     case object([SchemaMember])
     case dictionary(keys: SchemaType, values: SchemaType)
-    /// An enumeration with raw values of this kind.
+    /// An enumeration whose raw values are strings.
     case names([String])
+    /// An enumeration whose raw values are integers.
     case numbers([Int64])
     /// An enumeration whose cases may carry values.
     case cases([SchemaCase])
-    /// `Range` or `ClosedRange`.
+    /// `Range` or `ClosedRange`, with the type of its bounds.
     case range(SchemaType)
 
     /// The type as a Swift programmer would write it, for messages.
@@ -27,8 +28,8 @@ indirect enum SchemaType: Sendable, Hashable {
         }
     }
 
-    /// Whether Swift encodes dictionaries with these keys as objects. All others become arrays of alternating
-    /// keys and values.
+    /// Whether Swift encodes a dictionary with keys of this type as an object. A dictionary with other keys
+    /// becomes an array in which keys and values alternate.
     var isObjectKey: Bool { self == .scalar(.string) || self == .scalar(.int) }
 
     /// Whether the type's JSON is an object, as `content-state` and `attributes` must be.
@@ -47,7 +48,7 @@ indirect enum SchemaType: Sendable, Hashable {
     }
 }
 
-/// A property, or a value that an enumeration's case carries.
+/// A property of a struct, or a value that an enumeration's case carries.
 struct SchemaMember: Sendable, Hashable {
     let name: String
     let type: SchemaType
@@ -57,6 +58,7 @@ struct SchemaMember: Sendable, Hashable {
     var isOptional: Bool { if case .optional = type { true } else { false } }
 }
 
+/// A case of an enumeration, with the values that it carries.
 struct SchemaCase: Sendable, Hashable {
     let name: String
     /// The values of the case. Unnamed values are called `_0`, `_1` and so on.

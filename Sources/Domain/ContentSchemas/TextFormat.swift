@@ -1,15 +1,19 @@
 internal import Identifiers
 internal import JSON
 
-/// Text forms that Swift's own types read from a string.
+/// The checks whether Foundation's `UUID` and `Data` and Swift's numbers accept a text of JSON.
 enum TextFormat {
+    private static let uuidLength = 36
+    private static let uuidDashes = [8, 13, 18, 23]
+
     /// Whether the text is 8-4-4-4-12 hexadecimal digits, in either case.
     static func isUUID(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard text.count == 36 else { return false }
-        for index in 0..<36 {
-            let isDash = index == 8 || index == 13 || index == 18 || index == 23
+        guard text.count == uuidLength else { return false }
+        for index in 0..<uuidLength {
             let byte = unsafe text[index]
-            guard isDash ? byte == UInt8(ascii: "-") : Hex.value(of: byte) != nil else { return false }
+            let isExpected =
+                uuidDashes.contains(index) ? byte == UInt8(ascii: "-") : Hex.value(of: byte) != nil
+            guard isExpected else { return false }
         }
         return true
     }
@@ -23,7 +27,9 @@ enum TextFormat {
         }
         for index in 0..<text.count - padding {
             switch unsafe text[index] {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"): break
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+                break
             default: return false
             }
         }
@@ -33,12 +39,14 @@ enum TextFormat {
     /// Whether a number other than zero is so small that it becomes zero. Swift refuses such a number.
     static func underflows(_ value: JSONValue, isFloat: Bool) -> Bool {
         let number = value.double()
-        guard isFloat ? Float(number) == 0 : number == 0 else { return false }
+        let isZero = isFloat ? Float(number) == 0 : number == 0
+        guard isZero else { return false }
+        // The value is zero. It underflowed if the text has a digit other than 0 before its exponent.
         let text = unsafe value.raw
         for index in text.indices {
             switch unsafe text[index] {
             case UInt8(ascii: "e"), UInt8(ascii: "E"): return false
-            case 0x31...0x39: return true
+            case UInt8(ascii: "1")...UInt8(ascii: "9"): return true
             default: continue
             }
         }

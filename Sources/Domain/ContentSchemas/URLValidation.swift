@@ -1,7 +1,7 @@
 internal import Identifiers
 
-/// The result of `URL(string:)` for a text. It accepts nearly everything. From iOS 17 on it escapes invalid
-/// characters in the path, query and fragment. It is strict only about the scheme, the host and the port.
+/// A prediction whether `URL(string:)` accepts a text on a phone. That initializer is strict only about the
+/// scheme, the host and the port. From iOS 17 on it escapes characters that are invalid elsewhere.
 enum URLValidation {
     enum Validity {
         case valid
@@ -16,40 +16,53 @@ enum URLValidation {
 
     private static func validate(_ text: [UInt8]) -> Validity {
         guard !text.isEmpty else { return .invalid }
-        var rest = text[...]
-        if let end = text.firstIndex(where: { isByte($0, in: ":/?#") }), text[end] == UInt8(ascii: ":"),
-            !text[..<end].contains(where: { isByte($0, in: "@[]") })
-        {
+        var afterScheme = text[...]
+        if let end = schemeEnd(in: text) {
             guard end == 0 || isScheme(text[..<end]) else { return .invalid }
-            rest = text[(end + 1)...]
+            afterScheme = text[(end + 1)...]
         }
-        if rest.starts(with: "//".utf8) {
-            let authority = rest.dropFirst(2)
+        if afterScheme.starts(with: "//".utf8) {
+            let authority = afterScheme.dropFirst(2)
             let end = authority.firstIndex { isByte($0, in: "/?#") } ?? authority.endIndex
             guard isAuthority(authority[..<end]) else { return .invalid }
         }
         return isEscaped(text) ? .valid : .needsEscaping
     }
 
+    /// Returns the position of the colon that ends a scheme, or nil if the text begins with something else.
+    private static func schemeEnd(in text: [UInt8]) -> Int? {
+        guard let end = text.firstIndex(where: { isByte($0, in: ":/?#") }), text[end] == UInt8(ascii: ":"),
+            !text[..<end].contains(where: { isByte($0, in: "@[]") })
+        else { return nil }
+        return end
+    }
+
     private static func isByte(_ byte: UInt8, in set: StaticString) -> Bool {
         unsafe UnsafeBufferPointer(start: set.utf8Start, count: set.utf8CodeUnitCount).contains(byte)
     }
 
-    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        // The bit 0x20 makes an uppercase letter a lowercase one.
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
 
     private static func isScheme(_ text: ArraySlice<UInt8>) -> Bool {
         guard let first = text.first, isLetter(first) else { return false }
         return text.allSatisfy { isLetter($0) || isDigit($0) || isByte($0, in: "+-.") }
     }
 
+    /// Whether the text is a host with an optional user and port, for example `user@example.com:8080`.
     private static func isAuthority(_ text: ArraySlice<UInt8>) -> Bool {
         var host = text
         if let at = text.lastIndex(of: UInt8(ascii: "@")) { host = text[(at + 1)...] }
         if host.first == UInt8(ascii: "[") {
             guard let end = host.firstIndex(of: UInt8(ascii: "]")) else { return false }
             let port = host[(end + 1)...]
-            return isAddress(host[(host.startIndex + 1)..<end]) && (port.isEmpty || isPort(port))
+            return isIPv6Address(host[(host.startIndex + 1)..<end]) && (port.isEmpty || isPort(port))
         }
         if let colon = host.firstIndex(of: UInt8(ascii: ":")) {
             guard isPort(host[colon...]) else { return false }
@@ -63,16 +76,16 @@ enum URLValidation {
         text.first == UInt8(ascii: ":") && text.dropFirst().allSatisfy(isDigit)
     }
 
-    private static func isAddress(_ text: ArraySlice<UInt8>) -> Bool {
+    /// Whether the text between brackets has only characters that RFC 3986 allows there.
+    private static func isIPv6Address(_ text: ArraySlice<UInt8>) -> Bool {
         text.allSatisfy { isLetter($0) || isDigit($0) || isByte($0, in: "-._~!$&'()*+,;=:%") }
     }
 
     /// Whether the host is valid. Names beyond ASCII are converted to Punycode, which hardly ever fails.
     private static func isHost(_ text: ArraySlice<UInt8>) -> Bool {
-        for (offset, byte) in zip(text.indices, text) {
+        for (index, byte) in zip(text.indices, text) {
             if byte == UInt8(ascii: "%") {
-                let digits = text[(offset + 1)...].prefix(2)
-                guard digits.count == 2, digits.allSatisfy({ Hex.value(of: $0) != nil }) else { return false }
+                guard startsWithTwoHexDigits(text[(index + 1)...]) else { return false }
             } else if byte < 0x80, !isLetter(byte), !isDigit(byte), !isByte(byte, in: "-._~!$&'()*+,;=") {
                 return false
             }
@@ -83,14 +96,18 @@ enum URLValidation {
     /// Whether the text has only characters that RFC 3986 allows in a URL, and percent signs only before two
     /// hex digits.
     private static func isEscaped(_ text: [UInt8]) -> Bool {
-        for (offset, byte) in text.enumerated() {
+        for (index, byte) in text.enumerated() {
             if byte == UInt8(ascii: "%") {
-                let digits = text[(offset + 1)...].prefix(2)
-                guard digits.count == 2, digits.allSatisfy({ Hex.value(of: $0) != nil }) else { return false }
+                guard startsWithTwoHexDigits(text[(index + 1)...]) else { return false }
             } else if !isLetter(byte), !isDigit(byte), !isByte(byte, in: "-._~!$&'()*+,;=:@/?#[]") {
                 return false
             }
         }
         return true
+    }
+
+    private static func startsWithTwoHexDigits(_ text: ArraySlice<UInt8>) -> Bool {
+        let digits = text.prefix(2)
+        return digits.count == 2 && digits.allSatisfy { Hex.value(of: $0) != nil }
     }
 }

@@ -2,7 +2,8 @@ package import Identifiers
 package import JSON
 package import RecordFormat
 
-/// An event on an installation: a record of `events`, for people's queries and for external consumers.
+/// A published fact about an installation, for example a new token or an ended activity: a record of
+/// `events`, for queries by people and for external consumers.
 package struct Event: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
@@ -15,13 +16,17 @@ package struct Event: JSONRecord, Hashable {
         case closed = "n:lac"
         /// Tags, attributes, language or the user changed.
         case profile
+        /// The person touched an activity.
         case tap
     }
 
+    /// The reason why an activity is over.
     package enum Cause: String, Sendable, CaseIterable {
+        /// The phone reported its end.
         case ended
         /// The person swiped the activity away.
         case dismissed
+        /// The installation unregistered the activity's type.
         case unregistered
         /// The phone listed its running activities, and this one was missing.
         case notRunning
@@ -37,12 +42,15 @@ package struct Event: JSONRecord, Hashable {
     /// The activity's id, as the system assigned it.
     package var activity: Maybe<String>
     package var group: Maybe<String>
+    /// `TokenSeal.hash`, in hexadecimal.
     package var tokenHash: Maybe<String>
     package var cause: Maybe<Cause>
+    /// For `tap`: the schedule that sent the touched activity.
     package var scheduleID: Maybe<String>
     package var scheduleName: Maybe<String>
-    /// Milliseconds since 1970: by the phone's clock within bounds, and by the server's clock.
+    /// Milliseconds since 1970 by the phone's clock, within the bounds of `ReportTime`.
     package var eventTime: Int64
+    /// Milliseconds since 1970 by the server's clock.
     package var receivedAt: Int64
 
     /// Sets all fields in one step, because an event that is changed field by field is copied each time.
@@ -68,8 +76,10 @@ package struct Event: JSONRecord, Hashable {
         self.receivedAt = receivedAt
     }
 
-    /// The partition key of the recipient's lane, as in the registry: the user if known. So a person's taps
-    /// and the sends to that person lie in the same lane.
+    /// The partition key, for example `rides/u:anna`: the app, and the user or else the installation.
+    ///
+    /// It equals the recipient's partition key in the registry, so that a person's taps and the sends to that
+    /// person lie in the same lane.
     package var key: [UInt8] {
         var bytes: [UInt8] = []
         writeKey(to: &bytes)

@@ -1,8 +1,8 @@
-/// The alert of a push: it lights the screen and plays a sound.
+/// The alert of a push. A phone that gets it lights its screen and plays a sound.
 package struct Alert: Sendable, Hashable {
     package enum Text: Sendable, Hashable {
         case plain(String)
-        /// A key of the app's string catalog, so that one payload serves every language.
+        /// A key of the app's string catalog and the arguments of its text. One payload serves every language.
         case localized(key: String, arguments: [String])
 
         var isEmpty: Bool {
@@ -15,6 +15,7 @@ package struct Alert: Sendable, Hashable {
 
     package var title: Text?
     package var body: Text?
+    /// The name of a sound file in the app, or `default`.
     package var sound: String?
 
     package init(title: Text? = nil, body: Text? = nil, sound: String? = nil) {

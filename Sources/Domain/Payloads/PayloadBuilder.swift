@@ -1,15 +1,20 @@
 package import JSON
 
-/// Builds the body that APNs receives, once per send and not once per token. It checks nothing, because
-/// `PayloadRules` has done so. The same content always gives the same bytes.
+/// A builder of the body that APNs receives, for example
+/// `{"aps":{"timestamp":1763600000,"event":"update","content-state":{"score":"2:1"}}}`. The fan-out builds a
+/// body once per send and not once per token. The same content always gives the same bytes.
 package enum PayloadBuilder {
+    private static let capacity = 4096
+
+    /// Returns the body. It checks nothing, because the content has passed `PayloadRules`.
+    ///
     /// - Parameters:
     ///   - timestamp: seconds since 1970. A phone ignores a body that is older than its current state.
-    ///   - group: added to a start's attributes under its name.
+    ///   - group: the attribute that a start gets in addition to its own.
     package static func body(for content: PushContent, timestamp: Int64, group: GroupAttribute? = nil)
         -> [UInt8]
     {
-        var writer = JSONWriter(capacity: 4096)
+        var writer = JSONWriter(capacity: Self.capacity)
         writer.beginObject()
         writer.name("aps")
         writer.beginObject()
@@ -100,22 +105,29 @@ package enum PayloadBuilder {
         }
     }
 
-    /// Returns the attributes with the group as the first member. The author's own bytes stay unchanged.
-    /// Returns nil if there are no attributes, or if they name another group.
+    /// Returns the attributes of a start with the group as the first member. The bytes of the app's own
+    /// attributes stay unchanged. Returns nil if there are no attributes, or if they name another group.
     package static func attributes(of content: PushContent, group: GroupAttribute?) -> RawJSON? {
         guard content.event == .start, let attributes = content.attributes, let group else {
             return content.attributes
         }
         let members = attributes.members
-        if let present = members[group.name] { return present == .text(group.group) ? attributes : nil }
+        if let groupMember = members[group.name] {
+            return groupMember == .text(group.group) ? attributes : nil
+        }
+        // `{"netmeraGroupId":"match-42"` and the attributes without their opening brace.
+        var bytes = objectBytes(of: group)
+        bytes.removeLast()
+        if !members.isEmpty { bytes.append(UInt8(ascii: ",")) }
+        return RawJSON(joined: bytes + attributes.bytes.dropFirst())
+    }
+
+    private static func objectBytes(of group: GroupAttribute) -> [UInt8] {
         var writer = JSONWriter(capacity: 64 + group.group.utf8.count)
         writer.beginObject()
         writer.name(group.name)
         writer.value(group.group)
         writer.endObject()
-        var bytes = writer.bytes
-        bytes.removeLast()
-        if !members.isEmpty { bytes.append(UInt8(ascii: ",")) }
-        return RawJSON(joined: bytes + attributes.bytes.dropFirst())
+        return writer.bytes
     }
 }

@@ -1,6 +1,6 @@
-/// A rule of ActivityKit or APNs that content breaks: the field, the rule and the remedy.
+/// A violation of a rule of ActivityKit or APNs by the content of a send: the field, the rule and the remedy.
 package struct PayloadViolation: Sendable, Hashable, CustomStringConvertible {
-    /// A part of the content. Each API has its own name for it.
+    /// A part of the content. The raw value is its name in the payload. Each HTTP API has its own name for it.
     package enum Field: String, Sendable, CaseIterable {
         case contentState = "content-state"
         case attributesType = "attributes-type"
@@ -11,6 +11,7 @@ package struct PayloadViolation: Sendable, Hashable, CustomStringConvertible {
         case relevanceScore = "relevance-score"
         case asksForToken = "input-push-token"
         case channel = "input-push-channel"
+        /// The payload as a whole.
         case payload
     }
 
@@ -23,9 +24,9 @@ package struct PayloadViolation: Sendable, Hashable, CustomStringConvertible {
         case notANumber = "not_a_number"
         case conflict
         case tooLarge = "too_large"
-        /// By the activity type's schema, Swift's decoder throws.
+        /// The activity type's schema shows that the phone's decoder throws.
         case doesNotDecode = "does_not_decode"
-        /// Phones accept it but may misread it. This is a warning and never a refusal.
+        /// Phones accept the value but may misread it. This is a warning and never a refusal.
         case doubtful
     }
 

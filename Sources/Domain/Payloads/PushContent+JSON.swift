@@ -1,9 +1,10 @@
 internal import Identifiers
 package import JSON
 
-// The record form of a push's content.
+// The JSON of a push's content, as members of a record such as `Send`. Its names are not those of APNs.
 
 extension JSONWriter {
+    /// Writes the content as members of the object that is open.
     package mutating func content(_ content: PushContent) {
         field("event", content.event.rawValue)
         field("contentState", content.contentState)

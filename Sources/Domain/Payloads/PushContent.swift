@@ -1,7 +1,10 @@
 package import JSON
 
-/// The content of a send: the parts of an ActivityKit payload, before `PayloadRules` has checked that they
-/// belong together. `PayloadBuilder` encodes them.
+/// The content of a send: the parts of an ActivityKit payload that the caller chooses. `PayloadRules` checks
+/// whether they belong together, and `PayloadBuilder` encodes them. Dates are in seconds since 1970.
+///
+/// It is a value with copy-on-write. Sends, expansions and the rows of all lanes hold the content, so copies
+/// share one `Storage`.
 package struct PushContent: Sendable, Hashable {
     private struct Fields: Sendable, Hashable {
         var event: PushEvent
@@ -18,23 +21,20 @@ package struct PushContent: Sendable, Hashable {
         init(_ event: PushEvent) { self.event = event }
     }
 
-    /// One shared copy of the parts. Sends, expansions and the rows of all lanes hold the content, and each
-    /// of them is copied several times.
-    ///
-    /// `@unchecked Sendable`: a box is changed only while it has a single owner.
+    /// `@unchecked Sendable`: a storage is changed only while it has a single owner.
     private final class Storage: @unchecked Sendable {
-        var parts: Fields
+        var fields: Fields
 
-        init(_ parts: Fields) { self.parts = parts }
+        init(_ fields: Fields) { self.fields = fields }
     }
 
     private var storage: Storage
 
     private var fields: Fields {
-        get { storage.parts }
+        get { storage.fields }
         _modify {
-            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.parts) }
-            yield &storage.parts
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
+            yield &storage.fields
         }
     }
 
@@ -47,49 +47,50 @@ package struct PushContent: Sendable, Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(fields) }
 
     package var event: PushEvent {
-        get { storage.parts.event }
+        get { storage.fields.event }
         set { fields.event = newValue }
     }
     package var contentState: RawJSON? {
-        get { storage.parts.contentState }
+        get { storage.fields.contentState }
         set { fields.contentState = newValue }
     }
     /// The Swift name of the `ActivityAttributes` type.
     package var attributesType: String? {
-        get { storage.parts.attributesType }
+        get { storage.fields.attributesType }
         set { fields.attributesType = newValue }
     }
     package var attributes: RawJSON? {
-        get { storage.parts.attributes }
+        get { storage.fields.attributes }
         set { fields.attributes = newValue }
     }
     package var alert: Alert? {
-        get { storage.parts.alert }
+        get { storage.fields.alert }
         set { fields.alert = newValue }
     }
-    /// Seconds since 1970, as all dates here.
+    /// The time from which the phone shows the state as outdated.
     package var staleDate: Int64? {
-        get { storage.parts.staleDate }
+        get { storage.fields.staleDate }
         set { fields.staleDate = newValue }
     }
+    /// The time at which an ended activity leaves the Lock Screen.
     package var dismissalDate: Int64? {
-        get { storage.parts.dismissalDate }
+        get { storage.fields.dismissalDate }
         set { fields.dismissalDate = newValue }
     }
     /// The rank among the app's other activities. The highest score wins the Dynamic Island.
     package var relevanceScore: Double? {
-        get { storage.parts.relevanceScore }
+        get { storage.fields.relevanceScore }
         set { fields.relevanceScore = newValue }
     }
-    /// Whether the start asks iOS 18 for an update token.
+    /// Whether the start asks a phone with iOS 18 or later for an update token.
     package var asksForToken: Bool {
-        get { storage.parts.asksForToken }
+        get { storage.fields.asksForToken }
         set { fields.asksForToken = newValue }
     }
     /// The broadcast channel to subscribe to, in base64. A phone before iOS 18 does not start an activity
     /// that has one.
     package var channel: String? {
-        get { storage.parts.channel }
+        get { storage.fields.channel }
         set { fields.channel = newValue }
     }
 }

@@ -1,9 +1,10 @@
 package import JSON
 
-/// The priority with which APNs delivers a push, and the rules that choose it.
+/// The priority with which APNs delivers a push: the header `apns-priority`.
 ///
-/// A send has the priority that its caller asks for. The pushes that no caller asks for have the priorities
-/// below. A state that is sent again, for example to a phone that reported a late token, keeps its own.
+/// A send has the priority that its caller asks for. Pushes that Flotilla sends without a caller have the
+/// priorities below. A state that is sent again, for example to a phone that reported a late token, keeps the
+/// priority of its send.
 package enum PushPriority: Int, Sendable, Hashable {
     /// Delivered at once. Each push uses the phone's budget for the activity.
     case immediate = 10
@@ -19,7 +20,7 @@ package enum PushPriority: Int, Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// Reads a priority as the number that APNs uses.
+    /// Reads a priority as the number that APNs uses. Any other number is reported and read as `standard`.
     package func pushPriority() -> PushPriority {
         let number = int()
         if let priority = PushPriority(rawValue: number) { return priority }

@@ -1,6 +1,7 @@
 internal import JSON
 
 extension RawJSON {
+    /// The value of an object's member, as far as the rules for attributes need it.
     enum Member: Equatable {
         case text(String)
         case null
@@ -10,20 +11,20 @@ extension RawJSON {
     /// An object's members by name, or empty for any other value. It parses the bytes each time, so it is not
     /// for hot paths.
     var members: [String: Member] {
-        let members = try? JSONReader().read(bytes) { value in
-            var found: [String: Member] = [:]
-            guard value.kind == .object else { return found }
+        let valuesByName = try? JSONReader().read(bytes) { value in
+            var valuesByName: [String: Member] = [:]
+            guard value.kind == .object else { return valuesByName }
             var members = value.object().members
             while let (name, value) = members.next() {
-                found[name] =
+                valuesByName[name] =
                     switch value.kind {
                     case .string: .text(value.string())
                     case .null: .null
                     default: .other
                     }
             }
-            return found
+            return valuesByName
         }
-        return members ?? [:]
+        return valuesByName ?? [:]
     }
 }

@@ -1,6 +1,8 @@
-/// A record that a stage could not use: its key, value and headers unchanged, and the headers below, which
-/// name its position and the reason. This form preserves a value of any bytes and size, also a missing one. A
-/// redrive needs nothing else.
+/// The headers of a dead letter, a record in `dead-letters` that a stage could not use. They name the stage,
+/// the reason, and the position of the rejected record.
+///
+/// A dead letter has the rejected record's key, value and headers unchanged, and these headers in addition. This
+/// form preserves any value, also a missing one. A redrive needs nothing else.
 package struct DeadLetter: Sendable, Hashable {
     package static let schemaVersion = 1
     /// The maximum length of a reason in characters. A longer reason is truncated.
@@ -12,11 +14,13 @@ package struct DeadLetter: Sendable, Hashable {
     package var code: String
     /// The problem and the remedy, for people.
     package var reason: String
+    /// The position of the rejected record.
     package var topic: String
     package var partition: Int32
     package var offset: Int64
-    /// Milliseconds since 1970: when the record was written, and when the stage rejected it.
+    /// The time of the rejected record: milliseconds since 1970.
     package var writtenAt: Int64
+    /// The time of the rejection: milliseconds since 1970.
     package var rejectedAt: Int64
 
     package init(
@@ -33,6 +37,7 @@ package struct DeadLetter: Sendable, Hashable {
         self.rejectedAt = rejectedAt
     }
 
+    /// The names of the headers.
     package enum Header: String, Sendable, CaseIterable {
         case version = "flotilla-dead-v"
         case stage = "flotilla-dead-stage"
@@ -55,18 +60,19 @@ package struct DeadLetter: Sendable, Hashable {
 
     /// Returns nil if the headers are not those of a dead letter of this version.
     package init?(headers: some Sequence<(name: String, value: String)>) {
-        var found: [Header: String] = [:]
+        var values: [Header: String] = [:]
         for (name, value) in headers {
-            if let header = Header(rawValue: name) { found[header] = value }
+            if let header = Header(rawValue: name) { values[header] = value }
         }
-        guard found[.version] == String(Self.schemaVersion), let stage = found[.stage],
-            let code = found[.code], let reason = found[.reason], let topic = found[.topic],
-            let partition = found[.partition].flatMap(Int32.init),
-            let offset = found[.offset].flatMap(Int64.init),
-            let writtenAt = found[.writtenAt].flatMap(Int64.init), let at = found[.at].flatMap(Int64.init)
+        guard values[.version] == String(Self.schemaVersion), let stage = values[.stage],
+            let code = values[.code], let reason = values[.reason], let topic = values[.topic],
+            let partition = values[.partition].flatMap(Int32.init),
+            let offset = values[.offset].flatMap(Int64.init),
+            let writtenAt = values[.writtenAt].flatMap(Int64.init),
+            let rejectedAt = values[.at].flatMap(Int64.init)
         else { return nil }
         self.init(
             stage: stage, code: code, reason: reason, topic: topic, partition: partition, offset: offset,
-            writtenAt: writtenAt, rejectedAt: at)
+            writtenAt: writtenAt, rejectedAt: rejectedAt)
     }
 }

@@ -3,15 +3,16 @@ package import JSON
 /// A value that travels in a topic as JSON with a schema version. Readers ignore unknown fields, so that an
 /// older process can read newer records. They reject unknown versions, so that no record is half understood.
 package protocol JSONRecord: Sendable {
+    /// The newest version that this process knows. It writes this version, and reads this and all older ones.
     static var schemaVersion: Int { get }
-    /// Writes the members that follow `v`.
+    /// Writes the fields that follow `v`, the schema version.
     func write(to writer: inout JSONWriter)
-    /// Creates the value. A missing or wrong member is reported in the document, and the value is then
-    /// dropped.
+    /// Creates the value. A missing or wrong field gets a placeholder and is reported in the document. The
+    /// value is then dropped, and decoding throws.
     init(from record: JSONObject)
 }
 
-/// The reason why a record cannot be used. It goes into the dead letter.
+/// The reason why a record cannot be decoded. It goes into the dead letter.
 package enum RecordDecodingError: Error, Equatable, CustomStringConvertible {
     case unknownVersion(Int, known: Int)
     case malformed(JSONError)
@@ -68,10 +69,10 @@ extension JSONRecord {
         try unsafe read(bytes, with: reader) { Self(from: $0) }
     }
 
-    /// Passes the record's members to the closure, which reads them in place.
+    /// Checks the version and returns the closure's value. The closure reads the record's fields in place.
     ///
-    /// Record types that are decoded very often have their own `decode`. A concrete function moves no value
-    /// through the buffers of a generic one.
+    /// Record types that are decoded very often have their own `decode`, which calls this function. A concrete
+    /// function moves no value through the buffers of a generic one.
     @inlinable @inline(__always)
     package static func read<T>(
         _ bytes: UnsafeRawBufferPointer, with reader: JSONReader, body: (JSONObject) -> T

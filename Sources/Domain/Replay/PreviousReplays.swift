@@ -1,8 +1,8 @@
 internal import Kafka
 internal import Topics
 
-/// The redriven records of earlier calls, found in their destination topics. They show which
-/// records a killed call had already sent.
+/// The records that earlier calls have sent again, found in the topics to which they were sent. After a call
+/// was killed, they show the records that it had already sent.
 struct PreviousReplays {
     private struct Partition: Hashable {
         let topic: TopicName
@@ -10,20 +10,21 @@ struct PreviousReplays {
     }
 
     private let deadLetters: DeadLetterTopic
-    private var found: [Partition: (since: Int64, names: Set<String>)] = [:]
+    /// The names in each partition that was searched, and the time from which on it was searched.
+    private var searches: [Partition: (since: Int64, names: Set<String>)] = [:]
 
-    init(deadLetters box: DeadLetterTopic) { self.deadLetters = box }
+    init(deadLetters: DeadLetterTopic) { self.deadLetters = deadLetters }
 
-    /// Returns whether a topic has a record that was redriven under this name.
+    /// Returns whether a partition has a record that was sent again under this name.
     ///
     /// - Parameters:
-    ///   - name: The name in the header `DeadLetterRecord.redriven`.
+    ///   - name: The name in the header `DeadLetterRecord.redrivenHeader`.
     ///   - time: The cluster's time to search from, in milliseconds since 1970.
     mutating func contains(
         _ name: String, in topic: TopicName, partition: Int32, since time: Int64
     ) throws -> Bool {
-        let place = Partition(topic: topic, partition: partition)
-        if let known = found[place], known.since <= time { return known.names.contains(name) }
+        let key = Partition(topic: topic, partition: partition)
+        if let search = searches[key], search.since <= time { return search.names.contains(name) }
         var names: Set<String> = []
         // The brokers' clocks can differ slightly.
         let start = TopicScanner.Start.time(time - Redrive.busyMilliseconds)
@@ -33,7 +34,7 @@ struct PreviousReplays {
             else { return }
             names.insert(String(decoding: text, as: UTF8.self))
         }
-        found[place] = (time, names)
+        searches[key] = (time, names)
         return names.contains(name)
     }
 }

@@ -21,7 +21,7 @@ package enum ReplaySkipReason: String, Sendable, CaseIterable {
     /// Another call is working on it, or was killed a moment ago.
     case busy
 
-    /// The reason for several records, for people.
+    /// The words for people, about several records.
     package var explanation: String {
         switch self {
         case .expired: "their deadline has passed"

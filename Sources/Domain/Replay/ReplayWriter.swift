@@ -5,56 +5,54 @@ internal import RecordFormat
 internal import Telemetry
 internal import Topics
 
-/// A record that is sent again.
-struct OutgoingRecord {
-    let topic: TopicName
-    let partition: Int32
-    let key: [UInt8]?
-    let value: [UInt8]?
-    let headers: [DeadLetterRecord.Header]
-}
-
-/// The writer of a command's records and marks. It waits for all acknowledgements.
+/// Writes the records, the marks and the audit entries of one call, and waits for all acknowledgements.
 final class ReplayWriter {
     private static let flushMilliseconds = 60_000
+    /// The wait for acknowledgements when the producer's queue is full.
+    private static let fullQueueWaitMilliseconds: Int32 = 10
+    /// Above the largest record that a topic accepts.
     private static let recordBytesMax = 4 << 20 + 1 << 18
 
     private let deadLetters: DeadLetterTopic
     private let producer: Producer
     private var topics: [TopicName: Topic] = [:]
-    private var transactions: TransactionalProducer?
+    /// Nil until the first transaction.
+    private var transactionalProducer: TransactionalProducer?
     private let author: String
     private let run: String
 
-    init(deadLetters box: DeadLetterTopic, author: String, run: String) throws {
-        self.deadLetters = box
+    init(deadLetters: DeadLetterTopic, author: String, run: String) throws {
+        self.deadLetters = deadLetters
         self.author = author
         self.run = run
         var options = ProducerOptions()
         options.recordBytesMax = Self.recordBytesMax
         producer = try Producer(
-            settings: box.settings, options: options, name: "replay", log: .silent, metrics: Metrics())
+            settings: deadLetters.settings, options: options, name: "replay", log: .silent, metrics: Metrics()
+        )
     }
 
-    /// Writes a mark.
+    /// Writes a mark about dead letters, or about jobs that are resent.
     ///
-    /// - Parameter run: The run of the mark, or nil for this run.
+    /// - Parameters:
+    ///   - run: The call that the mark is about, or nil for this call.
+    ///   - letters: The offsets of the dead letters.
     /// - Returns: The offset of the mark.
     @discardableResult
     func writeMark(
-        _ deed: DeadLetterMark.Operation, phase: DeadLetterMark.Phase, in partition: Int32,
+        _ operation: DeadLetterMark.Operation, phase: DeadLetterMark.Phase, in partition: Int32,
         ofRun run: String? = nil,
         letters: [Int64] = [], jobs: [DeadLetterMark.SheetLines] = []
     ) throws -> Int64 {
         let mark = DeadLetterMark(
-            deed, phase: phase, run: run ?? self.run, author: author, at: WallTime.now().milliseconds,
+            operation, phase: phase, run: run ?? self.run, author: author, at: WallTime.now().milliseconds,
             letterOffsets: letters,
             jobs: jobs)
         let header = DeadLetterRecord.Header(
             name: Array(DeadLetterMark.header.description.utf8), value: Array("1".utf8))
         let record = OutgoingRecord(
             topic: .deadLetters, partition: partition, key: nil, value: mark.encoded(), headers: [header])
-        return try send([record]).first ?? -1
+        return try store([record]).first ?? -1
     }
 
     func writeAudit(_ action: String, app: String, subject: String) throws {
@@ -72,11 +70,11 @@ final class ReplayWriter {
         return topic
     }
 
-    /// Stores all records. If it throws, it is unknown which of them are stored.
+    /// Stores all records, each by itself. If it throws, some of them may be stored.
     ///
     /// - Returns: The offsets of the records.
     @discardableResult
-    func send(_ records: [OutgoingRecord]) throws -> [Int64] {
+    func store(_ records: [OutgoingRecord]) throws -> [Int64] {
         var deliveries: [Delivery] = []
         for (index, record) in records.enumerated() {
             let topic = try topic(named: record.topic)
@@ -92,7 +90,9 @@ final class ReplayWriter {
                 if case .unusable(let code) = result {
                     throw KafkaError(action: "write to \(topic.name)", code: code, text: code.text)
                 }
-                _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 10)
+                // The queue is full.
+                _ = producer.collectDeliveries(
+                    into: &deliveries, waitMilliseconds: Self.fullQueueWaitMilliseconds)
             }
         }
         _ = producer.flush(withinMilliseconds: Self.flushMilliseconds, into: &deliveries)
@@ -109,37 +109,38 @@ final class ReplayWriter {
         }
     }
 
-    /// Sends records in a transaction, to topics that have only transactional writers. A plain record behind
-    /// the records of a killed transaction would stay hidden.
-    func sendInTransaction(_ records: [OutgoingRecord]) throws {
+    /// Sends records in one transaction, to topics that have only transactional writers. There, a plain record
+    /// behind the records of a killed transaction would stay hidden until the transaction times out.
+    func storeInTransaction(_ records: [OutgoingRecord]) throws {
         if records.isEmpty { return }
-        let writer = try transactions ?? startTransactionalProducer()
-        transactions = writer
-        try writer.begin()
+        let producer = try transactionalProducer ?? startTransactionalProducer()
+        transactionalProducer = producer
+        try producer.begin()
         for record in records {
             var headers = RecordHeaders(record.headers)
-            let topic = try writer.topic(named: deadLetters.layout.name(of: record.topic))
-            let result = writer.send(
+            let topic = try producer.topic(named: deadLetters.layout.name(of: record.topic))
+            let result = producer.send(
                 to: topic, partition: record.partition, key: record.key?.span, value: record.value?.span,
                 headers: &headers)
             guard result == .queued else {
-                try writer.abort()
+                try producer.abort()
                 throw ReplayFailure(
                     exitStatus: .unavailable, description: "\(topic.name) does not accept a record: \(result)"
                 )
             }
         }
-        try writer.commit()
+        try producer.commit()
     }
 
-    /// Starts the transactional producer. Two concurrent calls fence each other.
+    /// Starts the transactional producer. All calls use the same transactional id, so two concurrent calls
+    /// fence each other.
     private func startTransactionalProducer() throws -> TransactionalProducer {
-        let writer = try TransactionalProducer(
+        let producer = try TransactionalProducer(
             settings: deadLetters.settings, transactionalID: deadLetters.layout.prefix + "replay",
             name: "replay", log: .silent,
             metrics: Metrics())
-        try writer.initialize()
-        return writer
+        try producer.initialize()
+        return producer
     }
 }
 

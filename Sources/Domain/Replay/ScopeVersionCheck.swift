@@ -7,22 +7,28 @@ internal import RecordFormat
 internal import Sends
 internal import Topics
 
-/// A check of jobs against the ledger of a lane: whether there is a newer version, whether the scope has
-/// ended, and whether another job has started the phone. The sender checks `superseded` again before a push,
-/// but only the ledger knows a recipient's own scope and the starts.
+/// Finds the jobs that must not be sent again, by the rows of the topic `starts` in one lane. A row is the
+/// state of a scope (a group, a recipient in a group, or an activity) or the record of a start.
+///
+/// The sender checks `superseded` again before a push, but only these rows know the state of a single
+/// recipient and the phones that were started. A caller requests the rows of several sheets, reads them once,
+/// and then asks about each job.
 struct ScopeVersionCheck {
+    /// The limit of keys that are held at the same time.
+    static let keysMax = 100_000
+    /// The time that a job waits in the shorter retry tier before its push.
+    private static let retryTierMilliseconds: Int64 = 5_000
+
+    /// The facts of a scope or of a start. All zero if the topic has no row.
     private struct Row {
         var version: Int64 = 0
         var endVersion: Int64 = 0
-        var cancelled: Set<String> = []
+        var cancelledSends: Set<String> = []
     }
 
-    /// The requested keys of the topic `starts`: scopes and starts.
+    /// The rows of the requested keys. Empty rows until they are read.
     private var rows: [[UInt8]: Row] = [:]
     private let reader = JSONReader()
-
-    /// The keys that are held at the same time.
-    static let keysMax = 100_000
 
     var isFull: Bool { rows.count >= Self.keysMax }
 
@@ -40,9 +46,9 @@ struct ScopeVersionCheck {
     }
 
     /// Reads the rows of the requested keys.
-    mutating func read(from box: DeadLetterTopic, lane: Int32) throws {
+    mutating func read(from deadLetters: DeadLetterTopic, lane: Int32) throws {
         guard !rows.isEmpty else { return }
-        try box.scan(.starts, in: lane) { record in
+        try deadLetters.scan(.starts, in: lane) { record in
             guard let key = [UInt8](copying: record.key), rows[key] != nil else { return }
             rows[key] = [UInt8](copying: record.value).map(row) ?? Row()
         }
@@ -52,7 +58,7 @@ struct ScopeVersionCheck {
         if let scope = try? LaneScope.decode(value, with: reader) {
             return Row(
                 version: scope.newestState?.version ?? 0, endVersion: scope.endVersion,
-                cancelled: Set(scope.cancelledSends))
+                cancelledSends: Set(scope.cancelledSends))
         }
         if let start = try? LedgerRow.decode(value, with: reader) {
             return Row(version: start.version, endVersion: start.safetyEndVersion)
@@ -62,27 +68,29 @@ struct ScopeVersionCheck {
 
     /// Returns the reason not to send a job again, or nil.
     func skipReason(for head: SheetHead, job: Addressee, now: Int64) -> ReplaySkipReason? {
-        // The job would expire before it leaves the later tier.
-        if head.deadline <= (now + Self.retryTierMilliseconds) / 1000 { return .expired }
+        let expiresInRetryTier = head.deadline <= (now + Self.retryTierMilliseconds) / 1000
+        if expiresInRetryTier { return .expired }
         if head.event == .end { return nil }
-        let (whole, own) = knownRows(for: head, job: job)
-        if whole.cancelled.contains(head.send) || own.cancelled.contains(head.send) { return .cancelled }
-        if max(whole.endVersion, own.endVersion) > head.version { return .ended }
+        let (group, recipient) = scopeRows(for: head, job: job)
+        let isCancelled =
+            group.cancelledSends.contains(head.send) || recipient.cancelledSends.contains(head.send)
+        if isCancelled { return .cancelled }
+        if max(group.endVersion, recipient.endVersion) > head.version { return .ended }
         switch head.event {
         case .end: return nil
         case .start:
-            guard let group = head.group else { return nil }
-            let start = rows[Self.startKey(for: head, of: job, in: group)] ?? Row()
+            guard let groupID = head.group else { return nil }
+            let start = rows[Self.startKey(for: head, of: job, in: groupID)] ?? Row()
             return start.version > head.version || start.endVersion > 0 ? .startedSince : nil
         case .update:
             guard head.isConflatable else { return nil }
-            return max(whole.version, own.version) > head.version ? .newer : nil
+            return max(group.version, recipient.version) > head.version ? .newer : nil
         }
     }
 
-    /// Returns the rows of the whole group and of the recipient. An activity without a group has only its own
-    /// row.
-    private func knownRows(for head: SheetHead, job: Addressee) -> (whole: Row, own: Row) {
+    /// Returns the rows of the whole group and of the job's recipient in it. The row of an activity without a
+    /// group counts as the recipient's row.
+    private func scopeRows(for head: SheetHead, job: Addressee) -> (group: Row, recipient: Row) {
         guard let group = head.group else {
             return (Row(), Self.activityKey(for: head, of: job).flatMap { rows[$0] } ?? Row())
         }
@@ -92,12 +100,15 @@ struct ScopeVersionCheck {
         )
     }
 
-    private static func activityKey(for head: SheetHead, of job: Addressee) -> [UInt8]? {
-        guard job.entry.hasPrefix("update:") else { return nil }
-        return ScopeKey(app: head.app, activity: String(job.entry.dropFirst("update:".count))).bytes
-    }
+    // MARK: Keys
 
-    private static let retryTierMilliseconds: Int64 = 5_000
+    /// Returns the key of the activity's scope, or nil for a start. The entry of an update names the activity:
+    /// `update:`, then its id.
+    private static func activityKey(for head: SheetHead, of job: Addressee) -> [UInt8]? {
+        let prefix = "update:"
+        guard job.entry.hasPrefix(prefix) else { return nil }
+        return ScopeKey(app: head.app, activity: String(job.entry.dropFirst(prefix.count))).bytes
+    }
 
     private static func scopeKey(for head: SheetHead, of job: Addressee, in group: String) -> [UInt8] {
         RecordKey.join(head.app, group, job.recipient)
@@ -109,4 +120,5 @@ struct ScopeVersionCheck {
     }
 }
 
+/// The installation, registry entry and recipient of one job.
 typealias Addressee = ReceiptLines.Addressee

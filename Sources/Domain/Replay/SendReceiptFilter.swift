@@ -4,22 +4,23 @@ internal import Jobs
 internal import Kafka
 internal import RecordFormat
 
-/// A filter for the receipts of one send in a lane.
+/// Finds the receipts of one send among all records of a lane's `receipts`.
 struct SendReceiptFilter {
     private let send: String
     private let app: String
     private let reader = JSONReader()
-    private let needle: [UInt8]
+    private let sendBytes: [UInt8]
 
     init(send: String, app: String) {
         self.send = send
         self.app = app
-        needle = Array(send.utf8)
+        sendBytes = Array(send.utf8)
     }
 
+    /// Returns the receipt, or nil if the record is not a receipt of the send.
     func receipt(in record: borrowing Kafka.Record) -> Receipt? {
-        // Nearly all receipts of a lane belong to other sends, so search the bytes before decoding.
-        guard let value = record.value, Self.contains(needle, in: value),
+        // Nearly all receipts of a lane belong to other sends, so the bytes are searched before decoding.
+        guard let value = record.value, Self.contains(sendBytes, in: value),
             let bytes = [UInt8](copying: record.value),
             let receipt = try? Receipt.decode(bytes, with: reader), receipt.send == send, receipt.app == app
         else { return nil }
@@ -31,13 +32,14 @@ struct SendReceiptFilter {
         return unsafe bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return false }
             var start = 0
+            // `memchr` finds the next place of the first byte, and `memcmp` compares the rest there.
             while bytes.count - start >= needle.count,
-                let found = unsafe memchr(base + start, Int32(first), bytes.count - start)
+                let match = unsafe memchr(base + start, Int32(first), bytes.count - start)
             {
-                let place = unsafe UnsafeRawPointer(found) - base
-                guard bytes.count - place >= needle.count else { return false }
-                if unsafe memcmp(found, needle, needle.count) == 0 { return true }
-                start = place + 1
+                let matchStart = unsafe UnsafeRawPointer(match) - base
+                guard bytes.count - matchStart >= needle.count else { return false }
+                if unsafe memcmp(match, needle, needle.count) == 0 { return true }
+                start = matchStart + 1
             }
             return false
         }

@@ -1,8 +1,8 @@
 package import Kafka
-package import Lifecycle
+internal import Lifecycle
 internal import Telemetry
 
-/// A reader of whole partitions, for commands that end afterwards. A consumer starts slowly, so finished
+/// Reads partitions from a start to their present end, for commands. A consumer starts slowly, so finished
 /// consumers are reused for the next partition.
 ///
 /// Confined to one thread. A scan may start another scan.
@@ -10,7 +10,9 @@ package final class TopicScanner {
     /// The time without a record after which the cluster counts as unreachable.
     package static let idleMillisecondsMax = 60_000
     private static let requestMilliseconds = 15_000
+    /// The limit of records in one batch.
     private static let recordsMax = 10_000
+    private static let pollMilliseconds: Int32 = 100
 
     private let settings: KafkaSettings
     private var idleConsumers: [Consumer] = []
@@ -61,23 +63,24 @@ package final class TopicScanner {
         _ partition: TopicPartition, from start: Start, with consumer: Consumer,
         each: (borrowing Kafka.Record) throws -> Void
     ) throws -> Int64 {
-        let marks = try consumer.watermarks(of: partition, withinMilliseconds: Self.requestMilliseconds)
-        var next = try firstOffset(of: partition, from: start, watermarks: marks, consumer: consumer)
-        guard next < marks.high else { return marks.high }
+        let watermarks = try consumer.watermarks(of: partition, withinMilliseconds: Self.requestMilliseconds)
+        var next = try firstOffset(of: partition, from: start, watermarks: watermarks, consumer: consumer)
+        guard next < watermarks.high else { return watermarks.high }
         try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .offset(next))])
         var batch = RecordBatch(recordsMax: Self.recordsMax)
         defer { batch.clear() }
-        var limit = Self.idleDeadline()
-        while next < marks.high {
-            let events = consumer.poll(into: &batch, waitMilliseconds: 100)
-            for index in 0..<batch.count where batch[index].offset < marks.high {
+        var deadline = Self.idleDeadline()
+        while next < watermarks.high {
+            let events = consumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds)
+            for index in 0..<batch.count where batch[index].offset < watermarks.high {
                 do { try each(batch[index]) } catch is StopScan { return next }
                 next = batch[index].offset + 1
             }
-            if !batch.isEmpty { limit = Self.idleDeadline() }
+            if !batch.isEmpty { deadline = Self.idleDeadline() }
             for event in events {
                 switch event {
-                // Records of an open transaction are not readable yet.
+                // The end of the readable records can be before the high watermark, because the records of an
+                // open transaction are not readable yet.
                 case .reachedEnd(let ended, let offset) where ended == partition: return max(next, offset)
                 case .failed(.outOfRange(_, let text)): throw failure(reading: partition, reason: text)
                 case .failed(.unusable(let error)): throw error
@@ -85,7 +88,7 @@ package final class TopicScanner {
                     break
                 }
             }
-            guard Instant.now() < limit else {
+            guard Instant.now() < deadline else {
                 throw failure(
                     reading: partition,
                     reason:
@@ -97,16 +100,17 @@ package final class TopicScanner {
     }
 
     private func firstOffset(
-        of partition: TopicPartition, from start: Start, watermarks marks: Watermarks, consumer: Consumer
+        of partition: TopicPartition, from start: Start, watermarks: Watermarks, consumer: Consumer
     ) throws -> Int64 {
         switch start {
-        case .beginning: return marks.low
-        case .offset(let offset): return max(offset, marks.low)
+        case .beginning: return watermarks.low
+        case .offset(let offset): return max(offset, watermarks.low)
         case .time(let time):
-            if marks.low == marks.high { return marks.high }
-            let found = try consumer.offsets(
+            if watermarks.low == watermarks.high { return watermarks.high }
+            // No offset means that all records are older.
+            let offsets = try consumer.offsets(
                 atMilliseconds: max(0, time), in: [partition], withinMilliseconds: Self.requestMilliseconds)
-            return max(found[partition].flatMap { $0 } ?? marks.high, marks.low)
+            return max(offsets[partition].flatMap { $0 } ?? watermarks.high, watermarks.low)
         }
     }
 
@@ -116,16 +120,5 @@ package final class TopicScanner {
 
     private func failure(reading partition: TopicPartition, reason text: String) -> ReplayFailure {
         ReplayFailure(exitStatus: .unavailable, description: "cannot read \(partition) to its end: \(text)")
-    }
-}
-
-/// The reason why a command of this module stops, with its exit status.
-package struct ReplayFailure: FatalError {
-    package let exitStatus: ExitStatus
-    package let description: String
-
-    package init(exitStatus status: ExitStatus, description: String) {
-        exitStatus = status
-        self.description = description
     }
 }

@@ -3,9 +3,9 @@ package import JSON
 internal import RecordFormat
 internal import Sends
 
-/// The time at which a group ends automatically: a record of `schedules.auto`, from the planner to the
-/// scheduler. It applies only to the generation that it names. A newer record of that generation replaces it,
-/// and the resulting END ends no other generation.
+/// An instruction of the planner to the scheduler to end a group at a time: a record of `schedules.auto`. The
+/// planner writes it for a start with an end date. It applies only to the generation that it names: a newer
+/// record of that generation replaces it, and the resulting END ends no other generation.
 package struct AutomaticEnd: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
@@ -13,8 +13,9 @@ package struct AutomaticEnd: JSONRecord, Hashable {
     package var group: String
     /// The group's owner, if the group is private to one recipient.
     package var owner: Recipient?
+    /// The generation of the group to end: the version of the start that opened it.
     package var generation: Int64
-    /// Seconds since 1970.
+    /// The time of the END, in seconds since 1970.
     package var endsAt: Int64
 
     package init(app: String, group: String, owner: Recipient?, generation: Int64, endsAt: Int64) {
@@ -25,7 +26,7 @@ package struct AutomaticEnd: JSONRecord, Hashable {
         self.endsAt = endsAt
     }
 
-    /// The owner of the timer: the group's owner, else the group.
+    /// The owner of the timer: the group's owner if the group is private, else the group.
     package var timerOwner: ScheduleOwner { owner.map { .recipient($0) } ?? .group(group) }
 
     package var key: [UInt8] { timerOwner.key(app: app) }

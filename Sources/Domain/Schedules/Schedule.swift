@@ -2,43 +2,44 @@ internal import Identifiers
 internal import JSON
 package import Sends
 
-/// A send and its time: the part of a `ScheduleCommand` that creates a timer. The id is unique among the timers
-/// of its owner. Scheduling again under the same id replaces the timer.
+/// A send and the time at which it is due: the part of a `ScheduleCommand` that creates a timer. The id is
+/// unique among the timers of an owner, and scheduling again under the same id replaces the timer.
 package struct Schedule: Sendable, Hashable {
-    /// The default maximum lateness, in milliseconds.
+    /// The default of `latenessMillisecondsMax`: ten minutes.
     package static let latenessMillisecondsDefault: Int64 = 600_000
 
+    /// The time at which the send is due, relative or absolute.
     package enum DueTime: Sendable, Hashable {
-        /// Milliseconds after the cluster's timestamp of the order's record. It does not depend on the clock
-        /// of any process.
+        /// Milliseconds after the timestamp that the cluster gave the command's record. So it does not depend
+        /// on the clock of any process.
         case offset(Int64)
         /// Milliseconds since 1970.
         case at(Int64)
     }
 
     package var id: String
+    /// A name for people, which lists of timers show.
     package var name: String?
-    /// The name that a cancel uses: Teak's `activityId`, or the group.
+    /// The name by which a cancel selects the timer: Teak's `activityId`, or the group.
     package var activity: String?
     package var dueTime: DueTime
-    /// The maximum lateness in milliseconds. A later send expires.
+    /// The maximum lateness in milliseconds. If the send is later, for example after an outage, it expires.
     package var latenessMillisecondsMax = latenessMillisecondsDefault
     /// The send in its final form, except for the schedule time, which the scheduler adds.
     package var send: Send
     package var idempotency: Idempotency?
 
-    package init(id: String, name: String? = nil, activity: String? = nil, dueTime when: DueTime, send: Send)
-    {
+    package init(id: String, name: String? = nil, activity: String? = nil, dueTime: DueTime, send: Send) {
         self.id = id
         self.name = name
         self.activity = activity
-        self.dueTime = when
+        self.dueTime = dueTime
         self.send = send
     }
 
     /// Returns the due time in milliseconds since 1970.
     ///
-    /// - Parameter stamp: the cluster's timestamp of the order's record, in milliseconds since 1970.
+    /// - Parameter recordTimestamp: the cluster's timestamp of the command's record, in milliseconds since 1970.
     package func dueAt(recordTimestamp: Int64) -> Int64 {
         switch dueTime {
         case .offset(let milliseconds): recordTimestamp + milliseconds
@@ -61,13 +62,15 @@ package struct Schedule: Sendable, Hashable {
     }
 
     init(from record: JSONObject) {
-        let when: DueTime =
-            if let offset = record["offset"].optional { .offset(offset.timeMilliseconds()) } else {
+        let dueTime: DueTime =
+            if let offset = record["offset"].optional {
+                .offset(offset.timeMilliseconds())
+            } else {
                 .at(record["at"].timeMilliseconds())
             }
         self.init(
             id: record["id"].name(), name: record["name"].optional?.name(),
-            activity: record["activity"].optional?.name(), dueTime: when,
+            activity: record["activity"].optional?.name(), dueTime: dueTime,
             send: Send(from: record["send"].object()))
         latenessMillisecondsMax = record["latenessMax"].timeMilliseconds()
         idempotency = record["idempotencyKey"].optional.map {

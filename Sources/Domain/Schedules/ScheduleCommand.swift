@@ -1,12 +1,12 @@
 internal import Identifiers
 package import JSON
-package import RecordFormat
+internal import RecordFormat
 internal import Sends
 
-/// A request that concerns the timers of one owner: a record of `schedules`, from a gateway.
+/// A command of a gateway to the scheduler about the timers of one owner: a record of `schedules`.
 package struct ScheduleCommand: JSONRecord, Hashable {
     package static let schemaVersion = 1
-    /// The maximum size of an order's record in bytes. A timer's row holds the order's send and must fit into
+    /// The maximum size of a command's record in bytes. The `TimerRow` holds the command's send and must fit into
     /// a record too.
     package static let bytesMax = 900_000
     /// The maximum number of timers in one list.
@@ -15,11 +15,11 @@ package struct ScheduleCommand: JSONRecord, Hashable {
     package enum Action: Sendable, Hashable {
         case schedule(Schedule)
         case cancel(TimerSelection)
-        /// The owner's next timers, up to this number.
+        /// List the owner's timers that are due next, up to this number.
         case list(Int)
     }
 
-    /// The timers of the owner to cancel.
+    /// A selection of the owner's timers, to cancel them.
     package enum TimerSelection: Sendable, Hashable {
         /// All timers for this activity, by the name in their schedules.
         case activity(String)
@@ -27,15 +27,15 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case id(String)
         /// The timer that holds this send.
         case send(String)
-        /// All timers of the owner, including automatic ENDs from the planner. It serves an erasure of the
-        /// owner.
+        /// All timers of the owner, including automatic ENDs from the planner. The erasure of a user needs it.
         case everything
     }
 
-    /// The address of the request that waits for the answer.
+    /// The address of the HTTP request that waits for the command's reply.
     package struct ReplyAddress: Sendable, Hashable {
-        /// The partition of `replies`.
+        /// The partition of `replies` that the request's gateway reads.
         package var partition: Int32
+        /// The request's id, as its gateway chose it.
         package var request: String
 
         package init(partition: Int32, request: String) {
@@ -47,15 +47,15 @@ package struct ScheduleCommand: JSONRecord, Hashable {
     package var app: String
     package var owner: ScheduleOwner
     package var action: Action
-    /// Nil if no request waits for an answer.
+    /// Nil if no request waits for a reply.
     package var replyTo: ReplyAddress?
     /// Milliseconds since 1970 by the gateway's clock. No decision depends on it.
     package var acceptedAt: Int64
 
     package init(
-        _ wish: Action, app: String, owner: ScheduleOwner, replyTo: ReplyAddress? = nil, acceptedAt: Int64
+        _ action: Action, app: String, owner: ScheduleOwner, replyTo: ReplyAddress? = nil, acceptedAt: Int64
     ) {
-        self.action = wish
+        self.action = action
         self.app = app
         self.owner = owner
         self.replyTo = replyTo
@@ -69,10 +69,10 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         writer.field("owner", owner.text)
         switch action {
         case .schedule(let schedule): schedule.write(to: &writer)
-        case .cancel(let choice):
+        case .cancel(let selection):
             writer.name("cancels")
             writer.beginObject()
-            switch choice {
+            switch selection {
             case .activity(let name): writer.field("activity", name)
             case .id(let id): writer.field("id", id)
             case .send(let id): writer.field("send", id)
@@ -92,16 +92,16 @@ package struct ScheduleCommand: JSONRecord, Hashable {
     }
 
     package init(from record: JSONObject) {
-        let wish: Action
-        if let choice = record["cancels"].optional {
-            wish = .cancel(choice.timerSelection())
+        let action: Action
+        if let selection = record["cancels"].optional {
+            action = .cancel(selection.timerSelection())
         } else if let countMax = record["lists"].optional {
-            wish = .list(countMax.int(in: 1...Self.listedTimersMax))
+            action = .list(countMax.int(in: 1...Self.listedTimersMax))
         } else {
-            wish = .schedule(Schedule(from: record))
+            action = .schedule(Schedule(from: record))
         }
         self.init(
-            wish, app: record["app"].appID(), owner: record["owner"].scheduleOwner(),
+            action, app: record["app"].appID(), owner: record["owner"].scheduleOwner(),
             acceptedAt: record["acceptedAt"].timeMilliseconds())
         replyTo = record["replyTo"].optional.map { value in
             let object = value.object()
@@ -109,8 +109,8 @@ package struct ScheduleCommand: JSONRecord, Hashable {
                 partition: Int32(object["partition"].int(in: 0...Int(Int32.max))),
                 request: object["request"].name())
         }
-        if case .schedule(let schedule) = wish, !schedule.send.app.isExactlyEqual(to: app) {
-            record["send"].report("must be of the order's app")
+        if case .schedule(let schedule) = action, !schedule.send.app.isExactlyEqual(to: app) {
+            record["send"].report("must be of the command's app")
         }
     }
 }
@@ -122,25 +122,5 @@ extension JSONValue {
         if let id = object["id"].optional { return .id(id.name()) }
         if object["everything"].optional?.bool() == true { return .everything }
         return .send(object["send"].name())
-    }
-}
-
-/// A record of `schedules`.
-package enum ScheduleRequest: Sendable, Hashable {
-    case command(ScheduleCommand)
-    /// A time probe without an order. The scheduler writes it and learns the time from the cluster's
-    /// timestamp on it.
-    case timeProbe
-
-    /// The bytes of a time probe.
-    package static let timeProbeBytes = Array(#"{"v":1,"asks":"time"}"#.utf8)
-
-    package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader)
-        throws(RecordDecodingError)
-        -> ScheduleRequest
-    {
-        try unsafe ScheduleCommand.read(bytes, with: reader) { object in
-            object["asks"].isMissing ? .command(ScheduleCommand(from: object)) : .timeProbe
-        }
     }
 }

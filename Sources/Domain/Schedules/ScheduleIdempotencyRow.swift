@@ -3,14 +3,16 @@ package import JSON
 internal import RecordFormat
 internal import Sends
 
-/// A schedule with an idempotency key, and its answer: a row of `timers`. It stays for a day, even after the
-/// timer is gone.
+/// The first answer to a schedule with an idempotency key: a row of `timers`. A repetition of the command gets
+/// this answer and creates no second timer. The row stays for a day, also after the timer was deleted.
 package struct ScheduleIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
     package static let schemaVersion = 1
 
+    /// A hash of the request's body.
     package var fingerprint: String
+    /// The answer.
     package var scheduledTimer: ScheduleReply.ScheduledTimer
-    /// The timestamp of its record, in milliseconds since 1970.
+    /// The timestamp of the row's record, in milliseconds since 1970.
     package var writtenAt: Int64
 
     package init(fingerprint: String, scheduledTimer: ScheduleReply.ScheduledTimer, writtenAt: Int64) {
@@ -19,11 +21,13 @@ package struct ScheduleIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
         self.writtenAt = writtenAt
     }
 
-    /// Returns `/app/owner/idempotency key`. It cannot equal a timer's key, because no app has an empty name.
+    /// Returns `/app/owner/idempotency key`, for example `/shop/u:ann/order-7`. It cannot equal a timer's key,
+    /// because no app has an empty name.
     package static func key(app: String, owner: ScheduleOwner, idempotencyKey: String) -> [UInt8] {
         RecordKey.join("", app, owner.text, idempotencyKey)
     }
 
+    /// Whether a key of `timers` is the key of such a row and not of a `TimerRow`.
     package static func isKey(_ bytes: UnsafeRawBufferPointer) -> Bool {
         unsafe SendIdempotencyRow.isKey(bytes)
     }

@@ -2,8 +2,8 @@ package import Identifiers
 internal import JSON
 package import Sends
 
-/// The owner of a timer: the user if there is one, else the group, else the activity without a group. All
-/// timers of one owner lie in one partition, so that a cancel finds them in one place.
+/// The owner of a timer: the send's only user, else its group, else its activity without a group. All timers of
+/// one owner lie in one partition, so that a cancel finds them in one place.
 package enum ScheduleOwner: Sendable, Hashable {
     case recipient(Recipient)
     case group(String)
@@ -17,8 +17,7 @@ package enum ScheduleOwner: Sendable, Hashable {
         }
     }
 
-    /// Returns the owner of a timed send: its only user, else its group, else its activity. Returns nil for
-    /// an invalid send.
+    /// Creates the owner of a timed send. Nil for an invalid send. The owner of a private group comes first.
     package init?(of send: Send) {
         if let owner = send.owner {
             self = .recipient(owner)
@@ -33,33 +32,37 @@ package enum ScheduleOwner: Sendable, Hashable {
         }
     }
 
+    private static let groupPrefix = "g:"
+    private static let activityPrefix = "a:"
+
     /// The form in keys and records: `u:<user>`, `i:<installation>`, `g:<group>` or `a:<activity>`.
     package var text: String {
         switch self {
         case .recipient(let recipient): recipient.text
-        case .group(let name): "g:" + name
-        case .activity(let name): "a:" + name
+        case .group(let name): Self.groupPrefix + name
+        case .activity(let name): Self.activityPrefix + name
         }
     }
 
-    /// Returns nil if the text is not an owner.
+    /// Reads the property `text` of another owner. Nil for any other text.
     package init?(text: String) {
         if let recipient = Recipient(text: text) {
             self = .recipient(recipient)
             return
         }
-        let name = String(decoding: text.utf8.dropFirst(2), as: UTF8.self)
+        // Both prefixes have the same length.
+        let name = String(decoding: text.utf8.dropFirst(Self.groupPrefix.utf8.count), as: UTF8.self)
         guard NameRules.problem(name) == nil else { return nil }
-        if text.utf8.starts(with: "g:".utf8) {
+        if text.utf8.starts(with: Self.groupPrefix.utf8) {
             self = .group(name)
-        } else if text.utf8.starts(with: "a:".utf8) {
+        } else if text.utf8.starts(with: Self.activityPrefix.utf8) {
             self = .activity(name)
         } else {
             return nil
         }
     }
 
-    /// Returns the key of the owner's orders. Its hash decides the partition of the timers.
+    /// Returns the key of the owner's commands, `app/owner`. Its hash decides the partition of the timers.
     package func key(app: String) -> [UInt8] { RecordKey.join(app, text) }
 }
 

@@ -3,16 +3,17 @@ package import JSON
 package import Payloads
 internal import RecordFormat
 
-/// The result of an order: a record of `replies`, for the gateway that waits for it.
+/// The scheduler's reply to a `ScheduleCommand`: a record of `replies`, for the gateway that waits for it.
 package struct ScheduleReply: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
+    /// The timer that a schedule created.
     package struct ScheduledTimer: Sendable, Hashable {
         /// The schedule's id.
         package var id: String
-        /// Milliseconds since 1970.
+        /// The time at which the send is due, in milliseconds since 1970.
         package var dueAt: Int64
-        /// The id of the send that becomes due then.
+        /// The send's id.
         package var send: String
         /// Whether the schedule replaced a waiting timer with the same id.
         package var isReplacement: Bool
@@ -25,13 +26,14 @@ package struct ScheduleReply: JSONRecord, Hashable {
         }
     }
 
-    /// A waiting timer.
+    /// A waiting timer in a list.
     package struct ListedTimer: Sendable, Hashable {
         package var id: String
         package var name: String?
         package var activity: String?
-        /// Milliseconds since 1970.
+        /// The time at which the send is due, in milliseconds since 1970.
         package var dueAt: Int64
+        /// The send's id.
         package var send: String
         package var event: PushEvent
 
@@ -49,14 +51,14 @@ package struct ScheduleReply: JSONRecord, Hashable {
 
     package enum Outcome: Sendable, Hashable {
         case scheduled(ScheduledTimer)
-        /// The number of cancelled timers, and the number of matching timers that had fired within the last
-        /// minute.
+        /// The number of cancelled timers. `tooLate` is the number of timers that the cancel would have selected,
+        /// but that had fired within the last minute.
         case cancelled(Int, tooLate: Int)
-        /// The waiting timers, in the order in which they become due.
+        /// The waiting timers, in the order in which they become due. `isComplete` is false if there are more.
         case listed([ListedTimer], isComplete: Bool)
         /// Another body was sent under the same idempotency key.
         case conflict
-        /// The reason why the order cannot be carried out, in words for the caller.
+        /// The reason why the command cannot be carried out, in words for the caller.
         case refused(String)
     }
 
@@ -64,9 +66,9 @@ package struct ScheduleReply: JSONRecord, Hashable {
     package var request: String
     package var outcome: Outcome
 
-    package init(request: String, outcome answer: Outcome) {
+    package init(request: String, outcome: Outcome) {
         self.request = request
-        self.outcome = answer
+        self.outcome = outcome
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -83,25 +85,25 @@ package struct ScheduleReply: JSONRecord, Hashable {
             writer.endArray()
             writer.field("isComplete", isComplete)
         case .conflict: writer.field("conflict", true)
-        case .refused(let why): writer.field("refused", why)
+        case .refused(let reason): writer.field("refused", reason)
         }
     }
 
     package init(from record: JSONObject) {
-        let answer: Outcome
+        let outcome: Outcome
         if let count = record["canceled"].optional {
-            answer = .cancelled(
+            outcome = .cancelled(
                 count.int(in: 0...Int.max), tooLate: record["tooLate"].int(in: 0...Int.max))
         } else if let timers = record["timers"].optional {
-            answer = .listed(timers.listedTimers(), isComplete: record["isComplete"].bool())
+            outcome = .listed(timers.listedTimers(), isComplete: record["isComplete"].bool())
         } else if record["conflict"].optional?.bool() == true {
-            answer = .conflict
-        } else if let why = record["refused"].optional {
-            answer = .refused(why.string())
+            outcome = .conflict
+        } else if let reason = record["refused"].optional {
+            outcome = .refused(reason.string())
         } else {
-            answer = .scheduled(ScheduledTimer(from: record))
+            outcome = .scheduled(ScheduledTimer(from: record))
         }
-        self.init(request: record["request"].name(), outcome: answer)
+        self.init(request: record["request"].name(), outcome: outcome)
     }
 }
 

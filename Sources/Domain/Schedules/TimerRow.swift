@@ -13,15 +13,15 @@ package struct TimerRow: JSONRecord, Hashable {
     /// Nil for an automatic END from the planner. Each group has at most one.
     package var id: String?
     package var name: String?
-    /// The name that a cancel uses.
+    /// The name by which a cancel selects the timer.
     package var activity: String?
-    /// Milliseconds since 1970.
+    /// The time at which the send is due, in milliseconds since 1970.
     package var dueAt: Int64
-    /// The maximum lateness in milliseconds. A later send expires.
+    /// The maximum lateness in milliseconds. If the send is later, for example after an outage, it expires.
     package var latenessMillisecondsMax: Int64
     /// The send in its final form.
     package var send: Send
-    /// The offset of its order, in the partition of `schedules` with the same number.
+    /// The offset of the `ScheduleCommand`, in the partition of `schedules` with the same number as the row's.
     package var commandOffset: Int64
 
     package init(
@@ -39,8 +39,9 @@ package struct TimerRow: JSONRecord, Hashable {
         self.commandOffset = commandOffset
     }
 
-    /// `app/owner/id`, or `app/owner//group` for a group's automatic END. No schedule has an empty id. If a
-    /// whole group owns the timer and its name would make the key too long, the name is written only once.
+    /// `app/owner/id`, or `app/owner//group` for a group's automatic END, for example `shop/u:ann/reminder` or
+    /// `shop/g:match-42//match-42`. The forms are distinct, because no schedule has an empty id. If the group
+    /// itself is the owner, a key that would be too long leaves the second name out.
     package var key: [UInt8] {
         if let id { return Self.key(app: app, owner: owner, id: id) }
         let key = RecordKey.join(app, owner.text, "", send.group ?? "")
@@ -52,7 +53,7 @@ package struct TimerRow: JSONRecord, Hashable {
         RecordKey.join(app, owner.text, id)
     }
 
-    /// Returns the prefix that the owner's rows, and no other rows, begin with.
+    /// Returns `app/owner/`, with which the keys of the owner's rows begin, and no other keys.
     package static func keyPrefix(app: String, owner: ScheduleOwner) -> [UInt8] {
         RecordKey.join(app, owner.text, "")
     }

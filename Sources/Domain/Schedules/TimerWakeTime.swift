@@ -1,36 +1,45 @@
 internal import Sends
 
-/// The next time at which a row of `timers` needs work, read from its bytes in place. A timer needs work when
-/// it is due, and a `ScheduleIdempotencyRow` when it expires. Both rows begin with that time.
+/// The next time at which a row of `timers` needs work, read from its bytes in place. A `TimerRow` needs work
+/// when it is due, and a `ScheduleIdempotencyRow` when it expires. The scheduler reads this time of every row, so
+/// both rows begin with it, for example `{"v":1,"dueAt":1763600000000,…`.
 package enum TimerWakeTime {
+    private static let rowPrefix = Array(#"{"v":"#.utf8)
     private static let dueFieldPrefix = Array(#","dueAt":"#.utf8)
     private static let writtenFieldPrefix = Array(#","at":"#.utf8)
-    private static let rowPrefix = Array(#"{"v":"#.utf8)
 
     /// Returns milliseconds since 1970, or nil if the bytes are not such a row.
     package static func wakeTime(key: Span<UInt8>, row: Span<UInt8>) -> Int64? {
-        let isSeen = unsafe key.withUnsafeBytes { unsafe ScheduleIdempotencyRow.isKey($0) }
-        guard let version = end(of: rowPrefix, in: row, from: 0) else { return nil }
-        var index = version
-        while index < row.count, isDigit(row[index]) { index += 1 }
-        guard let start = end(of: isSeen ? writtenFieldPrefix : dueFieldPrefix, in: row, from: index) else {
-            return nil
-        }
-        var time: Int64 = 0
-        index = start
-        while index < row.count, isDigit(row[index]) {
-            let (product, isTooMuch) = time.multipliedReportingOverflow(by: 10)
-            let (sum, isAbove) = product.addingReportingOverflow(Int64(row[index] - 0x30))
-            if isTooMuch || isAbove { return nil }
-            time = sum
-            index += 1
-        }
-        if index == start { return nil }
-        return isSeen
+        let isIdempotencyRow = unsafe key.withUnsafeBytes { unsafe ScheduleIdempotencyRow.isKey($0) }
+        guard let versionStart = end(of: rowPrefix, in: row, from: 0) else { return nil }
+        var versionEnd = versionStart
+        while versionEnd < row.count, isDigit(row[versionEnd]) { versionEnd += 1 }
+        let fieldPrefix = isIdempotencyRow ? writtenFieldPrefix : dueFieldPrefix
+        guard let timeStart = end(of: fieldPrefix, in: row, from: versionEnd),
+            let time = number(in: row, from: timeStart)
+        else { return nil }
+        return isIdempotencyRow
             ? time.addingReportingOverflow(Idempotency.retentionMilliseconds).partialValue : time
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+    /// Returns nil if there is no digit at `start`, or if the number does not fit.
+    private static func number(in row: Span<UInt8>, from start: Int) -> Int64? {
+        var number: Int64 = 0
+        var index = start
+        while index < row.count, isDigit(row[index]) {
+            let digit = Int64(row[index] - UInt8(ascii: "0"))
+            let (product, productOverflows) = number.multipliedReportingOverflow(by: 10)
+            let (sum, sumOverflows) = product.addingReportingOverflow(digit)
+            if productOverflows || sumOverflows { return nil }
+            number = sum
+            index += 1
+        }
+        return index == start ? nil : number
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
 
     /// Returns the position after the text, or nil if the row has another text at `start`.
     private static func end(of text: [UInt8], in row: Span<UInt8>, from start: Int) -> Int? {

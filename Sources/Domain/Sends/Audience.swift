@@ -1,8 +1,9 @@
 internal import Identifiers
 internal import JSON
 
-/// The recipients of a send.
+/// The recipients of a send, as its caller names them.
 package enum Audience: Sendable, Hashable {
+    /// All recipients of the app.
     case everyone
     case segments([String])
     case tags([String])
@@ -36,29 +37,33 @@ extension JSONWriter {
 }
 
 extension JSONValue {
+    /// Reads an audience: `"everyone"`, `"group"`, or an object such as `{"users": ["ann"]}`. Any other value is
+    /// reported and read as `group`.
     package func audience() -> Audience {
-        if kind == .string {
-            switch string() {
-            case "everyone": return .everyone
-            case "group": return .group
-            default:
-                report(
-                    "must be \"everyone\", \"group\", or an object with one of segments, tags, users, activities"
-                )
-                return .group
-            }
-        }
+        if kind == .string { return audienceWithoutNames() }
         let object = object()
-        let kinds: [(JSONValue, ([String]) -> Audience)] = [
+        let lists: [(names: JSONValue, audience: ([String]) -> Audience)] = [
             (object["segments"], Audience.segments), (object["tags"], Audience.tags),
-            (object["users"], Audience.users),
-            (object["activities"], Audience.activities),
+            (object["users"], Audience.users), (object["activities"], Audience.activities),
         ]
-        let given = kinds.filter { !$0.0.isMissing }
-        guard given.count == 1 else {
+        let presentLists = lists.filter { !$0.names.isMissing }
+        guard presentLists.count == 1 else {
             if kind == .object { report("must have exactly one of segments, tags, users, activities") }
             return .group
         }
-        return given[0].1(given[0].0.names(countMax: Audience.namesMax))
+        let list = presentLists[0]
+        return list.audience(list.names.names(countMax: Audience.namesMax))
+    }
+
+    private func audienceWithoutNames() -> Audience {
+        switch string() {
+        case "everyone": return .everyone
+        case "group": return .group
+        default:
+            report(
+                "must be \"everyone\", \"group\", or an object with one of segments, tags, users, activities"
+            )
+            return .group
+        }
     }
 }

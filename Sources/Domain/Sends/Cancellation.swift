@@ -2,8 +2,8 @@ package import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// A request to cancel a send. It is also a record of `sends`, so that it follows the send in the same
-/// partition.
+/// A request to cancel a send: a record of `sends`. It lies in the same partition as the send, so that the
+/// planner reads it after the send.
 package struct Cancellation: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
@@ -11,8 +11,9 @@ package struct Cancellation: JSONRecord, Hashable {
     package var send: String
     package var app: String
     package var group: String?
+    /// The group's owner, if the group is private to one recipient.
     package var owner: Recipient?
-    /// The activity, if it belongs to no group.
+    /// The activity of the send, if the activity belongs to no group.
     package var activity: String?
     /// The recipient, if the send was for one recipient of a shared group. The send's `SendProgress` names it.
     package var recipient: Recipient?

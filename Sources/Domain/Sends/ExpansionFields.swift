@@ -1,9 +1,10 @@
 internal import Identifiers
 internal import JSON
 
-// The record form of an expansion's parts.
+// The JSON of scope keys and of an expansion's targets, as members of records.
 
 extension JSONWriter {
+    /// Writes the key as the members `app`, `group` or `activity`, and `owner`.
     package mutating func field(_ key: ScopeKey) {
         field("app", key.app)
         switch key.subject {
@@ -20,23 +21,23 @@ extension JSONWriter {
         case .segments(let names): field(name, Audience.segments(names))
         case .tags(let names): field(name, Audience.tags(names))
         case .activities(let names): field(name, Audience.activities(names))
-        case .recipients(let list):
+        case .recipients(let recipients):
             self.name(name)
             beginObject()
             self.name("recipients")
             beginArray()
-            for target in list { value(target) }
+            for recipient in recipients { value(recipient) }
             endArray()
             endObject()
         }
     }
 
-    private mutating func value(_ target: Expansion.ScopedRecipient) {
+    private mutating func value(_ scoped: Expansion.ScopedRecipient) {
         beginObject()
-        field("recipient", target.recipient)
-        field("scope", target.scope == .group ? nil : target.scope.rawValue)
-        field("generation", target.generation)
-        field("version", target.version)
+        field("recipient", scoped.recipient)
+        field("scope", scoped.scope == .group ? nil : scoped.scope.rawValue)
+        field("generation", scoped.generation)
+        field("version", scoped.version)
         endObject()
     }
 }
@@ -51,9 +52,10 @@ extension JSONObject {
 
 extension JSONValue {
     func targets() -> Expansion.Targets {
-        if kind == .object, let list = object()["recipients"].optional {
-            return .recipients(list.scopedRecipients())
+        if kind == .object, let recipients = object()["recipients"].optional {
+            return .recipients(recipients.scopedRecipients())
         }
+        // All other targets have the form of an audience.
         switch audience() {
         case .everyone: return .everyone
         case .segments(let names): return .segments(names)
@@ -67,17 +69,17 @@ extension JSONValue {
     }
 
     private func scopedRecipients() -> [Expansion.ScopedRecipient] {
-        var list: [Expansion.ScopedRecipient] = []
+        var recipients: [Expansion.ScopedRecipient] = []
         var elements = array(countMax: Audience.namesMax)
         while let element = elements.next() {
             let object = element.object()
-            list.append(
+            recipients.append(
                 Expansion.ScopedRecipient(
                     object["recipient"].recipient(),
                     scope: object["scope"].optional?.choice(of: ScopeKind.self) ?? .group,
                     generation: object["generation"].version(), version: object["version"].version()))
         }
-        return list
+        return recipients
     }
 
     /// Reads bytes from hexadecimal digits.

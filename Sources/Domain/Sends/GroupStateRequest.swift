@@ -2,12 +2,13 @@ internal import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// A lane's question for the newest state of a group: a record of `sends.timed`. In this topic it follows the
-/// sends that were planned for the group before. A lane without members of a group keeps none of its updates.
-/// It asks when a member appears.
+/// A lane's request for the newest state of a group: a record of `sends.timed`, to the planner. A lane without
+/// members of a group does not keep the group's updates, so it asks when a member appears.
+/// In this topic the request follows the sends that were planned for the group before.
 package struct GroupStateRequest: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
+    /// The number of the lane that asks.
     package var lane: Int
     package var app: String
     package var group: String

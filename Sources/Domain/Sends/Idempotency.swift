@@ -1,4 +1,4 @@
-/// The idempotency of a request, and the rule for its repetitions.
+/// The idempotency key of a request with a hash of its body, and the rule for repeated requests.
 ///
 /// A caller that got no answer repeats its request under the same `Idempotency-Key`. The planner keeps a row for
 /// each send with a key, and the scheduler keeps one for each schedule. Within a day, a repetition does nothing
@@ -16,33 +16,39 @@ package struct Idempotency: Sendable, Hashable {
         self.fingerprint = fingerprint
     }
 
+    /// The result of comparing a request with the earlier one of the same key.
     package enum Comparison<Row> {
-        /// No request with this key is known, or the known one is too old.
+        /// No earlier request is known, or it is too old.
         case isNew
+        /// The earlier request had the same body. The value is its row.
         case repeats(Row)
-        /// The known request has another body.
+        /// The earlier request had another body.
         case conflicts
     }
 
     /// Compares a request with the earlier one of the same key.
     ///
-    /// - Parameter stamp: the time of the request's record, in milliseconds since 1970.
+    /// - Parameters:
+    ///   - earlier: the row of the earlier request, if there is one.
+    ///   - timestamp: the time of the request's record, in milliseconds since 1970.
     package static func compare<Row: IdempotencyRow>(
-        fingerprint: String, with known: Row?, at stamp: Int64
+        fingerprint: String, with earlier: Row?, at timestamp: Int64
     ) -> Comparison<Row> {
-        guard let known, isKept(writtenAt: known.writtenAt, at: stamp) else { return .isNew }
-        return known.fingerprint == fingerprint ? .repeats(known) : .conflicts
+        guard let earlier, isKept(writtenAt: earlier.writtenAt, at: timestamp) else { return .isNew }
+        return earlier.fingerprint == fingerprint ? .repeats(earlier) : .conflicts
     }
 
-    /// Whether a row is kept whose record was written at the given time.
-    package static func isKept(writtenAt: Int64, at stamp: Int64) -> Bool {
-        stamp - writtenAt < retentionMilliseconds
+    /// Whether a row that was written at `writtenAt` still counts at `timestamp`, both in milliseconds since
+    /// 1970.
+    package static func isKept(writtenAt: Int64, at timestamp: Int64) -> Bool {
+        timestamp - writtenAt < retentionMilliseconds
     }
 }
 
-/// A row about the first request with a key.
+/// A row about the first request with an idempotency key.
 package protocol IdempotencyRow {
+    /// A hash of the request's body.
     var fingerprint: String { get }
-    /// The timestamp of its record, in milliseconds since 1970.
+    /// The timestamp of the row's record, in milliseconds since 1970.
     var writtenAt: Int64 { get }
 }

@@ -2,15 +2,18 @@ package import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// The progress of a send: a record of `progress`. The planner writes its part, and each lane writes once.
-/// Together they give the send's totals and show whether the expansion is complete. The planner's last
-/// verdict counts, because a held send is planned, superseded or cancelled later.
+/// A part of a send's progress: a record of `progress`. The planner writes its verdict on the send, and each lane
+/// writes one tally. `SendProgress` is their sum. The planner's last verdict counts, because a held send is
+/// planned, superseded or cancelled later.
 package struct ProgressRecord: JSONRecord, Hashable {
     /// Since version 2 one record may cover several lanes.
     package static let schemaVersion = 2
-    /// The maximum number of lanes (`TopicLayout.lanesMax`).
+    /// The maximum number of lanes in one record, which equals `TopicLayout.lanesMax`.
     private static let lanesMax = 1000
+    /// The maximum number of findings in one record.
+    package static let findingsMax = 100
 
+    /// The planner's decision about a send.
     package enum PlannerVerdict: String, Sendable, CaseIterable {
         /// The send went to the lanes.
         case planned
@@ -39,7 +42,7 @@ package struct ProgressRecord: JSONRecord, Hashable {
 
     package enum Part: Sendable, Hashable {
         case planner(PlannerPart)
-        /// The tally of each of these lanes.
+        /// The numbers of lanes, and the tally that each of them has.
         case lanes([Int], LaneTally)
     }
 
@@ -65,13 +68,12 @@ package struct ProgressRecord: JSONRecord, Hashable {
         }
     }
 
-    package static let findingsMax = 100
-
     package var send: String
     package var key: ScopeKey
     package var isDryRun: Bool
-    /// Milliseconds since 1970: when the send was accepted, and when this record was written.
+    /// The time at which the gateway accepted the send, in milliseconds since 1970.
     package var acceptedAt: Int64
+    /// The time at which this record was written, in milliseconds since 1970.
     package var writtenAt: Int64
     package var part: Part
 
@@ -93,14 +95,14 @@ package struct ProgressRecord: JSONRecord, Hashable {
         writer.field("acceptedAt", acceptedAt)
         writer.field("at", writtenAt)
         switch part {
-        case .planner(let planned):
-            writer.field("verdict", planned.verdict.rawValue)
-            writer.field("version", planned.version)
-            writer.field("generation", planned.generation)
-            writer.field("lanes", planned.laneCount)
-            writer.field("findings", planned.findings.isEmpty ? nil : planned.findings)
-            writer.field("ended", planned.endedRecipients == 0 ? nil : planned.endedRecipients)
-            writer.field("recipient", planned.recipient)
+        case .planner(let plannerPart):
+            writer.field("verdict", plannerPart.verdict.rawValue)
+            writer.field("version", plannerPart.version)
+            writer.field("generation", plannerPart.generation)
+            writer.field("lanes", plannerPart.laneCount)
+            writer.field("findings", plannerPart.findings.isEmpty ? nil : plannerPart.findings)
+            writer.field("ended", plannerPart.endedRecipients == 0 ? nil : plannerPart.endedRecipients)
+            writer.field("recipient", plannerPart.recipient)
         case .lanes(let numbers, let tally):
             writer.name("ofLanes")
             writer.beginArray()
@@ -115,17 +117,18 @@ package struct ProgressRecord: JSONRecord, Hashable {
         if let lanes = record["ofLanes"].optional {
             part = .lanes(Self.laneNumbers(in: lanes), LaneTally(from: record))
         } else if let lane = record["lane"].optional {
+            // Schema version 1.
             part = .lanes([Self.laneNumber(lane)], LaneTally(from: record))
         } else {
-            var planned = PlannerPart(
+            var plannerPart = PlannerPart(
                 record["verdict"].choice(of: PlannerVerdict.self) ?? .planned,
                 version: record["version"].version(),
                 generation: record["generation"].version(),
                 laneCount: record["lanes"].int(in: 0...Int(Int32.max)))
-            planned.findings = record["findings"].optional?.strings(countMax: Self.findingsMax) ?? []
-            planned.endedRecipients = record["ended"].optional?.int(in: 0...Audience.namesMax) ?? 0
-            planned.recipient = record["recipient"].optional?.recipient()
-            part = .planner(planned)
+            plannerPart.findings = record["findings"].optional?.strings(countMax: Self.findingsMax) ?? []
+            plannerPart.endedRecipients = record["ended"].optional?.int(in: 0...Audience.namesMax) ?? 0
+            plannerPart.recipient = record["recipient"].optional?.recipient()
+            part = .planner(plannerPart)
         }
         self.init(
             send: record["send"].name(), key: record.scopeKey(),

@@ -1,8 +1,10 @@
 package import Identifiers
 
-/// The scope that versions are counted for, and the key of its row in `groups`. It is a group, one recipient
-/// within a group, a group that is private to one recipient, or an activity without a group.
+/// The name of a scope, within which the versions of sends are ordered: a group, one recipient within a group, a
+/// group that is private to one recipient, or an activity without a group. It is also the key of the scope's row
+/// in `groups`.
 package struct ScopeKey: Sendable, Hashable {
+    /// The group, or the activity without a group.
     package enum Subject: Sendable, Hashable {
         case group(String)
         case activity(String)
@@ -43,14 +45,15 @@ package struct ScopeKey: Sendable, Hashable {
         return key
     }
 
+    /// Returns the scope of one recipient within the group.
     package func narrowed(to recipient: Recipient) -> ScopeKey {
         var key = self
         key.recipient = recipient
         return key
     }
 
-    /// `app/group`, `app/group/recipient`, or `app//activity`. No group has an empty name, so the forms are
-    /// distinct.
+    /// `app/group`, `app/group/recipient`, or `app//activity`, for example `shop/match-42/u:ann`. No group has an
+    /// empty name, so the forms are distinct.
     package var bytes: [UInt8] {
         switch (subject, recipient) {
         case (.group(let group), nil): RecordKey.join(app, group)

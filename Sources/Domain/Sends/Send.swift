@@ -3,13 +3,15 @@ package import JSON
 package import Payloads
 internal import RecordFormat
 
-/// One accepted request to start, update or end, for an audience: a record of `sends`.
+/// One accepted request to start, update or end activities of an audience: a record of `sends`.
 package struct Send: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
-    /// The treatment of a start whose outcome is unknown.
+    /// The treatment of a start whose outcome is unknown, for example after the connection to APNs broke.
     package enum UnknownStartPolicy: String, Sendable, CaseIterable {
+        /// Do not send it again. Some phones may miss the start.
         case skip
+        /// Send it again. Some phones may start the activity twice.
         case resend
     }
 
@@ -23,7 +25,7 @@ package struct Send: JSONRecord, Hashable {
     package var content: PushContent
     package var priority: PushPriority
     package var collapseID: String?
-    /// Milliseconds since 1970 by the gateway's clock. From then on the send is guaranteed.
+    /// The time at which the gateway accepted the send, in milliseconds since 1970 by its clock.
     package var acceptedAt: Int64
     /// For a timed send: the time of the record that scheduled it, in milliseconds since 1970 by the
     /// cluster's clock. The send does not apply to scopes that ended after this time.
@@ -49,8 +51,7 @@ package struct Send: JSONRecord, Hashable {
 
     package init(
         id: String, app: String, group: String?, audience: Audience, content: PushContent,
-        priority: PushPriority,
-        acceptedAt: Int64
+        priority: PushPriority, acceptedAt: Int64
     ) {
         self.id = id
         self.app = app
@@ -61,8 +62,8 @@ package struct Send: JSONRecord, Hashable {
         self.acceptedAt = acceptedAt
     }
 
-    /// The scope that the send's version is counted for, unless it is split by recipient. Nil for an invalid
-    /// send: without a group it must name exactly one activity.
+    /// The scope in which the send is planned. The planner may split the send by recipient into narrower scopes.
+    /// Nil for an invalid send: without a group it must name exactly one activity.
     package var scopeKey: ScopeKey? {
         if let group { return ScopeKey(app: app, group: group, recipient: owner) }
         guard case .activities(let names) = audience, names.count == 1 else { return nil }
@@ -111,7 +112,8 @@ package struct Send: JSONRecord, Hashable {
         if !record["audience"].isMissing, let problem { record["audience"].report(problem) }
     }
 
-    /// The problem that makes the send invalid, worded to follow `audience`, or nil.
+    /// The problem that makes the audience invalid, worded to follow `audience`. Nil for a valid send. A private
+    /// group can only be sent to its owner, a start chooses recipients, and later sends reach those.
     package var problem: String? {
         if scopeKey == nil { return "must name exactly one activity if there is no group" }
         switch (content.event, audience) {
@@ -122,9 +124,8 @@ package struct Send: JSONRecord, Hashable {
         case (_, _) where owner != nil: return "must be the group's owner, because the group is private"
         case (.start, .group), (.start, .activities):
             return "must be everyone, segments, tags or users: a start chooses its recipients"
-        case (.update, .everyone), (.update, .segments), (.update, .tags), (.end, .everyone),
-            (.end, .segments),
-            (.end, .tags):
+        case (.update, .everyone), (.update, .segments), (.update, .tags),
+            (.end, .everyone), (.end, .segments), (.end, .tags):
             return "must be group, users or activities: the start has chosen the recipients"
         case (_, .users(let names)), (_, .activities(let names)):
             if names.isEmpty { return "must name at least one" }

@@ -2,12 +2,14 @@ internal import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// A send with an idempotency key that its planner has processed: a row of `groups` for a day.
+/// A mark that the planner has processed a send with an idempotency key: a row of `groups`. It stays for a day, so
+/// that a repetition of the request does nothing.
 package struct SendIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
     package static let schemaVersion = 1
 
+    /// A hash of the request's body.
     package var fingerprint: String
-    /// The timestamp of its record, in milliseconds since 1970.
+    /// The timestamp of the row's record, in milliseconds since 1970.
     package var writtenAt: Int64
 
     package init(fingerprint: String, writtenAt: Int64) {
@@ -15,9 +17,10 @@ package struct SendIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
         self.writtenAt = writtenAt
     }
 
-    /// Returns `/app/id`. It cannot equal a group's key, because no app has an empty name.
+    /// Returns `/app/send`, with the send's id. It cannot equal a group's key, because no app has an empty name.
     package static func key(app: String, send: String) -> [UInt8] { RecordKey.join("", app, send) }
 
+    /// Whether a key of `groups` is the key of such a row and not of a scope.
     package static func isKey(_ bytes: UnsafeRawBufferPointer) -> Bool {
         unsafe bytes.first == RecordKey.separator
     }

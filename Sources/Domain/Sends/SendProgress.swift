@@ -1,7 +1,8 @@
 package import Identifiers
 package import JSON
 
-/// The known progress of one send: the planner's part and the tally of each lane, in any order.
+/// The progress of one send, as far as it is known: the sum of its `ProgressRecord`s. The records of the planner
+/// are added in the order of their writing, and those of lanes before, between or after them.
 package struct SendProgress: Sendable {
     package let id: String
     package private(set) var key: ScopeKey?
@@ -12,7 +13,9 @@ package struct SendProgress: Sendable {
     /// The number of other bodies with the same idempotency key, which were not carried out.
     package private(set) var conflictCount = 0
     package private(set) var isDryRun = false
+    /// The time at which the gateway accepted the send, in milliseconds since 1970.
     package private(set) var acceptedAt: Int64?
+    /// The time of the newest record, in milliseconds since 1970.
     package private(set) var lastWrittenAt: Int64?
     /// For a send that waits for its time: the due time in milliseconds since 1970.
     package private(set) var dueAt: Int64?
@@ -43,6 +46,7 @@ package struct SendProgress: Sendable {
         }
     }
 
+    /// Replaces the planner's part, with exceptions for verdicts that are not about the planned send.
     private mutating func add(_ part: ProgressRecord.PlannerPart) {
         if part.verdict == .conflict {
             conflictCount += 1
@@ -90,6 +94,7 @@ package struct SendProgress: Sendable {
         Self.write("excluded", counts: excluded.sorted { $0.key < $1.key }, as: { $0 }, to: &json)
     }
 
+    /// Writes an object with one member for each count.
     private static func write<Kind>(
         _ name: StaticString, counts: [(key: Kind, value: Int)], as text: (Kind) -> String,
         to json: inout JSONWriter
@@ -114,10 +119,12 @@ package struct SendProgress: Sendable {
         }
     }
 
-    /// Whether the group is unknown: no start was seen, and no phone has reported an activity of it.
+    /// Whether the send reached nothing because its group is unknown: no start was seen, and no phone has reported
+    /// an activity of the group.
     package var isUnknownGroup: Bool {
-        isComplete && plannerPart?.verdict == .planned && plannerPart?.generation == 0
-            && laneTallies.values.allSatisfy { $0.targeted == 0 }
+        let hasNoStart = plannerPart?.verdict == .planned && plannerPart?.generation == 0
+        let hasNoRecipient = laneTallies.values.allSatisfy { $0.targeted == 0 }
+        return isComplete && hasNoStart && hasNoRecipient
     }
 
     /// The state of the send: the planner's verdict if there is one.

@@ -1,7 +1,7 @@
 package import JSON
 package import RecordFormat
 
-/// A record of `sends` or `sends.timed`.
+/// Any record of `sends` or `sends.timed`: the requests that the planner reads.
 package enum SendRequest: Sendable, Hashable {
     case send(Send)
     case cancellation(Cancellation)
@@ -30,8 +30,8 @@ package enum SendRequest: Sendable, Hashable {
     package var scopeKey: ScopeKey? {
         switch self {
         case .send(let send): send.scopeKey
-        case .cancellation(let cancel): cancel.scopeKey
-        case .groupState(let enquiry): enquiry.scopeKey
+        case .cancellation(let cancellation): cancellation.scopeKey
+        case .groupState(let request): request.scopeKey
         }
     }
 }

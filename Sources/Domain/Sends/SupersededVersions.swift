@@ -2,22 +2,23 @@ package import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// Facts about a group that senders need at once, before the jobs that still travel to them: a record of
-/// `superseded`. Values only grow. Of two notes, the higher versions count.
+/// The newest versions of a group and its cancelled sends: a record of `superseded`, from the planner to all
+/// senders. With it a sender drops waiting jobs that are out of date, before the jobs of the newer send reach
+/// it. Versions only grow: of two records, the higher versions count.
 package struct SupersededVersions: JSONRecord, Hashable {
     package static let schemaVersion = 1
-    /// The maximum number of cancelled sends in one note. The newest are kept.
+    /// The maximum number of cancelled sends in one record. The newest are kept.
     package static let cancelledSendsMax = 100
 
     package var app: String
     package var group: String
     /// The group's owner, if the group is private to one recipient.
     package var owner: Recipient?
-    /// The versions of the newest whole-group update and of the newest whole-group END, or 0 if there was
-    /// none.
+    /// The version of the newest update of the whole group, or 0 if there was none.
     package var updateVersion: Int64
+    /// The version of the newest END of the whole group, or 0 if there was none.
     package var endVersion: Int64
-    /// Cancelled sends.
+    /// The ids of cancelled sends.
     package var cancelledSends: [String]
 
     package init(

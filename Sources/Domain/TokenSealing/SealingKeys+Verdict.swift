@@ -27,46 +27,48 @@ extension SealingKeys {
     ///
     /// - Parameters:
     ///   - keys: the keys of the process, or nil if it has none.
-    ///   - standing: the record in the catalog, or nil before the first process with keys.
+    ///   - recorded: the record in the catalog, or nil before the first process with keys.
+    ///   - now: milliseconds since 1970, for a new record.
     package static func verdict(
         on keys: SealingKeys?, recorded: SealingRecord?, now: Int64
     ) -> SealingKeysVerdict {
-        guard let keys, let newest = keys.numberedKeys.last else {
+        guard let keys, let newestKey = keys.numberedKeys.last else {
             if recorded == nil { return .accepted }
             return .refused(
                 "tokens of this installation are sealed, and this process has no keys; name the file with tokens.sealing-keys-file"
             )
         }
-        let hash = fingerprint(of: keys.hashKey)
-        let own = keys.numberedKeys.map {
+        let hashFingerprint = fingerprint(of: keys.hashKey)
+        let processKeys = keys.numberedKeys.map {
             SealingRecord.Key(number: $0.number, fingerprint: fingerprint(of: $0.key))
         }
         guard let recorded else {
             return .acceptedWithNewRecord(
                 SealingRecord(
-                    hashFingerprint: hash, keys: own, newestKeyNumber: newest.number, writtenAt: now))
+                    hashFingerprint: hashFingerprint, keys: processKeys, newestKeyNumber: newestKey.number,
+                    writtenAt: now))
         }
-        guard hash == recorded.hashFingerprint else {
+        guard hashFingerprint == recorded.hashFingerprint else {
             return .refused(
-                "these are not this installation's sealing keys: the line `hash` has the fingerprint \(hash), the catalog has \(recorded.hashFingerprint); give every process the same file"
+                "these are not this installation's sealing keys: the line `hash` has the fingerprint \(hashFingerprint), the catalog has \(recorded.hashFingerprint); give every process the same file"
             )
         }
-        for key in own {
-            if let known = recorded.keys.first(where: { $0.number == key.number }), known != key {
+        for key in processKeys {
+            if let recordedKey = recorded.keys.first(where: { $0.number == key.number }), recordedKey != key {
                 return .refused(
                     "sealing key \(key.number) differs from this installation's key \(key.number); a new key needs a new number"
                 )
             }
         }
-        guard own.contains(where: { $0.number == recorded.newestKeyNumber }) else {
+        guard processKeys.contains(where: { $0.number == recorded.newestKeyNumber }) else {
             return .refused(
                 "tokens are sealed with key \(recorded.newestKeyNumber), which the sealing keys of this process do not have; give it the file of the other processes"
             )
         }
-        if recorded.keys.contains(where: { $0.number == newest.number }) { return .accepted }
+        if recorded.keys.contains(where: { $0.number == newestKey.number }) { return .accepted }
         var extended = recorded
-        extended.keys += own.filter { key in !recorded.keys.contains { $0.number == key.number } }
-        extended.newestKeyNumber = newest.number
+        extended.keys += processKeys.filter { key in !recorded.keys.contains { $0.number == key.number } }
+        extended.newestKeyNumber = newestKey.number
         extended.writtenAt = now
         return .acceptedWithNewRecord(extended)
     }

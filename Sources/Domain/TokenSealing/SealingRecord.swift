@@ -2,15 +2,16 @@ internal import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// The fingerprints of this installation's sealing keys: a record of `catalog`. A process with other keys
-/// would compute other hashes for the same tokens. It also could not open tokens that other processes have
-/// sealed.
+/// The fingerprints of the sealing keys of this installation of Flotilla: a record of `catalog`. Each process
+/// compares its keys with them at its start. With other keys it would compute other hashes for the same tokens,
+/// and it could not open tokens that other processes have sealed.
 package struct SealingRecord: JSONRecord, Hashable {
     package static let schemaVersion = 1
     package static let key = RecordKey.join("sealing", "", "")
     /// The maximum number of keys with a recorded fingerprint. A key number is never reused.
     package static let keysMax = 1000
 
+    /// The number and the fingerprint of one sealing key.
     package struct Key: Sendable, Hashable {
         package var number: Int
         package var fingerprint: String
@@ -63,11 +64,13 @@ package struct SealingRecord: JSONRecord, Hashable {
         while let element = elements.next() {
             let key = element.object()
             keys.append(
-                Key(number: key["number"].int(in: 1...999_999), fingerprint: key["fingerprint"].name()))
+                Key(
+                    number: key["number"].int(in: SealingKeys.numberRange),
+                    fingerprint: key["fingerprint"].name()))
         }
         self.init(
             hashFingerprint: record["hashFingerprint"].name(), keys: keys,
-            newestKeyNumber: record["sealing"].int(in: 1...999_999),
+            newestKeyNumber: record["sealing"].int(in: SealingKeys.numberRange),
             writtenAt: record["writtenAt"].timeMilliseconds())
     }
 }

@@ -4,17 +4,21 @@ package import Identifiers
 /// Seals push tokens for topics and state files, opens them before a push, and computes the hash that
 /// identifies a token everywhere else.
 ///
-/// The sealed form is `s<key number>.<base64url>`: AES-256-GCM with the app and the registry entry as
-/// authenticated data. So a sealed token that was moved to another row does not open. The nonce is a keyed
-/// hash of the token and that data. So a repeated report has the same bytes, and compaction, comparison and
-/// compression see no change.
+/// A sealed token has the form `s<key number>.<base64url>`, for example `s2.pq0Z…`. It is encrypted by
+/// AES-256-GCM with the app and the registry entry as authenticated data. So a sealed token that was moved to
+/// another row does not open. The nonce is a keyed hash of the token and that data. So a repeated report has
+/// the same bytes, and compaction, comparison and compression see no change.
 ///
 /// Without keys, tokens are stored as plain hexadecimal digits, and the key of the hash is a public constant.
 /// One thread owns an instance.
 package final class TokenSeal {
     private let tokenHasher: HMACSHA256
     private let nonceHasher: HMACSHA256?
+    /// The ciphers of the numbered keys, the newest one last. Empty without keys.
     private let ciphers: [(number: Int, cipher: AES256GCM)]
+
+    /// The first byte of a sealed token.
+    static let sealedPrefix = UInt8(ascii: "s")
 
     /// The length of a token's hash in bytes: enough to avoid collisions among a billion tokens.
     package static let hashBytes = 16
@@ -73,14 +77,16 @@ package final class TokenSeal {
     /// Whether a stored token has the form that `seal` gives now: sealed with the newest key, or plain if
     /// there are no keys.
     package func isCurrent(_ stored: String) -> Bool {
-        guard let newest = ciphers.last?.number else { return stored.utf8.first != UInt8(ascii: "s") }
+        guard let newest = ciphers.last?.number else { return stored.utf8.first != Self.sealedPrefix }
         return stored.hasPrefix("s\(newest).")
     }
 
     /// The reason why a stored token does not open.
     package enum Failure: Error, Equatable, CustomStringConvertible {
         case malformed
+        /// The token is sealed with this key number, and the process has no such key.
         case unknownKey(Int)
+        /// Or sealed with other keys: AES-GCM does not tell the two apart.
         case sealedForAnotherRow
 
         package var description: String {
@@ -94,10 +100,10 @@ package final class TokenSeal {
         }
     }
 
-    /// Opens a token that `seal` made. Plain tokens from before the installation had keys are accepted too.
+    /// Opens a token that `seal(_:app:entry:)` made. Plain tokens from before the installation had keys are accepted too.
     package func open(_ stored: some StringProtocol, app: String, entry: String) throws(Failure) -> PushToken
     {
-        guard stored.utf8.first == UInt8(ascii: "s") else {
+        guard stored.utf8.first == Self.sealedPrefix else {
             guard let token = PushToken(hex: stored) else { throw .malformed }
             return token
         }

@@ -1,8 +1,8 @@
-/// The rows of an installation that a report or the passage of time may have changed. Untouched rows are not
-/// compared. An extra touched row costs time. A missing one loses a change.
+/// The registry rows of an installation that a report or the passage of time may have changed. The others are not
+/// compared. A row too many costs time. A missing row loses a change.
 struct AffectedRows: Sendable {
     /// Indices of the installation's start tokens and of its activities.
-    private(set) var starts = EntryIndices()
+    private(set) var startTokens = EntryIndices()
     private(set) var activities = EntryIndices()
     /// Whether profile values other than the time may have changed.
     private(set) var includesProfile = false
@@ -15,14 +15,14 @@ struct AffectedRows: Sendable {
         return rows
     }
 
-    mutating func insertStart(at index: Int) { starts.insert(index) }
+    mutating func insertStartToken(at index: Int) { startTokens.insert(index) }
     mutating func insertActivity(at index: Int) { activities.insert(index) }
     mutating func insertProfile() { includesProfile = true }
     mutating func insertAll() { includesAll = true }
 
     func containsActivity(at index: Int) -> Bool { includesAll || activities.contains(index) }
 
-    /// A set of small numbers. The limits of an installation's entries keep the numbers below 64.
+    /// A set of indices, stored as bits. The limits of an installation's entries keep the indices below 64.
     struct EntryIndices: Sendable, Sequence, IteratorProtocol {
         private var bits: UInt64 = 0
 
@@ -35,6 +35,7 @@ struct AffectedRows: Sendable {
 
         mutating func next() -> Int? {
             if bits == 0 { return nil }
+            // The lowest set bit is the next index. It is cleared afterwards.
             defer { bits &= bits - 1 }
             return bits.trailingZeroBitCount
         }

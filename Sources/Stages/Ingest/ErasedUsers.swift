@@ -3,10 +3,10 @@ package import InstallationRecords
 
 /// The recently erased users, as one partition of `installations` knows them.
 ///
-/// The installations of a user are spread over all partitions by their own ids, and no partition knows where
-/// all of them are. So each partition of `reports` gets a copy of the erase request and stores it as a row
-/// here. The row stays as long as an older report can still arrive. A sweep of the partition reads these rows
-/// before all installations and erases the matching installations.
+/// The installations of a user are spread over all partitions by their own ids, and no partition knows where all of
+/// them are. So each partition of `reports` gets a copy of the erasure and stores it as a row. The row stays as long as
+/// an older report can still arrive. A sweep of the partition reads these rows first, and then erases the users'
+/// installations.
 package struct ErasedUsers: Sendable {
     /// The limit in one partition. At the limit, new erasures wait until older ones expire, which takes days.
     static let usersMax = 100_000
@@ -16,7 +16,7 @@ package struct ErasedUsers: Sendable {
 
     package init() {}
 
-    /// Returns the key of a user's row. It sorts before the keys of all installations of the app.
+    /// Returns the key of a user's row, such as `app/e:user`. It sorts before the keys of all installations of the app.
     package static func key(app: String, user: String) -> [UInt8] { RecordKey.join(app, "e:" + user) }
 
     /// Adds an erasure. Returns false if the limit is reached.

@@ -2,13 +2,18 @@ internal import Identifiers
 internal import InstallationRecords
 
 extension Installation {
-    /// Records the move after a login or a logout. For a day the rows under the old recipient serve sends
-    /// that were accepted before the move. They are marked as moved. The rows under the new recipient carry
-    /// the time of the move.
+    /// Records the move to another recipient, after a login or a logout.
+    ///
+    /// For a day the rows under the former recipient stay, marked as moved. They serve sends that were accepted before
+    /// the move. The rows under the new recipient have the time of the move.
+    ///
+    /// - Parameters:
+    ///   - time: the time of the report, in milliseconds since 1970 by the server's clock.
+    ///   - now: the time of the decision, in milliseconds since 1970.
     mutating func move(from old: Installation, at time: Int64, now: Int64) {
         guard recipient != old.recipient else { return }
-        let present = recipient
-        formerRecipients.removeAll { $0.recipient == present }
+        let newRecipient = recipient
+        formerRecipients.removeAll { $0.recipient == newRecipient }
         guard RegistryRows(of: old).hasTokens else { return }
         formerRecipients.append(
             FormerRecipient(
@@ -20,12 +25,12 @@ extension Installation {
     /// The time of the newest report about a value that a segment can test.
     var profileReportedAt: ReportTime? {
         var newest = tags?.at
-        func consider(_ time: ReportTime?) {
+        func raiseNewest(to time: ReportTime?) {
             if let time, newest.map({ $0 < time }) ?? true { newest = time }
         }
-        consider(attributes?.at)
-        consider(locale?.at)
-        consider(timeZone?.at)
+        raiseNewest(to: attributes?.at)
+        raiseNewest(to: locale?.at)
+        raiseNewest(to: timeZone?.at)
         return newest
     }
 }

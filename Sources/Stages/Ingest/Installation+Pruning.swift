@@ -2,57 +2,74 @@ internal import CatalogRecords
 internal import Identifiers
 internal import InstallationRecords
 
+// The effects of time on an installation. All times are milliseconds since 1970 by the server's clock.
+
 extension Installation {
-    /// Drops entries that expired and entries beyond a limit.
+    /// Drops tokens that cannot be used any more, and entries that have expired or exceed a limit. Returns whether
+    /// something was dropped.
     ///
     /// The record of an activity outlives its token by the longest delay of a report. Until then the record
     /// rejects older reports, and late reports still count.
-    ///
-    /// - Returns: Whether an entry was dropped.
     @discardableResult
     mutating func prune(at now: Int64, for app: App) -> Bool {
-        let hasPruned = pruneTokens(at: now, for: app)
-        guard needsPruning(at: now, for: app) else { return hasPruned }
-        let before = entryCount
+        let hasPrunedTokens = pruneTokens(at: now, for: app)
+        guard needsPruning(at: now, for: app) else { return hasPrunedTokens }
+        let entryCountBefore = entryCount
         pruneEntries(at: now, for: app)
-        return hasPruned || entryCount < before
+        return hasPrunedTokens || entryCount < entryCountBefore
     }
+
+    // MARK: Entries
 
     private var entryCount: Int {
         startTokens.count + activities.count + refusedTokens.count + formerRecipients.count
             + taps.count + (erasedUpTo == nil ? 0 : 1)
     }
 
-    /// Usually nothing can be dropped. This check avoids a mutation, because a mutation copies the arrays.
+    /// Whether `pruneEntries` can drop something. Usually it cannot, and this check avoids a mutation, which would copy
+    /// the arrays.
     private func needsPruning(at now: Int64, for app: App) -> Bool {
-        let (activities, starts, refused, moved, taps) = (
-            activities, startTokens, refusedTokens, formerRecipients, taps
-        )
+        hasExpiredEntry(at: now, for: app) || hasTooManyEntries(for: app)
+    }
+
+    private func hasExpiredEntry(at now: Int64, for app: App) -> Bool {
+        let (activities, starts) = (activities, startTokens)
         for index in activities.indices
         where activities[index].keptUntil(for: app) <= now { return true }
         for index in starts.indices
-        where starts[index].lastReportAt + Retention.reportMilliseconds <= now { return true }
+        where starts[index].lastReportAt + Retention.reportAgeMillisecondsMax <= now { return true }
         if let erasedUpTo, Retention.erasureEnd(from: erasedUpTo) <= now { return true }
-        return activities.count > Self.activitiesMax || starts.count > Self.startTokensMax
-            || hasTooManyTypes(for: app)
-            || refused.count > Self.refusedTokensMax || moved.count > Self.formerRecipientsMax
-            || taps.count > Self.tapsMax || taps.contains { $0.keptUntil <= now }
-            || moved.contains { $0.rowsKeptUntil <= now }
-            || refused.contains { $0.at + Retention.reportMilliseconds <= now }
+        return taps.contains { $0.keptUntil <= now } || formerRecipients.contains { $0.rowsKeptUntil <= now }
+            || refusedTokens.contains { $0.at + Retention.reportAgeMillisecondsMax <= now }
+    }
+
+    private func hasTooManyEntries(for app: App) -> Bool {
+        activities.count > Self.activitiesMax || startTokens.count > Self.startTokensMax
+            || hasTooManyTypes(for: app) || refusedTokens.count > Self.refusedTokensMax
+            || formerRecipients.count > Self.formerRecipientsMax || taps.count > Self.tapsMax
     }
 
     private mutating func pruneEntries(at now: Int64, for app: App) {
-        let known = self
+        dropExpiredEntries(at: now, for: app)
+        dropEntriesBeyondLimits(for: app)
+    }
+
+    private mutating func dropExpiredEntries(at now: Int64, for app: App) {
+        let installation = self
         formerRecipients.removeAll { $0.rowsKeptUntil <= now }
         activities.removeAll { $0.keptUntil(for: app) <= now }
         startTokens.removeAll { start in
-            guard start.lastReportAt + Retention.reportMilliseconds <= now else { return false }
-            return start.belongs(to: known.environment?.value) && !known.isUsable(start)
+            guard start.lastReportAt + Retention.reportAgeMillisecondsMax <= now else { return false }
+            return start.belongs(to: installation.environment?.value) && !installation.isUsable(start)
                 && !start.isUnregistered
         }
-        refusedTokens.removeAll { $0.at + Retention.reportMilliseconds <= now }
+        refusedTokens.removeAll { $0.at + Retention.reportAgeMillisecondsMax <= now }
         taps.removeAll { $0.keptUntil <= now }
         if let time = erasedUpTo, Retention.erasureEnd(from: time) <= now { erasedUpTo = nil }
+    }
+
+    /// Drops the oldest entries of each kind until its limit is kept.
+    private mutating func dropEntriesBeyondLimits(for app: App) {
         while hasTooManyTypes(for: app) {
             startTokens.removeSmallest { start in
                 Self.isUndeclared(start, in: app) ? (start.lastReportAt, start.type ?? "") : (.max, "")
@@ -76,6 +93,7 @@ extension Installation {
         }
     }
 
+    /// Whether there are too many types that the app does not declare. A phone could otherwise add any number of them.
     private func hasTooManyTypes(for app: App) -> Bool {
         startTokens.count > Self.undeclaredTypesMax
             && startTokens.count { Self.isUndeclared($0, in: app) } > Self.undeclaredTypesMax
@@ -86,6 +104,8 @@ extension Installation {
         return !app.activityTypes.contains { $0.name.isExactlyEqual(to: type) }
     }
 
+    // MARK: Tokens
+
     private mutating func pruneTokens(at now: Int64, for app: App) -> Bool {
         var hasPruned = updateTokenLifetimes(from: app)
         for index in startTokens.indices where hasUselessToken(startTokens[index]) {
@@ -94,9 +114,9 @@ extension Installation {
         }
         for index in activities.indices {
             let status = tokenStatus(of: activities[index], at: now)
-            if status.isWorthless { activities[index].token?.sealed = nil }
-            if let isExpired = status.isExpired { activities[index].isExpired = isExpired }
-            if status.isWorthless || status.isExpired != nil { hasPruned = true }
+            if status.isUseless { activities[index].token?.sealed = nil }
+            if let isExpired = status.newIsExpired { activities[index].isExpired = isExpired }
+            if status.isUseless || status.newIsExpired != nil { hasPruned = true }
         }
         return hasPruned
     }
@@ -121,15 +141,15 @@ extension Installation {
     /// Returns whether the token is useless, and the new `isExpired` if it differs from the stored one.
     private func tokenStatus(
         of activity: Activity, at now: Int64
-    ) -> (isWorthless: Bool, isExpired: Bool?) {
+    ) -> (isUseless: Bool, newIsExpired: Bool?) {
         guard let token = activity.token else { return (false, nil) }
         let isClosed = activity.closing != nil
-        let isWorthless = token.sealed != nil && (isClosed || isRefused(token))
+        let isUseless = token.sealed != nil && (isClosed || isRefused(token))
         let isExpired = expirationTime(of: activity) <= now
-        return (isWorthless, isExpired == activity.isExpired ? nil : isExpired)
+        return (isUseless, isExpired == activity.isExpired ? nil : isExpired)
     }
 
-    /// Whether an activity is marked as expired before its token expires.
+    /// Whether an activity is marked as expired before its token expires. A clock that was ahead can have caused this.
     func hasExpiredTooSoon(at now: Int64, for app: App) -> Bool {
         activities.contains { activity in
             guard activity.isExpired, activity.token?.sealed != nil else { return false }
@@ -137,15 +157,18 @@ extension Installation {
         }
     }
 
-    /// Whether the installation holds nothing that justifies its record.
+    // MARK: The installation
+
+    /// Whether the installation is forgotten, because it is empty or has had no start token for too long.
     func isObsolete(at now: Int64, tokenlessMilliseconds milliseconds: Int64) -> Bool {
-        if environment == nil, self == Installation(app: app, subject: subject) { return true }
-        guard let end = tokenlessExpiry(afterMilliseconds: milliseconds) else { return false }
-        return end <= now && erasedUpTo == nil && activities.isEmpty && formerRecipients.isEmpty
+        let isEmpty = environment == nil && self == Installation(app: app, subject: subject)
+        if isEmpty { return true }
+        guard let expiry = tokenlessExpiry(afterMilliseconds: milliseconds) else { return false }
+        return expiry <= now && erasedUpTo == nil && activities.isEmpty && formerRecipients.isEmpty
     }
 
-    /// Returns the time at which an installation without start tokens is forgotten. Returns nil if it has
-    /// one.
+    /// Returns the time at which an installation without a start token is forgotten. Returns nil if it has one, or if
+    /// it is a user's profile.
     private func tokenlessExpiry(afterMilliseconds milliseconds: Int64) -> Int64? {
         guard case .installation = subject else { return nil }
         for start in startTokens where start.token?.sealed != nil && !start.isUnregistered {
@@ -155,22 +178,24 @@ extension Installation {
         return (environment?.at.received ?? refusedTokens.map(\.at).max() ?? 0) + milliseconds
     }
 
-    /// Returns the next time at which `forget` or `isObsolete` has an effect, or nil for never.
+    /// Returns the next time at which `prune` or `isObsolete` can have an effect, or nil for never. Zero means at once.
     func nextPruning(for app: App, tokenlessMilliseconds milliseconds: Int64) -> Int64? {
         var next = tokenlessExpiry(afterMilliseconds: milliseconds) ?? .max
         if let erasedUpTo { next = min(next, Retention.erasureEnd(from: erasedUpTo)) }
-        for moved in formerRecipients { next = min(next, moved.rowsKeptUntil) }
+        for former in formerRecipients { next = min(next, former.rowsKeptUntil) }
         for activity in activities {
-            let isHeld = activity.token?.sealed != nil && !activity.isExpired
-            let life = app.updateTokenMilliseconds(ofType: activity.type?.value)
-            if activity.tokenLifetimeMilliseconds != life { return 0 }
-            next = min(next, isHeld ? expirationTime(of: activity) : activity.keptUntil(for: app))
+            let hasLiveToken = activity.token?.sealed != nil && !activity.isExpired
+            let lifetime = app.updateTokenMilliseconds(ofType: activity.type?.value)
+            // The app's setting has changed.
+            if activity.tokenLifetimeMilliseconds != lifetime { return 0 }
+            next = min(next, hasLiveToken ? expirationTime(of: activity) : activity.keptUntil(for: app))
         }
         return next == .max ? nil : next
     }
 }
 
 extension Installation.Activity {
+    /// The time until which the record of the activity rejects older reports.
     fileprivate func keptUntil(for app: App) -> Int64 {
         let lifetime = app.updateTokenMilliseconds(ofType: type?.value)
         return lastReportAt + Retention.activityMilliseconds(tokenMilliseconds: lifetime)
@@ -178,17 +203,18 @@ extension Installation.Activity {
 }
 
 extension Installation.Tap {
-    /// After this time no report of the tap can arrive.
+    /// The time after which no report of the tap can arrive.
     fileprivate var keptUntil: Int64 {
-        at + Retention.reportMilliseconds + ReportTime.delayMillisecondsMax
+        at + Retention.reportAgeMillisecondsMax + ReportTime.delayMillisecondsMax
     }
 }
 
 extension Installation.StartToken {
+    /// The server's time of the newest report about the token or its type.
     var lastReportAt: Int64 { max(token?.at.received ?? 0, unregisteredAt?.received ?? 0) }
 
-    /// Whether the token belongs to `environment`. A token of another environment stays until its app
-    /// returns.
+    /// Whether the token belongs to `environment`. A token of the other environment stays for the time when the phone
+    /// reports from it again.
     fileprivate func belongs(to environment: Environment?) -> Bool {
         token == nil || token?.environment == environment
     }
@@ -200,9 +226,9 @@ extension Array {
     @discardableResult
     fileprivate mutating func removeSmallest(by measure: (Element) -> (time: Int64, name: String)) -> Element
     {
-        guard let least = indices.min(by: { measure(self[$0]) < measure(self[$1]) }) else {
+        guard let index = indices.min(by: { measure(self[$0]) < measure(self[$1]) }) else {
             preconditionFailure("there are more than a limit allows")
         }
-        return remove(at: least)
+        return remove(at: index)
     }
 }

@@ -1,14 +1,18 @@
 internal import Identifiers
 internal import InstallationRecords
 
-/// An installation while a report is merged into it, with the result so far and whether it must be written.
+/// An installation while one report is merged into it, with the result so far.
 struct MergeContext {
     var installation: Installation
+    /// The time of the report.
     let time: ReportTime
     var events: [Event] = []
     var affectedRows = AffectedRows()
+    /// Whether a value other than a time has changed.
     private(set) var isChanged = false
+    /// Whether the time of a value has changed.
     private(set) var isRepeated = false
+    /// Whether the installation must be written even if only times have changed.
     private(set) var mustWrite = false
     /// Whether the rows moved to another recipient.
     var hasMoved = false
@@ -26,9 +30,7 @@ struct MergeContext {
     /// Requires a write, even if this interval already has one.
     mutating func requireWrite() { mustWrite = true }
 
-    /// Records the effect of a value.
-    ///
-    /// - Returns: Whether the value changed.
+    /// Records the effect on a value. Returns whether the value changed.
     @discardableResult
     mutating func record(_ effect: MergeEffect) -> Bool {
         switch effect {
@@ -39,14 +41,17 @@ struct MergeContext {
         return effect == .changed
     }
 
-    /// Records the effect of a value that all rows contain.
+    /// Records the effect on a value that all rows contain.
     mutating func recordForAllRows(_ effect: MergeEffect) {
         if record(effect) { affectedRows.insertAll() }
     }
 
-    /// Records the effect of a sign of life.
+    /// Records the effect on a value that phones repeat regularly. Returns whether this is the first repetition in its
+    /// write interval, so that the installation is written.
     ///
-    /// - Returns: Whether it is the first one in its write interval.
+    /// - Parameters:
+    ///   - old: the time of the value before.
+    ///   - interval: the write interval of the value, in milliseconds.
     @discardableResult
     mutating func record(_ effect: MergeEffect, since old: ReportTime?, interval: Int64) -> Bool {
         record(effect)
@@ -65,9 +70,9 @@ struct MergeContext {
         scheduleName: String? = nil
     ) {
         var id: String?
-        if case .installation(let own) = installation.subject { id = own }
+        if case .installation(let installationID) = installation.subject { id = installationID }
         var user: String?
-        if case .user(let own) = installation.recipient { user = own }
+        if case .user(let userID) = installation.recipient { user = userID }
         events.append(
             Event(
                 code, app: installation.app, environment: installation.environment?.value, installation: id,

@@ -14,7 +14,7 @@ package struct RegistryChange: Sendable, Hashable {
         self.row = row
     }
 
-    /// - Returns: False for a tombstone, which has no row.
+    /// Appends the row as JSON. Returns false for a tombstone, which has no row.
     borrowing func appendRow(to writer: inout JSONWriter) -> Bool {
         switch row {
         case .token(let row)?: row.append(to: &writer)
@@ -24,15 +24,16 @@ package struct RegistryChange: Sendable, Hashable {
         return true
     }
 
-    /// Returns the changes that turn the rows of one record into the rows of another. Rows are equal if only
-    /// times differ, within one write interval.
+    /// Returns the changes that turn the rows of an old installation into the rows of a new one. A row whose times
+    /// alone differ is written once per write interval.
     ///
-    /// - Parameter touched: The rows that can differ.
+    /// - Parameter affectedRows: the rows that can differ.
     static func between(
         _ old: Installation?, and new: Installation, affectedRows: AffectedRows, merger: ReportMerger
     ) -> [RegistryChange] {
         let before = old ?? Installation(app: new.app, subject: new.subject)
         guard old == nil || before.keepsRecipient(in: new) else {
+            // The rows of several recipients change.
             return between(RegistryRows(of: old), and: RegistryRows(of: new), interval: merger.writeInterval)
         }
         var changes = SameRecipientChanges(from: before, to: new, merger: merger)
@@ -40,23 +41,24 @@ package struct RegistryChange: Sendable, Hashable {
         return changes.list
     }
 
+    /// Compares all rows. The order of the result is: changed rows, then tombstones.
     static func between(_ old: RegistryRows, and new: RegistryRows, interval: WriteInterval)
         -> [RegistryChange]
     {
         var changes: [RegistryChange] = []
-        var kept = 0
+        var keptCount = 0
         for index in new.entries.indices {
-            let known = old.index(of: new.entries[index].entry, near: index)
-            let isSame = known.map {
+            let oldIndex = old.index(of: new.entries[index].entry, near: index)
+            let isUnchanged = oldIndex.map {
                 !mustWrite(new.entries[index].row, after: old.entries[$0].row, interval: interval)
             }
-            if known != nil { kept += 1 }
-            for lane in new.owners where isSame != true || !old.owners.contains(lane) {
+            if oldIndex != nil { keptCount += 1 }
+            for owner in new.owners where isUnchanged != true || !old.owners.contains(owner) {
                 changes.append(
-                    RegistryChange(key: new.key(at: index, of: lane), row: new.row(at: index, of: lane)))
+                    RegistryChange(key: new.key(at: index, of: owner), row: new.row(at: index, of: owner)))
             }
         }
-        if kept < old.entries.count || old.owners != new.owners {
+        if keptCount < old.entries.count || old.owners != new.owners {
             appendTombstones(of: old, without: new, to: &changes)
         }
         return changes
@@ -65,48 +67,55 @@ package struct RegistryChange: Sendable, Hashable {
     private static func appendTombstones(
         of old: RegistryRows, without new: RegistryRows, to changes: inout [RegistryChange]
     ) {
-        for lane in old.owners {
-            let isKept = new.owners.contains { $0.recipient == lane.recipient }
+        for owner in old.owners {
+            let isKept = new.owners.contains { $0.recipient == owner.recipient }
             for index in old.entries.indices
             where !isKept || new.index(of: old.entries[index].entry, near: index) == nil {
-                changes.append(RegistryChange(key: old.key(at: index, of: lane), row: nil))
+                changes.append(RegistryChange(key: old.key(at: index, of: owner), row: nil))
             }
         }
     }
 
-    private static func mustWrite(_ new: RegistryRow, after old: RegistryRow, interval grain: WriteInterval)
+    // MARK: One row
+
+    /// Whether a row differs from the row before, or is the first repetition in its write interval.
+    private static func mustWrite(_ new: RegistryRow, after old: RegistryRow, interval: WriteInterval)
         -> Bool
     {
         switch (new, old) {
-        case (.token(let new), .token(let old)): return mustWrite(new, after: old, interval: grain)
+        case (.token(let new), .token(let old)): return mustWrite(new, after: old, interval: interval)
         case (.profile(let new), .profile(var old)):
-            let updated = old.updatedAt
+            let oldUpdatedAt = old.updatedAt
             old.updatedAt = new.updatedAt
             return new != old || !new.isSpelled(as: old)
                 || WriteInterval.isBoundaryCrossed(
-                    every: WriteInterval.heartbeatMilliseconds, from: updated, to: new.updatedAt)
+                    every: WriteInterval.heartbeatMilliseconds, from: oldUpdatedAt, to: new.updatedAt)
         case (.token, .profile), (.profile, .token): return true
         }
     }
 
-    static func mustWrite(_ new: TokenRow, after old: consuming TokenRow, interval grain: WriteInterval)
+    static func mustWrite(_ new: TokenRow, after old: consuming TokenRow, interval: WriteInterval)
         -> Bool
     {
-        let (registered, expires) = (old.registeredAt, old.expiresAt)
+        // The times are compared separately, because only a write interval makes them a change.
+        let (oldRegisteredAt, oldExpiresAt) = (old.registeredAt, old.expiresAt)
         old.registeredAt = new.registeredAt
         old.expiresAt = new.expiresAt
-        if new != old || !new.isSpelled(as: old) || (new.expiresAt == nil) != (expires == nil) {
+        if new != old || !new.isSpelled(as: old) || (new.expiresAt == nil) != (oldExpiresAt == nil) {
             return true
         }
-        guard let next = new.expiresAt else {
+        guard let newExpiresAt = new.expiresAt else {
             return WriteInterval.isBoundaryCrossed(
-                every: WriteInterval.heartbeatMilliseconds, from: registered, to: new.registeredAt)
+                every: WriteInterval.heartbeatMilliseconds, from: oldRegisteredAt, to: new.registeredAt)
         }
         return WriteInterval.isBoundaryCrossed(
-            every: grain.updateTokenMilliseconds, from: registered, to: new.registeredAt)
-            || WriteInterval.isBoundaryCrossed(every: grain.updateTokenMilliseconds, from: expires, to: next)
+            every: interval.updateTokenMilliseconds, from: oldRegisteredAt, to: new.registeredAt)
+            || WriteInterval.isBoundaryCrossed(
+                every: interval.updateTokenMilliseconds, from: oldExpiresAt, to: newExpiresAt)
     }
 }
+
+// `==` treats texts as equal that Unicode calls equivalent. A row with another spelling must be written.
 
 extension TokenRow {
     fileprivate func isSpelled(as old: TokenRow) -> Bool {

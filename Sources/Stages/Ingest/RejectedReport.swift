@@ -1,7 +1,7 @@
-/// The reason that a report is rejected. The dead letter contains it.
+/// The reason for which a report is rejected. The report's dead letter contains it.
 package struct RejectedReport: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        /// The server's time on the record is later than the local time.
+        /// The stamp of the record is later than the local time.
         case receivedInFuture = "received_in_future"
         /// The record is so old that its order is unknown.
         case tooOld = "too_old"
@@ -9,6 +9,7 @@ package struct RejectedReport: Error, Sendable, Hashable, CustomStringConvertibl
         case environmentNotAllowed = "environment_not_allowed"
         /// A field is missing that this kind of report requires.
         case incomplete
+        /// The token does not have the form of a push token.
         case badToken = "bad_token"
         /// The token is sealed, and no key of this process opens it.
         case sealedToken = "sealed_token"
@@ -16,4 +17,10 @@ package struct RejectedReport: Error, Sendable, Hashable, CustomStringConvertibl
 
     package let code: Code
     package let description: String
+}
+
+extension RejectedReport {
+    static func missing(field: String) -> RejectedReport {
+        RejectedReport(code: .incomplete, description: "\(field) is missing; this kind of report requires it")
+    }
 }

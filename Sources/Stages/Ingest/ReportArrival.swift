@@ -2,7 +2,7 @@ internal import InstallationRecords
 
 /// The time and the offset at which a report first entered `reports`. Forwarding the record keeps both.
 package struct ReportArrival: Sendable, Hashable {
-    /// The server's time on the record, in milliseconds since 1970.
+    /// The stamp of the record, in milliseconds since 1970.
     package var receivedAt: Int64
     package var offset: Int64
 
@@ -11,6 +11,7 @@ package struct ReportArrival: Sendable, Hashable {
         self.offset = offset
     }
 
+    /// Returns the time by which the report is ordered.
     func reportTime(of report: Report) -> ReportTime {
         ReportTime(
             claimed: report.eventTime, received: receivedAt,

@@ -6,19 +6,21 @@ extension ReportMerger {
     func mergeSignOfLife(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         let index = try mergeActivityFacts(from: report, into: &context)
         let time = context.time
-        guard let lastSign = context.installation.activities[index].lastSeenAt else {
+        guard let lastSeenAt = context.installation.activities[index].lastSeenAt else {
             context.installation.activities[index].lastSeenAt = time
             return context.markChanged()
         }
-        guard time > lastSign else { return }
+        guard time > lastSeenAt else { return }
+        // A later sign of life revives an activity that was only expired, unregistered or missing in a list.
         let wasOver =
             context.installation.activities[index].isExpired
             || context.installation.endCause(of: context.installation.activities[index]) != nil
         context.installation.activities[index].lastSeenAt = time
-        context.record(.repeated, since: lastSign, interval: writeInterval.updateTokenMilliseconds)
+        context.record(.repeated, since: lastSeenAt, interval: writeInterval.updateTokenMilliseconds)
         if wasOver { context.markChanged() }
     }
 
+    /// Merges the state that the phone shows for an activity. A final state ends it.
     func mergeActivityState(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         guard let state = report.state else { throw RejectedReport.missing(field: "state") }
         guard state.isFinal else {
@@ -33,7 +35,7 @@ extension ReportMerger {
             ofActivityAt: try mergeActivityFacts(from: report, into: &context), into: &context)
     }
 
-    /// Merges a report that is older than the erasure. Only the end of an activity still counts.
+    /// Merges a report that is older than the erasure of its installation. Only the end of an activity still counts.
     func mergeEndBeforeErasure(from report: Report, into context: inout MergeContext) {
         guard report.kind == .state, let state = report.state, state.isFinal, let id = report.activity else {
             return
@@ -44,23 +46,26 @@ extension ReportMerger {
     }
 
     private func mergeEnd(isDismissal: Bool, ofActivityAt index: Int, into context: inout MergeContext) {
-        let known = context.installation.activities[index].closing ?? Installation.Closing()
+        let oldClosing = context.installation.activities[index].closing ?? Installation.Closing()
         // The earliest dismissal and the earliest end count. Later reports are repetitions.
-        var closing = known
+        var closing = oldClosing
         if isDismissal {
-            closing.dismissedAt = min(known.dismissedAt ?? context.time, context.time)
+            closing.dismissedAt = min(oldClosing.dismissedAt ?? context.time, context.time)
         } else {
-            closing.endedAt = min(known.endedAt ?? context.time, context.time)
+            closing.endedAt = min(oldClosing.endedAt ?? context.time, context.time)
         }
-        if closing == known { return }
+        if closing == oldClosing { return }
         context.installation.activities[index].closing = closing
         context.markChanged()
     }
 
+    /// Merges the request of the phone to start no activity of a type on it.
     func mergeUnregistration(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         guard let type = report.attributesType else { throw RejectedReport.missing(field: "attributesType") }
-        let index = context.installation.findOrAddStart(ofType: type)
-        if let old = context.installation.startTokens[index].unregisteredAt, context.time <= old {
+        let index = context.installation.findOrAddStartToken(ofType: type)
+        if let unregisteredAt = context.installation.startTokens[index].unregisteredAt,
+            context.time <= unregisteredAt
+        {
             return
         }
         context.installation.startTokens[index].unregisteredAt = context.time
@@ -79,8 +84,9 @@ extension ReportMerger {
         context.record(
             effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
         context.affectedRows.insertAll()
-        let new = context.installation
+        // A repeated list has a later time, so it can end activities that were reported after the list before.
         guard effect == .repeated else { return }
+        let new = context.installation
         let hasChanged = new.activities.contains {
             $0.isExpired || old.endCause(of: $0) != new.endCause(of: $0)
         }
@@ -117,13 +123,16 @@ extension ReportMerger {
         }
     }
 
-    /// Whether the activity was already over. An unknown activity that is over without its own closing was
-    /// reported after it ended. It counts as over, because no report showed it running.
+    /// Whether the activity was over before this report.
+    ///
+    /// The first report of an activity can show that something else has already ended it, such as an unregistration of
+    /// its type. Such an activity counts as over before, because no report showed it running.
     private func wasOver(_ activity: Installation.Activity, in old: Installation?) -> Bool {
-        guard let old, let known = old.activities.firstIndex(where: { $0.id.isExactlyEqual(to: activity.id) })
+        guard let old,
+            let oldIndex = old.activities.firstIndex(where: { $0.id.isExactlyEqual(to: activity.id) })
         else {
             return activity.closing == nil
         }
-        return old.endCause(of: old.activities[known]) != nil
+        return old.endCause(of: old.activities[oldIndex]) != nil
     }
 }

@@ -4,33 +4,37 @@ internal import InstallationRecords
 internal import TokenSealing
 
 extension ReportMerger {
+    /// Merges the token that starts activities: those of one type, or of all types.
     func mergeStartToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
-        let index = context.installation.findOrAddStart(ofType: report.attributesType)
-        context.affectedRows.insertStart(at: index)
-        // The row of the token for all types lists the types that it must not start.
+        let index = context.installation.findOrAddStartToken(ofType: report.attributesType)
+        context.affectedRows.insertStartToken(at: index)
+        // An unregistered type is listed in the row of the token for all types, so that row changes too.
         if context.installation.startTokens[index].unregisteredAt != nil {
             context.affectedRows.insertAll()
         }
-        let old = context.installation.startTokens[index].token
+        let oldToken = context.installation.startTokens[index].token
         let entry = RegistryKey.Entry.start(type: report.attributesType)
         guard
             let token = try newestToken(
-                from: report, after: old, under: entry, into: &context,
+                from: report, after: oldToken, under: entry, into: &context,
                 interval: WriteInterval.heartbeatMilliseconds)
         else { return }
         let before = context.installation.startTokens[index]
         let wasUsable = context.installation.isUsable(before)
         context.installation.startTokens[index].token = token
         let after = context.installation.startTokens[index]
-        // The token is the same, but its side of a refusal or of an unregistration changed. An unregistration
-        // counts even if the token cannot be used, because a token for all types starts its type again.
+        // The same token with a newer time can now count as not refused, or its type as registered again. The latter
+        // counts even if the token cannot be used, because a token for all types starts this type again.
         if wasUsable != context.installation.isUsable(after) || before.isUnregistered != after.isUnregistered
         {
             context.markChanged()
         }
-        if old?.hash != token.hash { appendTokenEvent(.startToken, of: token, from: report, to: &context) }
+        if oldToken?.hash != token.hash {
+            appendTokenEvent(.startToken, of: token, from: report, to: &context)
+        }
     }
 
+    /// Merges the token that updates one activity. It also shows that the activity runs.
     func mergeUpdateToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         guard let id = report.activity else { throw RejectedReport.missing(field: "activityId") }
         try mergeSignOfLife(from: report, into: &context)
@@ -40,55 +44,57 @@ extension ReportMerger {
                 channel, at: context.time)
             context.record(effect)
         }
-        let old = context.installation.activities[index].token
+        let oldToken = context.installation.activities[index].token
         let entry = RegistryKey.Entry.update(activity: id)
         guard
             let token = try newestToken(
-                from: report, after: old, under: entry, into: &context,
+                from: report, after: oldToken, under: entry, into: &context,
                 interval: writeInterval.updateTokenMilliseconds)
         else { return }
         context.installation.activities[index].token = token
-        if let old, context.installation.isUsable(old) != context.installation.isUsable(token) {
+        if let oldToken, context.installation.isUsable(oldToken) != context.installation.isUsable(token) {
             context.markChanged()
         }
         let isOver = context.installation.activities[index].closing != nil
-        if old?.hash != token.hash, !isOver {
+        if oldToken?.hash != token.hash, !isOver {
             appendTokenEvent(.updateToken, of: token, from: report, to: &context)
         }
     }
 
-    /// Returns the token that is valid after the report: the later one. Returns nil if nothing changed.
+    /// Returns the token that is valid after the report, or nil if it is the known one with its known time. The later
+    /// report wins. Notes in the context whether the token changed or was repeated.
     private func newestToken(
         from report: Report, after old: Installation.Token?, under entry: RegistryKey.Entry,
-        into hearing: inout MergeContext, interval: Int64
+        into context: inout MergeContext, interval: Int64
     ) throws(RejectedReport) -> Installation.Token? {
         guard let environment = report.environment else { throw RejectedReport.missing(field: "environment") }
         let pushToken = try openToken(of: report)
-        let time = hearing.time
+        let time = context.time
         if let old, time < old.at { return nil }
-        let hash = Hex.text(of: seal.hash(of: pushToken))
+        let hash = Hex.text(of: tokenSeal.hash(of: pushToken))
         var token = Installation.Token(hash: hash, sealed: nil, environment: environment, at: time)
         if let old {
-            let isSame = old.hash == hash && old.environment == environment
-            if time == old.at, isSame || !token.outranks(old) { return nil }
-            if isSame, let stored = old.sealed {
+            let isSameToken = old.hash == hash && old.environment == environment
+            if time == old.at, isSameToken || !token.outranks(old) { return nil }
+            if isSameToken, let stored = old.sealed {
                 token.sealed = stored
-                let isDue = hearing.record(.repeated, since: old.at, interval: interval)
+                let isDue = context.record(.repeated, since: old.at, interval: interval)
                 // This is how keys rotate: a token that must be written anyway is sealed with the newest key.
-                if isDue, !seal.isCurrent(stored) {
+                if isDue, !tokenSeal.isCurrent(stored) {
                     token.sealed = sealed(pushToken, of: report, under: entry)
                 }
                 return token
             }
         }
         token.sealed = sealed(pushToken, of: report, under: entry)
-        hearing.record(.changed)
+        context.record(.changed)
         return token
     }
 
+    /// Returns the token of the report in plain text.
     private func openToken(of report: Report) throws(RejectedReport) -> PushToken {
         do throws(TokenSeal.Failure) {
-            if let token = try seal.open(tokenOf: report) { return token }
+            if let token = try tokenSeal.open(tokenOf: report) { return token }
         } catch {
             switch error {
             case .malformed:
@@ -100,27 +106,27 @@ extension ReportMerger {
         throw RejectedReport.missing(field: "token")
     }
 
-    /// Returns the sealed token. The writer of the report usually sealed it for this row already.
+    /// Returns the sealed token. Usually the gateway has sealed it for this row already.
     private func sealed(_ token: PushToken, of report: Report, under entry: RegistryKey.Entry) -> String {
         if report.isTokenSealed, report.tokenEntry == entry, let stored = report.token,
-            seal.isCurrent(stored)
+            tokenSeal.isCurrent(stored)
         {
             return stored
         }
-        return seal.seal(token, app: app.id, entry: entry.text)
+        return tokenSeal.seal(token, app: app.id, entry: entry.text)
     }
 
     private func appendTokenEvent(
-        _ code: Event.Code, of token: Installation.Token, from report: Report, to hearing: inout MergeContext
+        _ code: Event.Code, of token: Installation.Token, from report: Report, to context: inout MergeContext
     ) {
-        hearing.appendEvent(
+        context.appendEvent(
             code, attributesType: report.attributesType, activity: report.activity, group: report.group,
             tokenHash: token.hash)
     }
 }
 
 extension Installation.Token {
-    /// Orders two tokens that were reported at the same time.
+    /// Orders two tokens that were reported at the same time. Any order is correct if it is always the same.
     fileprivate func outranks(_ other: Installation.Token) -> Bool {
         hash == other.hash
             ? environment.takesPrecedence(over: other.environment) : hash.takesPrecedence(over: other.hash)
@@ -129,7 +135,7 @@ extension Installation.Token {
 
 extension Installation {
     /// Returns the index of the start token of `type`. Adds an entry if the type has none.
-    mutating func findOrAddStart(ofType type: String?) -> Int {
+    mutating func findOrAddStartToken(ofType type: String?) -> Int {
         for index in startTokens.indices where startTokens[index].type.isExactlyEqual(to: type) {
             return index
         }
@@ -137,6 +143,7 @@ extension Installation {
         return startTokens.count - 1
     }
 
+    /// Returns the index of the activity. Adds an entry for an unknown one.
     mutating func findOrAddActivity(id: String) -> Int {
         for index in activities.indices where activities[index].id.isExactlyEqual(to: id) {
             return index

@@ -3,81 +3,61 @@ internal import Identifiers
 package import InstallationRecords
 package import TokenSealing
 
-/// The merge of reports into the installations of one app. A report and a known installation give the new
-/// installation, the changes of the registry, and the events.
+/// The rules by which reports are merged into the installations of one app. From a report and the known installation it
+/// makes the new installation, the changes of the registry, and the events. It performs no I/O. Pinned to the loop's
+/// thread.
 ///
-/// The merge decides and performs no I/O. The result depends only on the set of reports. Their order and
-/// their repetitions change nothing. Two exceptions follow the order in which the moves of an installation
-/// arrived: the rows under a recipient that it left, and `movedAt`. One thread owns a merge.
+/// For each value of an installation the later report wins (`Timestamped.merge`). Reports are ordered by the phone's
+/// time, then by the time and position of their arrival (`ReportTime`). Only for the end of an activity the earliest
+/// report wins. A missing value changes nothing.
+///
+/// The result therefore depends only on the set of reports. Their order and their repetitions change nothing. Two
+/// things depend on the order of arrival, because they count from a move of the installation to another recipient: the
+/// rows that are left under the former recipient, and `movedAt`.
 package final class ReportMerger {
     package let app: App
-    let seal: TokenSeal
+    let tokenSeal: TokenSeal
     package let writeInterval: WriteInterval
     private let tokenlessMilliseconds: Int64
 
-    /// - Parameter tokenlessMilliseconds: An installation without a start token is forgotten this long after
-    ///   its last report.
+    /// - Parameter tokenlessMilliseconds: the time for which an installation without a start token is kept after its
+    ///   last report.
     package init(
         app: App, seal: TokenSeal, tokenlessMilliseconds: Int64 = Retention.tokenlessMilliseconds
     ) {
         self.app = app
-        self.seal = seal
+        self.tokenSeal = seal
         self.tokenlessMilliseconds = tokenlessMilliseconds
         writeInterval = WriteInterval(for: app)
     }
 
     package enum Outcome: Sendable {
         case rejected(RejectedReport)
-        /// The report was identical or older than the known state.
+        /// The report was identical to the known state, or older.
         case unchanged
-        case merged(ReportOutcome)
+        case merged(MergedInstallation)
     }
+
+    // MARK: One report
 
     /// Merges one report.
     ///
-    /// - Parameter installation: The known state of `report.subject`, or nil.
+    /// - Parameters:
+    ///   - installation: the known state of `report.subject`, or nil.
+    ///   - now: the time of the decision, in milliseconds since 1970.
     package func merge(
         _ report: Report, arrival: ReportArrival, into installation: Installation?, now: Int64
     ) -> Outcome {
         do throws(RejectedReport) {
             try validate(report, receivedAt: arrival.receivedAt, now: now)
-            let known = installation ?? Installation(app: report.app, subject: report.subject)
-            var context = MergeContext(installation: known, at: arrival.reportTime(of: report))
+            let oldInstallation = installation ?? Installation(app: report.app, subject: report.subject)
+            var context = MergeContext(installation: oldInstallation, at: arrival.reportTime(of: report))
             try mergeFields(from: report, into: &context)
             if context.hasNoEffect { return .unchanged }
             return .merged(finish(&context, from: installation, now: now))
         } catch {
             return .rejected(error)
         }
-    }
-
-    /// Applies the passage of time and the erasure of the user. Returns nil if nothing changes. A sweep is
-    /// due at `nextSweep`, and also if a clock that was ahead marked something as expired too early.
-    package func sweep(
-        _ installation: Installation, erasing erasures: ErasedUsers = ErasedUsers(), now: Int64
-    ) -> SweepResult? {
-        let erased = erasures.erasing(from: installation)
-        let isDue = nextSweep(of: installation).map { $0 <= now } ?? false
-        guard erased != nil || isDue || installation.hasExpiredTooSoon(at: now, for: app) else { return nil }
-        var swept = erased ?? installation
-        swept.prune(at: now, for: app)
-        if swept.isObsolete(at: now, tokenlessMilliseconds: tokenlessMilliseconds) {
-            return Self.tombstones(of: installation)
-        }
-        // A due installation may still wait for another condition.
-        if swept == installation { return nil }
-        let changes = RegistryChange.between(installation, and: swept, affectedRows: .all, merger: self)
-        return SweepResult(installation: swept, changes: changes)
-    }
-
-    package func nextSweep(of installation: Installation) -> Int64? {
-        installation.nextPruning(for: app, tokenlessMilliseconds: tokenlessMilliseconds)
-    }
-
-    /// Returns the tombstones of all rows, for example after the app was deleted.
-    package static func tombstones(of installation: Installation) -> SweepResult {
-        let changes = RegistryRows(of: installation).list.map { RegistryChange(key: $0.key, row: nil) }
-        return SweepResult(installation: nil, changes: changes)
     }
 
     private func validate(_ report: Report, receivedAt: Int64, now: Int64) throws(RejectedReport) {
@@ -88,7 +68,7 @@ package final class ReportMerger {
                     "the record was written \((receivedAt - now) / 1000) s in the future; correct the writer's clock, then redrive the record"
             )
         }
-        if receivedAt < now - Retention.reportMilliseconds {
+        if receivedAt < now - Retention.reportAgeMillisecondsMax {
             throw RejectedReport(
                 code: .tooOld,
                 description:
@@ -104,9 +84,38 @@ package final class ReportMerger {
         }
     }
 
-    private func finish(_ context: inout MergeContext, from old: Installation?, now: Int64) -> ReportOutcome {
-        guard context.isChanged || context.mustWrite else {
-            return ReportOutcome(
+    /// Merges all fields of a report. A missing field leaves the known value unchanged.
+    func mergeFields(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+        if report.kind == .deadToken { return try mergeTokenRefusal(from: report, into: &context) }
+        if let erasedAt = context.installation.erasedUpTo, context.time <= erasedAt {
+            return mergeEndBeforeErasure(from: report, into: &context)
+        }
+        if report.kind == .erase {
+            context.installation.erase(upTo: context.time)
+            context.affectedRows.insertAll()
+            return context.markChanged()
+        }
+        mergeDevice(from: report, into: &context)
+        mergeProfile(from: report, into: &context)
+        switch report.kind {
+        case .startToken: try mergeStartToken(from: report, into: &context)
+        case .updateToken: try mergeUpdateToken(from: report, into: &context)
+        case .state: try mergeActivityState(from: report, into: &context)
+        case .unregister: try mergeUnregistration(from: report, into: &context)
+        case .reconcile: try mergeRunningActivities(from: report, into: &context)
+        case .heartbeat: if report.activity != nil { try mergeSignOfLife(from: report, into: &context) }
+        case .tap: try mergeTap(from: report, into: &context)
+        case .profile, .erase, .deadToken: break
+        }
+    }
+
+    /// Makes the result of a report after all its fields are merged.
+    private func finish(_ context: inout MergeContext, from old: Installation?, now: Int64)
+        -> MergedInstallation
+    {
+        let mustBeWritten = context.isChanged || context.mustWrite
+        guard mustBeWritten else {
+            return MergedInstallation(
                 installation: context.installation, changes: [], events: [], mustBeWritten: false)
         }
         if context.hasMoved, let old {
@@ -116,25 +125,60 @@ package final class ReportMerger {
         let changes = RegistryChange.between(
             old, and: context.installation, affectedRows: context.affectedRows, merger: self)
         if context.isChanged { appendClosedEvents(from: old, to: &context) }
-        return ReportOutcome(
+        return MergedInstallation(
             installation: context.installation, changes: changes, events: context.events, mustBeWritten: true)
+    }
+
+    // MARK: Time
+
+    /// Applies the passage of time and the erasures of users. Returns nil if nothing changes.
+    ///
+    /// A sweep is due at `nextSweep`. It is also due if a clock that was ahead has marked a token as expired too early.
+    package func sweep(
+        _ installation: Installation, erasing erasures: ErasedUsers = ErasedUsers(), now: Int64
+    ) -> SweptInstallation? {
+        let erased = erasures.erasing(from: installation)
+        let isDue = nextSweep(of: installation).map { $0 <= now } ?? false
+        guard erased != nil || isDue || installation.hasExpiredTooSoon(at: now, for: app) else { return nil }
+        var swept = erased ?? installation
+        swept.prune(at: now, for: app)
+        if swept.isObsolete(at: now, tokenlessMilliseconds: tokenlessMilliseconds) {
+            return Self.tombstones(of: installation)
+        }
+        // An installation that is due can still wait for another condition.
+        if swept == installation { return nil }
+        let changes = RegistryChange.between(installation, and: swept, affectedRows: .all, merger: self)
+        return SweptInstallation(installation: swept, changes: changes)
+    }
+
+    /// Returns the time at which a sweep of the installation is due, or nil for never.
+    package func nextSweep(of installation: Installation) -> Int64? {
+        installation.nextPruning(for: app, tokenlessMilliseconds: tokenlessMilliseconds)
+    }
+
+    /// Returns the tombstones of all rows, for example after the app was deleted.
+    package static func tombstones(of installation: Installation) -> SweptInstallation {
+        let changes = RegistryRows(of: installation).list.map { RegistryChange(key: $0.key, row: nil) }
+        return SweptInstallation(installation: nil, changes: changes)
     }
 }
 
-/// The result of a sweep of one installation.
-package struct SweepResult: Sendable {
-    /// Nil if the installation is forgotten. Its record is then a tombstone.
-    package var installation: Installation?
-    package var changes: [RegistryChange]
-}
-
 /// The result of one report for its installation.
-package struct ReportOutcome: Sendable {
+package struct MergedInstallation: Sendable {
     package var installation: Installation
     package var changes: [RegistryChange]
     package var events: [Event]
-    /// Whether the record must be written. False for a repetition in a write interval that already has a
-    /// write: only exact times changed, and the local state keeps them. After a rebuild of the local state, a
-    /// late report can contradict the repeated value. It then stands until the phone repeats its report.
+    /// Whether the record of the installation must be written.
+    ///
+    /// It is false for a repetition within a write interval that already has a write. Then only times have changed, and
+    /// they stay in memory and in the view. If both are lost, the known times are too old until the phone repeats its
+    /// report, and a report that arrives late can win in between.
     package var mustBeWritten: Bool
+}
+
+/// The result of a sweep of one installation.
+package struct SweptInstallation: Sendable {
+    /// Nil if the installation is forgotten. Its record is then a tombstone.
+    package var installation: Installation?
+    package var changes: [RegistryChange]
 }

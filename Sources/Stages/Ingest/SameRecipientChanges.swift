@@ -2,17 +2,19 @@ internal import CatalogRecords
 internal import Identifiers
 internal import InstallationRecords
 
-/// The changes of an installation that keeps its only recipient, which is the case for nearly every report.
-/// It builds and compares only the touched rows. `RegistryChange.between` for all rows gives the same result,
-/// and serves installations that left a recipient.
+/// The registry changes of an installation that keeps its only recipient, as with nearly every report. It makes and
+/// compares only the affected rows.
+///
+/// The comparison of all rows in `RegistryChange` gives the same result. It serves installations that left a recipient.
 struct SameRecipientChanges {
     private let old: Installation
     private let new: Installation
     private let merger: ReportMerger
     private var tombstones: [RegistryChange] = []
+    /// The changed rows, and then the tombstones.
     private(set) var list: [RegistryChange] = []
 
-    /// - Parameter old: An installation for which `old.keepsRecipient(as: new)` is true.
+    /// - Parameter old: an installation for which `old.keepsRecipient(in: new)` is true.
     init(from old: Installation, to new: Installation, merger: ReportMerger) {
         (self.old, self.new, self.merger) = (old, new, merger)
     }
@@ -23,7 +25,7 @@ struct SameRecipientChanges {
                 findAllStarts()
                 findAllActivities()
             } else {
-                findStarts(at: affectedRows.starts)
+                findStarts(at: affectedRows.startTokens)
                 findActivities(at: affectedRows.activities)
             }
         }
@@ -32,94 +34,100 @@ struct SameRecipientChanges {
     }
 
     private mutating func findStarts(at indices: AffectedRows.EntryIndices) {
-        let (oldList, newList) = (old.startTokens, new.startTokens)
-        for index in indices { findStart(at: index, in: newList.span, after: oldList.span) }
+        let (oldStarts, newStarts) = (old.startTokens, new.startTokens)
+        for index in indices { findStart(at: index, in: newStarts.span, after: oldStarts.span) }
     }
 
     private mutating func findActivities(at indices: AffectedRows.EntryIndices) {
-        let (oldList, newList) = (old.activities, new.activities)
-        for index in indices { findActivity(at: index, in: newList.span, after: oldList.span) }
+        let (oldActivities, newActivities) = (old.activities, new.activities)
+        for index in indices { findActivity(at: index, in: newActivities.span, after: oldActivities.span) }
     }
 
     private mutating func findAllStarts() {
-        let (oldList, newList) = (old.startTokens, new.startTokens)
+        let (oldStarts, newStarts) = (old.startTokens, new.startTokens)
         // A span borrows its elements without a copy.
-        let (olds, news) = (oldList.span, newList.span)
-        for index in news.indices { findStart(at: index, in: news, after: olds) }
-        for index in olds.indices {
-            let kept = Self.index(near: index, in: news.count) {
-                news[$0].type.isExactlyEqual(to: olds[index].type)
+        let (oldSpan, newSpan) = (oldStarts.span, newStarts.span)
+        for index in newSpan.indices { findStart(at: index, in: newSpan, after: oldSpan) }
+        for index in oldSpan.indices {
+            let newIndex = Self.index(near: index, in: newSpan.count) {
+                newSpan[$0].type.isExactlyEqual(to: oldSpan[index].type)
             }
-            if kept == nil, old.isUsable(olds[index]) { appendTombstone(for: .start(type: olds[index].type)) }
+            if newIndex == nil, old.isUsable(oldSpan[index]) {
+                appendTombstone(for: .start(type: oldSpan[index].type))
+            }
         }
     }
 
     private mutating func findStart(
-        at index: Int, in news: Span<Installation.StartToken>, after olds: Span<Installation.StartToken>
+        at index: Int, in newSpan: Span<Installation.StartToken>, after oldSpan: Span<Installation.StartToken>
     ) {
         let old = old
-        let known = Self.index(near: index, in: olds.count) {
-            olds[$0].type.isExactlyEqual(to: news[index].type)
+        let oldIndex = Self.index(near: index, in: oldSpan.count) {
+            oldSpan[$0].type.isExactlyEqual(to: newSpan[index].type)
         }
-        let entry = RegistryKey.Entry.start(type: news[index].type)
-        if let row = new.row(for: news[index]) {
-            let hash = known.flatMap { olds[$0].token?.hash }
-            record(row, at: entry, afterTokenHash: hash) { known.flatMap { old.row(for: olds[$0]) } }
-        } else if let known, old.isUsable(olds[known]) {
+        let entry = RegistryKey.Entry.start(type: newSpan[index].type)
+        if let row = new.row(for: newSpan[index]) {
+            let oldHash = oldIndex.flatMap { oldSpan[$0].token?.hash }
+            record(row, at: entry, afterTokenHash: oldHash) { oldIndex.flatMap { old.row(for: oldSpan[$0]) } }
+        } else if let oldIndex, old.isUsable(oldSpan[oldIndex]) {
             appendTombstone(for: entry)
         }
     }
 
     private mutating func findAllActivities() {
-        let (oldList, newList) = (old.activities, new.activities)
+        let (oldActivities, newActivities) = (old.activities, new.activities)
         // A span borrows its elements without a copy.
-        let (olds, news) = (oldList.span, newList.span)
-        for index in news.indices { findActivity(at: index, in: news, after: olds) }
-        for index in olds.indices {
-            let kept = Self.index(near: index, in: news.count) {
-                news[$0].id.isExactlyEqual(to: olds[index].id)
+        let (oldSpan, newSpan) = (oldActivities.span, newActivities.span)
+        for index in newSpan.indices { findActivity(at: index, in: newSpan, after: oldSpan) }
+        for index in oldSpan.indices {
+            let newIndex = Self.index(near: index, in: newSpan.count) {
+                newSpan[$0].id.isExactlyEqual(to: oldSpan[index].id)
             }
-            if kept == nil, old.hasRow(for: olds[index]) {
-                appendTombstone(for: .update(activity: olds[index].id))
+            if newIndex == nil, old.hasRow(for: oldSpan[index]) {
+                appendTombstone(for: .update(activity: oldSpan[index].id))
             }
         }
     }
 
     private mutating func findActivity(
-        at index: Int, in news: Span<Installation.Activity>, after olds: Span<Installation.Activity>
+        at index: Int, in newSpan: Span<Installation.Activity>, after oldSpan: Span<Installation.Activity>
     ) {
         let old = old
-        let known = Self.index(near: index, in: olds.count) { olds[$0].id.isExactlyEqual(to: news[index].id) }
-        let entry = RegistryKey.Entry.update(activity: news[index].id)
-        if let row = new.row(for: news[index]) {
-            let hash = known.flatMap { olds[$0].token?.hash }
-            record(row, at: entry, afterTokenHash: hash) { known.flatMap { old.row(for: olds[$0]) } }
-        } else if let known, old.hasRow(for: olds[known]) {
+        let oldIndex = Self.index(near: index, in: oldSpan.count) {
+            oldSpan[$0].id.isExactlyEqual(to: newSpan[index].id)
+        }
+        let entry = RegistryKey.Entry.update(activity: newSpan[index].id)
+        if let row = new.row(for: newSpan[index]) {
+            let oldHash = oldIndex.flatMap { oldSpan[$0].token?.hash }
+            record(row, at: entry, afterTokenHash: oldHash) { oldIndex.flatMap { old.row(for: oldSpan[$0]) } }
+        } else if let oldIndex, old.hasRow(for: oldSpan[oldIndex]) {
             appendTombstone(for: entry)
         }
     }
 
-    /// - Parameter isTouched: Whether fields other than the time may have changed.
-    private mutating func findProfile(isAffected isTouched: Bool) {
-        let (before, now) = (old.profileUpdatedAt, new.profileUpdatedAt)
-        let isSame = !isTouched || new.hasSameProfile(as: old)
-        if now == before, isSame { return }
-        guard let now else {
-            if before != nil { appendTombstone(for: .profile) }
+    /// - Parameter isAffected: whether values other than the time may have changed.
+    private mutating func findProfile(isAffected: Bool) {
+        let (oldTime, newTime) = (old.profileUpdatedAt, new.profileUpdatedAt)
+        let isSame = !isAffected || new.hasSameProfile(as: old)
+        if newTime == oldTime, isSame { return }
+        guard let newTime else {
+            if oldTime != nil { appendTombstone(for: .profile) }
             return
         }
-        if before != nil, isSame,
+        if oldTime != nil, isSame,
             !WriteInterval.isBoundaryCrossed(
-                every: WriteInterval.heartbeatMilliseconds, from: before, to: now)
+                every: WriteInterval.heartbeatMilliseconds, from: oldTime, to: newTime)
         {
             return
         }
         list.append(change(of: .profile, to: new.profileRow.map(RegistryRow.profile)))
     }
 
+    /// Adds a row if it must be written.
+    ///
     /// - Parameters:
-    ///   - oldHash: The hash of the entry's previous token. A different token is always a change.
-    ///   - old: Returns the previous row. It is called only if the comparison needs it.
+    ///   - oldHash: the hash of the entry's previous token. A different token is always a change.
+    ///   - old: returns the previous row. It is called only if the comparison needs it.
     private mutating func record(
         _ row: consuming TokenRow, at entry: consuming RegistryKey.Entry, afterTokenHash oldHash: String?,
         old: () -> TokenRow?
@@ -147,10 +155,10 @@ struct SameRecipientChanges {
         return RegistryChange(key: consume key, row: consume row)
     }
 
-    /// Returns the index of the matching element. It usually keeps its index.
-    private static func index(near guess: Int, in count: Int, where isIt: (Int) -> Bool) -> Int? {
-        if guess < count, isIt(guess) { return guess }
-        return (0..<count).first(where: isIt)
+    /// Returns the index of the matching element. Elements usually keep their index, so `likelyIndex` is tried first.
+    private static func index(near likelyIndex: Int, in count: Int, where matches: (Int) -> Bool) -> Int? {
+        if likelyIndex < count, matches(likelyIndex) { return likelyIndex }
+        return (0..<count).first(where: matches)
     }
 }
 

@@ -1,8 +1,10 @@
 internal import CatalogRecords
 
-/// The interval at which repeated reports are written. A phone that repeats a report changes only times. The
-/// new times are written once per interval: a day, or an hour for the rows of update tokens, because these
-/// rows expire.
+/// The interval at which repetitions are written. A phone that repeats a report changes only times, and the new times
+/// are written once per interval: a day, or at most an hour for update tokens, because their rows expire.
+///
+/// Intervals begin at multiples of their length since 1970. A repetition is written if it falls into another interval
+/// than the time that is known.
 package struct WriteInterval: Sendable, Hashable {
     package static let heartbeatMilliseconds: Int64 = 86_400_000
     package static let updateTokenMillisecondsMax: Int64 = 3_600_000
@@ -12,11 +14,13 @@ package struct WriteInterval: Sendable, Hashable {
     package let updateTokenMilliseconds: Int64
 
     init(for app: App) {
-        let shortest = app.activityTypes.map(\.updateTokenMilliseconds).min() ?? .max
-        let usual = ActivityType.updateTokenMillisecondsDefault
-        updateTokenMilliseconds = max(1, min(Self.updateTokenMillisecondsMax, min(shortest, usual) / 4))
+        let shortestLifetime = app.activityTypes.map(\.updateTokenMilliseconds).min() ?? .max
+        let usualLifetime = ActivityType.updateTokenMillisecondsDefault
+        let quarterOfShortest = min(shortestLifetime, usualLifetime) / 4
+        updateTokenMilliseconds = max(1, min(Self.updateTokenMillisecondsMax, quarterOfShortest))
     }
 
+    /// Returns whether two times are in different intervals. An unknown old time always is.
     static func isBoundaryCrossed(every milliseconds: Int64, from old: Int64?, to new: Int64) -> Bool {
         guard let old else { return true }
         return old / milliseconds != new / milliseconds

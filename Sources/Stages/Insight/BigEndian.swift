@@ -1,4 +1,5 @@
-/// Numbers in the keys and rows of this stage's files. In big-endian order their bytes sort like the numbers.
+/// Writes and reads the numbers in keys and rows of this stage's files, highest byte first. So the bytes of
+/// numbers that are not negative sort like the numbers.
 enum BigEndian {
     static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
         for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {

@@ -2,8 +2,8 @@ package import StageSupport
 package import Telemetry
 package import Topics
 
-/// The stage that stores scheduled sends and writes them when they are due. It has one loop with its own
-/// thread.
+/// The stage that stores scheduled sends as timers, and writes the sends when they are due. It has one loop with its
+/// own thread.
 package final class SchedulerService: LoopStage {
     package static let name = "scheduler"
     package static let summary = "writes scheduled sends when they are due, once each"

@@ -1,7 +1,7 @@
 package import Settings
 package import Store
 
-/// The limits of the stage, each with the behavior at the limit.
+/// The limits of the scheduler, each with the behavior at the limit.
 package struct SchedulerSettings: OperatorSettings {
     /// The most orders of one transaction. The next transaction takes the rest.
     package var batchOrdersMax = 1000

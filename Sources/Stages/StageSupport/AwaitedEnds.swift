@@ -1,16 +1,16 @@
 package import Kafka
 package import Lifecycle
 
-/// The partitions whose ends a loop waits for. The loop asks for them without waiting, and a partition whose question
-/// failed is asked for again after a pause.
+/// The partitions whose ends a loop has asked for or is about to ask for. The loop submits queries and does not wait.
+/// If a query fails, its partitions are queried again after a pause.
 package struct AwaitedEnds {
-    /// The pause after a failed question.
+    /// The pause after a failed query.
     package static let retryMilliseconds = 500
-    /// The time after which a question counts as failed. A client that was replaced answers nothing more.
+    /// The time after which a query counts as failed. A client that was replaced never answers.
     package static let answerMillisecondsMax = 10_000
 
-    /// The ends of a partition, and the time at which the question was asked.
-    package struct FoundEnds: Equatable {
+    /// The ends of a partition, and the time at which the query was submitted.
+    package struct PartitionEnds: Equatable {
         package let partition: TopicPartition
         package let ends: Watermarks
         package let askedAt: Instant
@@ -28,26 +28,27 @@ package struct AwaitedEnds {
     package var isEmpty: Bool { waits.isEmpty }
     package func contains(_ partition: TopicPartition) -> Bool { waits[partition] != nil }
 
-    /// Waits for the ends of more partitions. An answer to an earlier question does not count for them.
+    /// Adds partitions. An answer to an earlier query does not count for them.
     package mutating func add(_ partitions: some Sequence<TopicPartition>, at time: Instant) {
         for partition in partitions { waits[partition] = .due(time) }
     }
 
+    /// Removes partitions. Their answers are ignored.
     package mutating func remove(_ partitions: some Sequence<TopicPartition>) {
         for partition in partitions { waits[partition] = nil }
     }
 
     package mutating func removeAll() { waits = [:] }
 
-    /// Asks for all partitions that are due, in one question.
+    /// Submits one query for all partitions that are due.
     package mutating func submitDueQuery<Failure: Error>(
-        at now: Instant, with ask: (OffsetQuery) throws(Failure) -> OffsetQueryID
+        at now: Instant, with submit: (OffsetQuery) throws(Failure) -> OffsetQueryID
     ) throws(Failure) {
         if waits.isEmpty { return }
-        let due = waits.filter { isDue($0.value, at: now) }.map(\.key)
-        if due.isEmpty { return }
-        let question = try ask(.watermarks(due))
-        for partition in due { waits[partition] = .queried(question, at: now) }
+        let duePartitions = waits.filter { isDue($0.value, at: now) }.map(\.key)
+        if duePartitions.isEmpty { return }
+        let query = try submit(.watermarks(duePartitions))
+        for partition in duePartitions { waits[partition] = .queried(query, at: now) }
     }
 
     private func isDue(_ wait: WaitState, at now: Instant) -> Bool {
@@ -57,22 +58,22 @@ package struct AwaitedEnds {
         }
     }
 
-    /// Takes the answer to a question. Returns the ends of partitions that wait for this answer.
-    package mutating func handle(_ answer: OffsetQueryResult, to question: OffsetQueryID, at now: Instant)
-        -> [FoundEnds]
+    /// Takes the answer to a query. Returns the ends of the partitions that waited for this answer.
+    package mutating func handle(_ answer: OffsetQueryResult, to query: OffsetQueryID, at now: Instant)
+        -> [PartitionEnds]
     {
         switch answer {
-        case .watermarks(let ends):
-            var found: [FoundEnds] = []
-            for (partition, ends) in ends {
-                guard case .queried(question, let time) = waits[partition] else { continue }
+        case .watermarks(let watermarks):
+            var foundEnds: [PartitionEnds] = []
+            for (partition, ends) in watermarks {
+                guard case .queried(query, let askedAt) = waits[partition] else { continue }
                 waits[partition] = nil
-                found.append(FoundEnds(partition: partition, ends: ends, askedAt: time))
+                foundEnds.append(PartitionEnds(partition: partition, ends: ends, askedAt: askedAt))
             }
-            return found
+            return foundEnds
         case .failed(let partitions, _):
             for partition in partitions {
-                guard case .queried(question, _) = waits[partition] else { continue }
+                guard case .queried(query, _) = waits[partition] else { continue }
                 waits[partition] = .due(now.advanced(byMilliseconds: Self.retryMilliseconds))
             }
             return []

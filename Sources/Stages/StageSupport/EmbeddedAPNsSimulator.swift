@@ -1,8 +1,9 @@
 internal import Lifecycle
 
-/// A simulated APNs in the same process. As soon as it serves, the process's sender pushes there and not
-/// to Apple.
+/// The simulated APNs of this process, as the sender sees it. As soon as the simulator serves, the sender pushes to it
+/// and not to Apple.
 package final class EmbeddedAPNsSimulator: Sendable {
+    /// The addresses and keys for a client of the simulator.
     package struct AccessDetails: Sendable {
         package var host: String
         package var productionPort: Int
@@ -35,5 +36,6 @@ package final class EmbeddedAPNsSimulator: Sendable {
     /// The simulator's addresses and keys. Nil until it serves.
     package var accessDetails: AccessDetails? { state.withLock { $0 } }
 
+    /// Sets the details when the simulator serves.
     package func publish(_ details: AccessDetails) { state.withLock { $0 = details } }
 }

@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// The state that a stage's loop shares with the rest of its process: the request to stop, and the
-/// readiness problems.
+/// The state that a loop shares with the rest of its process: the request to stop, and the readiness problems. Any
+/// thread may use it.
 package final class LoopState: Sendable {
     private struct Values {
         var mustStop = false

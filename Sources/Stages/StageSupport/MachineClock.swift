@@ -2,11 +2,13 @@ internal import Lifecycle
 
 /// The clock of this machine, watched against the steady clock. A step is not believed until it has lasted.
 struct MachineClock {
-    /// The machine's time less the steady clock, in milliseconds: as it was before a step, and as it is now.
+    /// The machine's time less the steady clock, in milliseconds, before a step that is not believed yet.
     private var trustedOffset: Int64
+    /// The same at the last observation.
     private(set) var lastOffset: Int64
+    /// The time for which a step has to last until it is believed.
     private let confirmationMilliseconds: Int
-    /// The time of the newest step, until it has lasted.
+    /// The time of the newest step, until it has lasted or is undone.
     private var steppedAt: Instant?
 
     init(time: Int64, at now: Instant, confirmationMilliseconds: Int) {
@@ -18,15 +20,16 @@ struct MachineClock {
     /// Whether the clock has stepped and the step has not lasted yet.
     var isDoubtful: Bool { steppedAt != nil }
 
-    /// The lower of the times before and after a step, less the steady clock.
+    /// The lower of the offsets before and after a step.
     var lowerOffset: Int64 { min(trustedOffset, lastOffset) }
 
-    /// The higher of the two.
+    /// The higher of the offsets before and after a step.
     var upperOffset: Int64 { max(trustedOffset, lastOffset) }
 
+    /// Believes a step at once, because another source confirms it.
     mutating func trust() { (trustedOffset, steppedAt) = (lastOffset, nil) }
 
-    /// Returns whether the clock has stepped.
+    /// Notes the machine's time. Returns whether the clock has stepped since the last observation.
     mutating func observe(time: Int64, at now: Instant) -> Bool {
         let offset = time - now.milliseconds
         let isStep = abs(offset - lastOffset) > ClusterClock.stepMilliseconds

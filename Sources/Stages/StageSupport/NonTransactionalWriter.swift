@@ -3,18 +3,23 @@ package import RecordFormat
 package import Telemetry
 package import Topics
 
-/// A writer of the records that a batch sends outside its transaction: dead letters and others. All of them
-/// are acknowledged before the batch's offsets are committed, so none is lost. A crash in between duplicates
-/// them. Pinned to its loop's thread.
+/// A writer of the records that a loop sends outside its transactions, such as dead letters. All of them are
+/// acknowledged before the offsets of their batch are committed, so none is lost. A crash in between duplicates them.
+/// Pinned to the loop's thread.
 package final class NonTransactionalWriter {
-    /// The longest wait for acknowledgements. After it the batch is read again.
+    /// The longest wait for acknowledgements. After this time the batch is read again.
     package static let acknowledgementWaitMilliseconds = 10_000
-    /// The largest record that is copied to the dead letters, in bytes. A larger one, which compression
-    /// may have hidden, is named only by its position. If the topic refused it, its partition would wait for
-    /// ever.
+    /// The size of the largest record that is copied to the dead letters, in bytes. A larger record, which was perhaps
+    /// compressed in its topic, is only named by its position. If the topic refused the copy, its partition would wait
+    /// for ever.
     private static let copiedBytesMax = 4 << 20
-    /// The limit above plus the headers that describe the dead letter.
+    /// The limit above, and space for the headers that describe the dead letter.
     private static let recordBytesMax = copiedBytesMax + 1 << 16
+
+    /// The usual number of headers of a dead letter, for their memory.
+    private static let deadLetterHeaderCount = 12
+    /// The pause before a record is sent again to a full queue.
+    private static let queueWaitMilliseconds: Int32 = 10
 
     private let kafka: KafkaSettings
     private let options: ProducerOptions
@@ -22,11 +27,12 @@ package final class NonTransactionalWriter {
     private let log: Log
     private let metrics: Metrics
     private let deadLettersTopic: String
-    /// Nil until the first record or question. Most stages never send any, and a client costs three threads.
+    /// Nil until the first record or query. Most stages never send any, and a client costs three threads.
     private var producer: Producer?
     private var topics: [String: Topic] = [:]
     private var deliveries: [Delivery] = []
     private var unacknowledgedCount = 0
+    /// The newest failure since the last wait for acknowledgements.
     private var failure: String?
 
     package init(
@@ -47,19 +53,22 @@ package final class NonTransactionalWriter {
 
     private func makeOrReuseProducer() throws -> Producer {
         if let producer { return producer }
-        let made = try Producer(settings: kafka, options: options, name: name, log: log, metrics: metrics)
-        producer = made
-        return made
+        let newProducer = try Producer(
+            settings: kafka, options: options, name: name, log: log, metrics: metrics)
+        producer = newProducer
+        return newProducer
     }
 
     private func topic(named name: String, of producer: Producer) throws -> Topic {
         if let topic = topics[name] { return topic }
-        let made = try producer.topic(named: name)
-        topics[name] = made
-        return made
+        let topic = try producer.topic(named: name)
+        topics[name] = topic
+        return topic
     }
 
-    /// Asks without waiting. Unlike a consumer's question, a producer's question does not wait behind fetches.
+    // MARK: Queries
+
+    /// Submits a query and does not wait. Unlike a consumer's query, it does not wait behind fetches.
     package func submit(_ query: OffsetQuery) throws -> OffsetQueryID {
         try makeOrReuseProducer().submit(query)
     }
@@ -69,6 +78,9 @@ package final class NonTransactionalWriter {
         producer?.takeQueryResults() ?? []
     }
 
+    // MARK: Sending
+
+    /// Sends a record. A failure is reported by `waitForAcknowledgements`.
     package func send(
         to topic: String, partition: Int32, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: inout RecordHeaders
@@ -80,30 +92,32 @@ package final class NonTransactionalWriter {
                 let result = producer.send(
                     to: topic, partition: partition, key: key, value: value, headers: &headers, tag: 0)
                 if result != .full { return handle(result) }
-                collect(waitMilliseconds: 10)
+                collectDeliveries(waitMilliseconds: Self.queueWaitMilliseconds)
             }
         } catch {
             failure = "\(error)"
         }
     }
 
-    /// Sends the unchanged record to the dead letters, with headers that give the reason.
+    /// Sends an unchanged copy of a record to the dead letters, with headers that give the reason.
     ///
-    /// - Parameter sealed: replaces the value if the value must not be stored in plain text.
+    /// - Parameter sealedValue: replaces the value if the value must not be stored in plain text.
     package func sendToDeadLetters(
-        _ record: borrowing Kafka.Record, sealedValue: [UInt8]? = nil, as letter: DeadLetter
+        _ record: borrowing Kafka.Record, sealedValue: [UInt8]? = nil, as deadLetter: DeadLetter
     ) {
-        var letter = letter
-        var headers = RecordHeaders(capacity: 12)
-        let own = record.headers
-        let bytes = record.byteCount
-        let isCopied = bytes <= Self.copiedBytesMax
+        var deadLetter = deadLetter
+        var headers = RecordHeaders(capacity: Self.deadLetterHeaderCount)
+        let recordHeaders = record.headers
+        let byteCount = record.byteCount
+        let isCopied = byteCount <= Self.copiedBytesMax
         if isCopied {
-            for index in 0..<own.count { headers.add(named: own[index].name, value: own[index].value) }
+            for index in 0..<recordHeaders.count {
+                headers.add(named: recordHeaders[index].name, value: recordHeaders[index].value)
+            }
         } else {
-            letter.reason += "; its \(bytes) bytes are not kept here"
+            deadLetter.reason += "; its \(byteCount) bytes are not kept here"
         }
-        for (name, value) in letter.headers {
+        for (name, value) in deadLetter.headers {
             let name = Array(name.rawValue.utf8)
             let value = Array(value.utf8)
             headers.add(named: name.span, value: value.span)
@@ -111,14 +125,17 @@ package final class NonTransactionalWriter {
         let key = isCopied ? record.key : nil
         if isCopied, let sealedValue {
             send(
-                to: deadLettersTopic, partition: letter.partition, key: key, value: sealedValue.span,
+                to: deadLettersTopic, partition: deadLetter.partition, key: key, value: sealedValue.span,
                 headers: &headers)
         } else {
             let value = isCopied ? record.value : nil
             send(
-                to: deadLettersTopic, partition: letter.partition, key: key, value: value, headers: &headers)
+                to: deadLettersTopic, partition: deadLetter.partition, key: key, value: value,
+                headers: &headers)
         }
     }
+
+    // MARK: Acknowledgements
 
     private func handle(_ result: SendResult) {
         switch result {
@@ -128,7 +145,7 @@ package final class NonTransactionalWriter {
         }
     }
 
-    private func collect(waitMilliseconds: Int32) {
+    private func collectDeliveries(waitMilliseconds: Int32) {
         guard let producer else { return }
         _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: waitMilliseconds)
         handleDeliveries()
@@ -145,8 +162,8 @@ package final class NonTransactionalWriter {
         deliveries.removeAll(keepingCapacity: true)
     }
 
-    /// Waits until all records are acknowledged. Returns nil, or the failure. After a failure the batch
-    /// must not commit.
+    /// Waits until all records are acknowledged. Returns the failure if one is not. Then the batch must not be
+    /// committed.
     package func waitForAcknowledgements() -> String? {
         defer { failure = nil }
         if unacknowledgedCount > 0, let producer {
@@ -157,16 +174,18 @@ package final class NonTransactionalWriter {
         return failure
     }
 
-    /// Serves errors and statistics if there is nothing to send.
-    package func poll() { collect(waitMilliseconds: 0) }
+    /// Lets the client report errors and statistics while nothing is sent.
+    package func poll() { collectDeliveries(waitMilliseconds: 0) }
 }
 
 extension Kafka.Record {
     /// The total size of the key, the value and the headers.
     package var byteCount: Int {
-        var sum = (key?.count ?? 0) + (value?.count ?? 0)
-        let list = headers
-        for index in 0..<list.count { sum += list[index].name.count + (list[index].value?.count ?? 0) }
-        return sum
+        var byteCount = (key?.count ?? 0) + (value?.count ?? 0)
+        let headers = headers
+        for index in 0..<headers.count {
+            byteCount += headers[index].name.count + (headers[index].value?.count ?? 0)
+        }
+        return byteCount
     }
 }

@@ -1,6 +1,6 @@
 package import RecordFormat
 
-/// The reason why a record goes to the dead letters.
+/// The reason why a record goes to the dead letters: a code for programs and metrics, and a text for operators.
 package struct RejectedRecord: Error {
     package let code: String
     package let reason: String
@@ -15,8 +15,8 @@ package struct RejectedRecord: Error {
     package static let missingTimestamp = RejectedRecord(
         code: "no_time", reason: "the record has no timestamp; Kafka gives one to every record")
 
-    /// - Parameter what: the expected content, such as `a send`.
-    package static func emptyValue(expected what: String) -> RejectedRecord {
-        RejectedRecord(code: "empty", reason: "the record has no value; \(what) must be a JSON object")
+    /// - Parameter content: the expected content, such as `a send`.
+    package static func emptyValue(expected content: String) -> RejectedRecord {
+        RejectedRecord(code: "empty", reason: "the record has no value; \(content) must be a JSON object")
     }
 }

@@ -1,8 +1,8 @@
 package import Telemetry
 
-/// The age of a send when its jobs reach a step. It counts from the moment in which the gateway accepted
-/// the send, by the clocks of two machines. All stages use one metric name, so a dashboard shows a send's
-/// path from end to end.
+/// The metric of the age of a send when its jobs reach a step. The age counts from the moment in which the gateway
+/// accepted the send, so it compares the clocks of two machines. All stages use one metric name, so that a dashboard
+/// shows the path of a send from end to end.
 package struct SendAge {
     package enum Step: String {
         /// The job is committed.
@@ -22,7 +22,11 @@ package struct SendAge {
             labels: ["step": step.rawValue])
     }
 
-    /// - Parameters: times in milliseconds since 1970, and the number of jobs.
+    /// Counts jobs that reach the step now.
+    ///
+    /// - Parameters:
+    ///   - acceptedAt: milliseconds since 1970, as is `now`.
+    ///   - jobs: the number of jobs.
     package func observe(acceptedAt: Int64, now: Int64, jobs: Int) {
         seconds.observe(Double(max(0, now - acceptedAt)) / 1000, count: jobs)
     }

@@ -2,8 +2,8 @@ package import Lifecycle
 package import Settings
 package import Topics
 
-/// A service that reads records and writes records. All stages have this shape and the same names. For
-/// ingest they are `IngestSettings`, `IngestMetrics` and `IngestService`.
+/// A service of a process that reads records and writes records, such as ingest. Its types have the same names in all
+/// stages: `IngestService`, `IngestSettings`, `IngestMetrics`, `IngestDecider`.
 package protocol Stage: Service {
     associatedtype Settings: OperatorSettings
 
@@ -11,10 +11,9 @@ package protocol Stage: Service {
     static var name: String { get }
     /// One sentence for the help.
     static var summary: String { get }
-    /// The topics that the stage reads and writes. They must exist with the right settings before it
-    /// starts.
+    /// The topics that the stage reads and writes. They must exist with the right settings before it starts.
     static var topics: [TopicName] { get }
-    /// The file descriptors that it needs.
+    /// The file descriptors that the stage needs.
     static var fileDescriptors: StageFileDescriptors { get }
 
     /// Makes the stage without any connection. `start` connects.

@@ -3,8 +3,8 @@ package import Kafka
 package import TokenSealing
 package import Topics
 
-/// The values that every stage of a process receives. Its log and its metrics come with the
-/// `ServiceContext` of its start, as for every service.
+/// The values of a process that each of its stages needs: cluster, topics, catalog, keys, and its place on disk. The
+/// log and the metrics come with the `ServiceContext` of the start, as for every service.
 package struct StageEnvironment: Sendable {
     package let cluster: Cluster
     package let layout: TopicLayout
@@ -17,7 +17,11 @@ package struct StageEnvironment: Sendable {
     private let readCatalog: @Sendable () -> CatalogSnapshot?
     private let requestCatalogRefresh: @Sendable (@escaping @Sendable (CatalogSnapshot?) -> Void) -> Void
 
-    /// - Parameter catalog: the process's one reader of the catalog.
+    /// Makes the environment of a process with a catalog reader.
+    ///
+    /// - Parameters:
+    ///   - catalog: the only reader of the catalog in the process.
+    ///   - standIn: the simulated APNs, if the process has one.
     package init(
         cluster: Cluster, layout: TopicLayout, slot: ProcessSlot, sealingKeys: SealingKeys?,
         catalog: CatalogReader,
@@ -32,9 +36,11 @@ package struct StageEnvironment: Sendable {
         requestCatalogRefresh = { then in catalog.readToCurrentEnd(then: then) }
     }
 
+    /// Makes an environment without a catalog reader, for tests and benchmarks.
+    ///
     /// - Parameters:
-    ///   - catalog: returns the known catalog, for a stage without a catalog reader.
-    /// - readOn: reads newer catalog records. Nil for a fixed catalog.
+    ///   - catalog: returns the known catalog.
+    ///   - readOn: reads newer catalog records. Nil for a fixed catalog.
     package init(
         cluster: Cluster, layout: TopicLayout, slot: ProcessSlot, sealingKeys: SealingKeys?,
         catalog: @escaping @Sendable () -> CatalogSnapshot?,
@@ -52,17 +58,17 @@ package struct StageEnvironment: Sendable {
     /// The current apps and keys. Nil until they are known.
     package var catalog: CatalogSnapshot? { readCatalog() }
 
-    /// Calls `then` when the reader knows everything that was acknowledged before this call. After some
-    /// seconds it calls `then` with the known catalog in any case. It may call from any thread.
+    /// Calls `then` when the reader knows everything that was acknowledged before this call, or after some seconds with
+    /// the catalog that is known by that time. `then` is called on any thread.
     package func refreshCatalog(then: @escaping @Sendable (CatalogSnapshot?) -> Void) {
         requestCatalogRefresh(then)
     }
 
-    /// The Kafka identity of a stage's loop: the id of its group member and of its transactions.
+    /// Returns the Kafka identity of a stage's loop: the id of its group member and of its transactions.
     package func identity(of stage: String, loop: Int = 0) -> String {
         slot.identity(stage: stage, loop: loop)
     }
 
-    /// The directory of a stage's views.
+    /// Returns the directory of a stage's views.
     package func stateDirectory(of stage: String) -> String { "\(slot.path)/\(stage)" }
 }

@@ -5,8 +5,7 @@ package protocol ThreadLoop: AnyObject {
     func run() throws
 }
 
-/// One loop of a stage with its own thread. The thread also makes the loop, because the loop's clients
-/// are pinned to it.
+/// The thread of one loop. The thread also makes the loop, because the loop's clients are pinned to it.
 package final class StageThread: Sendable {
     private let name: String
     private let state = LoopState()
@@ -16,10 +15,10 @@ package final class StageThread: Sendable {
 
     package var readinessProblems: [String] { state.readinessProblems }
 
-    /// Returns when the loop is made, and throws if it cannot be made. A later failure of the loop ends
-    /// the process.
+    /// Starts the thread. Returns when the loop is made, and throws if it cannot be made. A later failure of the loop
+    /// ends the process.
     package func start(
-        in context: ServiceContext, makeLoop make: @escaping @Sendable (LoopState) throws -> any ThreadLoop
+        in context: ServiceContext, makeLoop: @escaping @Sendable (LoopState) throws -> any ThreadLoop
     ) async throws {
         let (name, state, started) = (name, state, started)
         try await withCheckedThrowingContinuation { (ready: CheckedContinuation<Void, any Error>) in
@@ -27,7 +26,7 @@ package final class StageThread: Sendable {
                 let worker = try WorkerThread(name: name) {
                     let loop: any ThreadLoop
                     do {
-                        loop = try make(state)
+                        loop = try makeLoop(state)
                     } catch {
                         return ready.resume(throwing: error)
                     }
@@ -49,5 +48,6 @@ package final class StageThread: Sendable {
     /// joins the first.
     package func requestStop() { state.requestStop() }
 
+    /// Waits until the loop has ended.
     package func join() { started.take()?.join() }
 }

@@ -2,8 +2,8 @@ internal import JSON
 package import Kafka
 package import RecordFormat
 
-/// The records of one transaction, ready to be sent. Keys and values lie side by side, without an
-/// allocation for each record. The memory is used again for every transaction.
+/// The records of one transaction, ready to be sent. Keys and values lie in two buffers, without an allocation for each
+/// record. The memory is used again for every transaction.
 package struct TransactionOutput: ~Copyable {
     /// An encoded value. It can be sent to several partitions.
     package struct EncodedValue: Sendable, Equatable {
@@ -12,9 +12,9 @@ package struct TransactionOutput: ~Copyable {
 
     private struct StagedRecord {
         var partition: Int32
-        /// Nil for a record without a key.
+        /// The bytes in `keys`. Nil for a record without a key.
         var key: Range<Int>?
-        /// Nil for a tombstone.
+        /// The bytes in `values`. Nil for a tombstone.
         var value: Range<Int>?
     }
 
@@ -23,15 +23,17 @@ package struct TransactionOutput: ~Copyable {
 
     private var keys: [UInt8] = []
     private var values = JSONWriter(capacity: 1 << 20)
+    /// The records by the number of their topic.
     private var stagedRecords: [[StagedRecord]]
-    /// The number of records and their bytes as sent. A value that goes to many partitions counts for
-    /// each.
+    /// The number of records.
     package private(set) var count = 0
+    /// The size of their keys and values. A value that goes to many partitions counts for each.
     package private(set) var byteCount = 0
 
     /// - Parameter topics: the number of topics. Each topic is named by its number.
     package init(topics: Int) { stagedRecords = Array(repeating: [], count: topics) }
 
+    /// Returns the number of records of a topic.
     package func count(of topic: Int) -> Int { stagedRecords[topic].count }
 
     package mutating func removeAll() {
@@ -48,6 +50,8 @@ package struct TransactionOutput: ~Copyable {
         return EncodedValue(range: start..<values.count)
     }
 
+    /// Adds a record.
+    ///
     /// - Parameter value: nil for a tombstone.
     package mutating func add(to topic: Int, partition: Int32, key: [UInt8]? = nil, value: EncodedValue?) {
         var keyRange: Range<Int>?
@@ -60,7 +64,7 @@ package struct TransactionOutput: ~Copyable {
         byteCount += (key?.count ?? 0) + (value?.range.count ?? 0)
     }
 
-    /// A copy of a value.
+    /// Returns a copy of a value.
     package borrowing func bytes(of value: EncodedValue) -> [UInt8] {
         unsafe values.withBytes { values in
             unsafe Array(UnsafeRawBufferPointer(rebasing: values[value.range]))
@@ -69,16 +73,16 @@ package struct TransactionOutput: ~Copyable {
 
     /// Sends the records of a topic. Returns false if the producer refused one.
     package borrowing func send(topic: Int, by producer: TransactionalProducer, to name: Topic) -> Bool {
-        let (keys, pieces) = (keys, stagedRecords[topic])
+        let (keys, records) = (keys, stagedRecords[topic])
         return unsafe values.withBytes { values in
             let (keys, values) = unsafe (keys.span, Span<UInt8>(_unsafeBytes: values))
-            for piece in pieces {
-                let key: Span<UInt8>? = if let range = piece.key { keys.extracting(range) } else { nil }
+            for record in records {
+                let key: Span<UInt8>? = if let range = record.key { keys.extracting(range) } else { nil }
                 let value: Span<UInt8>? =
-                    if let range = piece.value { values.extracting(range) } else { nil }
+                    if let range = record.value { values.extracting(range) } else { nil }
                 while true {
                     let result = producer.send(
-                        to: name, partition: piece.partition, key: key, value: value)
+                        to: name, partition: record.partition, key: key, value: value)
                     if result == .queued { break }
                     guard result == .full,
                         producer.waitForQueueSpace(withinMilliseconds: Self.queueWaitMilliseconds)

@@ -106,6 +106,8 @@ struct OpenAPITests {
         let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
         var count = 0
         for case let file as URL in files where file.pathExtension == "swift" {
+            // The page of the SDK describes reports.
+            if file.lastPathComponent == "ReportValidator.swift" { continue }
             let source = try String(contentsOf: file, encoding: .utf8)
             for match in source.matches(of: /(?:object|message|target)\["([A-Za-z]+)"\]/) {
                 count += 1

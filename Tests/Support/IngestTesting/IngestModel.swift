@@ -63,7 +63,7 @@ package struct IngestModel {
         }
     }
 
-    private mutating func apply(_ outcome: ReportOutcome, toKey key: [UInt8]) {
+    private mutating func apply(_ outcome: MergedInstallation, toKey key: [UInt8]) {
         installations[key] = outcome.installation
         apply(outcome.changes)
         for event in outcome.events { events[event.orderKey, default: []].append(event.encoded()) }

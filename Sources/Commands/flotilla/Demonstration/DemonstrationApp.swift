@@ -9,14 +9,16 @@ internal import Topics
 /// The app of `flotilla up --demo`, the API key of its phones and the API key of its backend.
 struct DemonstrationApp {
     struct CreatedKey {
+        /// The key with its secret, as a client sends it.
         let text: String
+        /// The record of the catalog, without the secret.
         let key: APIKey
     }
 
     static let id = "demo"
     static let bundleID = "com.example.scores"
     static let activityType = ActivityType(name: "MatchAttributes")
-    static let phoneCount = 1000
+    static let phoneCount = 1_000
     /// The lifetime of a key. Each start of the demonstration mints new keys, so they expire after a day.
     private static let keyLifetimeMilliseconds: Int64 = 86_400_000
 
@@ -24,6 +26,7 @@ struct DemonstrationApp {
     let reportKey: CreatedKey
     let sendKey: CreatedKey
 
+    /// - Parameter keyID: the id of the provider key that the simulated APNs accepts.
     init(keyID: String, at now: WallTime) {
         app = App(
             id: Self.id, bundleID: Self.bundleID, environments: [.production],
@@ -49,9 +52,11 @@ struct DemonstrationApp {
         try writer.put(sendKey.key, action: "key.create", now: now)
     }
 
+    /// The simulated phones that have the app.
     static var population: Population {
         let app = PhoneApp(id: id, bundleID: bundleID, types: [activityType])
         var population = Population(of: app, phones: phoneCount)
+        // Half of the phones have this tag.
         population.tags = [("home-fan", 0.5)]
         return population
     }

@@ -20,31 +20,32 @@ final class DemonstrationBackend: Sendable {
 
     /// Posts a send and returns its id.
     func postSend(body: String) async throws -> String {
-        let answer = try await perform(
+        let response = try await perform(
             .init(method: "POST", path: "/v1/sends", apiKey: key, body: Array(body.utf8)))
-        return try decode(answer, expectedStatus: 202) { $0.object()["sendId"].string() }
+        return try decode(response, expectedStatus: 202) { $0.object()["sendId"].string() }
     }
 
     func progress(of send: String) async throws -> DemonstrationProgress {
-        let answer = try await perform(.init(method: "GET", path: "/v1/sends/\(send)", apiKey: key))
-        return try decode(answer, expectedStatus: 200, with: DemonstrationProgress.init)
+        let response = try await perform(.init(method: "GET", path: "/v1/sends/\(send)", apiKey: key))
+        return try decode(response, expectedStatus: 200, with: DemonstrationProgress.init)
     }
 
+    /// Decodes the body, or throws if the status is another one.
     private func decode<T>(
-        _ answer: HTTPClientResponse, expectedStatus: Int, with take: (JSONValue) -> T
+        _ response: HTTPClientResponse, expectedStatus: Int, with decodeBody: (JSONValue) -> T
     ) throws -> T {
-        guard answer.status == expectedStatus, let body = answer.body else {
-            let responseText = answer.body.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        guard response.status == expectedStatus, let body = response.body else {
+            let responseText = response.body.map { String(decoding: $0, as: UTF8.self) } ?? ""
             throw CommandError(
                 status: .unavailable,
-                "the gateway answers the demonstration with \(answer.status): \(responseText)")
+                "the gateway answers the demonstration with \(response.status): \(responseText)")
         }
-        return try JSONReader().read(body, decode: take)
+        return try JSONReader().read(body, decode: decodeBody)
     }
 
     private func perform(_ request: HTTPClientConnection.Request) async throws -> HTTPClientResponse {
         switch await client.send(request, withinMilliseconds: Self.responseTimeoutMilliseconds) {
-        case .answered(let answer): return answer
+        case .answered(let response): return response
         case .failed(let reason):
             throw CommandError(
                 status: .unavailable, "the gateway does not answer the demonstration: \(reason)")

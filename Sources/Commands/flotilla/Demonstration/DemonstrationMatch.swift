@@ -2,9 +2,12 @@ internal import CatalogRecords
 
 /// The match that the demonstration sends, in the JSON that a backend writes.
 struct DemonstrationMatch {
+    /// The id of the group: `match-42`.
     let group: String
 
+    /// The content state 0:0.
     static let kickOffState = contentState(home: 0)
+    /// The content state 1:0.
     static let goalState = contentState(home: 1)
 
     /// Returns a start for everyone. A dry run counts the phones that it would reach.
@@ -16,6 +19,7 @@ struct DemonstrationMatch {
         """
     }
 
+    /// An update to the goal.
     var update: String {
         #"{"event":"update","groupId":"\#(group)","contentState":\#(Self.goalState)}"#
     }

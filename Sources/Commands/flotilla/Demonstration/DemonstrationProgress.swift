@@ -7,8 +7,8 @@ struct DemonstrationProgress {
     /// The number of phones that the send is for.
     let targeted: Int
 
-    init(from answer: JSONValue) {
-        let members = answer.object()
+    init(from response: JSONValue) {
+        let members = response.object()
         isComplete = members["isComplete"].bool()
         verdict = members["verdict"].string()
         targeted = members["targeted"].int(in: 0...Int.max)

@@ -2,6 +2,7 @@ internal import APNsSimulator
 
 /// The measurements of the demonstration and the text that it prints.
 struct DemonstrationResult {
+    /// The addresses and the key that the text shows.
     struct InstallationDetails {
         let gateway: String
         let broker: String
@@ -13,11 +14,17 @@ struct DemonstrationResult {
     }
 
     let group: String
+    /// The number of phones that run an iOS that can be started by a push.
     var startableCount = 0
+    /// The time until a send counts all of these phones.
     var reportSeconds = 0.0
+    /// The number of phones that showed the start.
     var startedCount = 0
+    /// The time until the last lock screen showed the start.
     var startSeconds = 0.0
+    /// The time until the last lock screen showed the update.
     var updateSeconds = 0.0
+    /// The newest lock screens of the group.
     var screens: GroupScreens?
     /// Parts of the installation that are not ready or reported an error, a line for each.
     var problems: [String] = []
@@ -29,16 +36,18 @@ struct DemonstrationResult {
 
     /// A sentence about the missing phones, or nil if each phone that can be started shows the goal.
     var shortfall: String? {
-        let isGoalReached =
-            startableCount > 0 && startedCount == startableCount && screens?.activities == startableCount
+        let haveAllStarted = startableCount > 0 && startedCount == startableCount
+        let doAllShowGoal =
+            screens?.activities == startableCount
             && count(of: DemonstrationMatch.goalState) == startableCount
-        if isGoalReached { return nil }
+        if haveAllStarted, doAllShowGoal { return nil }
         return """
             the demonstration did not reach its goal: of \(startableCount) phones that can be started, \(startedCount) showed \
             the start and \(count(of: DemonstrationMatch.goalState)) the update; the lock screens show \(screenSummary)
             """
     }
 
+    /// Returns the result, and commands to try by hand.
     func text(for installation: InstallationDetails) -> String {
         // The name differs from the first match, because a phone that was started for a group is not started
         // again.
@@ -80,7 +89,8 @@ struct DemonstrationResult {
             """
     }
 
-    private func formatted(seconds value: Double) -> String { "\((value * 100).rounded() / 100) s" }
+    /// Returns the time with two decimals: `1.25 s`.
+    private func formatted(seconds: Double) -> String { "\((seconds * 100).rounded() / 100) s" }
 
     private var screenSummary: String { screens?.summary ?? "nothing" }
 }

@@ -12,7 +12,7 @@ internal import Telemetry
 final class DemonstrationService: Service {
     /// A step fails if its figure does not change for this long.
     private static let stallMilliseconds = 10_000
-    /// The pause between two looks at the lock screens.
+    /// The pause between two checks of a figure.
     private static let pollMilliseconds = 5
 
     let name = "demonstration"
@@ -22,7 +22,7 @@ final class DemonstrationService: Service {
     private let gateway: GatewayService
     private let phones: DemonstrationPhones
     private let backend = StartedParts<DemonstrationBackend>()
-    private let watchTask = StartedParts<Task<Void, Never>>()
+    private let monitorTask = StartedParts<Task<Void, Never>>()
 
     init(
         dataDirectory: String, in environment: StageEnvironment, stages: [any Stage], gateway: GatewayService,
@@ -35,6 +35,7 @@ final class DemonstrationService: Service {
         self.phones = phones
     }
 
+    /// Plays the match and prints the result. Throws if not every phone showed it.
     func start(_ context: ServiceContext) async throws {
         guard let phones = phones.parts, let address = gateway.address else {
             preconditionFailure("the demonstration starts after gateway and phones")
@@ -65,24 +66,24 @@ final class DemonstrationService: Service {
         print(result.text(for: installationDetails(phones: phones, gateway: address)))
         // A reader behind a pipe must see the text now, not when the process ends.
         fflush(nil)
-        watchTask.set(LockScreenMonitor.start(on: phones.simulator))
+        monitorTask.set(LockScreenMonitor.start(on: phones.simulator))
     }
 
     func stop(by deadline: Instant) async {
-        let watching = watchTask.take()
-        watching?.cancel()
-        await watching?.value
+        let stoppedMonitor = monitorTask.take()
+        stoppedMonitor?.cancel()
+        await stoppedMonitor?.value
         backend.take()?.stop()
     }
 
-    /// Returns a line for each stage that does not become ready and for each error that was logged. Some parts
-    /// are not on the way of the match, so it can reach its goal without them.
+    /// Waits until all stages are ready. Returns a line for each stage that does not become ready and for each error that
+    /// was logged. The match does not use some parts, such as the insight stage, so it can succeed without them.
     private func collectProblems(from log: Log) async -> [String] {
         var stallDetector = StallDetector(limitMilliseconds: Self.stallMilliseconds)
         var problems = readinessProblems
         while !problems.isEmpty, !stallDetector.isStalled {
             try? await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
-            problems = self.readinessProblems
+            problems = readinessProblems
             stallDetector.record(problems.count)
         }
         return problems
@@ -96,14 +97,14 @@ final class DemonstrationService: Service {
     }
 
     private func measureSeconds(of step: () async throws -> Void) async throws -> Double {
-        let began = Instant.now()
+        let startedAt = Instant.now()
         try await step()
-        return Instant.now().seconds(since: began)
+        return Instant.now().seconds(since: startedAt)
     }
 
-    /// Waits until a dry run counts every phone that can be started.
+    /// Sends dry runs of the start until one counts every phone that can be started, so that all phones are registered.
     private func waitUntilStart(
-        of match: DemonstrationMatch, reaches wanted: Int, through backend: DemonstrationBackend
+        of match: DemonstrationMatch, reaches phoneCount: Int, through backend: DemonstrationBackend
     ) async throws {
         var stallDetector = StallDetector(limitMilliseconds: Self.stallMilliseconds)
         while true {
@@ -113,29 +114,30 @@ final class DemonstrationService: Service {
                 try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
                 progress = try await backend.progress(of: send)
             }
-            if progress.isComplete, progress.targeted >= wanted { return }
+            if progress.isComplete, progress.targeted >= phoneCount { return }
             stallDetector.record(progress.targeted)
             guard !stallDetector.isStalled else {
                 throw CommandError(
                     status: .unavailable,
                     """
-                    the demonstration did not reach its goal: of \(wanted) phones that can be started, a send to \
+                    the demonstration did not reach its goal: of \(phoneCount) phones that can be started, a send to \
                     everyone finds \(progress.targeted) (\(progress.verdict))
                     """)
             }
         }
     }
 
-    /// Returns the lock screens as soon as all show this state, or when nothing has changed for too long.
+    /// Returns the lock screens as soon as this many show the state, or when the number has not changed for too long.
     private func waitForLockScreens(
-        of match: DemonstrationMatch, showing state: String, on wanted: Int, in simulator: SimulatorService
+        of match: DemonstrationMatch, showing state: String, on phoneCount: Int,
+        in simulator: SimulatorService
     ) async throws -> GroupScreens? {
         var stallDetector = StallDetector(limitMilliseconds: Self.stallMilliseconds)
         while true {
             let screens = simulator.screens(ofGroup: match.group)
-            let count = screens?.count(of: state) ?? 0
-            stallDetector.record(count)
-            if count >= wanted || stallDetector.isStalled { return screens }
+            let showingCount = screens?.count(of: state) ?? 0
+            stallDetector.record(showingCount)
+            if showingCount >= phoneCount || stallDetector.isStalled { return screens }
             try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
         }
     }

@@ -2,7 +2,7 @@ internal import APNsSimulator
 internal import Glibc
 internal import Telemetry
 
-/// Prints a line for a group each time its lock screens change.
+/// A task that prints a line for a group each time the lock screens of the simulated phones change.
 enum LockScreenMonitor {
     private static let pollMilliseconds = 500
     /// The limit on groups that are watched.

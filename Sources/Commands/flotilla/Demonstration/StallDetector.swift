@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// A detector for a figure that has not changed for too long.
+/// A detector of a figure that has not changed for too long. The caller records the figure each time it looks.
 struct StallDetector {
     private let limitMilliseconds: Int
     private var lastValue: Int?

@@ -6,17 +6,17 @@ internal import Sender
 internal import Settings
 internal import Telemetry
 
-/// A probe that asks APNs, once per app and environment, to push to a token that no phone has. If APNs
-/// accepts the provider key, it answers BadDeviceToken. Any other answer shows the fault on the way.
+/// A check of the connection to APNs and of each app's provider key: one push per app and environment to a token that no
+/// phone has. If APNs accepts the key, it answers BadDeviceToken. Any other answer names the fault.
 struct APNsProbe {
     private static let timeoutMilliseconds = 8_000
-    /// A token of no phone.
-    private static let unknownToken = [UInt8](repeating: 0, count: 32)
+    private static let tokenOfNoPhone = [UInt8](repeating: 0, count: 32)
 
     private let settings: SenderSettings
 
     init(settings: ResolvedSettings) { self.settings = settings[SenderSettings.self] }
 
+    /// Returns a finding for each app and environment. Returns none if there is no directory of provider keys, or no app.
     func findings(for apps: [App]) async -> [Finding] {
         guard !settings.keysDirectory.isEmpty, !apps.isEmpty else { return [] }
         let destination = PushDestination(settings)
@@ -66,7 +66,7 @@ struct APNsProbe {
         }
     }
 
-    /// Confined to its loop.
+    /// Pushes once for each profile, and reports all results together. Confined to its loop.
     private final class Pusher: PushReceiver {
         enum ProbeResult: Sendable {
             case answered(status: Int, reason: String)
@@ -75,15 +75,16 @@ struct APNsProbe {
 
         private let loop: EventLoop
         private let completion: ([ProbeResult]) -> Void
+        /// The results in the order of the profiles, nil while a push has no outcome. The tag of a push is its index.
         private var results: [ProbeResult?]
         private var client: APNsClient?
         /// A reference to itself that keeps the pusher alive until it has reported.
         private var selfReference: Pusher?
 
-        init(pushCount count: Int, on loop: EventLoop, completion: @escaping ([ProbeResult]) -> Void) {
+        init(pushCount: Int, on loop: EventLoop, completion: @escaping ([ProbeResult]) -> Void) {
             self.loop = loop
             self.completion = completion
-            results = Array(repeating: nil, count: count)
+            results = Array(repeating: nil, count: pushCount)
         }
 
         func start(with provider: APNsProvider, profiles: [PushProfile]) {
@@ -100,7 +101,7 @@ struct APNsProbe {
                             expiration: 0),
                         body: Array(#"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#.utf8))
                     _ = try client.push(
-                        template, token: APNsProbe.unknownToken.span,
+                        template, token: APNsProbe.tokenOfNoPhone.span,
                         id: PushID(high: 0, low: UInt64(index + 1)),
                         tag: UInt64(index), deadlines: PushDeadlines(deadline: deadline))
                 } catch {
@@ -122,11 +123,11 @@ struct APNsProbe {
         }
 
         private func reportIfComplete() {
-            let completed = results.compactMap(\.self)
-            guard completed.count == results.count, selfReference != nil else { return }
+            let completedResults = results.compactMap(\.self)
+            guard completedResults.count == results.count, selfReference != nil else { return }
             client?.stop()
             selfReference = nil
-            completion(completed)
+            completion(completedResults)
         }
     }
 }

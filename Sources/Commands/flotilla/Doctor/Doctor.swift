@@ -6,7 +6,8 @@ internal import Settings
 internal import Telemetry
 internal import Topics
 
-/// A check of the installation that a stage would meet if it started on this machine with these settings.
+/// The checks of `flotilla doctor`: of the files, keys and cluster that a stage would use if it started on this machine
+/// with these settings.
 struct Doctor {
     private static let requestTimeoutMilliseconds = 5_000
     /// The tolerated difference between clocks. Phones compare seconds, and all deadlines are minutes or
@@ -23,9 +24,10 @@ struct Doctor {
         layout = TopicLayout(settings: settings)
     }
 
-    /// Runs the checks in order of dependency. If a check fails, the checks that depend on it are skipped.
+    /// Runs the checks in the order in which they depend on each other. If a check fails, the checks that depend on it are skipped.
     func runChecks() async -> [Finding] { [checkDescriptors()] + (await checkCluster()) }
 
+    /// Checks Kafka, then its topics, then the catalog in a topic, then the apps in the catalog.
     private func checkCluster() async -> [Finding] {
         guard
             let admin = try? AdminClient(
@@ -60,18 +62,17 @@ struct Doctor {
 
     /// Compares the limit with the need of a process that runs all stages, as `flotilla up` does.
     private func checkDescriptors() -> Finding {
-        let requiredCount = DescriptorRequirement(stages: StageKind.all, lanes: layout.lanes, hasBroker: true)
-            .total
+        let requirement = DescriptorRequirement(stages: StageKind.all, lanes: layout.lanes, hasBroker: true)
         guard let limit = DescriptorLimit.current else {
             return doubt(subject: "descriptors", text: "the system does not tell the limit of this process")
         }
-        if let reason = limit.shortage(needed: requiredCount) {
+        if let reason = limit.shortage(needed: requirement.total) {
             return wrong(subject: "descriptors", text: "with all stages and \(layout.lanes) lanes, " + reason)
         }
         return good(
             subject: "descriptors",
             text:
-                "\(limit.soft) are allowed; a process with all stages and \(layout.lanes) lanes needs \(requiredCount)"
+                "\(limit.soft) are allowed; a process with all stages and \(layout.lanes) lanes needs \(requirement.total)"
         )
     }
 
@@ -115,7 +116,7 @@ struct Doctor {
             let sentAt = WallTime.now()
             let stamp = try writer.recordAction("doctor.look", now: sentAt)
             return ClockComparison(
-                sent: sentAt.milliseconds, stamped: stamp, answered: WallTime.now().milliseconds
+                sentAt: sentAt.milliseconds, stampedAt: stamp, acknowledgedAt: WallTime.now().milliseconds
             ).finding(toleranceMilliseconds: Self.clockToleranceMilliseconds)
         } catch {
             return wrong(
@@ -138,8 +139,11 @@ struct Doctor {
         }
         let now = WallTime.now().milliseconds
         for app in apps {
-            let keys = catalog.keys(of: app.id).filter { $0.revokedAt == nil && ($0.expiresAt ?? .max) > now }
-            for role in [APIKey.Role.report, .send] where !keys.contains(where: { $0.role.includes(role) }) {
+            let validKeys = catalog.keys(of: app.id).filter {
+                $0.revokedAt == nil && ($0.expiresAt ?? .max) > now
+            }
+            for role in [APIKey.Role.report, .send]
+            where !validKeys.contains(where: { $0.role.includes(role) }) {
                 findings.append(
                     doubt(
                         subject: "app \(app.id)",
@@ -147,7 +151,7 @@ struct Doctor {
                             "no key may \(role); create one with `flotilla keys create \(app.id) --role \(role)`"
                     ))
             }
-            if app.userProof == nil, keys.contains(where: { $0.role == .report }) {
+            if app.userProof == nil, validKeys.contains(where: { $0.role == .report }) {
                 findings.append(
                     doubt(
                         subject: "app \(app.id)",
@@ -159,9 +163,11 @@ struct Doctor {
         return findings.isEmpty ? [good(subject: "catalog", text: "\(apps.count) apps with keys")] : findings
     }
 
+    /// Compares the keys of this machine with those that the installation uses, by their record in the catalog.
     private func checkSealingKeys(against catalog: CatalogSnapshot) -> Finding {
         do {
-            guard try SealingKeyFile.read(settings: settings, for: catalog) != nil else {
+            let keys = try SealingKeyFile.read(settings: settings, for: catalog)
+            guard keys != nil else {
                 return catalog.sealingRecord == nil
                     ? doubt(
                         subject: "sealing keys",

@@ -10,27 +10,26 @@ extension Command {
         example: "flotilla doctor --kafka-brokers kafka-1:9092 --sender-keys /etc/flotilla/keys",
         settings: ["kafka.", "topics.", "tokens.", "sender.", "up."],
         options: [
-            (
-                "--no-push", false,
+            .flag(
+                "--no-push",
                 "does not contact APNs; otherwise each app's key is tried with a token of no phone"
             ),
-            ("--json", false, "prints one JSON object per line instead of a table"),
+            .flag("--json", "prints one JSON object per line instead of a table"),
         ]
     ) { invocation in
         try invocation.requireNoPositionals()
-        let findings = await Doctor(
-            settings: invocation.settings, contactsAPNs: invocation.options["--no-push"] == nil
-        )
-        .runChecks()
-        if invocation.options["--json"] != nil {
+        let doctor = Doctor(
+            settings: invocation.settings, contactsAPNs: !invocation.hasOption("--no-push"))
+        let findings = await doctor.runChecks()
+        if invocation.isJSON {
             for finding in findings { print(finding.json) }
         } else {
             print(Table(headers: ["", "subject", "found"], rows: findings.map(\.cells)).text)
         }
-        let wrong = findings.count { $0.verdict == .wrong }
-        if wrong > 0 {
+        let wrongCount = findings.count { $0.verdict == .wrong }
+        if wrongCount > 0 {
             throw CommandError(
-                status: .configuration, wrong == 1 ? "one check failed" : "\(wrong) checks failed")
+                status: .configuration, wrongCount == 1 ? "one check failed" : "\(wrongCount) checks failed")
         }
     }
 }

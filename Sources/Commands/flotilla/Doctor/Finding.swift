@@ -3,17 +3,20 @@ internal import JSON
 /// The result of one check of the doctor.
 struct Finding {
     enum Verdict: String {
+        /// The checked part works.
         case good
-        /// It works, but the operator should know.
+        /// The checked part works, but the operator should know the text.
         case doubt
-        /// It does not work. The text says what to do.
+        /// The checked part does not work. The text says what to do.
         case wrong
     }
 
+    /// The part that was checked: `kafka`, `app shop`.
     let subject: String
     let verdict: Verdict
     let text: String
 
+    /// The cells of the row in the table.
     var cells: [String] { [verdict.rawValue, subject, text] }
 
     var json: String {

@@ -5,7 +5,7 @@ internal import Sender
 internal import Settings
 internal import Telemetry
 
-/// A check that the sender's directory has the key of every app.
+/// A check that the directory `sender.keys` has the provider key (`.p8`) of every app.
 struct ProviderKeyCheck {
     private let settings: SenderSettings
 

@@ -10,7 +10,7 @@ internal import Telemetry
 internal import Topics
 
 extension Command {
-    /// `flotilla send`: a send by hand, without the gateway but with its rules.
+    /// `flotilla send`: makes a send by hand, without the gateway but with its rules.
     static let send = Command(
         name: "send", summary: "Starts, updates or ends activities by hand, as a backend would.",
         usage: "[JSON] --app APP [options]",
@@ -18,27 +18,27 @@ extension Command {
             #"flotilla send --app shop --watch '{"event":"update","groupId":"match-42","contentState":{"score":1}}'"#,
         settings: ["topics.", "kafka."],
         options: [
-            ("--app", true, "the app's id"),
-            ("--file", true, "the body in JSON, from a file"),
-            ("--idempotency-key", true, "a second call with the same key is the same send"),
-            ("--in", true, "sends after this many seconds instead of now"),
-            ("--at", true, "sends at this time (ISO 8601 in UTC) instead of now"),
-            ("--watch", false, "shows the progress until every phone has an outcome"),
-            ("--json", false, "prints one JSON object per line instead of a sentence"),
+            .value("--app", "the app's id"),
+            .value("--file", "the body in JSON, from a file"),
+            .value("--idempotency-key", "a second call with the same key is the same send"),
+            .value("--in", "sends after this many seconds instead of now"),
+            .value("--at", "sends at this time (ISO 8601 in UTC) instead of now"),
+            .flag("--watch", "shows the progress until every phone has an outcome"),
+            .flag("--json", "prints one JSON object per line instead of a sentence"),
         ]
     ) { invocation in
         let app = try invocation.requireApp()
-        let body = try requestBody(from: invocation).adding(when: whenMember(from: invocation))
+        let body = try requestBody(from: invocation).adding(when: whenValue(from: invocation))
         let accepted = try mappingRefusals {
             try operatorSends(for: invocation).send(
                 body, of: app, idempotencyKey: invocation.options["--idempotency-key"], now: .now())
         }
-        if invocation.options["--json"] != nil {
+        if invocation.isJSON {
             print(String(decoding: accepted.answer, as: UTF8.self))
         } else {
             print("accepted as \(accepted.id)")
         }
-        if invocation.options["--watch"] != nil {
+        if invocation.hasOption("--watch") {
             try await SendWatch(for: invocation, id: accepted.id, app: app).run()
         }
     }
@@ -50,9 +50,9 @@ extension Command {
         example: "flotilla cancel r-1795204800000-3-0123456789abcdef01234567 --app shop",
         settings: ["topics.", "kafka."],
         options: [
-            ("--app", true, "the app's id"),
-            ("--watch", false, "shows what its lanes did with it until all are done"),
-            ("--json", false, "prints one JSON object per line instead of a sentence"),
+            .value("--app", "the app's id"),
+            .flag("--watch", "shows what its lanes did with it until all are done"),
+            .flag("--json", "prints one JSON object per line instead of a sentence"),
         ]
     ) { invocation in
         let app = try invocation.requireApp()
@@ -61,14 +61,14 @@ extension Command {
                 invocation.positionals[0], lanes: TopicLayout(settings: invocation.settings).lanes)
         else { throw CommandError(status: .usage, "name one send by its id") }
         let watch = try SendWatch(for: invocation, id: id.text, app: app)
-        guard let found = try await watch.findSend() else {
+        guard let foundSend = try await watch.findSend() else {
             throw CommandError(status: .noInput, "app \(app) has no such send in the last seven days")
         }
         try mappingRefusals {
-            try operatorSends(for: invocation).cancel(id, of: app, found: found, now: .now())
+            try operatorSends(for: invocation).cancel(id, of: app, found: foundSend, now: .now())
         }
         print("cancelling \(id.text)")
-        if invocation.options["--watch"] != nil { try await watch.run() }
+        if invocation.hasOption("--watch") { try await watch.run() }
     }
 
     private static func requestBody(from invocation: Invocation) throws -> [UInt8] {
@@ -84,8 +84,8 @@ extension Command {
         }
     }
 
-    /// Returns the member `when` of a send for later, or nil for a send now.
-    private static func whenMember(from invocation: Invocation) throws -> String? {
+    /// Returns the value of the JSON member `when` of a send for later, such as `{"offset":60}`, or nil for a send now.
+    private static func whenValue(from invocation: Invocation) throws -> String? {
         switch (invocation.options["--in"], invocation.options["--at"]) {
         case (nil, nil): return nil
         case (let text?, nil):
@@ -94,7 +94,11 @@ extension Command {
             }
             return #"{"offset":\#(seconds)}"#
         case (nil, let text?):
-            guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {
+            // Printable ASCII without quote and backslash, so that the text can stand in JSON as it is.
+            let isSafeInJSON = text.utf8.allSatisfy {
+                (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+            }
+            guard isSafeInJSON else {
                 throw CommandError(status: .usage, "--at must be a date such as 2026-11-20T20:00:00Z")
             }
             return "\"\(text)\""
@@ -102,6 +106,7 @@ extension Command {
         }
     }
 
+    /// Returns the functions for sends of an operator, who needs no API key.
     static func operatorSends(for invocation: Invocation) throws -> OperatorSends {
         let catalog = try CatalogAccess(settings: invocation.settings)
         return try OperatorSends(
@@ -110,7 +115,7 @@ extension Command {
             catalog: catalog.snapshot, author: CatalogAccess.author, metrics: Metrics())
     }
 
-    /// Turns the problems of a request that the gateway would refuse into an error of the command.
+    /// Calls `body` and turns the problems of a request that the gateway would refuse into an error of the command.
     static func mappingRefusals<T>(in body: () throws -> T) throws -> T {
         do { return try body() } catch let refused as RefusedRequest {
             throw CommandError(
@@ -124,9 +129,9 @@ extension [UInt8] {
     /// refused later.
     fileprivate func adding(when: String?) -> [UInt8] {
         guard let when, let brace = firstIndex(of: UInt8(ascii: "{")) else { return self }
-        let rest = self[(brace + 1)...]
-        let isEmpty = rest.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "}")
-        return Array(self[...brace]) + Array(#""when":\#(when)"#.utf8) + (isEmpty ? [] : [UInt8(ascii: ",")])
-            + rest
+        let members = self[(brace + 1)...]
+        let isEmptyObject = members.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "}")
+        let whenMember = #""when":\#(when)"# + (isEmptyObject ? "" : ",")
+        return Array(self[...brace]) + Array(whenMember.utf8) + members
     }
 }

@@ -7,7 +7,8 @@ internal import Settings
 internal import Telemetry
 internal import Topics
 
-/// A watch that follows a send in `progress` and `receipts` until it is complete.
+/// `--watch` of `flotilla send` and `flotilla cancel`: follows a send in the topics `progress` and `receipts` until it is
+/// complete, and prints a line each time it changes.
 struct SendWatch {
     private static let pollMilliseconds = 300
     private static let durationMillisecondsMax = 600_000
@@ -25,18 +26,21 @@ struct SendWatch {
         lookup = try SendLookup(
             cluster: Cluster(settings: kafka), layout: layout,
             context: ServiceContext(log: .silent, metrics: Metrics()) { _ in })
-        (self.id, self.app) = (id, app)
-        isJSON = invocation.options["--json"] != nil
+        self.id = id
+        self.app = app
+        isJSON = invocation.isJSON
     }
 
+    /// Returns the send, or nil if the app has no such send.
     func findSend() async throws -> FoundSend? {
         guard let id = SendID(id, lanes: layout.lanes) else { return nil }
-        let found = await withCheckedContinuation { done in
+        let lookupResult = await withCheckedContinuation { done in
+            // A lookup that has too much to do refuses the call and does not call back.
             if !lookup.find(id, of: app, since: nil, then: { done.resume(returning: $0) }) {
                 done.resume(returning: .unavailable)
             }
         }
-        switch found {
+        switch lookupResult {
         case .send(let send): return send
         case .notFound: return nil
         case .timedOut, .unavailable:
@@ -44,16 +48,19 @@ struct SendWatch {
         }
     }
 
+    /// Watches until the send is complete, and throws after ten minutes.
     func run() async throws {
-        let limit = Instant.now().advanced(byMilliseconds: Self.durationMillisecondsMax)
-        var reader: OutcomeReader?
+        let deadline = Instant.now().advanced(byMilliseconds: Self.durationMillisecondsMax)
+        var currentReader: OutcomeReader?
         var lastLine = ""
-        while Instant.now() < limit {
+        while Instant.now() < deadline {
             if let progress = try await findSend()?.progress {
-                let outcomes = reader ?? makeOutcomeReader(since: progress.acceptedAt)
-                reader = outcomes
-                if progress.expanded > 0 || !progress.isComplete { try outcomes.readNewReceipts() }
-                let output = SendWatchOutput(progress: progress, outcomes: outcomes.outcomes)
+                let outcomeReader = currentReader ?? makeOutcomeReader(since: progress.acceptedAt)
+                currentReader = outcomeReader
+                // A complete send without jobs has no receipts.
+                let mayHaveReceipts = progress.expanded > 0 || !progress.isComplete
+                if mayHaveReceipts { try outcomeReader.readNewReceipts() }
+                let output = SendWatchOutput(progress: progress, outcomes: outcomeReader.outcomes)
                 let line = isJSON ? output.json : output.line
                 if line != lastLine { print(line) }
                 lastLine = line

@@ -2,7 +2,7 @@ internal import Gateway
 internal import Jobs
 internal import Sends
 
-/// The output of `--watch`: how many phones a send is for, and the outcomes so far.
+/// A line of `--watch`: the progress of a send, which counts its phones and jobs, and the outcomes of its jobs so far.
 struct SendWatchOutput {
     private static let barCharacters = 30
 
@@ -20,6 +20,7 @@ struct SendWatchOutput {
 
     var isComplete: Bool { progress.isComplete && remainingJobs == 0 }
 
+    /// The counts of rejected jobs by reason, the largest first.
     private var failures: [(key: String, value: Int)] {
         outcomes.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     }
@@ -31,9 +32,9 @@ struct SendWatchOutput {
         parts.append("pushed \(outcomes[.accepted] + outcomes[.rejected] + outcomes[.unknown])")
         parts.append("accepted \(outcomes[.accepted])")
         let superseded = outcomes[.superseded] + progress.dropped
-        for (word, count) in [
+        for (outcome, count) in [
             ("superseded", superseded), ("expired", outcomes[.expired]), ("unknown", outcomes[.unknown]),
-        ] where count > 0 { parts.append("\(word) \(count)") }
+        ] where count > 0 { parts.append("\(outcome) \(count)") }
         if outcomes[.rejected] > 0 {
             let reasons = failures.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
             parts.append("failed \(outcomes[.rejected]) (\(reasons))")
@@ -43,16 +44,17 @@ struct SendWatchOutput {
         return parts.joined(separator: ", ")
     }
 
-    /// The bar shows the share of lanes that are done and of their jobs that have an outcome.
+    /// The bar: the share of lanes that are done, times the share of their jobs that have an outcome.
     private var bar: String {
-        let lanes = progress.plannerPart?.laneCount ?? 0
-        var share = lanes > 0 ? Double(min(progress.laneTallies.count, lanes)) / Double(lanes) : 0
+        let laneCount = progress.plannerPart?.laneCount ?? 0
+        let lanesDone = min(progress.laneTallies.count, laneCount)
+        var share = laneCount > 0 ? Double(lanesDone) / Double(laneCount) : 0
         if progress.expanded > 0, !progress.isDryRun {
             share *= Double(progress.expanded - remainingJobs) / Double(progress.expanded)
         }
-        let filled = isComplete ? Self.barCharacters : Int(share * Double(Self.barCharacters))
-        return String(repeating: "#", count: filled)
-            + String(repeating: ".", count: Self.barCharacters - filled)
+        let filledCount = isComplete ? Self.barCharacters : Int(share * Double(Self.barCharacters))
+        return String(repeating: "#", count: filledCount)
+            + String(repeating: ".", count: Self.barCharacters - filledCount)
     }
 
     var json: String {

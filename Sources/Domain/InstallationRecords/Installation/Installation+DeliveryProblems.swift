@@ -1,7 +1,8 @@
 internal import Identifiers
 
-/// A reason why pushes do not reach an installation or one of its entries, for people who examine one phone.
+/// A reason why pushes do not reach an installation or one of its tokens, for people who examine one phone.
 package struct DeliveryProblem: Sendable, Hashable {
+    /// A stable code, for programs.
     package enum Code: String, Sendable, CaseIterable {
         case nothingReported = "nothing_reported"
         case switchedOff = "switched_off"
@@ -16,55 +17,55 @@ package struct DeliveryProblem: Sendable, Hashable {
         case expired
     }
 
-    /// The affected entry, or nil if the reason applies to the whole installation.
+    /// The affected start token or activity, or nil if the reason applies to the whole installation.
     package var entry: RegistryKey.Entry?
     package var code: Code
-    /// The reason and the remedy.
+    /// The reason and, if there is one, the remedy.
     package var explanation: String
 }
 
 extension Installation {
-    /// All reasons, in the order in which a person checks: the phone, then its start tokens, then its
-    /// activities.
+    /// All problems, in the order in which a person checks: the phone, then its start tokens, then its
+    /// activities. A user's record has none, because no push goes to it.
     package var deliveryProblems: [DeliveryProblem] {
         guard case .installation = subject else { return [] }
-        var obstacles = phoneProblems
+        var problems = phoneProblems
         for start in startTokens {
-            guard let (code, sentence) = problem(of: start) else { continue }
-            obstacles.append(
-                DeliveryProblem(entry: .start(type: start.type), code: code, explanation: sentence))
+            guard let (code, explanation) = problem(of: start) else { continue }
+            problems.append(
+                DeliveryProblem(entry: .start(type: start.type), code: code, explanation: explanation))
         }
         for activity in activities {
-            guard let (code, sentence) = problem(of: activity) else { continue }
-            obstacles.append(
-                DeliveryProblem(entry: .update(activity: activity.id), code: code, explanation: sentence))
+            guard let (code, explanation) = problem(of: activity) else { continue }
+            problems.append(
+                DeliveryProblem(entry: .update(activity: activity.id), code: code, explanation: explanation))
         }
-        return obstacles
+        return problems
     }
 
     private var phoneProblems: [DeliveryProblem] {
-        var obstacles: [DeliveryProblem] = []
+        var problems: [DeliveryProblem] = []
         if startTokens.isEmpty, activities.isEmpty {
-            obstacles.append(
+            problems.append(
                 DeliveryProblem(
                     code: .nothingReported,
                     explanation: "no token has been reported; the SDK sends startToken and updateToken"))
         }
         if activitiesEnabled?.value == false {
-            obstacles.append(
+            problems.append(
                 DeliveryProblem(
                     code: .switchedOff,
                     explanation:
                         "the person has switched Live Activities off for the app, in the phone's settings"))
         }
         if let os = os?.value, let version = OSVersion(os), version < OSVersion.pushToStart {
-            obstacles.append(
+            problems.append(
                 DeliveryProblem(
                     code: .system,
                     explanation: "iOS \(os) cannot start activities by push; this needs iOS 17.2"
                 ))
         }
-        return obstacles
+        return problems
     }
 
     private func problem(of start: StartToken) -> (DeliveryProblem.Code, String)? {
@@ -73,7 +74,7 @@ extension Installation {
             return start.unregisteredAt == nil
                 ? (.noToken, "no token has been reported") : (.unregistered, Self.unregisteredExplanation)
         }
-        if let unregistered = start.unregisteredAt, token.at <= unregistered {
+        if let unregisteredAt = start.unregisteredAt, token.at <= unregisteredAt {
             return (.unregistered, Self.unregisteredExplanation)
         }
         return problem(of: token)
@@ -97,6 +98,7 @@ extension Installation {
         return isUsable(token) ? nil : problem(of: token)
     }
 
+    /// Returns the problem of a token that is not usable.
     private func problem(of token: Token) -> (DeliveryProblem.Code, String) {
         if let environment = environment?.value, token.environment != environment {
             return (

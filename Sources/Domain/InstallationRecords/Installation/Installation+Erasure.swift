@@ -1,21 +1,23 @@
 package import Identifiers
 
 extension Installation {
-    /// Returns the record after the erasure of these users up to the given times, or nil if nothing changes.
+    /// Returns the record without the facts about these users up to their times, or nil if nothing changes.
+    ///
+    /// - Parameter users: the users to erase, with the times of the requests.
     package func erasing(users: [Recipient: ReportTime]) -> Installation? {
         guard case .installation = subject else { return nil }
-        var left = self
-        left.formerRecipients.removeAll { moved in
-            users[moved.recipient].map { moved.at <= $0.received } ?? false
+        var remaining = self
+        remaining.formerRecipients.removeAll { former in
+            users[former.recipient].map { former.at <= $0.received } ?? false
         }
         if let time = users[recipient], belongedToCurrentUser(at: time), erasedUpTo.map({ $0 < time }) ?? true
         {
-            left.erase(upTo: time)
+            remaining.erase(upTo: time)
         }
-        return left == self ? nil : left
+        return remaining == self ? nil : remaining
     }
 
-    /// Whether the older facts belong to the present user. If the installation moved to this user after
+    /// Whether the facts up to `time` belong to the present user. If the installation moved to this user after
     /// `time`, the facts before the move describe another user.
     private func belongedToCurrentUser(at time: ReportTime) -> Bool {
         guard let user, user.at > time, let movedAt else { return true }
@@ -28,21 +30,18 @@ extension Installation {
     /// A closed activity keeps its id and its closing times for as long as reports about it can arrive. The
     /// first report of an end counts, and an erasure must not change which report was first.
     package mutating func erase(upTo time: ReportTime) {
-        let old = recipient
-        func erase<Value: Mergeable>(_ said: inout Timestamped<Value>?) {
-            if let at = said?.at, at <= time { said = nil }
-        }
-        erase(&environment)
-        erase(&user)
-        erase(&os)
-        erase(&appBuild)
-        erase(&frequentPushesEnabled)
-        erase(&activitiesEnabled)
-        erase(&tags)
-        erase(&attributes)
-        erase(&locale)
-        erase(&timeZone)
-        erase(&runningActivities)
+        let recipientBefore = recipient
+        environment.erase(upTo: time)
+        user.erase(upTo: time)
+        os.erase(upTo: time)
+        appBuild.erase(upTo: time)
+        frequentPushesEnabled.erase(upTo: time)
+        activitiesEnabled.erase(upTo: time)
+        tags.erase(upTo: time)
+        attributes.erase(upTo: time)
+        locale.erase(upTo: time)
+        timeZone.erase(upTo: time)
+        runningActivities.erase(upTo: time)
         startTokens = startTokens.compactMap { $0.keepingReports(after: time) }
         activities = activities.compactMap { $0.keepingReports(after: time) }
         // A refusal before the erasure cannot match a token that was reported after it, even in the same
@@ -53,39 +52,48 @@ extension Installation {
         taps.removeAll { $0.at <= time.event }
         if let tapsPrunedUpTo, tapsPrunedUpTo <= time.event { self.tapsPrunedUpTo = nil }
         erasedUpTo = time
-        let present = recipient
-        guard present != old else { return }
+        let recipientAfter = recipient
+        guard recipientAfter != recipientBefore else { return }
         // The login was erased, so the installation returns to its previous recipient. Nothing has moved away
         // from there.
-        formerRecipients.removeAll { $0.recipient == present }
+        formerRecipients.removeAll { $0.recipient == recipientAfter }
         movedAt = nil
     }
 }
 
 extension Installation.StartToken {
+    /// Returns the start token without the facts up to `time`, or nil if nothing remains.
     fileprivate func keepingReports(after time: ReportTime) -> Installation.StartToken? {
-        var left = self
-        if let at = token?.at, at <= time { left.token = nil }
-        if let at = unregisteredAt, at <= time { left.unregisteredAt = nil }
-        return left.token == nil && left.unregisteredAt == nil ? nil : left
+        var remaining = self
+        if let at = token?.at, at <= time { remaining.token = nil }
+        if let at = unregisteredAt, at <= time { remaining.unregisteredAt = nil }
+        return remaining.token == nil && remaining.unregisteredAt == nil ? nil : remaining
     }
 }
 
 extension Installation.Activity {
+    /// Returns the activity without the facts up to `time`, or nil if nothing remains. A closed activity
+    /// always remains.
     fileprivate func keepingReports(after time: ReportTime) -> Installation.Activity? {
-        var left = self
-        func erase<Value: Mergeable>(_ said: inout Timestamped<Value>?) {
-            if let at = said?.at, at <= time { said = nil }
-        }
-        erase(&left.type)
-        erase(&left.group)
-        erase(&left.channel)
-        erase(&left.state)
-        if let at = token?.at, at <= time { left.token = nil }
-        if let at = lastSeenAt, at <= time { left.lastSeenAt = nil }
-        let isBare =
-            left.type == nil && left.group == nil && left.channel == nil && left.state == nil
-            && left.token == nil && left.lastSeenAt == nil
-        return isBare && closing == nil ? nil : left
+        var remaining = self
+        remaining.type.erase(upTo: time)
+        remaining.group.erase(upTo: time)
+        remaining.channel.erase(upTo: time)
+        remaining.state.erase(upTo: time)
+        if let at = token?.at, at <= time { remaining.token = nil }
+        if let at = lastSeenAt, at <= time { remaining.lastSeenAt = nil }
+        return remaining.hasOnlyID && closing == nil ? nil : remaining
+    }
+
+    /// Whether no fact is left, apart from the closing times.
+    private var hasOnlyID: Bool {
+        type == nil && group == nil && channel == nil && state == nil && token == nil && lastSeenAt == nil
+    }
+}
+
+extension Optional {
+    fileprivate mutating func erase<Value: Mergeable>(upTo time: ReportTime)
+    where Wrapped == Timestamped<Value> {
+        if let at = self?.at, at <= time { self = nil }
     }
 }

@@ -3,7 +3,7 @@ public import JSON
 public import RecordFormat
 
 extension Installation {
-    /// All fields except the app and the subject.
+    /// All fields of an installation except the app and the subject. The accessors below document them.
     @usableFromInline package struct Fields: Sendable, Hashable {
         @usableFromInline package var environment: Maybe<Timestamped<Environment>>
         @usableFromInline package var user: Maybe<Timestamped<Recipient>>

@@ -3,6 +3,8 @@ internal import Identifiers
 package import JSON
 package import RecordFormat
 
+// Stored records fix the names of the JSON fields, so some differ from the names of the properties.
+
 extension Installation {
     package func write(to writer: inout JSONWriter) {
         writer.field("app", app)
@@ -26,11 +28,11 @@ extension Installation {
             writer.field("tokenHash", refused.hash)
             writer.field("at", refused.at)
         }
-        writer.objects("moved", unlessEmpty: formerRecipients) { moved, writer in
-            writer.field("from", moved.recipient)
-            writer.field("since", moved.joinedAt)
-            writer.field("at", moved.at)
-            writer.field("until", moved.rowsKeptUntil)
+        writer.objects("moved", unlessEmpty: formerRecipients) { former, writer in
+            writer.field("from", former.recipient)
+            writer.field("since", former.joinedAt)
+            writer.field("at", former.at)
+            writer.field("until", former.rowsKeptUntil)
         }
         writer.field("movedAt", movedAt)
         writer.objects("taps", unlessEmpty: taps) { tap, writer in
@@ -130,8 +132,8 @@ extension Installation.Activity {
         writer.field("state", state)
         writer.field("heardAt", lastSeenAt)
         writer.field("expired", isExpired ? true : nil)
-        let usual = ActivityType.updateTokenMillisecondsDefault
-        writer.field("tokenTtl", tokenLifetimeMilliseconds == usual ? nil : tokenLifetimeMilliseconds)
+        let hasDefaultLifetime = tokenLifetimeMilliseconds == ActivityType.updateTokenMillisecondsDefault
+        writer.field("tokenTtl", hasDefaultLifetime ? nil : tokenLifetimeMilliseconds)
         writer.field("endedAt", closing?.endedAt)
         writer.field("dismissedAt", closing?.dismissedAt)
     }
@@ -147,10 +149,10 @@ extension Installation.Activity {
         isExpired = object["expired"].optional?.bool() ?? false
         tokenLifetimeMilliseconds =
             object["tokenTtl"].optional?.timeMilliseconds() ?? ActivityType.updateTokenMillisecondsDefault
-        let ended = object["endedAt"].optional?.reportTime()
-        let dismissed = object["dismissedAt"].optional?.reportTime()
+        let endedAt = object["endedAt"].optional?.reportTime()
+        let dismissedAt = object["dismissedAt"].optional?.reportTime()
         closing =
-            ended == nil && dismissed == nil
-            ? nil : Installation.Closing(endedAt: ended, dismissedAt: dismissed)
+            endedAt == nil && dismissedAt == nil
+            ? nil : Installation.Closing(endedAt: endedAt, dismissedAt: dismissedAt)
     }
 }

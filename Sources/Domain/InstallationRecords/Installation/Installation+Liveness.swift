@@ -10,11 +10,13 @@ extension Installation {
         token.sealed != nil && token.environment == environment?.value && !isRefused(token)
     }
 
+    /// Whether the start token is usable and its activity type is not unregistered.
     package func isUsable(_ start: StartToken) -> Bool {
         guard let token = start.token, isUsable(token) else { return false }
         return !start.isUnregistered
     }
 
+    /// Whether APNs has refused the token since the phone's newest report of it.
     package func isRefused(_ token: Token) -> Bool {
         !refusedTokens.isEmpty
             && refusedTokens.contains { token.at.received <= $0.at && $0.hash == token.hash }
@@ -25,15 +27,17 @@ extension Installation {
         if let closing = activity.closing {
             return closing.dismissedByPersonAt == nil ? .ended : .dismissed
         }
-        guard let heard = activity.lastSeenAt else { return nil }
-        if let type = activity.type?.value, let unregistered = unregistrationTime(ofType: type),
-            heard <= unregistered
+        guard let lastSeenAt = activity.lastSeenAt else { return nil }
+        if let type = activity.type?.value, let unregisteredAt = unregistrationTime(ofType: type),
+            lastSeenAt <= unregisteredAt
         {
             return .unregistered
         }
-        // A report with the same time as the list, from another body, may be newer than the list. So only
-        // older reports count.
-        if let listed = runningActivities?.at, heard < listed, !isListed(activity) { return .notRunning }
+        // A report with the same time as the list, from another request body, may be newer than the list. So
+        // the list ends only activities whose newest sign is older.
+        if let listedAt = runningActivities?.at, lastSeenAt < listedAt, !isListed(activity) {
+            return .notRunning
+        }
         return nil
     }
 
@@ -49,12 +53,14 @@ extension Installation {
         runningActivities?.value.contains { $0.isExactlyEqual(to: activity.id) } ?? false
     }
 
-    /// Returns the time at which the activity's token is forgotten, unless a new report about the activity
-    /// arrives.
+    /// Returns the time at which the activity's token expires, unless a new report about the activity
+    /// arrives: milliseconds since 1970 by the server's clock.
     package func expirationTime(of activity: Activity) -> Int64 {
-        var last = max(activity.lastSeenAt?.received ?? 0, activity.token?.at.received ?? 0)
-        if let listed = runningActivities?.at.received, listed > last, isListed(activity) { last = listed }
-        return last + activity.tokenLifetimeMilliseconds
+        var refreshedAt = max(activity.lastSeenAt?.received ?? 0, activity.token?.at.received ?? 0)
+        if let listedAt = runningActivities?.at.received, listedAt > refreshedAt, isListed(activity) {
+            refreshedAt = listedAt
+        }
+        return refreshedAt + activity.tokenLifetimeMilliseconds
     }
 }
 
@@ -68,7 +74,7 @@ extension Installation.StartToken {
 }
 
 extension Installation.Activity {
-    /// The server's time of the newest report about the activity.
+    /// The time of the newest report about the activity: milliseconds since 1970 by the server's clock.
     package var lastReportAt: Int64 {
         max(
             lastSeenAt?.received ?? 0, token?.at.received ?? 0, closing?.endedAt?.received ?? 0,

@@ -3,10 +3,10 @@ package import Identifiers
 public import RecordFormat
 
 /// The merged reports about one installation, or about one user from a backend: a record of `installations`.
-/// It is the source of truth, and the registry's rows are a view of it.
+/// It is the source of truth. The rows of `registry` are a view of it.
 @usableFromInline package struct Installation: JSONRecord, Hashable {
-    /// Version 2 allows an order and a claimed time at the end of a time. A reader of version 1 rejects
-    /// these.
+    /// In version 2, a stored `ReportTime` may also have an order and a claimed time. A reader of version 1
+    /// rejects these.
     package static let schemaVersion = 2
 
     /// The maximum number of activity types with a start token. Beyond it, the least recently reported type
@@ -40,10 +40,10 @@ public import RecordFormat
         fields = [Fields()]
     }
 
-    /// The key, which the reports about the subject have too.
+    /// The key, for example `rides/i:PHONE-1`. The reports about the subject have the same key.
     package var key: [UInt8] { RecordKey.join(app, subject.text) }
 
-    /// The address that reaches the installation.
+    /// The recipient whose sends reach the installation: its user, or the installation itself.
     package var recipient: Recipient { user?.value ?? subject }
 
     /// A push token as it is stored.
@@ -69,6 +69,8 @@ public import RecordFormat
         /// The activity type, or nil if the token serves every type of the app.
         package var type: Maybe<String>
         package var token: Maybe<Token>
+        /// The time of the newest request to start no more activities of the type. A token that is reported
+        /// later is used again.
         package var unregisteredAt: Maybe<ReportTime>
 
         package init(type: String?, token: Token? = nil, unregisteredAt: ReportTime? = nil) {
@@ -78,7 +80,7 @@ public import RecordFormat
         }
     }
 
-    /// One activity, by the system's id.
+    /// One activity, running or recently ended. The system assigns its id.
     @usableFromInline package struct Activity: Sendable, Hashable {
         package var id: String
         package var type: Maybe<Timestamped<String>>
@@ -145,9 +147,12 @@ public import RecordFormat
         }
     }
 
-    /// A token that APNs refuses, unless it was reported after `at`.
+    /// A refusal of a token by APNs. It does not apply if the server received the token's newest report after
+    /// `at`.
     @usableFromInline package struct RefusedToken: Sendable, Hashable {
+        /// `TokenSeal.hash`, in hexadecimal.
         package var hash: String
+        /// Milliseconds since 1970.
         package var at: Int64
 
         package init(hash: String, at: Int64) {
@@ -156,11 +161,13 @@ public import RecordFormat
         }
     }
 
-    /// A recipient that the installation has left. Its rows stay there until `until`.
+    /// A recipient that the installation has left. The installation's rows stay in this recipient's lane
+    /// until `rowsKeptUntil`. All times are milliseconds since 1970 by the server's clock.
     @usableFromInline package struct FormerRecipient: Sendable, Hashable {
         package var recipient: Recipient
         /// The time at which the installation came to this recipient, or nil if this was its first recipient.
         package var joinedAt: Int64?
+        /// The time at which the installation left this recipient.
         package var at: Int64
         package var rowsKeptUntil: Int64
 

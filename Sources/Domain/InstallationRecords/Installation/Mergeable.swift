@@ -1,7 +1,21 @@
 public import Identifiers
 public import JSON
 
-// The values that reports contain. The order of two values has no meaning, but must be the same everywhere.
+/// A type of values in reports. If two reports about one field have equal times, `takesPrecedence` decides.
+/// That order has no meaning, but every process must use the same one.
+@usableFromInline package protocol Mergeable: Sendable, Hashable {
+    /// Whether both values have the same bytes. Two spellings of one text are different values.
+    func isExactlyEqual(to other: Self) -> Bool
+    /// Whether this value wins against another value with the same time. The order is total.
+    func takesPrecedence(over other: Self) -> Bool
+    func write(to writer: inout JSONWriter)
+    /// Reads the value, and reports a wrong value in the document.
+    init(reported value: JSONValue)
+}
+
+extension Mergeable {
+    @inlinable package func isExactlyEqual(to other: Self) -> Bool { self == other }
+}
 
 extension String: Mergeable {
     @inlinable package func takesPrecedence(over other: String) -> Bool {

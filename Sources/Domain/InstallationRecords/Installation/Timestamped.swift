@@ -1,7 +1,7 @@
-public import JSON
+internal import JSON
 
-/// The newest reported value of one field, and its time. The whole merge rule is: the later value wins. So
-/// any order and any repetition of the same reports give the same result.
+/// The newest reported value of one field, and the time of its report. The merge rule is: the later value
+/// wins. So any order and any repetition of the same reports give the same result.
 @usableFromInline package struct Timestamped<Value: Mergeable>: Sendable, Hashable {
     package var value: Value
     package var at: ReportTime
@@ -12,27 +12,14 @@ public import JSON
     }
 }
 
-/// A value that reports contain.
-@usableFromInline package protocol Mergeable: Sendable, Hashable {
-    /// Whether readers of the topics see the same value.
-    func isExactlyEqual(to other: Self) -> Bool
-    /// A total order, for two values with the same time.
-    func takesPrecedence(over other: Self) -> Bool
-    func write(to writer: inout JSONWriter)
-    init(reported value: JSONValue)
-}
-
-extension Mergeable {
-    @inlinable package func isExactlyEqual(to other: Self) -> Bool { self == other }
-}
-
 extension JSONWriter {
-    mutating func field<Value>(_ name: StaticString, _ said: Timestamped<Value>?) {
-        guard let said else { return }
+    /// Writes the value and the elements of its time, for example `"os":["17.4",1764200000000,1764200000100]`.
+    mutating func field<Value>(_ name: StaticString, _ timestamped: Timestamped<Value>?) {
+        guard let timestamped else { return }
         self.name(name)
         beginArray()
-        said.value.write(to: &self)
-        elements(of: said.at)
+        timestamped.value.write(to: &self)
+        elements(of: timestamped.at)
         endArray()
     }
 }
@@ -40,7 +27,7 @@ extension JSONWriter {
 extension JSONValue {
     /// Reads a value and its time.
     func timestamped<Value>() -> Timestamped<Value> {
-        var elements = array(countMax: 5)
+        var elements = array(countMax: 1 + ReportTime.elementsMax)
         return Timestamped(Value(reported: elements.next() ?? self), at: elements.reportTime(of: self))
     }
 }

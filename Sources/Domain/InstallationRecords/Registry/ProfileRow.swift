@@ -2,9 +2,11 @@ internal import Identifiers
 package import JSON
 package import RecordFormat
 
-/// A record of `registry` under `profile`, which segments and tags evaluate. If the key names an
-/// installation, the row is that installation's profile. Else it is a backend's profile of the user, for all
-/// the user's installations.
+/// A profile: the tags, attributes and settings by which segments choose recipients. It is a record of
+/// `registry` under `profile`.
+///
+/// If the key names an installation, the row is that installation's profile. Otherwise it is a backend's
+/// profile of the user, for all the user's installations.
 package struct ProfileRow: JSONRecord, Hashable {
     package static let schemaVersion = 1
 

@@ -1,8 +1,10 @@
 package import Identifiers
 package import RecordFormat
 
-/// The key of a `registry` record: the recipient, the installation and one of its entries.
+/// The key of a `registry` record, for example `rides/u:anna/PHONE-1/update:A1`: the app, the recipient, the
+/// installation and one of its entries.
 package struct RegistryKey: Sendable, Hashable {
+    /// A start token, an update token or the profile of an installation.
     package enum Entry: Sendable, Hashable {
         /// The push-to-start token of an activity type, or of every type of the app if `type` is nil.
         case start(type: String?)
@@ -10,6 +12,7 @@ package struct RegistryKey: Sendable, Hashable {
         case update(activity: String)
         case profile
 
+        /// The last part of the key.
         package var text: String {
             switch self {
             case .start(let type): "start:\(type ?? "")"
@@ -31,16 +34,18 @@ package struct RegistryKey: Sendable, Hashable {
             }
         }
 
-        /// Parses bytes and not characters, for the same reason as `Recipient`.
+        /// Parses bytes and not characters, because a name may begin with a combining mark that Swift would
+        /// join to the colon.
         package init?(text: some StringProtocol) {
             let bytes = text.utf8
-            if bytes.elementsEqual("profile".utf8) {
+            if bytes.elementsEqual(Self.profileName) {
                 self = .profile
-            } else if bytes.starts(with: "start:".utf8) {
-                let type = String(decoding: bytes.dropFirst(6), as: UTF8.self)
+            } else if bytes.starts(with: Self.startPrefix) {
+                let type = String(decoding: bytes.dropFirst(Self.startPrefix.count), as: UTF8.self)
                 self = .start(type: type.isEmpty ? nil : type)
-            } else if bytes.starts(with: "update:".utf8), bytes.count > 7 {
-                self = .update(activity: String(decoding: bytes.dropFirst(7), as: UTF8.self))
+            } else if bytes.starts(with: Self.updatePrefix), bytes.count > Self.updatePrefix.count {
+                let activity = String(decoding: bytes.dropFirst(Self.updatePrefix.count), as: UTF8.self)
+                self = .update(activity: activity)
             } else {
                 return nil
             }
@@ -65,7 +70,7 @@ package struct RegistryKey: Sendable, Hashable {
             && a.installation.isExactlyEqual(to: b.installation)
     }
 
-    /// `app/recipient/installation/entry`.
+    /// The encoded key. Without an installation, the third part is empty.
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         write(to: &bytes)
@@ -74,14 +79,14 @@ package struct RegistryKey: Sendable, Hashable {
 
     /// Writes the key into a reused buffer.
     ///
-    /// - Returns: the length of the prefix that equals `lane(app:recipient:)`, in bytes.
+    /// - Returns: the length in bytes of the prefix that equals `partitionKey(app:recipient:)`.
     @discardableResult
     package func write(to bytes: inout [UInt8]) -> Int {
         bytes.removeAll(keepingCapacity: true)
         RecordKey.append(app, to: &bytes)
         bytes.append(RecordKey.separator)
         RecordKey.append(recipient, to: &bytes)
-        let laneBytes = bytes.count
+        let partitionKeyByteCount = bytes.count
         bytes.append(RecordKey.separator)
         if let installation { RecordKey.append(installation, to: &bytes) }
         bytes.append(RecordKey.separator)
@@ -94,7 +99,7 @@ package struct RegistryKey: Sendable, Hashable {
             RecordKey.append(activity, to: &bytes)
         case .profile: bytes.append(contentsOf: Entry.profileName)
         }
-        return laneBytes
+        return partitionKeyByteCount
     }
 
     /// Returns nil if the bytes are not a registry key.

@@ -13,6 +13,7 @@ package enum RegistryRow: Sendable, Hashable {
         }
     }
 
+    /// - Parameter entry: the entry in the record's key.
     package static func decode(
         _ bytes: UnsafeRawBufferPointer, under entry: RegistryKey.Entry, with reader: JSONReader
     ) throws(RecordDecodingError) -> RegistryRow {

@@ -19,10 +19,10 @@ package struct TokenRow: JSONRecord, Hashable {
     package var unregisteredTypes: Maybe<[String]>
     /// For an update row: the group of the activity, if known.
     package var group: Maybe<String>
-    /// The time of the newest report of this token. It may lag by one interval, because only one heartbeat per
-    /// interval is written. If two rows of a lane hold the same token, the row with the newer time wins.
+    /// The time of the newest report of this token. It may lag, because ingest writes only some of the
+    /// heartbeats. If two rows of a lane hold the same token, the row with the newer time wins.
     package var registeredAt: Int64
-    /// For an update row: the time at which it is forgotten, unless the token is reported again.
+    /// For an update row: the time at which it expires, unless the token is reported again.
     package var expiresAt: Maybe<Int64>
     package var os: Maybe<String>
     package var frequentPushesEnabled: Maybe<Bool>
@@ -37,17 +37,17 @@ package struct TokenRow: JSONRecord, Hashable {
     /// stays for a day, with `movedTo`, for starts that were accepted before the move. In the new recipient's
     /// lane, starts of generations that opened before the move count as done.
     package var movedAt: Maybe<Int64>
+    /// In the old recipient's lane: the new recipient.
     package var movedTo: Maybe<Recipient>
     /// In the old recipient's lane: the time at which the installation came to that recipient. Starts that
-    /// were accepted earlier belong to yet another recipient.
+    /// were accepted earlier belong to the recipient before.
     package var arrivedAt: Maybe<Int64>
 
     /// Sets all fields in one step, because a row that is changed field by field is copied each time.
     package init(
         environment: Environment, token: String?, tokenHash: String?, attributesType: String?,
         unregisteredTypes: [String]? = nil, group: String? = nil, registeredAt: Int64,
-        expiresAt: Int64? = nil,
-        os: String? = nil,
+        expiresAt: Int64? = nil, os: String? = nil,
         frequentPushesEnabled: Bool? = nil, activitiesEnabled: Bool? = nil, channel: String? = nil,
         dismissedAt: Int64? = nil, movedAt: Int64? = nil, movedTo: Recipient? = nil, arrivedAt: Int64? = nil
     ) {
@@ -114,6 +114,7 @@ extension JSONWriter {
 }
 
 extension JSONValue {
+    /// Reads an empty text as nil.
     fileprivate func textUnlessEmpty() -> String? {
         let text = string()
         return text.isEmpty ? nil : text

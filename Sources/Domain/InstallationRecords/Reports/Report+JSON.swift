@@ -68,33 +68,37 @@ extension Report {
     package init(app: String, from record: JSONObject) {
         self.app = app
         // Reading fields in the order in which they are written is fastest.
-        let (environment, installation) = (record["environment"], record["installationId"])
-        let user = record["userId"]
+        let (environmentField, installationField) = (record["environment"], record["installationId"])
+        let userField = record["userId"]
         kind = record["kind"].reportKind() ?? .heartbeat
-        if kind == .profile || kind == .erase, installation.optional == nil, user.optional != nil {
-            _ = environment.optional?.environment()
-            self.environment = nil
-            self.installation = nil
-            self.user = user.name()
+        let isAboutUser =
+            (kind == .profile || kind == .erase) && installationField.optional == nil
+            && userField.optional != nil
+        if isAboutUser {
+            // The environment has no meaning here, but a wrong one is reported.
+            _ = environmentField.optional?.environment()
+            environment = nil
+            installation = nil
+            user = userField.name()
             isLoggedOut = false
         } else {
-            self.environment = environment.environment()
-            self.installation = installation.name()
-            self.user = user.optional?.name()
-            isLoggedOut = user.isNull
+            environment = environmentField.environment()
+            installation = installationField.name()
+            user = userField.optional?.name()
+            isLoggedOut = userField.isNull
         }
-        let type = record["attributesType"]
-        attributesType = type.optional?.name()
-        let activity = record["activityId"]
-        self.activity = activity.optional?.name()
+        let typeField = record["attributesType"]
+        attributesType = typeField.optional?.name()
+        let activityField = record["activityId"]
+        activity = activityField.optional?.name()
         group = record["groupId"].optional?.name()
-        let token = record["token"]
-        self.token = token.optional?.pushToken()
-        let state = record["state"]
-        self.state = state.optional?.reportState()
+        let tokenField = record["token"]
+        token = tokenField.optional?.pushToken()
+        let stateField = record["state"]
+        state = stateField.optional?.reportState()
         channel = record["channelId"].optional?.name()
-        let running = record["running"]
-        self.runningActivities = running.optional?.names(countMax: Report.runningActivitiesMax)
+        let runningField = record["running"]
+        runningActivities = runningField.optional?.names(countMax: Report.runningActivitiesMax)
         os = record["os"].optional?.name()
         appBuild = record["appBuild"].optional?.name()
         frequentPushesEnabled = record["frequentPushesEnabled"].optional?.bool()
@@ -110,18 +114,18 @@ extension Report {
         refusal = kind == .deadToken ? TokenRefusal(from: record) : nil
         bodyPosition = record["sequence"].optional?.int(in: 0...Report.bodyPositionEnd - 1)
 
-        // Fields that the kind requires.
+        // Reports the fields that the kind requires and that are missing.
         switch kind {
-        case .startToken: token.requireString()
+        case .startToken: tokenField.requireString()
         case .updateToken:
-            token.requireString()
-            activity.requireString()
+            tokenField.requireString()
+            activityField.requireString()
         case .state:
-            state.requireString()
-            activity.requireString()
-        case .unregister: type.requireString()
-        case .reconcile: _ = running.array(countMax: .max)
-        case .tap: activity.requireString()
+            stateField.requireString()
+            activityField.requireString()
+        case .unregister: typeField.requireString()
+        case .reconcile: _ = runningField.array(countMax: .max)
+        case .tap: activityField.requireString()
         case .heartbeat, .profile, .erase, .deadToken: break
         }
     }
@@ -141,7 +145,8 @@ extension Report.TokenRefusal {
 }
 
 extension JSONValue {
-    /// Compares bytes for the common kinds. An unknown kind is reported with the names of all kinds.
+    /// Reads a kind. The common kinds are compared as bytes, which is faster. An unknown kind is reported with
+    /// the names of all kinds.
     fileprivate func reportKind() -> Report.Kind? {
         if isText("startToken") { return .startToken }
         if isText("updateToken") { return .updateToken }
@@ -151,7 +156,7 @@ extension JSONValue {
         return choice(of: Report.Kind.self)
     }
 
-    /// Compares bytes for the common states.
+    /// Reads a state. The common states are compared as bytes, which is faster.
     func reportState() -> Report.ActivityState? {
         if isText("active") { return .active }
         if isText("ended") { return .ended }
@@ -159,6 +164,7 @@ extension JSONValue {
         return choice(of: Report.ActivityState.self)
     }
 
+    /// Reads a push token in hexadecimal, or a sealed one.
     fileprivate func pushToken() -> String {
         guard let digits = unsafe text else { return "" }
         // Records of the topic may hold a sealed token. The gateway accepts no sealed token from clients.
@@ -171,6 +177,7 @@ extension JSONValue {
     /// Checks attributes that the caller reads in place, with the same reports as `profileAttributes`.
     package func checkProfileAttributes() { _ = profileAttributes() }
 
+    /// Reads a JSON object within the limits of attributes, as raw JSON.
     func profileAttributes() -> RawJSON {
         if kind != .object { _ = object() }
         let value = rawJSON()

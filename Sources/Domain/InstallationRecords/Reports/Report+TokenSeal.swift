@@ -1,10 +1,10 @@
 package import Identifiers
 package import TokenSealing
 
-/// Sealing for a report's token in `reports` and `dead-letters`. The writer of the report seals it, and the
-/// merging stage opens it.
+/// Sealing of a report's token in `reports` and `dead-letters`. The writer of the report seals the token, and
+/// ingest opens it.
 ///
-/// The token is sealed for its registry entry, so that the merging stage can copy the sealed text unchanged.
+/// The token is sealed for its registry entry, so that ingest can copy the sealed text unchanged into the row.
 extension TokenSeal {
     /// Seals the report's token if there are keys and the token is valid.
     package func seal(tokenOf report: inout Report) {

@@ -20,7 +20,7 @@ package struct Report: JSONRecord, Hashable {
         case heartbeat
         /// The complete list of running activities.
         case reconcile
-        /// Tags, attributes, login, logout.
+        /// Tags, attributes, a login or a logout.
         case profile
         /// The person touched the activity.
         case tap
@@ -33,6 +33,7 @@ package struct Report: JSONRecord, Hashable {
         package var isAllowedFromClients: Bool { self != .deadToken }
     }
 
+    /// The state of an activity as ActivityKit names it.
     package enum ActivityState: String, Sendable, CaseIterable {
         case active
         case pending
@@ -44,7 +45,9 @@ package struct Report: JSONRecord, Hashable {
         package var isFinal: Bool { self == .ended || self == .dismissed }
     }
 
+    /// The maximum number of tags.
     package static let tagsMax = 100
+    /// The maximum number of ids in a list of running activities.
     package static let runningActivitiesMax = 50
     /// The maximum size of a profile's attributes in bytes.
     package static let attributesBytesMax = 16 * 1024
@@ -52,11 +55,11 @@ package struct Report: JSONRecord, Hashable {
     /// greater depth.
     package static let attributesDepthMax = 8
 
-    /// A header of a report that was forwarded from a wrong partition: the server time of its first record,
-    /// in digits. The cluster stamps a forwarded record again. Ordered by that stamp, an old report would
-    /// override newer ones.
+    /// The header with the server time of the report's first record, in decimal digits. A report that was
+    /// forwarded from a wrong partition has it, because Kafka stamps the forwarded record again. Ordered by the
+    /// new timestamp, an old report would override newer ones.
     package static let receivedAtHeader: StaticString = "flotilla-received-at"
-    /// The header with the offset of that first record, in digits.
+    /// The header with the offset of the report's first record, in decimal digits.
     package static let offsetHeader: StaticString = "flotilla-first-offset"
     /// The header of a user's erasure that has a copy in every partition of `reports`. Its value is not used.
     package static let allPartitionsHeader: StaticString = "flotilla-everywhere"
@@ -76,9 +79,10 @@ package struct Report: JSONRecord, Hashable {
     package var attributesType: Maybe<String>
     package var activity: Maybe<String>
     package var group: Maybe<String>
-    /// In hexadecimal, or sealed by `TokenSeal.seal(tokenOf:)`.
+    /// The push token, in hexadecimal or sealed by `TokenSeal.seal(tokenOf:)`.
     package var token: Maybe<String>
     package var state: Maybe<ActivityState>
+    /// The broadcast channel that the activity listens to.
     package var channel: Maybe<String>
     /// For `reconcile`: the ids of the running activities.
     package var runningActivities: Maybe<[String]>
@@ -92,6 +96,7 @@ package struct Report: JSONRecord, Hashable {
     package var timeZone: Maybe<String>
     /// Milliseconds since 1970 by the phone's clock. It is only a hint.
     package var eventTime: Maybe<Int64>
+    /// The client's own id of the report. Two taps with the same id are one tap.
     package var id: Maybe<String>
     /// For `tap`: the schedule that sent the touched activity.
     package var scheduleID: Maybe<String>
@@ -160,6 +165,7 @@ package struct Report: JSONRecord, Hashable {
         if let installation { .installation(installation) } else { .user(user ?? "") }
     }
 
+    /// The key, for example `rides/i:PHONE-1`: the app and the subject.
     package var key: [UInt8] {
         var bytes: [UInt8] = []
         writeKey(to: &bytes)

@@ -1,5 +1,6 @@
-/// The first position of jobs: the record of their sheet, or of their dead letter if they were sent again.
-/// Together with a line number it identifies a job for its whole life, through all retry tiers.
+/// The position of the record that first held a sheet's jobs: the sheet itself, or the dead letter that was
+/// sent again. With a line number it identifies a job through all its attempts, also when the job moves to
+/// another topic, such as `jobs.later.5s`.
 package struct JobPosition: Sendable, Hashable {
     /// The topic without the installation's prefix, for example `jobs`.
     package var topic: String

@@ -1,29 +1,32 @@
-/// A subset of a sheet's lines, one bit for each line.
+/// A subset of a sheet's lines, one bit for each line. It takes lines in any order, unlike `LineSet`.
 package struct LineBitmap: Sendable, Hashable {
+    /// Word `n` has the lines from `64 * n`, the first line in its lowest bit.
     private var words: [UInt64] = []
 
     package init() {}
-
-    package init(lines: LineSet) { lines.forEachLine { insert($0) } }
 
     package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
     package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
+    private static func wordIndex(of line: Int) -> Int { line >> 6 }
+
+    private static func bit(of line: Int) -> UInt64 { 1 << UInt64(line & 63) }
+
     package func contains(_ line: Int) -> Bool {
-        let word = line >> 6
-        return word < words.count && words[word] & (1 << UInt64(line & 63)) != 0
+        let index = Self.wordIndex(of: line)
+        return index < words.count && words[index] & Self.bit(of: line) != 0
     }
 
     package mutating func insert(_ line: Int) {
-        let word = line >> 6
-        while words.count <= word { words.append(0) }
-        words[word] |= 1 << UInt64(line & 63)
+        let index = Self.wordIndex(of: line)
+        while words.count <= index { words.append(0) }
+        words[index] |= Self.bit(of: line)
     }
 
     package mutating func remove(_ line: Int) {
-        let word = line >> 6
-        if word < words.count { words[word] &= ~(1 << UInt64(line & 63)) }
+        let index = Self.wordIndex(of: line)
+        if index < words.count { words[index] &= ~Self.bit(of: line) }
     }
 
     package mutating func removeAll() { words.removeAll(keepingCapacity: true) }
@@ -31,10 +34,11 @@ package struct LineBitmap: Sendable, Hashable {
     /// Calls `body` with each line, in order.
     package func forEachLine(_ body: (Int) -> Void) {
         for index in words.indices {
-            var word = words[index]
-            while word != 0 {
-                body(index << 6 + word.trailingZeroBitCount)
-                word &= word - 1
+            var remaining = words[index]
+            while remaining != 0 {
+                body(index << 6 + remaining.trailingZeroBitCount)
+                // Clears the lowest bit.
+                remaining &= remaining - 1
             }
         }
     }

@@ -4,23 +4,21 @@ package import Payloads
 internal import RecordFormat
 package import Sends
 
-/// Outcomes of the jobs of one sheet: a record of `receipts`. The most common outcome costs one range of
-/// lines, and each exception costs one more part. The header `to` (`ReceiptLines`) names the addressee of
-/// each job, so that readers do not need the sheet.
-///
-/// This is on the hot path: one record holds all outcomes of a sheet that become known within some
-/// milliseconds.
+/// The outcomes of some jobs of one sheet: a record of `receipts`. A sender writes one record for all outcomes
+/// of a sheet that become known within some milliseconds, because this is on the hot path. Lines with an equal
+/// outcome share one part, so a sheet without failures needs a single part. The record's header `to`
+/// (`ReceiptLines`) names the addressee of each job, so that readers do not need the sheet.
 package struct Receipt: JSONRecord, Hashable {
     package static let schemaVersion = 1
     /// The maximum number of parts in one record.
     package static let partsMax = SheetHead.jobsMax
 
-    /// Lines that share an outcome.
+    /// The lines of the sheet that share an outcome.
     package struct Part: Sendable, Hashable {
         package var outcome: ReceiptOutcome
-        /// Lines of the sheet that first held the jobs.
+        /// The line numbers in the sheet that first held the jobs.
         package var lines: LineSet
-        /// The status of APNs, if it answered.
+        /// The HTTP status of APNs, if it answered.
         package var status: Int?
         /// The reason in one word, from APNs or from Flotilla.
         package var reason: String?
@@ -40,7 +38,7 @@ package struct Receipt: JSONRecord, Hashable {
     }
 
     package var position: JobPosition
-    /// The number of the attempt. It rises with each retry tier.
+    /// The number of the attempt, from 1. It rises each time that the jobs move to a topic for jobs that wait.
     package var attempt: Int
     package var app: String
     package var environment: Environment
@@ -50,16 +48,19 @@ package struct Receipt: JSONRecord, Hashable {
     package var generation: Int64
     package var version: Int64
     package var event: PushEvent
-    /// Milliseconds since 1970: when the gateway accepted the send, and when this receipt was written.
+    /// The time at which the gateway accepted the send, in milliseconds since 1970.
     package var acceptedAt: Int64
+    /// The time at which the sender wrote this receipt, in milliseconds since 1970.
     package var writtenAt: Int64
     package var parts: [Part]
 
-    package init(_ head: SheetHead, at place: JobPosition, attempt: Int, writtenAt at: Int64, parts: [Part]) {
-        self.position = place
+    package init(
+        _ head: SheetHead, at position: JobPosition, attempt: Int, writtenAt: Int64, parts: [Part]
+    ) {
+        self.position = position
         self.attempt = attempt
         self.parts = parts
-        self.writtenAt = at
+        self.writtenAt = writtenAt
         (app, environment, send, group) = (head.app, head.environment, head.send, head.group)
         (scope, generation, version, event) = (head.scope, head.generation, head.version, head.event)
         acceptedAt = head.acceptedAt
@@ -117,13 +118,17 @@ package struct Receipt: JSONRecord, Hashable {
 }
 
 extension Receipt.Part {
+    private static let httpStatuses = 100...999
+
     fileprivate init(from object: JSONObject) {
-        let lines = object["lines"]
-        let set = LineSet(text: lines.string())
-        if lines.isString, set == nil { lines.report("must be lines of a sheet, such as 0-199,201") }
+        let linesValue = object["lines"]
+        let lines = LineSet(text: linesValue.string())
+        if linesValue.isString, lines == nil {
+            linesValue.report("must be lines of a sheet, such as 0-199,201")
+        }
         self.init(
-            object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown, lines: set ?? LineSet(),
-            status: object["status"].optional?.int(in: 100...999),
+            object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown, lines: lines ?? LineSet(),
+            status: object["status"].optional?.int(in: Self.httpStatuses),
             reason: object["reason"].optional?.string(), dueAt: object["dueAt"].optional?.timeMilliseconds())
     }
 }

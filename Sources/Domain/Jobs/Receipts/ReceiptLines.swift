@@ -1,9 +1,13 @@
 internal import Identifiers
 
-/// The header `to` of a receipt. It has one line for each job that the receipt's parts name, in the order of
-/// the lines. A line holds the installation, the registry entry, the recipient and, if known, the phone's
-/// major system version, separated by tabs. These are a sheet's lines without the tokens, copied unchanged.
+/// The header `to` of a receipt: the addressees of its jobs. It has one line for each job that the receipt's
+/// parts name, in the order of the parts. A line holds the installation, the registry entry, the recipient and,
+/// if known, the phone's major system version, separated by tabs, for example
+/// `phone-1\tupdate:activity-9\tu:ann\t26`. These are a sheet's lines without the tokens, copied unchanged.
 package enum ReceiptLines {
+    /// The number of columns that every line has. The system version is the column after them.
+    private static let requiredColumns = 3
+
     package static let header: StaticString = "to"
 
     /// The addressee of one job.
@@ -24,9 +28,11 @@ package enum ReceiptLines {
         let text = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
         var list: [Addressee] = []
         for line in text.split(separator: "\n", maxSplits: SheetHead.jobsMax) {
-            let parts = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 3 || parts.count == 4, list.count < SheetHead.jobsMax else { break }
-            list.append(Addressee(installation: parts[0], entry: parts[1], recipient: parts[2]))
+            let columns = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+            guard (requiredColumns...requiredColumns + 1).contains(columns.count),
+                list.count < SheetHead.jobsMax
+            else { break }
+            list.append(Addressee(installation: columns[0], entry: columns[1], recipient: columns[2]))
         }
         return list
     }
@@ -34,25 +40,27 @@ package enum ReceiptLines {
     /// Returns the phone's major system version for each line. A line that does not name it has
     /// `OSVersion.unreportedMajor`.
     package static func systemVersions(in bytes: Span<UInt8>) -> [UInt8] {
-        var systems: [UInt8] = []
-        var tabs = 0
-        var start = 0
+        var versions: [UInt8] = []
+        var tabCount = 0
+        var columnStart = 0
         for index in bytes.indices {
             switch bytes[index] {
             case UInt8(ascii: "\t"):
-                tabs += 1
-                start = index + 1
+                tabCount += 1
+                columnStart = index + 1
             case UInt8(ascii: "\n"):
-                let number = tabs == 3 ? systemVersion(from: bytes.extracting(start..<index)) : nil
-                systems.append(number ?? OSVersion.unreportedMajor)
-                tabs = 0
+                let isSystemColumn = tabCount == requiredColumns
+                let version =
+                    isSystemColumn ? systemVersion(from: bytes.extracting(columnStart..<index)) : nil
+                versions.append(version ?? OSVersion.unreportedMajor)
+                tabCount = 0
             default: break
             }
         }
-        return systems
+        return versions
     }
 
-    /// Returns the number, or nil if the digits are not a number of one byte.
+    /// Returns the major system version, or nil if the text is not a decimal number from 0 to 255.
     static func systemVersion(from digits: Span<UInt8>) -> UInt8? {
         guard 1...3 ~= digits.count else { return nil }
         var number = 0

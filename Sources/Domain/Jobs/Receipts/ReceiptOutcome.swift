@@ -1,7 +1,8 @@
-/// The outcome of a job, or an intermediate mark.
+/// The outcome of a job. Some are final, the others are marks that a sender leaves for its successor.
 package enum ReceiptOutcome: String, Sendable, CaseIterable {
-    /// APNs accepted the push. A 200 says no more than that.
+    /// APNs answered 200. The answer does not mean that the phone received the push.
     case accepted
+    /// The job is given up, because APNs or Flotilla refused the push.
     case rejected
     /// A newer version replaced the job before it was sent, or its send was cancelled.
     case superseded
@@ -9,7 +10,7 @@ package enum ReceiptOutcome: String, Sendable, CaseIterable {
     case expired
     /// The push was sent, and its result is unknown. It is not sent again.
     case unknown
-    /// A mark: the job continues in a later retry tier, as its next attempt.
+    /// A mark: the job moved to a topic for jobs that wait, such as `jobs.later.5s`, for its next attempt.
     case moved
     /// A mark: a start is about to be sent. If no outcome follows, it is unknown whether the start was sent.
     case intent

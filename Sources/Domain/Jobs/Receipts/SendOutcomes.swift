@@ -1,4 +1,5 @@
-/// The outcomes of one send's jobs so far, from its receipts. The first final outcome of a job counts.
+/// The outcomes of one send's jobs so far, counted from its receipts, for a person who watches the send. The
+/// first final outcome of a job counts, so a receipt that is read twice changes nothing.
 package struct SendOutcomes: Sendable {
     package private(set) var counts: [ReceiptOutcome: Int] = [:]
     /// The number of rejected jobs by reason, from APNs or from Flotilla.
@@ -7,7 +8,8 @@ package struct SendOutcomes: Sendable {
     package private(set) var finalJobs = 0
     /// The time of the newest final outcome, in milliseconds since 1970.
     package private(set) var lastFinalAt: Int64?
-    private var lines: [JobPosition: LineBitmap] = [:]
+    /// The lines with a final outcome, by the position of their sheet.
+    private var finalLines: [JobPosition: LineBitmap] = [:]
 
     package init() {}
 
@@ -15,24 +17,24 @@ package struct SendOutcomes: Sendable {
 
     package mutating func add(_ receipt: Receipt) {
         for part in receipt.parts where part.outcome.isFinal {
-            let fresh = markFinal(part.lines, at: receipt.position)
-            guard fresh > 0 else { continue }
-            finalJobs += fresh
-            counts[part.outcome, default: 0] += fresh
+            let newCount = markFinal(part.lines, at: receipt.position)
+            guard newCount > 0 else { continue }
+            finalJobs += newCount
+            counts[part.outcome, default: 0] += newCount
             lastFinalAt = max(lastFinalAt ?? 0, receipt.writtenAt)
-            if part.outcome == .rejected { reasons[part.reason ?? "no reason", default: 0] += fresh }
+            if part.outcome == .rejected { reasons[part.reason ?? "no reason", default: 0] += newCount }
         }
     }
 
-    /// Marks the lines as decided and returns the number of lines that had no final outcome before.
-    private mutating func markFinal(_ set: LineSet, at place: JobPosition) -> Int {
-        var fresh = 0
-        var bits = lines[place] ?? LineBitmap()
-        set.forEachLine { line in
-            if !bits.contains(line) { fresh += 1 }
-            bits.insert(line)
+    /// Marks the lines as final and returns the number of lines that had no final outcome before.
+    private mutating func markFinal(_ lines: LineSet, at position: JobPosition) -> Int {
+        var newCount = 0
+        var marked = finalLines[position] ?? LineBitmap()
+        lines.forEachLine { line in
+            if !marked.contains(line) { newCount += 1 }
+            marked.insert(line)
         }
-        lines[place] = bits
-        return fresh
+        finalLines[position] = marked
+        return newCount
     }
 }

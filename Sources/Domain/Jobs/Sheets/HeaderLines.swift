@@ -1,8 +1,9 @@
 internal import Identifiers
 internal import Payloads
 
-/// A writer of lines with a name and a value, for the headers of a sheet. Values are names and numbers. They
-/// have no control characters, so they need no escape.
+/// A writer of header values that consist of lines with a name and a value, for example
+/// `apns-priority: 10`. The headers `apns`, `flotilla` and `origin` of a sheet have this form. Values are names
+/// and numbers. They have no control characters, so they need no escape.
 struct HeaderLinesWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -21,13 +22,16 @@ struct HeaderLinesWriter {
     }
 }
 
-/// A reader of these lines. It ignores lines with unknown names, because a newer process may have written
-/// them.
+/// The lines of a header that `HeaderLinesWriter` wrote, by name. Lines with unknown names are ignored, because
+/// a newer process may have written them.
 struct HeaderLines {
+    /// The largest header, `flotilla`, has about this many lines.
+    private static let expectedLineCount = 16
+
     private var values: [SheetLineName: String] = [:]
 
     init(parsing bytes: Span<UInt8>) throws(SheetError) {
-        values.reserveCapacity(Self.expectedLines)
+        values.reserveCapacity(Self.expectedLineCount)
         var start = 0
         while start < bytes.count {
             let end = Self.find(UInt8(ascii: "\n"), in: bytes, within: start..<bytes.count) ?? bytes.count
@@ -40,8 +44,6 @@ struct HeaderLines {
             start = end + 1
         }
     }
-
-    private static let expectedLines = 16
 
     private static func find(_ byte: UInt8, in bytes: Span<UInt8>, within range: Range<Int>) -> Int? {
         range.first { bytes[$0] == byte }
@@ -70,6 +72,12 @@ struct HeaderLines {
     {
         guard let value = Int64(try text(of: line)), range.contains(value) else { throw .invalid(line) }
         return value
+    }
+
+    /// Returns nil if the header lacks the line.
+    func optionalNumber(of line: SheetLineName, in range: ClosedRange<Int64>) throws(SheetError) -> Int64? {
+        if values[line] == nil { return nil }
+        return try number(of: line, in: range)
     }
 
     func pushPriority() throws(SheetError) -> PushPriority {

@@ -1,8 +1,9 @@
 package import Identifiers
 
-/// The jobs of a sheet, one line for each. A line holds the token, installation, registry entry, recipient
-/// and, if known, the phone's major system version, separated by tabs. Names and stored tokens have no
-/// control characters, so they need no escape.
+/// A writer of a sheet's header `to`, which has one line for each job. A line holds the token, installation,
+/// registry entry, recipient and, if known, the phone's major system version, separated by tabs, for example
+/// `<token>\tphone-1\tupdate:activity-9\tu:ann\t26`. Names and stored tokens have no control characters, so they
+/// need no escape.
 ///
 /// This is on the hot path of the fan-out: bytes are copied directly from a page of the registry.
 package struct JobLines {
@@ -33,15 +34,16 @@ package struct JobLines {
         bytes.append(entry)
         bytes.append(Self.tab)
         bytes.append(recipient)
-        if let system { append(system: system.major) }
+        if let system { append(systemVersion: system.major) }
         bytes.append(Self.newline)
         count += 1
     }
 
-    private mutating func append(system: UInt8) {
+    /// Appends the number in decimal digits, without a `String`. 0 has no digits.
+    private mutating func append(systemVersion: UInt8) {
         bytes.append(Self.tab)
-        for unit: UInt8 in [100, 10, 1] where system >= unit {
-            bytes.append(UInt8(ascii: "0") + system / unit % 10)
+        for unit: UInt8 in [100, 10, 1] where systemVersion >= unit {
+            bytes.append(UInt8(ascii: "0") + systemVersion / unit % 10)
         }
     }
 

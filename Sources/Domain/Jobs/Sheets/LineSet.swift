@@ -1,5 +1,5 @@
-/// A subset of a sheet's lines, as ranges. It is usually all lines, or all but a few. Its text form is
-/// `0-199,201`.
+/// A subset of a sheet's lines, as ranges. Ranges are small in memory and in records, because a set usually has
+/// all lines or all but a few. `LineBitmap` is the form for changes in any order.
 package struct LineSet: Sendable, Hashable {
     /// The ranges in order, with gaps between them.
     package private(set) var ranges: [ClosedRange<Int>] = []
@@ -32,20 +32,22 @@ package struct LineSet: Sendable, Hashable {
         for range in ranges { for line in range { body(line) } }
     }
 
+    /// The ranges in records and headers, for example `0-199,201`.
     package var text: String {
         ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }
             .joined(separator: ",")
     }
 
-    /// Returns nil if `text` cannot have written the text, or if a line is beyond a sheet's limit.
+    /// Reads the property `text` of another set. Returns nil for any other form of the same set, for example
+    /// with adjacent ranges or `5-5`, and for a line that no sheet has.
     package init?(text: some StringProtocol) {
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let ends = part.split(separator: "-", omittingEmptySubsequences: false)
-            guard (1...2).contains(ends.count), let first = Self.lineNumber(from: ends[0]),
-                let last = Self.lineNumber(from: ends[ends.count - 1]), first <= last
+            let bounds = part.split(separator: "-", omittingEmptySubsequences: false)
+            guard (1...2).contains(bounds.count), let first = Self.lineNumber(from: bounds[0]),
+                let last = Self.lineNumber(from: bounds[bounds.count - 1]), first <= last
             else { return nil }
-            if let before = ranges.last, first <= before.upperBound + 1 { return nil }
-            if ends.count == 2, first == last { return nil }
+            if let previous = ranges.last, first <= previous.upperBound + 1 { return nil }
+            if bounds.count == 2, first == last { return nil }
             ranges.append(first...last)
         }
     }

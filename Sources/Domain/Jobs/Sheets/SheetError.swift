@@ -1,13 +1,17 @@
-/// The reason why a record of `jobs` is not a sheet, or a line of it is not a job. It goes into the dead
-/// letter.
+/// The reason why a sender cannot read a record of `jobs` as a sheet. The record goes to the dead letters with
+/// this reason.
 package enum SheetError: Error, Equatable, CustomStringConvertible {
+    /// A header lacks a line that it needs.
     case missing(SheetLineName)
+    /// The value of a header's line is not allowed.
     case invalid(SheetLineName)
+    /// A header has a line that is not a name, `: ` and a value.
     case malformedLines
+    /// The sheet has a schema version that this process does not know.
     case unknownVersion(Int64)
     case noJobs
     case tooManyJobs
-    /// The line's number, from 0.
+    /// A line of the header `to` is not a job. The value is the line's number, from 0.
     case invalidJob(Int)
 
     /// A stable code, for programs and for `flotilla dead-letters --reason`.

@@ -5,6 +5,9 @@ internal import Sends
 // The encoding of a sheet's head in its headers `apns` and `flotilla`.
 
 extension SheetHead {
+    /// The values of `attemptsMax` that a record may have.
+    private static let attemptsRange: ClosedRange<Int64> = 1...1000
+
     /// The request's header lines, exactly as APNs receives them.
     package var apnsLines: [UInt8] {
         var writer = HeaderLinesWriter()
@@ -59,8 +62,8 @@ extension SheetHead {
         collapseID = request.optionalText(of: .collapseID)
         isBroadcast = lines.optionalText(of: .broadcast) == "1"
         isConflatable = lines.optionalText(of: .conflate) != "0"
-        if lines.optionalText(of: .attemptsMax) != nil {
-            attemptsMax = Int(try lines.number(of: .attemptsMax, in: 1...1000))
+        if let number = try lines.optionalNumber(of: .attemptsMax, in: Self.attemptsRange) {
+            attemptsMax = Int(number)
         }
         if lines.optionalText(of: .unknownStart) != nil {
             unknownStartPolicy = try lines.choice(of: .unknownStart, as: Send.UnknownStartPolicy.self)

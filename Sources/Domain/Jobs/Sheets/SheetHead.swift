@@ -2,23 +2,30 @@ package import Identifiers
 package import Payloads
 package import Sends
 
-/// The common part of all jobs of a sheet: the request to APNs without the token, and the bookkeeping for
-/// sender and receipt. It is made once per send, activity type and environment, and travels in two headers.
+/// The part of a sheet that all its jobs share, except the body: the request to APNs without the token, and the
+/// bookkeeping for sender and receipt. The fan-out makes it once per send, activity type and environment.
 ///
-/// A sheet is a record of `jobs`. Its value is the exact body. Its header `apns` holds the request's header
-/// lines, its header `flotilla` the bookkeeping, and its header `to` one line for each job (`JobLines`). A
-/// sheet in a later retry tier also has the header `origin`, which names the first position of its jobs
-/// (`SheetOrigin`).
+/// A sheet is a record of `jobs`, `jobs.urgent` or a topic for jobs that wait, such as `jobs.later.5s`:
+///
+/// | part of the record | content |
+/// |---|---|
+/// | value | the body, exactly as APNs receives it |
+/// | header `apns` | the request: the lines of `apnsLines` |
+/// | header `flotilla` | the bookkeeping: the lines of `flotillaLines` |
+/// | header `to` | one line for each job (`JobLines`) |
+/// | header `origin` | the earlier attempts (`SheetOrigin`), if the jobs had any or were sent again |
 package struct SheetHead: Sendable, Hashable {
     package static let schemaVersion = 1
     /// The maximum number of jobs in one sheet. A setting decides how many the fan-out puts into one.
     package static let jobsMax = 1000
     /// The maximum size of a sheet in bytes, with body and headers. A sheet that reaches it is closed.
     package static let bytesMax = 512 << 10
+    /// The default of `attemptsMax`.
+    package static let attemptsDefault = 6
 
     // MARK: The request
 
-    /// `<bundle id>.push-type.liveactivity`, or only the bundle id for a broadcast.
+    /// The `apns-topic`: `<bundle id>.push-type.liveactivity`, or only the bundle id for a broadcast.
     package var topic: String
     package var priority: PushPriority
     /// Seconds since 1970 until which APNs keeps the push for an unreachable phone. 0 means not at all, which
@@ -32,6 +39,7 @@ package struct SheetHead: Sendable, Hashable {
     package var environment: Environment
     /// Whether the lines name channels and not tokens.
     package var isBroadcast = false
+    /// The send's id.
     package var send: String
     /// Nil for named activities that belong to no group.
     package var group: String?
@@ -44,8 +52,8 @@ package struct SheetHead: Sendable, Hashable {
     package var event: PushEvent
     /// Seconds since 1970 after which the push is no longer useful.
     package var deadline: Int64
-    /// The maximum number of pushes of one job that were answered or lost. A push that APNs certainly did not
-    /// process does not count.
+    /// The limit for `SheetOrigin.countedPushes`: the maximum number of pushes of one job that were answered or
+    /// lost. A push that APNs certainly did not process does not count.
     package var attemptsMax = SheetHead.attemptsDefault
     /// Whether a newer version may replace this one while it waits.
     package var isConflatable = true
@@ -54,14 +62,10 @@ package struct SheetHead: Sendable, Hashable {
     /// it.
     package var acceptedAt: Int64
 
-    package static let attemptsDefault = 6
-
     package init(
         topic: String, priority: PushPriority, expiration: Int64, app: String, environment: Environment,
-        send: String,
-        group: String?, scope: ScopeKind, generation: Int64, version: Int64, event: PushEvent,
-        deadline: Int64,
-        acceptedAt: Int64
+        send: String, group: String?, scope: ScopeKind, generation: Int64, version: Int64,
+        event: PushEvent, deadline: Int64, acceptedAt: Int64
     ) {
         self.topic = topic
         self.priority = priority

@@ -1,4 +1,4 @@
-/// The names of a sheet's headers in the topic.
+/// The names of the Kafka headers of a sheet. `SheetHead` describes their content.
 package enum SheetHeaderName {
     package static let apns: StaticString = "apns"
     package static let flotilla: StaticString = "flotilla"
@@ -14,7 +14,8 @@ package enum SheetLineName: String, Sendable, CaseIterable {
     case expiration = "apns-expiration"
     case collapseID = "apns-collapse-id"
 
-    // `flotilla`.
+    // `flotilla`: the bookkeeping of `SheetHead`.
+    /// The schema version.
     case version = "v"
     case app
     case environment
@@ -23,6 +24,7 @@ package enum SheetLineName: String, Sendable, CaseIterable {
     case group
     case scope
     case generation
+    /// The version of the content, by which sends of a scope are ordered.
     case order = "version"
     case event
     case deadline
@@ -31,13 +33,13 @@ package enum SheetLineName: String, Sendable, CaseIterable {
     case unknownStart = "unknown-start"
     case acceptedAt = "accepted-at"
 
-    // `origin`.
+    // `origin`: the fields of `SheetOrigin`.
     case firstTopic = "topic"
     case partition
     case offset
     case lines
-    case attempt
-    case tries
+    case attempt = "attempt"
+    case tries = "tries"
     case dueAt = "due-at"
     case reason
 }

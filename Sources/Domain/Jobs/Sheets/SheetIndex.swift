@@ -1,11 +1,17 @@
 internal import Glibc
 
-/// The positions of the parts of a sheet's lines, for repeated access to single lines, as a sender needs it.
-/// Creating the index checks all lines by the rules of `SheetJob`.
+/// An index of a sheet's header `to`: the byte ranges of each line's columns. A sender reads single lines
+/// repeatedly, so it parses the header once. Creating the index checks all lines, so that a sheet is accepted
+/// or rejected as a whole.
 ///
 /// This runs for every job. The C library finds tabs and newlines many bytes at a time.
 package struct SheetIndex: Sendable {
-    /// Byte ranges in the header `to`.
+    /// A larger header is rejected before it is read. Positions below this fit into an `Int32`.
+    private static let headerBytesMax = SheetHead.bytesMax * 4
+    /// Few lines are shorter, so this gives the capacity for a header's size.
+    private static let shortLineBytes = 64
+
+    /// The columns of one line, as byte ranges in the header `to`.
     package struct Line: Sendable, Hashable {
         package let token: Range<Int32>
         package let installation: Range<Int32>
@@ -23,23 +29,23 @@ package struct SheetIndex: Sendable {
     package private(set) var lines: [Line] = []
 
     package init(parsing to: [UInt8]) throws(SheetError) {
-        lines.reserveCapacity(Swift.min(SheetHead.jobsMax, to.count / 64 + 1))
+        lines.reserveCapacity(Swift.min(SheetHead.jobsMax, to.count / Self.shortLineBytes + 1))
         try unsafe to.span.withUnsafeBytes { bytes throws(SheetError) in try unsafe parseLines(in: bytes) }
         if lines.isEmpty { throw .noJobs }
     }
 
     /// Returns the given lines as the header `to` of a new sheet.
-    package func encodedLines(_ wanted: LineSet, from to: [UInt8]) -> [UInt8] {
-        var out: [UInt8] = []
-        wanted.forEachLine { line in
-            out += to[Int(lines[line].token.lowerBound)..<Int(lines[line].end)]
-            out.append(UInt8(ascii: "\n"))
+    package func encodedLines(_ selection: LineSet, from to: [UInt8]) -> [UInt8] {
+        var header: [UInt8] = []
+        selection.forEachLine { line in
+            header += to[Int(lines[line].token.lowerBound)..<Int(lines[line].end)]
+            header.append(UInt8(ascii: "\n"))
         }
-        return out
+        return header
     }
 
     private mutating func parseLines(in bytes: UnsafeRawBufferPointer) throws(SheetError) {
-        guard bytes.count <= SheetHead.bytesMax * 4 else { throw .tooManyJobs }
+        guard bytes.count <= Self.headerBytesMax else { throw .tooManyJobs }
         var start = 0
         while start < bytes.count {
             guard lines.count < SheetHead.jobsMax else { throw .tooManyJobs }
@@ -53,28 +59,37 @@ package struct SheetIndex: Sendable {
         }
     }
 
-    private static func parseLine(in bytes: UnsafeRawBufferPointer, range all: Range<Int>) -> Line? {
+    /// Returns nil if the line is not a job. `JobLines` describes its columns. The fourth tab is optional.
+    private static func parseLine(in bytes: UnsafeRawBufferPointer, range line: Range<Int>) -> Line? {
         let tab = UInt8(ascii: "\t")
-        guard let first = unsafe find(tab, in: bytes, within: all),
-            let second = unsafe find(tab, in: bytes, within: first + 1..<all.upperBound),
-            let third = unsafe find(tab, in: bytes, within: second + 1..<all.upperBound),
-            case let fourth = unsafe find(tab, in: bytes, within: third + 1..<all.upperBound),
-            unsafe isSystemVersion(in: bytes, after: fourth, upTo: all.upperBound),
-            case let end = fourth ?? all.upperBound,
-            first > all.lowerBound, second > first + 1, third > second + 1, end - third > 3,
-            unsafe bytes[third + 2] == UInt8(ascii: ":"),
-            case let kind = unsafe bytes[third + 1], kind == UInt8(ascii: "u") || kind == UInt8(ascii: "i")
+        guard let first = unsafe find(tab, in: bytes, within: line),
+            let second = unsafe find(tab, in: bytes, within: first + 1..<line.upperBound),
+            let third = unsafe find(tab, in: bytes, within: second + 1..<line.upperBound)
         else { return nil }
+        let fourth = unsafe find(tab, in: bytes, within: third + 1..<line.upperBound)
+        guard unsafe isSystemVersion(in: bytes, after: fourth, upTo: line.upperBound) else { return nil }
+        let recipientEnd = fourth ?? line.upperBound
+        let hasEmptyColumn = first == line.lowerBound || second == first + 1 || third == second + 1
+        guard !hasEmptyColumn, unsafe isRecipient(in: bytes, range: third + 1..<recipientEnd) else {
+            return nil
+        }
         func range(from: Int, to: Int) -> Range<Int32> {
             Int32(truncatingIfNeeded: from)..<Int32(truncatingIfNeeded: to)
         }
         return Line(
-            token: range(from: all.lowerBound, to: first), installation: range(from: first + 1, to: second),
-            entry: range(from: second + 1, to: third), recipient: range(from: third + 1, to: end),
-            end: Int32(truncatingIfNeeded: all.upperBound))
+            token: range(from: line.lowerBound, to: first), installation: range(from: first + 1, to: second),
+            entry: range(from: second + 1, to: third), recipient: range(from: third + 1, to: recipientEnd),
+            end: Int32(truncatingIfNeeded: line.upperBound))
     }
 
-    /// Whether the range is empty or a major system version.
+    /// Whether the bytes are `u:` or `i:` and at least one byte more.
+    private static func isRecipient(in bytes: UnsafeRawBufferPointer, range: Range<Int>) -> Bool {
+        guard range.count > 2, unsafe bytes[range.lowerBound + 1] == UInt8(ascii: ":") else { return false }
+        let kind = unsafe bytes[range.lowerBound]
+        return kind == UInt8(ascii: "u") || kind == UInt8(ascii: "i")
+    }
+
+    /// Whether a major system version follows the tab. True if there is no tab.
     private static func isSystemVersion(in bytes: UnsafeRawBufferPointer, after tab: Int?, upTo end: Int)
         -> Bool
     {
@@ -88,8 +103,8 @@ package struct SheetIndex: Sendable {
         -> Int?
     {
         guard !range.isEmpty, let base = bytes.baseAddress,
-            let found = unsafe memchr(base + range.lowerBound, Int32(byte), range.count)
+            let match = unsafe memchr(base + range.lowerBound, Int32(byte), range.count)
         else { return nil }
-        return unsafe UnsafeRawPointer(found) - base
+        return unsafe UnsafeRawPointer(match) - base
     }
 }

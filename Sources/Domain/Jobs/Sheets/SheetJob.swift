@@ -1,6 +1,7 @@
-/// One job of a sheet, read in place.
+/// One job of a sheet: a line of the header `to`, read in place. `JobLines` describes the columns.
 package struct SheetJob: ~Escapable {
     private let line: Span<UInt8>
+    /// The positions of the tabs after the token, the installation and the entry.
     private let tabs: (Int, Int, Int)
     /// The end of the recipient. The phone's major system version may follow.
     private let end: Int
@@ -10,10 +11,10 @@ package struct SheetJob: ~Escapable {
     init?(parsing line: Span<UInt8>) {
         var tabs = (0, 0, 0)
         var end = line.count
-        var found = 0
+        var tabCount = 0
         for index in line.indices where line[index] == UInt8(ascii: "\t") {
-            found += 1
-            switch found {
+            tabCount += 1
+            switch tabCount {
             case 1: tabs.0 = index
             case 2: tabs.1 = index
             case 3: tabs.2 = index
@@ -21,7 +22,8 @@ package struct SheetJob: ~Escapable {
             default: return nil
             }
         }
-        guard found >= 3, tabs.0 > 0, tabs.1 > tabs.0 + 1, tabs.2 > tabs.1 + 1 else { return nil }
+        let hasEmptyColumn = tabs.0 == 0 || tabs.1 <= tabs.0 + 1 || tabs.2 <= tabs.1 + 1
+        guard tabCount >= 3, !hasEmptyColumn else { return nil }
         if end < line.count {
             guard ReceiptLines.systemVersion(from: line.extracting(end + 1..<line.count)) != nil else {
                 return nil

@@ -1,5 +1,5 @@
-/// The jobs of a sheet, read in place from its header `to`. The initializer checks all of them, so that a
-/// sheet is accepted or rejected as a whole, and reading cannot fail halfway.
+/// The jobs of a sheet, read in order from its header `to`, for readers that need each job once. The
+/// initializer checks all of them, so that reading cannot fail halfway. A sender uses `SheetIndex`.
 package struct SheetJobs: ~Escapable {
     private let bytes: Span<UInt8>
     package let count: Int

@@ -1,14 +1,22 @@
-/// The first position of a sheet's jobs. A sheet has it if it waits in a later retry tier or was sent again
-/// from the dead letters. It identifies a job for its whole life: receipts, ledger and repetitions use it.
+/// The history of jobs that wait for another attempt or were sent again from the dead letters: the position
+/// at which they were first written, and their attempts so far. It is the header `origin` of a sheet. A sheet
+/// at its first position has none.
 package struct SheetOrigin: Sendable, Hashable {
+    /// The largest number that `attempt` and `countedPushes` may have in a record.
     package static let attemptMax = 1_000_000
+
+    // The first position. With the line's number it identifies a job through all its attempts.
 
     package var topic: String
     package var partition: Int32
     package var offset: Int64
     /// The numbers that the sheet's lines had at the first position, in order.
     package var lines: LineSet
-    /// The number of the next attempt. The first is 1, and each retry tier adds one.
+
+    // The attempts.
+
+    /// The number of the attempt that this sheet is for, from 1. Each move to a topic for jobs that wait, such
+    /// as `jobs.later.5s`, adds one.
     package var attempt: Int
     /// The number of pushes so far that count against `SheetHead.attemptsMax`. Pushes that waited for the
     /// repair of an app's setting do not count.
@@ -46,16 +54,15 @@ package struct SheetOrigin: Sendable, Hashable {
         return writer.bytes
     }
 
-    package init(parsing header: Span<UInt8>) throws(SheetError) {
-        let read = try HeaderLines(parsing: header)
-        guard let lines = LineSet(text: try read.text(of: .lines)) else { throw .invalid(.lines) }
+    package init(parsing bytes: Span<UInt8>) throws(SheetError) {
+        let header = try HeaderLines(parsing: bytes)
+        guard let lines = LineSet(text: try header.text(of: .lines)) else { throw .invalid(.lines) }
         self.init(
-            topic: try read.name(of: .firstTopic),
-            partition: Int32(try read.number(of: .partition, in: 0...Int64(Int32.max))),
-            offset: try read.number(of: .offset), lines: lines,
-            attempt: Int(try read.number(of: .attempt, in: 1...Int64(Self.attemptMax))),
-            countedPushes: read.optionalText(of: .tries) == nil
-                ? 0 : Int(try read.number(of: .tries, in: 0...Int64(Self.attemptMax))),
-            dueAt: try read.number(of: .dueAt), reason: read.optionalText(of: .reason))
+            topic: try header.name(of: .firstTopic),
+            partition: Int32(try header.number(of: .partition, in: 0...Int64(Int32.max))),
+            offset: try header.number(of: .offset), lines: lines,
+            attempt: Int(try header.number(of: .attempt, in: 1...Int64(Self.attemptMax))),
+            countedPushes: Int(try header.optionalNumber(of: .tries, in: 0...Int64(Self.attemptMax)) ?? 0),
+            dueAt: try header.number(of: .dueAt), reason: header.optionalText(of: .reason))
     }
 }

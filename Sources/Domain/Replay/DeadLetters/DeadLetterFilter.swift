@@ -1,8 +1,11 @@
 internal import RecordFormat
 
-/// The filter of a call. A dead letter must match all conditions.
+/// The conditions that select dead letters for a call. A dead letter must match all of them.
 package struct DeadLetterFilter: Sendable, Hashable {
+    /// The limit of ids that a caller may give.
     package static let idsMax = 1_000
+    /// The time by which a stage's clock may be behind the cluster's clock.
+    private static let clockDifferenceMilliseconds: Int64 = 3_600_000
 
     package var app: String?
     package var stage: String?
@@ -12,11 +15,12 @@ package struct DeadLetterFilter: Sendable, Hashable {
     package var since: Int64?
     /// The time before which the dead letter was written, in milliseconds since 1970.
     package var until: Int64?
-    /// The names of the dead letters. Empty means all.
+    /// The ids of the dead letters. Empty means all.
     package var ids: Set<DeadLetterID> = []
 
     package init() {}
 
+    /// Whether every dead letter matches.
     package var isAll: Bool { self == DeadLetterFilter() }
 
     package func matches(_ letter: DeadLetterRecord) -> Bool {
@@ -34,11 +38,9 @@ package struct DeadLetterFilter: Sendable, Hashable {
         ids.isEmpty || ids.contains { $0.partition == partition }
     }
 
-    /// The start of a scan. It is earlier than `since`, because a stage's clock can be behind the cluster's
-    /// clock. Marks are always later than their dead letters.
+    /// The start of a scan that finds all matches and their marks. It is earlier than `since`, which is a time
+    /// by the stage's clock. Marks are always later than their dead letters.
     var scanStart: TopicScanner.Start {
         since.map { .time($0 - Self.clockDifferenceMilliseconds) } ?? .beginning
     }
-
-    private static let clockDifferenceMilliseconds: Int64 = 3_600_000
 }

@@ -1,4 +1,4 @@
-/// The name of a dead letter: its partition and offset in `dead-letters`, such as `3/1042`.
+/// The id of a dead letter: its partition and offset in `dead-letters`, such as `3/1042`.
 package struct DeadLetterID: Sendable, Hashable, Comparable {
     package let partition: Int32
     package let offset: Int64
@@ -8,6 +8,7 @@ package struct DeadLetterID: Sendable, Hashable, Comparable {
         self.offset = offset
     }
 
+    /// Returns nil for a text that `text` cannot have produced.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let partition = Int32(parts[0]), let offset = Int64(parts[1]),

@@ -3,18 +3,19 @@ internal import Jobs
 package import Kafka
 internal import RecordFormat
 
-/// The state of the dead letters of one partition, from its marks. It uses one or two bits for each offset.
+/// The state of each dead letter of one partition, from the marks (`DeadLetterMark`) that calls have written
+/// into the same partition. Memory holds one or two bits for each offset.
 package struct DeadLetterJournal {
     /// The state of one dead letter.
     package enum DeadLetterState: String, Sendable {
         case open
         case redriven
         case discarded
-        /// A redrive has begun, and no mark says whether it was completed.
+        /// A redrive has begun, and no mark shows that it was completed.
         case doubtful = "in_doubt"
     }
 
-    /// An action that has begun and has no end mark.
+    /// A redrive or resend that has begun and has no end mark.
     struct BegunAction: Sendable, Hashable {
         let run: String
         /// The cluster's time of the mark, in milliseconds since 1970.
@@ -23,51 +24,63 @@ package struct DeadLetterJournal {
         let offset: Int64
     }
 
-    private var first: Int64?
+    // Dead letters, by their offset. In the bit sets, bit 0 is the offset `firstOffset`.
+    private var firstOffset: Int64?
     private var redriven: [UInt64] = []
     private var discarded: [UInt64] = []
     private var begunActions: [Int64: BegunAction] = [:]
-    /// The jobs that `replay resend` sent, by their first place. `redrivenLines` has the jobs of redriven dead
-    /// letters, if they are kept.
+
+    // Jobs, by the sheet in which they were first written and by their lines in it.
     private var resentLines: [JobPosition: Set<Int>] = [:]
+    /// The jobs of redriven dead letters. Empty if they are not kept.
     private var redrivenLines: [JobPosition: Set<Int>] = [:]
     private var begunResends: [JobPosition: BegunAction] = [:]
     private let keepsJobs: Bool
+
     /// The offset up to which the partition is read.
-    private(set) var end: Int64 = 0
+    private(set) var readEnd: Int64 = 0
     private let reader = JSONReader()
 
     /// - Parameter keepsJobs: Whether to keep the jobs of redriven dead letters.
     package init(keepsJobs: Bool = false) { self.keepsJobs = keepsJobs }
 
+    // MARK: Dead letters
+
+    /// - Parameter letter: The offset of the dead letter.
     package func state(of letter: Int64) -> DeadLetterState {
+        // A discard is final, so it comes before a redrive.
         if contains(letter, in: discarded) { return .discarded }
         if contains(letter, in: redriven) { return .redriven }
         return begunActions[letter] == nil ? .open : .doubtful
     }
 
+    /// Returns the redrive that has begun with a dead letter, or nil.
     func begunAction(on letter: Int64) -> BegunAction? { begunActions[letter] }
 
-    /// Whether `replay resend` sent any job of a dead letter.
+    // MARK: Jobs
+
+    /// Whether `flotilla replay resend` sent any job of a dead letter.
     func wasResent(_ sheet: DeadLetterSheet) -> Bool {
         guard let lines = resentLines[sheet.position] else { return false }
-        var some = false
-        sheet.lines.forEachLine { if lines.contains($0) { some = true } }
-        return some
+        var wasAnyResent = false
+        sheet.lines.forEachLine { if lines.contains($0) { wasAnyResent = true } }
+        return wasAnyResent
     }
 
     /// Returns a resend of a sheet's jobs that has begun and has no end mark.
-    func begunResend(at place: JobPosition) -> BegunAction? { begunResends[place] }
+    func begunResend(at position: JobPosition) -> BegunAction? { begunResends[position] }
 
     /// Whether a job was sent again by redrive or resend, or is being sent.
-    func wasSentAgain(_ line: Int, at place: JobPosition) -> Bool {
-        resentLines[place]?.contains(line) == true || redrivenLines[place]?.contains(line) == true
+    func wasSentAgain(_ line: Int, at position: JobPosition) -> Bool {
+        resentLines[position]?.contains(line) == true || redrivenLines[position]?.contains(line) == true
     }
+
+    // MARK: Records
 
     /// Applies the next record of the partition. A record that is not a mark only moves the end.
     package mutating func apply(_ record: borrowing Kafka.Record) {
-        end = max(end, record.offset + 1)
-        if first == nil { first = record.offset }
+        readEnd = max(readEnd, record.offset + 1)
+        if firstOffset == nil { firstOffset = record.offset }
         guard record.headers.last(named: DeadLetterMark.header) != nil,
             let value = [UInt8](copying: record.value),
             let mark = try? DeadLetterMark.decode(value, with: reader)
@@ -112,17 +125,19 @@ package struct DeadLetterJournal {
         jobs.lines.forEachLine { line in _ = table[jobs.position, default: []].insert(line) }
     }
 
+    // MARK: Bit sets
+
     private func contains(_ letter: Int64, in words: [UInt64]) -> Bool {
-        guard let first, letter >= first else { return false }
-        let bit = letter - first
+        guard let firstOffset, letter >= firstOffset else { return false }
+        let bit = letter - firstOffset
         return bit >> 6 < words.count && words[Int(bit >> 6)] & (1 << UInt64(bit & 63)) != 0
     }
 
     /// Sets the bit of a dead letter. A mark always follows its dead letters, so an offset before the first
     /// one read has expired, and an offset beyond the end is invalid.
     private mutating func insert(_ letter: Int64, into words: WritableKeyPath<DeadLetterJournal, [UInt64]>) {
-        guard let first, letter >= first, letter < end else { return }
-        let bit = letter - first
+        guard let firstOffset, letter >= firstOffset, letter < readEnd else { return }
+        let bit = letter - firstOffset
         while self[keyPath: words].count <= bit >> 6 { self[keyPath: words].append(0) }
         self[keyPath: words][Int(bit >> 6)] |= 1 << UInt64(bit & 63)
     }

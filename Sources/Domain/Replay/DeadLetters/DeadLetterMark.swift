@@ -3,20 +3,20 @@ package import JSON
 package import Jobs
 internal import RecordFormat
 
-/// A person's action on dead letters or failed jobs: a record of `dead-letters`, in the same partition as the
-/// letters. It is written before and after the action. So an interrupted action is known, and no action
-/// happens twice.
+/// A record of a person's action on dead letters or failed jobs. It is in `dead-letters`, in the partition of
+/// the dead letters. A call writes a mark before and after the action. So an interrupted action is known, and
+/// no action happens twice.
 package struct DeadLetterMark: JSONRecord, Hashable {
     package static let schemaVersion = 1
-    /// The header that distinguishes a mark from a letter.
+    /// The header that distinguishes a mark from a dead letter.
     package static let header: StaticString = "flotilla-dead-mark"
-    /// The maximum number of letters, or of sheets with jobs, in one mark.
+    /// The limit of dead letters, or of sheets with jobs, in one mark.
     package static let itemsMax = 1_000
 
     package enum Operation: String, Sendable, CaseIterable {
         /// The records were sent again.
         case redrive
-        /// The letters are no longer needed.
+        /// The dead letters are no longer needed.
         case discard
         /// Failed jobs of a send were sent again, with or without dead letters.
         case resend
@@ -25,12 +25,12 @@ package struct DeadLetterMark: JSONRecord, Hashable {
     package enum Phase: String, Sendable, CaseIterable {
         case begun
         case done
-        /// The action that the named run began did not happen. The run was killed first, and none of its
-        /// records was found.
+        /// The call that wrote `begun` was killed before the action: none of its records was found. Another
+        /// call writes this phase when it takes over.
         case left
     }
 
-    /// Jobs of the sheet that first held them.
+    /// Some jobs of one sheet, by the position and the lines at which they were first written.
     package struct SheetLines: Sendable, Hashable {
         package var position: JobPosition
         package var lines: LineSet
@@ -49,15 +49,16 @@ package struct DeadLetterMark: JSONRecord, Hashable {
     package var author: String
     /// Milliseconds since 1970.
     package var at: Int64
-    /// Offsets of letters in this partition.
+    /// The offsets of the dead letters in this partition.
     package var letterOffsets: [Int64]
     package var jobs: [SheetLines]
 
     package init(
-        _ deed: Operation, phase: Phase, run: String, author: String, at: Int64, letterOffsets: [Int64] = [],
+        _ operation: Operation, phase: Phase, run: String, author: String, at: Int64,
+        letterOffsets: [Int64] = [],
         jobs: [SheetLines] = []
     ) {
-        self.operation = deed
+        self.operation = operation
         self.phase = phase
         self.run = run
         self.author = author
@@ -81,12 +82,12 @@ package struct DeadLetterMark: JSONRecord, Hashable {
         if !jobs.isEmpty {
             writer.name("jobs")
             writer.beginArray()
-            for one in jobs {
+            for sheet in jobs {
                 writer.beginObject()
-                writer.field("topic", one.position.topic)
-                writer.field("partition", Int(one.position.partition))
-                writer.field("offset", one.position.offset)
-                writer.field("lines", one.lines.text)
+                writer.field("topic", sheet.position.topic)
+                writer.field("partition", Int(sheet.position.partition))
+                writer.field("offset", sheet.position.offset)
+                writer.field("lines", sheet.lines.text)
                 writer.endObject()
             }
             writer.endArray()
@@ -113,14 +114,16 @@ package struct DeadLetterMark: JSONRecord, Hashable {
 
 extension DeadLetterMark.SheetLines {
     fileprivate init(from object: JSONObject) {
-        let lines = object["lines"]
-        let set = LineSet(text: lines.string())
-        if lines.isString, set == nil { lines.report("must be lines of a sheet, such as 0-199,201") }
+        let linesValue = object["lines"]
+        let lines = LineSet(text: linesValue.string())
+        if linesValue.isString, lines == nil {
+            linesValue.report("must be lines of a sheet, such as 0-199,201")
+        }
         self.init(
             position: JobPosition(
                 topic: object["topic"].string(),
                 partition: Int32(object["partition"].int(in: 0...Int(Int32.max))),
                 offset: Int64(object["offset"].int(in: 0...Int.max))),
-            lines: set ?? LineSet())
+            lines: lines ?? LineSet())
     }
 }

@@ -1,8 +1,9 @@
+package import JSON
 internal import RecordFormat
 
-/// Counts of dead letters by reason.
+/// Counts of dead letters by stage, reason, app and state.
 package struct DeadLetterSummary: Sendable {
-    /// The largest number of rows. Dead letters beyond it are counted in `others`.
+    /// The limit of rows. Dead letters that would need a further row are counted in `omittedDeadLetters`.
     package static let rowsMax = 1_000
 
     package struct Key: Hashable, Sendable {
@@ -15,7 +16,7 @@ package struct DeadLetterSummary: Sendable {
     package struct Row: Sendable {
         package var letters = 0
         package var jobs = 0
-        /// Milliseconds since 1970.
+        /// The times of the oldest and the newest dead letter, in milliseconds since 1970.
         package var first = Int64.max
         package var last = Int64.min
     }
@@ -26,15 +27,37 @@ package struct DeadLetterSummary: Sendable {
     package init() {}
 
     package mutating func add(_ letter: DeadLetterRecord, state: DeadLetterJournal.DeadLetterState) {
-        let kind = Key(
+        let key = Key(
             stage: letter.rejection.stage, code: letter.rejection.code, app: letter.app, state: state)
-        guard rows[kind] != nil || rows.count < Self.rowsMax else {
+        guard rows[key] != nil || rows.count < Self.rowsMax else {
             omittedDeadLetters += 1
             return
         }
-        rows[kind, default: Row()].letters += 1
-        rows[kind, default: Row()].jobs += letter.jobCount
-        rows[kind, default: Row()].first = min(rows[kind]?.first ?? .max, letter.rejection.rejectedAt)
-        rows[kind, default: Row()].last = max(rows[kind]?.last ?? .min, letter.rejection.rejectedAt)
+        rows[key, default: Row()].letters += 1
+        rows[key, default: Row()].jobs += letter.jobCount
+        rows[key, default: Row()].first = min(rows[key]?.first ?? .max, letter.rejection.rejectedAt)
+        rows[key, default: Row()].last = max(rows[key]?.last ?? .min, letter.rejection.rejectedAt)
+    }
+}
+
+extension DeadLetterSummary {
+    /// The rows sorted by stage, app, reason and state.
+    package var sorted: [(kind: Key, row: Row)] {
+        rows.sorted { a, b in
+            (a.key.stage, a.key.app ?? "", a.key.code, a.key.state.rawValue)
+                < (b.key.stage, b.key.app ?? "", b.key.code, b.key.state.rawValue)
+        }.map { (kind: $0.key, row: $0.value) }
+    }
+
+    /// Writes the fields of a row into an open object.
+    package static func write(_ key: Key, row: Row, to json: inout JSONWriter) {
+        json.field("stage", key.stage)
+        json.field("app", key.app)
+        json.field("reason", key.code)
+        json.field("state", key.state.rawValue)
+        json.field("letters", row.letters)
+        json.field("jobs", row.jobs)
+        json.field("first", row.first)
+        json.field("last", row.last)
     }
 }

@@ -1,8 +1,9 @@
 package import Kafka
 package import Topics
 
-/// The topic `dead-letters` for commands. It is read one partition at a time, so memory holds only a few bits
-/// for each dead letter of one partition.
+/// The topic `dead-letters`, as commands read it. A partition contains dead letters, and the marks of calls
+/// that worked on them (`DeadLetterMark`). It is read one partition at a time, and twice: first the marks
+/// (`journal(of:matching:)`), then the dead letters. So memory holds only a few bits for each of them.
 package struct DeadLetterTopic {
     let settings: KafkaSettings
     let layout: TopicLayout
@@ -16,6 +17,9 @@ package struct DeadLetterTopic {
 
     var partitions: Range<Int32> { 0..<Int32(layout.partitionCount(of: .deadLetters)) }
 
+    /// Reads the records of a partition of any topic, in order.
+    ///
+    /// - Returns: The offset after the last record.
     @discardableResult
     func scan(
         _ topic: TopicName, in partition: Int32, from start: TopicScanner.Start = .beginning,
@@ -47,9 +51,9 @@ package struct DeadLetterTopic {
         from start: TopicScanner.Start? = nil, before end: Int64 = .max,
         body: (DeadLetterRecord, DeadLetterJournal.DeadLetterState) throws -> Void
     ) throws {
-        guard journal.end > 0 else { return }
+        guard journal.readEnd > 0 else { return }
         try scan(.deadLetters, in: partition, from: start ?? filter.scanStart) { record in
-            guard record.offset < min(journal.end, end), let letter = DeadLetterRecord(record),
+            guard record.offset < min(journal.readEnd, end), let letter = DeadLetterRecord(record),
                 filter.matches(letter)
             else {
                 return

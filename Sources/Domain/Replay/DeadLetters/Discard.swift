@@ -1,19 +1,23 @@
-/// A call that marks dead letters as discarded. They stay in the topic until its retention deletes them.
-/// Other calls skip them unless the caller asks for them.
+/// A call that marks dead letters as discarded. They stay in the topic until its retention deletes them, but
+/// no later call sends them again.
 package struct Discard {
     private let deadLetters: DeadLetterTopic
     private let filter: DeadLetterFilter
     private let author: String
     private let run: String
 
-    package init(deadLetters box: DeadLetterTopic, filter: DeadLetterFilter, author: String, run: String) {
-        self.deadLetters = box
+    /// - Parameters:
+    ///   - author: The caller, for the marks and the audit.
+    ///   - run: The unique name of this call.
+    package init(deadLetters: DeadLetterTopic, filter: DeadLetterFilter, author: String, run: String) {
+        self.deadLetters = deadLetters
         self.filter = filter
         self.author = author
         self.run = run
     }
 
-    /// Returns the number of dead letters that it would mark, and of those that another call is redriving.
+    /// Returns the number of dead letters that the call would mark, and the number of matching ones that a
+    /// redrive has begun and not completed. The latter are not marked.
     package func preview() throws -> (letters: Int, busy: Int) {
         var (letters, busy) = (0, 0)
         try deadLetters.forEach(matching: filter) { _, state in
@@ -32,12 +36,12 @@ package struct Discard {
         for partition in deadLetters.partitions where filter.includes(partition: partition) {
             let journal = try deadLetters.journal(of: partition, matching: filter)
             var batch: [(offset: Int64, app: String?)] = []
-            func mark() throws {
+            func markBatch() throws {
                 guard !batch.isEmpty else { return }
                 for app in Set(batch.compactMap(\.app)).sorted() {
-                    let share = batch.count { $0.app == app }
+                    let appCount = batch.count { $0.app == app }
                     try writer.writeAudit(
-                        "dead-letters.discard", app: app, subject: "\(share) letters, run \(run)")
+                        "dead-letters.discard", app: app, subject: "\(appCount) letters, run \(run)")
                 }
                 try writer.writeMark(.discard, phase: .done, in: partition, letters: batch.map(\.offset))
                 count += batch.count
@@ -47,9 +51,9 @@ package struct Discard {
             try deadLetters.forEach(in: partition, matching: filter, journal: journal) { letter, state in
                 guard state == .open else { return }
                 batch.append((letter.id.offset, letter.app))
-                if batch.count >= Redrive.batchLettersMax { try mark() }
+                if batch.count >= Redrive.batchLettersMax { try markBatch() }
             }
-            try mark()
+            try markBatch()
         }
         return count
     }

@@ -4,8 +4,11 @@ internal import Kafka
 internal import RecordFormat
 internal import Topics
 
-/// The record that a dead letter becomes when it is sent again, with its destination.
+/// The record that is sent for a dead letter when it is redriven, and its destination.
 struct RedrivenRecord {
+    /// The time that a job waits in the shorter retry tier before its push.
+    static let retryTierMilliseconds: Int64 = 5_000
+
     /// The kind of writers that a topic has.
     enum Writers {
         case plain
@@ -23,19 +26,18 @@ struct RedrivenRecord {
         guard let origin = TopicName.allCases.first(where: { layout.name(of: $0) == letter.rejection.topic }),
             (0..<Int32(layout.partitionCount(of: origin))).contains(letter.rejection.partition)
         else { throw NotRedrivable(reason: .unknownTopic) }
-        // The stage kept only the place of the record, because the record was too large.
-        guard letter.value != nil || letter.key != nil || !letter.headers.isEmpty else {
-            throw NotRedrivable(reason: .notKept)
-        }
+        // Without content, the record was too large, and the stage kept only its position.
+        let hasContent = letter.value != nil || letter.key != nil || !letter.headers.isEmpty
+        guard hasContent else { throw NotRedrivable(reason: .notKept) }
         switch origin {
         case .jobs, .jobsUrgent, .jobsLater5s, .jobsLater2m:
             guard letter.sheet != nil else { throw NotRedrivable(reason: .unreadable) }
             (topic, partition, writers) = (.jobsLater5s, letter.rejection.partition, .plain)
         case .reports, .sends, .schedules:
-            let home = letter.key.map {
+            let keyPartition = letter.key.map {
                 Int32(Murmur2.partition(forKey: $0.span, partitionCount: layout.lanes))
             }
-            (topic, partition, writers) = (origin, home ?? letter.rejection.partition, .plain)
+            (topic, partition, writers) = (origin, keyPartition ?? letter.rejection.partition, .plain)
         case .expansions, .expansionsUrgent, .sendsTimed, .schedulesAuto:
             (topic, partition, writers) = (origin, letter.rejection.partition, .transactional)
         case .catalog, .installations, .registry, .events, .groups, .superseded, .progress, .starts,
@@ -44,15 +46,15 @@ struct RedrivenRecord {
         }
     }
 
+    /// The dead letter can never be sent again.
     struct NotRedrivable: Error {
         let reason: ReplaySkipReason
-        init(reason objection: ReplaySkipReason) { self.reason = objection }
     }
 
     /// Returns the record to send.
     ///
     /// - Parameters:
-    ///   - lines: The lines of a sheet to send.
+    ///   - lines: The lines of the sheet to send, or nil for a record that is not a sheet.
     ///   - now: Milliseconds since 1970.
     func outgoingRecord(lines: LineSet?, at now: Int64) -> OutgoingRecord {
         var headers = letter.headers
@@ -66,14 +68,16 @@ struct RedrivenRecord {
             headers.removeAll { $0.name == origin || $0.name == addressees }
             headers.append(
                 DeadLetterRecord.Header(name: addressees, value: sheet.index.encodedLines(lines, from: to)))
-            let place = SheetOrigin(
+            // The dead letter becomes the first position of the jobs, so that receipts about their earlier
+            // pushes do not count for them.
+            let newOrigin = SheetOrigin(
                 topic: TopicName.deadLetters.rawValue, partition: letter.id.partition,
                 offset: letter.id.offset, lines: lines, attempt: 1,
                 dueAt: now + Self.retryTierMilliseconds)
-            headers.append(DeadLetterRecord.Header(name: origin, value: place.headerValue))
+            headers.append(DeadLetterRecord.Header(name: origin, value: newOrigin.headerValue))
         }
         if topic == .reports, letter.header(named: Report.receivedAtHeader) == nil {
-            // The report counts from its first arrival, not from now.
+            // Ingest merges the report by the time and the offset of its first arrival.
             addHeader(Report.receivedAtHeader, value: String(letter.rejection.writtenAt))
             addHeader(Report.offsetHeader, value: String(letter.rejection.offset))
         }
@@ -81,6 +85,4 @@ struct RedrivenRecord {
         return OutgoingRecord(
             topic: topic, partition: partition, key: letter.key, value: letter.value, headers: headers)
     }
-
-    static let retryTierMilliseconds: Int64 = 5_000
 }

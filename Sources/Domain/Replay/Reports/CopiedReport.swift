@@ -2,8 +2,10 @@ internal import InstallationRecords
 internal import Kafka
 internal import Topics
 
-/// A report that a call has appended again as a copy.
+/// A copy of a report, which an earlier call has appended to the report's partition. Its header
+/// `flotilla-replayed` names the call and the original, such as `june-outage/1042`.
 struct CopiedReport {
+    /// The name of the call.
     let run: String
     /// The offset of the original.
     let offset: Int64
@@ -18,21 +20,25 @@ struct CopiedReport {
         (run, self.offset) = (String(parts[0]), offset)
     }
 
-    /// Returns a copy with the time and the offset of the first arrival, unless the record already has them.
+    /// Returns a copy of a report to append.
+    ///
+    /// The copy has the time and the offset of the report's first arrival in headers. A report that was
+    /// forwarded from another partition already has them.
     static func copy(of record: borrowing Kafka.Record, by run: String) -> OutgoingRecord {
         var headers: [DeadLetterRecord.Header] = []
-        let list = record.headers
-        var isForwarded = false
-        for index in 0..<list.count {
-            let name = [UInt8](copying: list[index].name)
-            if name == Array(Report.receivedAtHeader.description.utf8) { isForwarded = true }
-            headers.append(DeadLetterRecord.Header(name: name, value: [UInt8](copying: list[index].value)))
+        let recordHeaders = record.headers
+        var hasArrival = false
+        for index in 0..<recordHeaders.count {
+            let name = [UInt8](copying: recordHeaders[index].name)
+            if name == Array(Report.receivedAtHeader.description.utf8) { hasArrival = true }
+            headers.append(
+                DeadLetterRecord.Header(name: name, value: [UInt8](copying: recordHeaders[index].value)))
         }
         func addHeader(_ name: StaticString, value: String) {
             headers.append(
                 DeadLetterRecord.Header(name: Array(name.description.utf8), value: Array(value.utf8)))
         }
-        if !isForwarded, let time = record.timestamp {
+        if !hasArrival, let time = record.timestamp {
             addHeader(Report.receivedAtHeader, value: String(time))
             addHeader(Report.offsetHeader, value: String(record.offset))
         }

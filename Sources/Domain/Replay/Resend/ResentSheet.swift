@@ -2,14 +2,15 @@ internal import Jobs
 internal import Kafka
 internal import Topics
 
-/// A sheet of the send as stored in its topic, with the lines that may be sent again.
+/// A stored sheet of a send whose jobs are pushed again, and the lines of those jobs.
 struct ResentSheet {
-    /// The place in which the jobs were first written.
+    /// The position at which the jobs were first written.
     let position: JobPosition
     let head: SheetHead
     let index: SheetIndex
-    /// The lines to be checked.
-    let wantedLines: LineSet
+    /// The lines that failed. The version check comes later.
+    let failedLines: LineSet
+    /// The payload, and the headers `apns` and `to`.
     private let body: [UInt8]
     private let apns: [UInt8]
     private let to: [UInt8]
@@ -17,7 +18,8 @@ struct ResentSheet {
     /// Returns nil if the record is not a readable sheet or has no wanted line.
     ///
     /// - Parameter isWanted: Whether the job is wanted, by its line in the first sheet.
-    init?(_ record: borrowing Kafka.Record, at place: JobPosition, isWanted: (Int) throws -> Bool) rethrows {
+    init?(_ record: borrowing Kafka.Record, at position: JobPosition, isWanted: (Int) throws -> Bool) rethrows
+    {
         func bytes(of name: StaticString, in headers: borrowing RecordHeaderList) -> [UInt8]? {
             guard let header = headers.last(named: name) else { return nil }
             return [UInt8](copying: header.value)
@@ -33,12 +35,12 @@ struct ResentSheet {
         var wanted = LineSet()
         for line in index.lines.indices where try isWanted(line) { wanted.append(line) }
         guard !wanted.isEmpty else { return nil }
-        self.position = place
+        self.position = position
         (self.head, self.index, self.body, self.apns, self.to) = (head, index, body, apns, to)
-        self.wantedLines = wanted
+        self.failedLines = wanted
     }
 
-    var bytes: Int { body.count + apns.count + to.count }
+    var byteCount: Int { body.count + apns.count + to.count }
 
     func addressee(at line: Int) -> Addressee {
         func text(in part: Range<Int32>) -> String {
@@ -50,7 +52,7 @@ struct ResentSheet {
             recipient: text(in: line.recipient))
     }
 
-    /// Returns the record to send: the jobs with new places and the new send's id.
+    /// Returns the record to send: some jobs of the sheet, as jobs of another send, at new positions.
     func outgoingRecord(lines: LineSet, as send: String, in lane: Int32) -> OutgoingRecord {
         var head = head
         head.send = send
@@ -67,8 +69,10 @@ struct ResentSheet {
             ])
     }
 
-    /// The name in the header `DeadLetterRecord.redriven`.
+    /// The value of the header `DeadLetterRecord.redrivenHeader`, such as `jobs/3/1042`.
     var name: String { Self.name(of: position) }
 
-    static func name(of place: JobPosition) -> String { "\(place.topic)/\(place.partition)/\(place.offset)" }
+    static func name(of position: JobPosition) -> String {
+        "\(position.topic)/\(position.partition)/\(position.offset)"
+    }
 }

@@ -2,9 +2,9 @@ package import Jobs
 package import Kafka
 package import Topics
 
-/// A reader of the outcomes of one send's jobs. Each call reads only the receipts since the last call.
+/// Counts the outcomes of one send's jobs from the topic `receipts`. A command uses it to watch a send.
 ///
-/// Confined to one thread. A call may start another one.
+/// Confined to one thread.
 package final class OutcomeReader {
     /// The tolerated difference between the gateway's clock and the cluster's stamps of the receipts.
     private static let clockDifferenceMilliseconds: Int64 = 60_000
@@ -13,6 +13,7 @@ package final class OutcomeReader {
     private let scanner: TopicScanner
     private let filter: SendReceiptFilter
     private let layout: TopicLayout
+    /// The start of the next scan in each lane.
     private var starts: [TopicScanner.Start]
 
     /// - Parameter acceptedAt: The time at which the send was accepted, in milliseconds since 1970.
@@ -25,6 +26,7 @@ package final class OutcomeReader {
         starts = Array(repeating: .time(acceptedAt - Self.clockDifferenceMilliseconds), count: layout.lanes)
     }
 
+    /// Reads the receipts since the last call, in all lanes.
     package func readNewReceipts() throws {
         for lane in starts.indices {
             let partition = TopicPartition(layout.name(of: .receipts), Int32(lane))

@@ -139,7 +139,8 @@ final class ExpanderDecider: StageDecider {
     /// Whether the overlay is full. Then pages wait until the views have caught up. Urgent requests continue,
     /// because they are small.
     var isOverlayFull: Bool {
-        scopeViews.overlayRows > settings.overlayRowsMax || scopeViews.overlayBytes > settings.overlayBytesMax
+        scopeViews.overlayRowCount > settings.overlayRowsMax
+            || scopeViews.overlayByteCount > settings.overlayBytesMax
     }
 
     // MARK: Membership
@@ -248,7 +249,7 @@ final class ExpanderDecider: StageDecider {
     func performUpkeep(at now: Instant) {
         registry.retryFullDisk(at: now)
         queryYoungRecords(at: now)
-        metrics.clockDoubtSeconds.set(Double(stage.clock.doubtMilliseconds) / 1000)
+        metrics.clockDoubtSeconds.set(Double(stage.clock.doubtfulDifferenceMilliseconds) / 1000)
         metrics.pageRows.set(Double(pageSize.rows))
         let queues = assignedLanes.flatMap(\.queues.all)
         stage.metrics.inFlight.set(Double(queues.reduce(0) { $0 + $1.count }))

@@ -105,7 +105,7 @@ final class PlannerDecider: RecordDecider {
         if supersededNoteWriter.hasFatalError {
             throw StageFailure.client("a producer of the planner is unusable")
         }
-        metrics.clockDoubtSeconds.set(Double(stage.clock.doubtMilliseconds) / 1000)
+        metrics.clockDoubtSeconds.set(Double(stage.clock.doubtfulDifferenceMilliseconds) / 1000)
         metrics.heldSends.set(Double(heldSendReminders.count))
     }
 

@@ -5,8 +5,9 @@ internal import Kafka
 internal import RecordFormat
 internal import TokenSealing
 
-/// Seals the push tokens in a record of `reports` that is passed on: to the dead letters, or to its right
-/// partition. All other bytes stay unchanged, so that the fault can be seen and the record can be sent again.
+/// The seal for push tokens in reports that ingest writes again, to the dead letters or to another partition. A token
+/// in plain text must not be stored. All other bytes stay unchanged, so that an operator sees the fault and can send
+/// the record again.
 struct DeadLetterSeal {
     /// The shortest run of hexadecimal digits that counts as a token in an unreadable report. Hashes and
     /// identifiers are shorter.
@@ -31,61 +32,64 @@ struct DeadLetterSeal {
         return replacing(Array(digits.utf8), with: Array(token.utf8), in: value) ?? sealed.encoded()
     }
 
-    /// Returns nil if the text is not there, because it was spelled differently.
+    /// Returns a copy with `other` in place of each `text`. Returns nil if the text is not there, because the JSON has
+    /// escapes.
     private func replacing(_ text: [UInt8], with other: [UInt8], in value: Span<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         result.reserveCapacity(value.count + other.count)
         var isFound = false
-        var place = 0
-        while place < value.count {
-            if hasBytes(text, in: value, at: place) {
+        var index = 0
+        while index < value.count {
+            if hasBytes(text, in: value, at: index) {
                 result += other
-                place += text.count
+                index += text.count
                 isFound = true
             } else {
-                result.append(value[place])
-                place += 1
+                result.append(value[index])
+                index += 1
             }
         }
         return isFound ? result : nil
     }
 
-    private func hasBytes(_ text: [UInt8], in value: Span<UInt8>, at place: Int) -> Bool {
-        guard !text.isEmpty, value.count - place >= text.count else { return false }
-        for index in text.indices where value[place + index] != text[index] { return false }
+    private func hasBytes(_ text: [UInt8], in value: Span<UInt8>, at start: Int) -> Bool {
+        guard !text.isEmpty, value.count - start >= text.count else { return false }
+        for index in text.indices where value[start + index] != text[index] { return false }
         return true
     }
 
+    /// Seals everything in an unreadable report that can be a token: each long run of hexadecimal digits.
     private func sealingDigits(in value: Span<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         var isFound = false
-        var place = 0
-        while place < value.count {
-            var end = place
+        var start = 0
+        while start < value.count {
+            var end = start
             while end < value.count, Hex.value(of: value[end]) != nil { end += 1 }
-            let run = value.extracting(place..<end)
-            if run.count >= Self.tokenDigitsMin {
+            let digits = value.extracting(start..<end)
+            if digits.count >= Self.tokenDigitsMin {
                 isFound = true
-                appendSealed(digits: run, to: &result)
+                appendSealed(digits: digits, to: &result)
             } else {
-                for index in 0..<run.count { result.append(run[index]) }
+                for index in 0..<digits.count { result.append(digits[index]) }
             }
             if end < value.count { result.append(value[end]) }
-            place = end + 1
+            start = end + 1
         }
         return isFound ? result : nil
     }
 
-    /// Seals the digits. Digits that are too long for one token are sealed in parts. Half a byte stays.
+    /// Appends the sealed digits. A run that is too long for one token is sealed in parts. An odd last digit, which is
+    /// half a byte, stays in plain text.
     private func appendSealed(digits: Span<UInt8>, to result: inout [UInt8]) {
-        var place = 0
-        while digits.count - place >= 2 {
-            let end = place + 2 * min(PushToken.bytesMax, (digits.count - place) / 2)
-            let piece = [UInt8](copying: digits.extracting(place..<end))
-            guard let token = PushToken(hex: String(decoding: piece, as: UTF8.self)) else { return }
+        var start = 0
+        while digits.count - start >= 2 {
+            let end = start + 2 * min(PushToken.bytesMax, (digits.count - start) / 2)
+            let part = [UInt8](copying: digits.extracting(start..<end))
+            guard let token = PushToken(hex: String(decoding: part, as: UTF8.self)) else { return }
             result += Array(tokenSeal.seal(token, app: "", entry: Self.registryEntry).utf8)
-            place = end
+            start = end
         }
-        if place < digits.count { result.append(digits[place]) }
+        if start < digits.count { result.append(digits[start]) }
     }
 }

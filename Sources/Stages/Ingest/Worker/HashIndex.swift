@@ -1,5 +1,12 @@
-/// A hash table that numbers its elements from 0. The caller keeps the elements and compares them. So keys
-/// can be stored in one buffer, without an allocation for each.
+/// A hash table that numbers its elements from 0 in the order in which they are added. The caller stores the elements
+/// and compares them, so that keys can lie in one buffer, without an allocation for each.
+///
+/// A search goes from slot to slot until the caller has found its element:
+///
+///     var probe = index.makeProbe(hash: hash)
+///     while let number = index.nextNumber(for: &probe) {
+///         if elements[number] == element { return number }
+///     }
 struct HashIndex {
     /// The position of a search.
     struct Probe {
@@ -7,12 +14,17 @@ struct HashIndex {
         fileprivate var slot: Int
     }
 
-    /// The number plus 1 of each slot, or 0 for an empty slot. Its size is a power of two, and at most half
+    private static let slotCountMin = 64
+    /// 2^64 divided by the golden ratio. The upper bits of a product with it depend on all bits of the other factor.
+    private static let goldenRatio: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    /// The number plus 1 of each slot, or 0 for an empty slot. The count is a power of two, and at most half
     /// of the slots are used.
     private var slots: [UInt32]
+    /// The hash of each number.
     private var hashes: [UInt32] = []
 
-    init() { slots = Array(repeating: 0, count: 64) }
+    init() { slots = Array(repeating: 0, count: Self.slotCountMin) }
 
     var count: Int { hashes.count }
 
@@ -20,7 +32,7 @@ struct HashIndex {
     mutating func removeAll() {
         if hashes.isEmpty { return }
         hashes.removeAll(keepingCapacity: true)
-        for place in slots.indices { slots[place] = 0 }
+        for slot in slots.indices { slots[slot] = 0 }
     }
 
     func makeProbe(hash: UInt32) -> Probe { Probe(hash: hash, slot: firstSlot(of: hash)) }
@@ -35,7 +47,7 @@ struct HashIndex {
         return nil
     }
 
-    /// Gives the next number to an element that was not found.
+    /// Adds an element that was not found. Its number is the count before.
     mutating func add(hash: UInt32) {
         hashes.append(hash)
         if 2 * hashes.count > slots.count { grow() } else { insert(number: hashes.count - 1) }
@@ -52,10 +64,11 @@ struct HashIndex {
         slots[slot] = UInt32(number) + 1
     }
 
-    /// Returns the first slot of a hash. All keys of one partition have the same remainder of their hashes,
-    /// so this uses the upper bits of a product.
+    /// Returns the first slot of a hash. The keys of a partition have the same remainder of their hashes, by which
+    /// Kafka chose the partition. Their lower bits can therefore be equal, and the slot comes from the upper bits of a
+    /// product.
     private func firstSlot(of hash: UInt32) -> Int {
-        let mixed = UInt64(hash) &* 0x9E37_79B9_7F4A_7C15
+        let mixed = UInt64(hash) &* Self.goldenRatio
         return Int(truncatingIfNeeded: mixed >> 32) & (slots.count - 1)
     }
 }

@@ -4,14 +4,19 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
+// Reports wait while their stamps are ahead of the time for decisions. If this machine's clock is behind, merging now
+// would send good reports to the dead letters, as written in the future. The reports wait until the clock is set, or
+// until newer stamps prove the cluster's time. If only the clock of their broker is wrong, they wait for a limited
+// time.
+
 extension IngestDecider {
-    /// The difference below which clocks count as right. It is smaller than the difference that the merge
-    /// treats as the future.
+    /// The difference below which clocks count as right. It is smaller than `Retention.clockSkewMillisecondsMax`, from
+    /// which on a report is rejected.
     private static let toleranceMilliseconds: Int64 = 60_000
-    /// The time for which reports wait for the clock of the broker that leads their partition, if other stamps agree with
-    /// this machine. After it they are merged, and those in the future are rejected.
+    /// The time for which reports wait if other stamps agree with this machine, so that the clock of the reports'
+    /// broker is wrong. After it the reports are merged, and those in the future are rejected.
     private static let brokerClockWaitMilliseconds = 600_000
-    /// The pause between two looks at reports whose stamps lead the time for decisions.
+    /// The pause before waiting reports are read again, for newer stamps.
     private static let recheckMilliseconds = 5000
 
     /// The time for decisions, in milliseconds since 1970.
@@ -21,23 +26,24 @@ extension IngestDecider {
 
     /// The milliseconds by which this machine's clock is ahead of the cluster's, if an operator must set it; else 0.
     private var clockDifference: Int64 {
-        let ahead = stage.clock.machineAheadMilliseconds
-        return abs(ahead) > Self.toleranceMilliseconds ? ahead : 0
+        let difference = stage.clock.machineAheadMilliseconds
+        return abs(difference) > Self.toleranceMilliseconds ? difference : 0
     }
 
     /// The action that an operator must take. Nil if no action is needed.
     var clockProblem: String? {
-        let ahead = clockDifference
-        if ahead == 0 { return nil }
-        let side = ahead > 0 ? "ahead of" : "behind"
-        let seconds = Double(ahead.magnitude) / 1000
+        let difference = clockDifference
+        if difference == 0 { return nil }
+        let side = difference > 0 ? "ahead of" : "behind"
+        let seconds = Double(difference.magnitude) / 1000
         let consequence = leadingStampOffset == nil ? "" : "; reports wait"
         return
             "the clock of this machine is \(seconds) s \(side) the cluster's; set the clock that is wrong\(consequence)"
     }
 
-    /// Decides whether the batch may be merged. A clock that is behind would send good reports to the dead letters, as
-    /// written in the future. They wait until the clock is set, or until the cluster's time is proven by newer stamps.
+    // MARK: Waiting
+
+    /// Sets the time for the batch's decisions. Returns whether the batch may be merged now.
     func prepare(for batch: borrowing PendingBatch) -> Bool {
         observeYoungStamps(in: batch)
         decidedAt = decisionTime
@@ -55,9 +61,11 @@ extension IngestDecider {
         return false
     }
 
+    /// Whether reports whose stamps are ahead have to wait. Notes when the wait began.
     private func mustWaitForClock(at now: Instant) -> Bool {
-        let isNew = nextClockCheck.advanced(byMilliseconds: Self.brokerClockWaitMilliseconds) < now
-        if isNew || leadingSince == nil { leadingSince = now }
+        // Each check sets the next one. If that is long past, the last wait is over, and a new one begins.
+        let isNewWait = nextClockCheck.advanced(byMilliseconds: Self.brokerClockWaitMilliseconds) < now
+        if isNewWait || leadingSince == nil { leadingSince = now }
         guard stage.clock.isMachineConfirmed, let since = leadingSince else { return true }
         return now.milliseconds(since: since) < Self.brokerClockWaitMilliseconds
     }
@@ -72,66 +80,50 @@ extension IngestDecider {
         return newest
     }
 
-    /// Gives the clock the stamps of reports that were surely written since the last poll: they lie where their partition
-    /// ended then. The age of any other report is unknown. Kafka reports the end of a partition only after a wait
-    /// without records. So a partition has also reached its end if the batch contains its last known record.
+    // MARK: Young stamps
+
+    /// Gives the cluster's clock the stamps of reports that were surely written since the last poll, because they lie
+    /// at or behind the end that their partition had then. The age of any other report is unknown.
     private func observeYoungStamps(in batch: borrowing PendingBatch) {
         let now = stage.time.now()
         let age = Int64(max(0, now.milliseconds(since: batch.previousPollAt)))
         for part in batch.parts {
             guard let first = part.indices.first, let last = part.indices.last else { continue }
-            let next = batch.records[last].offset + 1
+            let nextOffset = batch.records[last].offset + 1
             let end = reportEnds[part.partition]
-            if let end, end < next { reportEnds[part.partition] = nil }
+            if let end, end < nextOffset { reportEnds[part.partition] = nil }
             if let end, end <= batch.records[first].offset, batch.records[last].isStampedByCluster,
                 let stamp = batch.records[last].timestamp
             {
                 stage.clock.observe(stamp: stamp, writtenWithin: age, at: now)
             }
-            if !batch.records.isFull,
-                let known = stage.consumer.knownWatermarks(
-                    of: stage.topicPartition(of: .reports, number: part.partition)),
-                next >= known.high
-            {
-                reportEnds[part.partition] = next
-            }
+            noteEnd(of: part.partition, nextOffset: nextOffset, isBatchFull: batch.records.isFull)
+        }
+    }
+
+    /// Notes the end of a partition if the batch has reached it. Kafka itself reports an end only after a wait without
+    /// records, so the partition's last known offset is compared.
+    private func noteEnd(of partition: Int32, nextOffset: Int64, isBatchFull: Bool) {
+        if !isBatchFull,
+            let watermarks = stage.consumer.knownWatermarks(
+                of: stage.topicPartition(of: .reports, number: partition)),
+            nextOffset >= watermarks.high
+        {
+            reportEnds[partition] = nextOffset
         }
     }
 
     func handle(_ event: ConsumerEvent) {
         switch event {
-        case .reachedEnd(let place, let offset): reportEnds[place.partition] = offset
+        case .reachedEnd(let topicPartition, let offset): reportEnds[topicPartition.partition] = offset
         // After a failed fetch a report may have waited, so it is older than it looks.
         case .failed: reportEnds = [:]
-        case .queryCompleted(youngReportsQuery, .firstRecords(let time, let found)):
-            if found.values.contains(where: { $0 != nil }) {
+        case .queryCompleted(youngReportsQuery, .firstRecords(let time, let offsets)):
+            let hasYoungReport = offsets.values.contains { $0 != nil }
+            if hasYoungReport {
                 stage.clock.observe(stamp: time, at: stage.time.now())
             }
         default: break
-        }
-    }
-
-    /// Looks at the clocks again. The loop calls it once a second.
-    func recheckClock(at now: Instant) {
-        if let stamp = leadingStampOffset,
-            stamp + now.milliseconds <= decisionTime + Self.toleranceMilliseconds
-        {
-            leadingStampOffset = nil
-        }
-        let ahead = clockDifference
-        metrics.clockAhead.set(Double(ahead) / 1000)
-        if ahead != 0 {
-            queryYoungReports(
-                in: stage.member.assignedPartitions.keys.map {
-                    stage.topicPartition(of: .reports, number: $0)
-                })
-        }
-        if isDifferenceLogged == (ahead != 0) { return }
-        isDifferenceLogged = ahead != 0
-        if let clockProblem {
-            stage.log.error("clocks differ too much", .field("reason", clockProblem))
-        } else {
-            stage.log.info("the clocks do not differ any more")
         }
     }
 
@@ -141,5 +133,36 @@ extension IngestDecider {
         if partitions.isEmpty { return }
         let time = stage.time.wall().milliseconds - Self.toleranceMilliseconds
         youngReportsQuery = stage.consumer.submit(.firstRecords(sinceMilliseconds: time, partitions))
+    }
+
+    // MARK: Upkeep
+
+    /// Ends the wait of reports if the clock has been set, and reports a difference of the clocks. The loop calls it
+    /// once a second.
+    func checkClocks(at now: Instant) {
+        if let leadingStampOffset,
+            leadingStampOffset + now.milliseconds <= decisionTime + Self.toleranceMilliseconds
+        {
+            self.leadingStampOffset = nil
+        }
+        let difference = clockDifference
+        metrics.clockAheadSeconds.set(Double(difference) / 1000)
+        if difference != 0 {
+            queryYoungReports(
+                in: stage.member.assignedPartitions.keys.map {
+                    stage.topicPartition(of: .reports, number: $0)
+                })
+        }
+        logChange(ofClocksDiffering: difference != 0)
+    }
+
+    private func logChange(ofClocksDiffering clocksDiffer: Bool) {
+        if isDifferenceLogged == clocksDiffer { return }
+        isDifferenceLogged = clocksDiffer
+        if let clockProblem {
+            stage.log.error("clocks differ too much", .field("reason", clockProblem))
+        } else {
+            stage.log.info("the clocks do not differ any more")
+        }
     }
 }

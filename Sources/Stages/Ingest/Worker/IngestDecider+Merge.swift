@@ -7,15 +7,19 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The counts of a transaction's outcomes.
-struct OutcomeCounts {
-    var merged = 0
-    var unchanged = 0
-    var rejected = 0
-    var forwarded = 0
-}
+// The records of a batch become one or more transactions: each report is read, forwarded if it lies in a wrong
+// partition, and merged into its installation.
 
 extension IngestDecider {
+    /// The reports of a transaction, by outcome.
+    struct OutcomeCounts {
+        var merged = 0
+        /// Reports that change nothing, or only times that are not written.
+        var unchanged = 0
+        var rejected = 0
+        var forwarded = 0
+    }
+
     func beginTransaction() {
         output.removeAll()
         outcomeCounts = OutcomeCounts()
@@ -25,7 +29,7 @@ extension IngestDecider {
     var isOutputFull: Bool { output.isFull }
 
     func addChangedRows() {
-        for place in installationBatches.indices { installationBatches[place].write(to: &output) }
+        for index in installationBatches.indices { installationBatches[index].write(to: &output) }
     }
 
     func sendOutput(by producer: TransactionalProducer, to topics: [Topic]) -> Bool {
@@ -35,13 +39,13 @@ extension IngestDecider {
     }
 
     func applyCommittedChanges(at now: Instant) {
-        for roster in installationBatches {
-            for entry in roster.entries {
+        for installations in installationBatches {
+            for entry in installations.entries {
                 if let record = entry.recordNumber {
-                    stage.views.overlays[roster.partition]?.recordCommit(
+                    stage.views.overlays[installations.partition]?.recordCommit(
                         of: entry.key, as: output.record(number: record), at: now)
                 } else if entry.status == .repeated, let installation = entry.installation {
-                    stage.views.overlays[roster.partition]?.recordRepetition(
+                    stage.views.overlays[installations.partition]?.recordRepetition(
                         of: entry.key, as: installation.encoded(), at: now)
                 }
             }
@@ -62,18 +66,18 @@ extension IngestDecider {
 
     // MARK: Reading
 
-    /// The maximum size of a report in bytes. A larger record, mostly unused data, becomes a dead letter. A
-    /// report in the wrong partition must still fit into its topic with the key and headers that forwarding
-    /// adds.
+    /// The maximum size of a report in bytes. A larger record becomes a dead letter. The limit leaves space for the key
+    /// and the headers that forwarding adds, so that a report in a wrong partition still fits into its topic.
     private static let reportBytesMax = 512 << 10
 
+    /// Reads a report, and sets `reportKey` to its key.
     private func read(_ record: borrowing Kafka.Record) throws(RejectedRecord) -> (
         report: Report, arrival: ReportArrival
     ) {
         guard let value = record.value else { throw .emptyValue(expected: "a report") }
         guard let arrival = record.arrival else { throw .missingTimestamp }
         guard value.count <= Self.reportBytesMax else {
-            throw .tooLarge(bytes: value.count, max: Self.reportBytesMax)
+            throw .tooLarge(byteCount: value.count, max: Self.reportBytesMax)
         }
         let report: Report
         do throws(RecordDecodingError) {
@@ -85,16 +89,17 @@ extension IngestDecider {
         }
         report.writeKey(to: &reportKey)
         guard reportKey.count <= EnvironmentLimits.keyBytesMax else {
-            throw .keyTooLong(bytes: reportKey.count, max: EnvironmentLimits.keyBytesMax)
+            throw .keyTooLong(byteCount: reportKey.count, max: EnvironmentLimits.keyBytesMax)
         }
         return (report, arrival)
     }
 
     private func reject(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
         outcomeCounts.rejected += 1
-        let sealed: [UInt8]? =
+        let sealedValue: [UInt8]? =
             if let value = batch[index].value { deadLetterSeal.sealedCopy(of: value) } else { nil }
-        stage.sendToDeadLetters(recordAt: index, of: batch, as: rejection, sealedValue: sealed, at: decidedAt)
+        stage.sendToDeadLetters(
+            recordAt: index, of: batch, as: rejection, sealedValue: sealedValue, at: decidedAt)
     }
 
     // MARK: Deciding
@@ -104,24 +109,23 @@ extension IngestDecider {
         else {
             return stage.member.startOverLater(logging: "the view of a partition is not open", reason: "")
         }
-        var roster = InstallationBatch(partition: part.partition)
-        let first = part.takenCount
-        try view.withSnapshot { picture throws(StoreError) in
-            while !part.isTaken, part.takenCount - first < recordsMax, !output.isFull {
+        var installations = InstallationBatch(partition: part.partition)
+        let takenBefore = part.takenCount
+        try view.withSnapshot { snapshot throws(StoreError) in
+            while !part.isTaken, part.takenCount - takenBefore < recordsMax, !output.isFull {
                 try merge(
-                    recordAt: part.nextIndex, of: batch, in: &roster, overlay: overlay, view: view,
-                    snapshot: picture)
+                    recordAt: part.nextIndex, of: batch, into: &installations, overlay: overlay, view: view,
+                    snapshot: snapshot)
                 part.markNextTaken()
             }
         }
-        if let newer = roster.newerRecord { throw StageFailure.newerRecord(newer.description) }
-        installationBatches.append(roster)
+        if let newer = installations.newerRecord { throw StageFailure.newerRecord(newer.description) }
+        installationBatches.append(installations)
     }
 
     private func merge(
-        recordAt index: Int, of batch: borrowing RecordBatch, in roster: inout InstallationBatch,
-        overlay: Overlay,
-        view: TopicView, snapshot: borrowing ReadSnapshot
+        recordAt index: Int, of batch: borrowing RecordBatch, into installations: inout InstallationBatch,
+        overlay: Overlay, view: TopicView, snapshot: borrowing ReadSnapshot
     ) throws(StoreError) {
         let report: Report
         let arrival: ReportArrival
@@ -130,31 +134,40 @@ extension IngestDecider {
         } catch {
             return reject(recordAt: index, of: batch, as: error)
         }
-        let isEverywhere = report.isUserErasure ? batch[index].isCopyForAllPartitions : false
-        if isEverywhere { reportKey = ErasedUsers.key(app: report.app, user: report.user ?? "") }
-        let murmur = Murmur2.hash(of: reportKey.span)
-        let home = Int32(Murmur2.partition(forHash: murmur, partitionCount: stage.layout.lanes))
-        guard home == roster.partition || isEverywhere else {
-            return forward(recordAt: index, of: batch, arrival: arrival, to: home)
+        // A copy of an erasure has a key for its user, and every partition is the right one for it.
+        let isErasureCopy = report.isUserErasure ? batch[index].isCopyForAllPartitions : false
+        if isErasureCopy { reportKey = ErasedUsers.key(app: report.app, user: report.user ?? "") }
+        let keyHash = Murmur2.hash(of: reportKey.span)
+        let rightPartition = Int32(
+            Murmur2.partition(forHash: keyHash, partitionCount: stage.layout.lanes))
+        guard rightPartition == installations.partition || isErasureCopy else {
+            return forward(recordAt: index, of: batch, arrival: arrival, to: rightPartition)
         }
-        guard let merge = mergers.merger(for: report.app, age: decidedAt - arrival.receivedAt) else {
+        guard let merger = mergers.merger(for: report.app, age: decidedAt - arrival.receivedAt) else {
             return reject(recordAt: index, of: batch, as: .unknownApp(report.app))
         }
-        var entry = roster.index(of: reportKey, hash: murmur)
-        if entry == nil {
-            let key = HashedKey(reportKey)
-            let known =
-                if let record = overlay[key] { decodeInstallation(record) } else {
-                    try lookUp(key, in: view, snapshot: snapshot, installations: &roster)
-                }
-            entry = roster.add(key: key, hash: murmur, installation: known)
-        }
-        let outcome = merge.merge(
-            report, arrival: arrival, into: roster.entries[entry!].installation, now: decidedAt)
-        if report.isUserErasure, !isEverywhere, case .merged = outcome {
+        let entry = try findOrLoadEntry(
+            keyHash: keyHash, in: &installations, overlay: overlay, view: view, snapshot: snapshot)
+        let outcome = merger.merge(
+            report, arrival: arrival, into: installations.entries[entry].installation, now: decidedAt)
+        if report.isUserErasure, !isErasureCopy, case .merged = outcome {
             copyToAllPartitions(recordAt: index, of: batch, report: report, arrival: arrival)
         }
-        apply(outcome, toEntry: entry!, recordAt: index, of: batch, in: &roster)
+        apply(outcome, toEntry: entry, recordAt: index, of: batch, in: &installations)
+    }
+
+    /// Returns the number of the entry with the current report's key. A new entry gets the newest known installation.
+    private func findOrLoadEntry(
+        keyHash: UInt32, in installations: inout InstallationBatch, overlay: Overlay, view: TopicView,
+        snapshot: borrowing ReadSnapshot
+    ) throws(StoreError) -> Int {
+        if let entry = installations.index(of: reportKey, hash: keyHash) { return entry }
+        let key = HashedKey(reportKey)
+        let installation =
+            if let record = overlay[key] { decodeOverlayRecord(record) } else {
+                try readInstallation(for: key, in: view, snapshot: snapshot, installations: &installations)
+            }
+        return installations.add(key: key, hash: keyHash, installation: installation)
     }
 
     /// Copies an erasure to all partitions, because the user's installations are in all of them. The copies
@@ -172,20 +185,20 @@ extension IngestDecider {
 
     private func apply(
         _ outcome: consuming ReportMerger.Outcome, toEntry entry: Int, recordAt index: Int,
-        of batch: borrowing RecordBatch, in roster: inout InstallationBatch
+        of batch: borrowing RecordBatch, in installations: inout InstallationBatch
     ) {
         switch consume outcome {
         case .rejected(let rejection): reject(recordAt: index, of: batch, as: RejectedRecord(rejection))
         case .unchanged: outcomeCounts.unchanged += 1
         case .merged(var merged):
-            let isFirst = roster.entries[entry].status != .changed
-            guard roster.updateEntry(at: entry, with: merged) else {
+            let isFirstChange = installations.entries[entry].status != .changed
+            guard installations.updateEntry(at: entry, with: merged) else {
                 outcomeCounts.unchanged += 1
                 return
             }
             outcomeCounts.merged += 1
-            if isFirst { output.reserveSpace(for: merged.installation) }
-            // Each element is removed from its array, because reading it there would copy it.
+            if isFirstChange { output.reserveSpace(for: merged.installation) }
+            // Each element is moved out of its array, because reading it there would copy it.
             merged.events.reverse()
             merged.changes.reverse()
             while let event = merged.events.popLast() { output.add(event) }
@@ -194,21 +207,23 @@ extension IngestDecider {
     }
 
     private func forward(
-        recordAt index: Int, of batch: borrowing RecordBatch, arrival: ReportArrival, to home: Int32
+        recordAt index: Int, of batch: borrowing RecordBatch, arrival: ReportArrival, to partition: Int32
     ) {
         let record = batch[index]
         guard let value = record.value else { return }
         if let sealed = deadLetterSeal.sealedCopy(of: value) {
-            forwarder.forward(sealed.span, key: reportKey, arrival: arrival, to: home)
+            forwarder.forward(sealed.span, key: reportKey, arrival: arrival, to: partition)
         } else {
-            forwarder.forward(value, key: reportKey, arrival: arrival, to: home)
+            forwarder.forward(value, key: reportKey, arrival: arrival, to: partition)
         }
         outcomeCounts.forwarded += 1
         stage.reportStep(.misroutedReportForwarded)
     }
 
-    /// Decodes an installation of the overlay. Returns nil if it was forgotten.
-    private func decodeInstallation(_ record: [UInt8]) -> Installation? {
+    // MARK: Known installations
+
+    /// Decodes a record of the overlay. Returns nil for a tombstone, which is empty.
+    private func decodeOverlayRecord(_ record: [UInt8]) -> Installation? {
         if record.isEmpty { return nil }
         output.countDecoded(bytes: record.count)
         guard let installation = try? Installation.decode(record, with: mergers.reader) else {
@@ -217,28 +232,28 @@ extension IngestDecider {
         return installation
     }
 
-    /// Returns the installation in the view.
-    private func lookUp(
-        _ key: HashedKey, in view: TopicView, snapshot picture: borrowing ReadSnapshot,
+    /// Reads an installation from the view. Returns nil if the view has none, or one that cannot be read.
+    private func readInstallation(
+        for key: HashedKey, in view: TopicView, snapshot: borrowing ReadSnapshot,
         installations: inout InstallationBatch
     ) throws(StoreError) -> Installation? {
-        var found: Installation?
-        var newer: RecordDecodingError?
-        try view.lookUp(key.bytes.span, in: picture) { value in
+        var installation: Installation?
+        var newerRecord: RecordDecodingError?
+        try view.lookUp(key.bytes.span, in: snapshot) { value in
             output.countDecoded(bytes: value.count)
             do throws(RecordDecodingError) {
-                found = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
+                installation = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
                     try unsafe Installation.decode(bytes, with: mergers.reader)
                 }
             } catch {
                 // The checksum before the value is right, so the topic holds this record.
-                if case .unknownVersion = error { newer = error }
+                if case .unknownVersion = error { newerRecord = error }
                 stage.log.error(
                     "a record of installations cannot be read; the next report of the installation makes a new one",
                     .field("partition", view.topicPartition.partition), .field("error", error))
             }
         }
-        if let newer { installations.newerRecord = newer }
-        return found
+        if let newerRecord { installations.newerRecord = newerRecord }
+        return installation
     }
 }

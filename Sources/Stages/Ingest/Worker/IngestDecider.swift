@@ -6,16 +6,18 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The decisions of ingest. It merges reports and commits the changes with their offsets in one transaction, on top
-/// of the views of `installations`.
+/// The decisions of ingest: it merges reports into installations, and commits the changes and the offsets of the
+/// reports in one transaction. The known installations are in the views of the topic `installations`, and in their
+/// overlays.
+///
+/// `+Merge` decides about reports, `+Clock` whether they wait for a clock, and `+Sweep` expires data.
 final class IngestDecider: RecordDecider {
     typealias Step = IngestStep
     typealias Part = ReportsPartition
 
     /// The version of the view files' layout. Another number makes the stage rebuild the views.
     static let viewSchema = 3
-    /// The maximum number of installations whose repetition is only in memory. A kill loses these
-    /// repetitions.
+    /// The maximum number of installations whose newest times are only in memory. A kill loses these times.
     static let repeatedRowsMax = 10_000
 
     let settings: IngestSettings
@@ -25,26 +27,34 @@ final class IngestDecider: RecordDecider {
     let mergers: ReportMergers
     let deadLetterSeal: DeadLetterSeal
 
+    // The current transaction.
+
     var output: IngestOutput
-    /// The installations of the current transaction, and the outcomes of its reports.
+    /// The installations of its reports, with one element for each part of the batch.
     var installationBatches: [InstallationBatch] = []
     var outcomeCounts = OutcomeCounts()
     /// The time for the decisions of the current batch, in milliseconds since 1970.
     var decidedAt: Int64 = 0
-    /// The key of the current report.
+    /// The key of the current report. Its memory is used again, so that a report allocates none.
     var reportKey: [UInt8] = []
+
     var sweepPosition: SweepPosition
 
-    /// The newest question for young reports.
+    // The clocks.
+
+    /// The newest query for young reports.
     var youngReportsQuery: OffsetQueryID?
-    /// The ends of the report partitions at the last poll that reached them.
+    /// The ends of the report partitions at the last poll that reached them. A report at or behind an end is younger
+    /// than that poll.
     var reportEnds: [Int32: Int64] = [:]
-    /// The stamps that lead the time for decisions, less the steady clock. While it is set, nothing is merged.
+    /// The newest stamp that is ahead of the time for decisions, less the steady clock, in milliseconds. While it is
+    /// set, nothing is merged.
     var leadingStampOffset: Int64?
+    /// The time since which reports wait for a clock.
     var leadingSince: Instant?
-    /// The next time at which the reports are read although stamps lead, for newer stamps.
+    /// The time at which the waiting reports are read again, for newer stamps.
     var nextClockCheck = Instant(nanoseconds: 0)
-    /// Whether the difference of the clocks is logged.
+    /// Whether the log says that the clocks differ.
     var isDifferenceLogged = false
 
     init(
@@ -60,18 +70,22 @@ final class IngestDecider: RecordDecider {
             sealingKeys: environment.sealingKeys,
             tokenlessMilliseconds: Int64(settings.tokenlessMilliseconds),
             apps: { environment.catalog?.apps })
-        deadLetterSeal = DeadLetterSeal(tokenSeal: mergers.seal, reader: mergers.reader)
-        var form = LoopConfiguration(
+        deadLetterSeal = DeadLetterSeal(tokenSeal: mergers.tokenSeal, reader: mergers.reader)
+        var configuration = LoopConfiguration(
             stage: IngestService.name, group: "ingest", inputName: "reports", topics: [.reports],
             outputTopics: [.installations, .registry, .events],
             view: TopicViewDefinition(
                 topic: layout.name(of: .installations), table: "installations", schema: Self.viewSchema))
-        (form.batchRecordsMax, form.batchBytesMax) = (settings.batchRecordsMax, settings.batchBytesMax)
-        (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
-        form.viewLimits = settings.viewLimits
-        form.sessionMilliseconds = settings.sessionMilliseconds
+        (configuration.batchRecordsMax, configuration.batchBytesMax) = (
+            settings.batchRecordsMax, settings.batchBytesMax
+        )
+        (configuration.overlayRowsMax, configuration.overlayBytesMax) = (
+            settings.overlayRowsMax, settings.overlayBytesMax
+        )
+        configuration.viewLimits = settings.viewLimits
+        configuration.sessionMilliseconds = settings.sessionMilliseconds
         stage = try StageClients(
-            configuration: form, in: environment, context: context, metrics: metrics.stage,
+            configuration: configuration, in: environment, context: context, metrics: metrics.stage,
             settleMilliseconds: settleMilliseconds)
         forwarder = ReportForwarder(writer: stage.writer, topic: layout.name(of: .reports))
     }
@@ -99,21 +113,21 @@ final class IngestDecider: RecordDecider {
 
     // MARK: Work
 
-    /// After a batch that was not full, more reports may be about to arrive.
+    /// Waits after a batch that is not full, because a larger batch costs less for each report.
     func gatheringMilliseconds(after batch: borrowing PendingBatch, tookMilliseconds: Int) -> Int {
         batch.records.isFull ? 0 : settings.batchMilliseconds
     }
 
     func performDueWork(at now: Instant) throws -> Wakeup? {
-        let isCrowded = 2 * stage.views.overlayBytes > settings.overlayBytesMax
-        if stage.views.repeatedRows > Self.repeatedRowsMax || isCrowded {
+        let isOverlayHalfFull = 2 * stage.views.overlayByteCount > settings.overlayBytesMax
+        if stage.views.repeatedRowCount > Self.repeatedRowsMax || isOverlayHalfFull {
             try stage.views.writeRepeatedRows()
         }
         return nil
     }
 
     func performUpkeep(at now: Instant) throws {
-        recheckClock(at: now)
+        checkClocks(at: now)
         guard stage.canDecide else { return }
         try stage.views.writeRepeatedRows()
         try sweepPage(at: now)

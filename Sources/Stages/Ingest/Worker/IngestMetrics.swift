@@ -1,12 +1,12 @@
 internal import StageSupport
 internal import Telemetry
 
-/// The metrics of the stage. They are made once and used per batch.
+/// The metrics of ingest. They are created once and used for every batch.
 struct IngestMetrics {
     let stage: StageMetrics
     let forwardedReports: Counter
     let sweptRows: Counter
-    let clockAhead: Gauge
+    let clockAheadSeconds: Gauge
 
     init(_ metrics: Metrics) {
         stage = StageMetrics(
@@ -18,7 +18,7 @@ struct IngestMetrics {
         sweptRows = metrics.counter(
             "flotilla_ingest_swept_rows_total",
             help: "registry rows removed because they expired, not because of a report")
-        clockAhead = metrics.gauge(
+        clockAheadSeconds = metrics.gauge(
             "flotilla_ingest_clock_ahead_seconds",
             help:
                 "seconds by which this machine's clock is ahead of the cluster's (below 0: behind) if an operator must set it, otherwise 0"

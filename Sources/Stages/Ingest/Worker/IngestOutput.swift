@@ -4,22 +4,25 @@ internal import JSON
 internal import Kafka
 internal import RecordFormat
 
-/// The records that a transaction writes, ready to send. A key that several reports changed is written once,
-/// with its last value. The object is reused for every transaction.
+/// The records that a transaction writes, ready to send. A key that several reports changed is written once, with its
+/// last value. The memory is used again for every transaction.
+///
+/// Keys and values lie in two buffers, without an allocation for each record.
 struct IngestOutput: ~Copyable {
-    /// The limits of one transaction, in records and in bytes. The transaction ends after the report that
-    /// reaches a limit, and the next one takes the rest. Both are well within the producer's queue.
+    /// The limits of one transaction, in records and in bytes. The report that reaches a limit is the transaction's
+    /// last, and the next transaction takes the rest. Both limits are well below the producer's queue size.
     static let recordsMax = 40_000
     static let bytesMax = 24 << 20
 
-    /// The maximum record bytes of all installations that one transaction decodes, changed or not. Decoded,
-    /// they take some three times as much.
+    /// The limit of the records that one transaction decodes, in bytes. A decoded installation takes about three times
+    /// as much memory as its record.
     static let decodedBytesMax = 16 << 20
 
     private struct StagedRecord {
         var partition: Int32
+        /// The bytes in `keys`.
         var key: Range<Int>
-        /// Nil for a tombstone.
+        /// The bytes in `values`. Nil for a tombstone.
         var value: Range<Int>?
     }
 
@@ -29,11 +32,13 @@ struct IngestOutput: ~Copyable {
     private var values = JSONWriter(capacity: 1 << 20)
     private var installations: [StagedRecord] = []
     private var registry: [StagedRecord] = []
+    /// Finds the record of a registry key, by the number of the record in `registry`.
     private var registryIndices = HashIndex()
     private var events: [StagedRecord] = []
-    /// The number of installations that are added at the end, and an estimate of their bytes.
+    /// The number of changed installations, which are added at the end, and an estimate of their bytes.
     private var reservedSpace = (records: 0, bytes: 0)
     private var decodedBytes = 0
+    /// The key of the record that is being added.
     private var scratch: [UInt8] = []
 
     init(laneCount: Int, recordsMax: Int = Self.recordsMax) {
@@ -66,10 +71,10 @@ struct IngestOutput: ~Copyable {
     /// Counts the bytes of an installation that was decoded for this transaction.
     mutating func countDecoded(bytes: Int) { decodedBytes += bytes }
 
-    /// Notes a changed installation. It is added after all its reports are merged.
+    /// Reserves space for a changed installation. It is added after all its reports are merged.
     mutating func reserveSpace(for installation: Installation) {
         reservedSpace.records += 1
-        reservedSpace.bytes += installation.estimatedBytes
+        reservedSpace.bytes += installation.estimatedByteCount
     }
 
     /// Adds an installation, once per transaction.
@@ -100,11 +105,13 @@ struct IngestOutput: ~Copyable {
         }
     }
 
+    /// Adds a change of the registry to its recipient's lane. It replaces an earlier change of the same key.
     mutating func add(_ change: borrowing RegistryChange) {
         let start = values.count
         let hasRow = change.appendRow(to: &values)
         let value = hasRow ? start..<values.count : nil
-        let laneBytes = change.key.write(to: &scratch)
+        // The lane depends on the beginning of the key, which names the recipient.
+        let laneKeyByteCount = change.key.write(to: &scratch)
         let hash = Murmur2.hash(of: scratch.span)
         var probe = registryIndices.makeProbe(hash: hash)
         while let number = registryIndices.nextNumber(for: &probe) {
@@ -114,7 +121,7 @@ struct IngestOutput: ~Copyable {
         }
         registryIndices.add(hash: hash)
         let lane = Murmur2.partition(
-            forKey: scratch.span.extracting(first: laneBytes), partitionCount: laneCount)
+            forKey: scratch.span.extracting(first: laneKeyByteCount), partitionCount: laneCount)
         let keyStart = keys.count
         keys.append(contentsOf: scratch)
         registry.append(StagedRecord(partition: Int32(lane), key: keyStart..<keys.count, value: value))
@@ -147,7 +154,7 @@ struct IngestOutput: ~Copyable {
 
     // MARK: Sending
 
-    /// Returns false if the producer refused a record.
+    /// Sends all records. Returns false if the producer refused one.
     borrowing func send(
         by producer: TransactionalProducer, installations: Topic, registry: Topic, events: Topic,
         onStep: (IngestStep) -> Void
@@ -165,21 +172,21 @@ struct IngestOutput: ~Copyable {
     private static let queueWaitMilliseconds = 5000
 
     private borrowing func send(
-        _ pieces: [StagedRecord], to topic: Topic, by producer: TransactionalProducer
+        _ records: [StagedRecord], to topic: Topic, by producer: TransactionalProducer
     ) -> Bool {
         let keys = keys
         return unsafe values.withBytes { values in
             let (keys, values) = unsafe (keys.span, Span<UInt8>(_unsafeBytes: values))
-            for piece in pieces {
-                let key = keys.extracting(piece.key)
+            for record in records {
+                let key = keys.extracting(record.key)
                 while true {
                     let result =
-                        if let value = piece.value {
+                        if let value = record.value {
                             producer.send(
-                                to: topic, partition: piece.partition, key: key,
+                                to: topic, partition: record.partition, key: key,
                                 value: values.extracting(value))
                         } else {
-                            producer.send(to: topic, partition: piece.partition, key: key, value: nil)
+                            producer.send(to: topic, partition: record.partition, key: key, value: nil)
                         }
                     if result == .queued { break }
                     guard result == .full,
@@ -193,10 +200,14 @@ struct IngestOutput: ~Copyable {
 }
 
 extension Installation {
-    /// An estimate of the record's size, for a limit. It counts long names and tokens.
-    fileprivate var estimatedBytes: Int {
+    /// The size of an entry with a token and long names, and of a long name, in bytes.
+    private static var entryByteCount: Int { 512 }
+    private static var nameByteCount: Int { 128 }
+
+    /// An estimate of the record's size, for a limit. It is rather too large than too small.
+    fileprivate var estimatedByteCount: Int {
         let entries = 2 + startTokens.count + activities.count + refusedTokens.count + formerRecipients.count
         let names = (tags?.value.count ?? 0) + (runningActivities?.value.count ?? 0)
-        return 512 * entries + 128 * names + (attributes?.value.count ?? 0)
+        return Self.entryByteCount * entries + Self.nameByteCount * names + (attributes?.value.count ?? 0)
     }
 }

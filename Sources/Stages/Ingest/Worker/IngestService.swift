@@ -2,7 +2,7 @@ package import StageSupport
 package import Telemetry
 package import Topics
 
-/// The stage that merges reports, as a part of a process. It has one loop on one thread.
+/// The stage that merges reports into installations. It has one loop with its own thread.
 package final class IngestService: LoopStage {
     package static let name = "ingest"
     package static let summary = "merges the reports of phones into the registry of tokens"
@@ -18,9 +18,9 @@ package final class IngestService: LoopStage {
     }
 
     /// - Parameters:
-    ///   - clock: The wall clock of this process.
+    ///   - clock: the clock of this machine.
     ///   - settleMilliseconds: the time for which the loop watches the clocks before its first irreversible act.
-    ///   - onStep: A callback for every step, on the loop's thread. Tests end the process there.
+    ///   - onStep: called at every step, on the loop's thread. Tests end the process there.
     package init(
         _ settings: IngestSettings, in environment: StageEnvironment,
         clock: @escaping @Sendable () -> WallTime = { .now() },

@@ -1,7 +1,7 @@
 package import Settings
 package import Store
 
-/// The limits of the stage, each with the behavior at the limit.
+/// The limits of ingest, each with the behavior at the limit.
 package struct IngestSettings: OperatorSettings {
     /// The most reports in one transaction. The rest waits for the next one.
     package var batchRecordsMax = 10_000

@@ -1,7 +1,7 @@
 internal import StageSupport
 
-/// The steps of the loop at which a test can end the process, in their order within a batch. In production no
-/// callback is set.
+/// The steps after which an ingest process can die, in their order within a batch. A test receives each step and may
+/// end the process there.
 package enum IngestStep: Int, RecordStep, CaseIterable {
     case batchRead = 1
     case misroutedReportForwarded

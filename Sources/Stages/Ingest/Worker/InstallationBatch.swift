@@ -15,21 +15,22 @@ struct InstallationBatch {
 
     struct Entry {
         let key: HashedKey
-        /// Nil while the installation is unknown.
+        /// Nil until the first report of an unknown installation is merged.
         var installation: Installation?
         var status = Status.unchanged
-        /// The number of the record in the output. Nil if the installation has not changed.
+        /// The number of its record in the output. Nil if the installation has not changed.
         var recordNumber: Int?
     }
 
     let partition: Int32
     private(set) var entries: [Entry] = []
     private var hashIndex = HashIndex()
-    /// The error of a record that a newer program has written, if any.
+    /// The error of a record that a newer program version wrote, if there was one.
     var newerRecord: RecordDecodingError?
 
     init(partition: Int32) { self.partition = partition }
 
+    /// Returns the number of the entry with this key.
     func index(of key: [UInt8], hash: UInt32) -> Int? {
         var probe = hashIndex.makeProbe(hash: hash)
         while let number = hashIndex.nextNumber(for: &probe) {
@@ -38,7 +39,7 @@ struct InstallationBatch {
         return nil
     }
 
-    /// - Returns: The number of the entry.
+    /// Adds an entry, and returns its number.
     mutating func add(key: HashedKey, hash: UInt32, installation: Installation?) -> Int {
         hashIndex.add(hash: hash)
         entries.append(Entry(key: key, installation: installation))
@@ -54,8 +55,8 @@ struct InstallationBatch {
         }
     }
 
-    /// - Returns: Whether the report counts as written.
-    mutating func updateEntry(at number: Int, with merged: ReportOutcome) -> Bool {
+    /// Takes over the result of a report. Returns whether the installation is written to the topic.
+    mutating func updateEntry(at number: Int, with merged: MergedInstallation) -> Bool {
         entries[number].installation = merged.installation
         guard merged.mustBeWritten || entries[number].status == .changed else {
             entries[number].status = .repeated

@@ -2,15 +2,16 @@ internal import InstallationRecords
 internal import Kafka
 
 extension Kafka.Record {
-    /// The time and the offset at which a report first arrived, or nil without a timestamp. A forwarded
-    /// report has them in its headers.
+    /// The time and the offset at which a report first arrived. A forwarded report has them in its headers. Nil for a
+    /// record without a timestamp.
     var arrival: ReportArrival? {
         guard let stampedAt = timestamp else { return nil }
-        guard let first = number(in: Report.receivedAtHeader) else {
+        guard let firstStampedAt = number(in: Report.receivedAtHeader) else {
             return ReportArrival(receivedAt: stampedAt, offset: offset)
         }
+        // A header never makes a report younger than its record.
         return ReportArrival(
-            receivedAt: min(stampedAt, first), offset: number(in: Report.offsetHeader) ?? offset)
+            receivedAt: min(stampedAt, firstStampedAt), offset: number(in: Report.offsetHeader) ?? offset)
     }
 
     /// Whether this is a copy of a record for all partitions.
@@ -19,14 +20,18 @@ extension Kafka.Record {
         return header.name.count > 0
     }
 
+    /// The digits of a number that fits into an `Int64` with a margin.
+    private static var digitCounts: ClosedRange<Int> { 1...15 }
+
+    /// Returns the decimal number in a header, or nil if the header is missing or is not a number.
     private func number(in header: StaticString) -> Int64? {
         guard let header = headers.last(named: header), let digits = header.value,
-            (1...15).contains(digits.count)
+            Self.digitCounts.contains(digits.count)
         else { return nil }
         var number: Int64 = 0
         for index in 0..<digits.count {
-            guard (0x30...0x39).contains(digits[index]) else { return nil }
-            number = number * 10 + Int64(digits[index] - 0x30)
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digits[index]) else { return nil }
+            number = number * 10 + Int64(digits[index] - UInt8(ascii: "0"))
         }
         return number
     }

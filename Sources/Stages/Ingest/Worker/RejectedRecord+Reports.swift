@@ -1,6 +1,6 @@
 internal import StageSupport
 
-/// The reasons for which a record of `reports` becomes a dead letter.
+/// The reasons for which a record of `reports` becomes a dead letter, beside those of `RejectedReport`.
 extension RejectedRecord {
     init(_ report: RejectedReport) { self.init(code: report.code.rawValue, reason: report.description) }
 
@@ -11,13 +11,14 @@ extension RejectedRecord {
         )
     }
 
-    static func tooLarge(bytes: Int, max: Int) -> RejectedRecord {
-        RejectedRecord(code: "too_large", reason: "the report has \(bytes) bytes, and the limit is \(max)")
+    static func tooLarge(byteCount: Int, max: Int) -> RejectedRecord {
+        RejectedRecord(
+            code: "too_large", reason: "the report has \(byteCount) bytes, and the limit is \(max)")
     }
 
-    static func keyTooLong(bytes: Int, max: Int) -> RejectedRecord {
+    static func keyTooLong(byteCount: Int, max: Int) -> RejectedRecord {
         RejectedRecord(
             code: "key_too_long",
-            reason: "app and installation make a key of \(bytes) bytes, and the limit is \(max)")
+            reason: "app and installation make a key of \(byteCount) bytes, and the limit is \(max)")
     }
 }

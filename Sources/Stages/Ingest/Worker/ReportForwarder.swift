@@ -2,8 +2,11 @@ internal import InstallationRecords
 internal import Kafka
 internal import StageSupport
 
-/// Forwards reports to their right partition.
+/// The writer of reports that lie in a wrong partition, and of erasures that every partition needs. It writes to the
+/// topic `reports` itself.
 struct ReportForwarder {
+    private static let headersMax = 3
+
     private let writer: NonTransactionalWriter
     private let topic: String
 
@@ -12,14 +15,16 @@ struct ReportForwarder {
         self.topic = topic
     }
 
-    /// Forwards the report unchanged, under the key that decides its partition.
+    /// Writes the report to a partition. The headers keep the time and the offset of its first arrival.
     ///
-    /// - Parameter isEverywhere: Whether this is a copy for each partition.
+    /// - Parameters:
+    ///   - key: the key that decides the partition.
+    ///   - isCopyForAllPartitions: whether every partition gets a copy.
     func forward(
         _ value: Span<UInt8>, key: [UInt8], arrival: ReportArrival, to partition: Int32,
         isCopyForAllPartitions: Bool = false
     ) {
-        var headers = RecordHeaders(capacity: 3)
+        var headers = RecordHeaders(capacity: Self.headersMax)
         if isCopyForAllPartitions { headers.add(Report.allPartitionsHeader, value: [UInt8]().span) }
         headers.add(Report.receivedAtHeader, value: Array(String(arrival.receivedAt).utf8).span)
         headers.add(Report.offsetHeader, value: Array(String(arrival.offset).utf8).span)

@@ -4,31 +4,33 @@ internal import JSON
 internal import Lifecycle
 internal import TokenSealing
 
-/// The merge functions that the loop calls: one `ReportMerger` per app. A `ReportMerger` is made again when the catalog has
-/// changed its app. One thread owns this object.
+/// The `ReportMerger` of each app in the catalog. It is made again when the catalog has changed the app. Pinned to the
+/// loop's thread.
 final class ReportMergers {
     /// The maximum wait for an app in the catalog. A report can be slightly ahead of the catalog that this
     /// process has read. So a young report of an unknown app waits before it is rejected.
     static let catalogWaitMilliseconds: Int64 = 1000
-    /// The maximum number of unknown apps that are remembered. Only the first report of each has to wait.
+    /// The pause between two looks at the catalog during that wait.
+    private static let catalogPauseMicroseconds: UInt32 = 20_000
+    /// The maximum number of unknown apps that are remembered. Only the first report of an unknown app waits.
     static let unknownAppsMax = 1000
 
-    let seal: TokenSeal
+    let tokenSeal: TokenSeal
     let reader = JSONReader()
     private let apps: @Sendable () -> [String: App]?
     private var mergers: [String: ReportMerger] = [:]
     private var unknownApps: Set<String> = []
-    /// Apps with installations that are missing in the catalog, and the time when this process noticed.
+    /// Apps that are missing in the catalog and have installations, with the time at which this process noticed it.
     private var missingSince: [String: Instant] = [:]
     private let tokenlessMilliseconds: Int64
-    /// The last result. Most consecutive reports are of the same app.
+    /// The merger of the last report. Most consecutive reports are of the same app.
     private var lastMerger: ReportMerger?
 
     init(
         sealingKeys keys: SealingKeys?, tokenlessMilliseconds: Int64,
         apps: @escaping @Sendable () -> [String: App]?
     ) {
-        seal = TokenSeal(keys: keys)
+        tokenSeal = TokenSeal(keys: keys)
         self.tokenlessMilliseconds = tokenlessMilliseconds
         self.apps = apps
     }
@@ -42,23 +44,26 @@ final class ReportMergers {
         lastMerger = nil
         mergers = mergers.filter { known[$0.key] == $0.value.app }
         for (id, app) in known where mergers[id] == nil {
-            mergers[id] = ReportMerger(app: app, seal: seal, tokenlessMilliseconds: tokenlessMilliseconds)
+            mergers[id] = ReportMerger(
+                app: app, seal: tokenSeal, tokenlessMilliseconds: tokenlessMilliseconds)
             missingSince[id] = nil
         }
     }
 
-    /// Returns the merge of an app, or nil if the catalog does not have the app even after a wait.
-    /// - Parameter age: The age of the report in milliseconds.
+    /// Returns the merger of an app, or nil if the catalog does not have the app even after a wait. Blocks the loop for
+    /// at most `catalogWaitMilliseconds`.
+    ///
+    /// - Parameter age: the age of the report in milliseconds.
     func merger(for app: String, age: Int64) -> ReportMerger? {
         if let lastMerger, lastMerger.app.id == app { return lastMerger }
-        // This uses the steady clock. By a wall clock that is behind, the report would stay young for as
-        // long.
+        // The wait uses the steady clock. By a wall clock that is behind, the report would stay young, and the wait
+        // would be longer.
         let wait = Int(min(max(0, Self.catalogWaitMilliseconds - age), Self.catalogWaitMilliseconds))
         let until = Instant.now().advanced(byMilliseconds: wait)
         while true {
-            if let merge = mergers[app] {
-                lastMerger = merge
-                return merge
+            if let merger = mergers[app] {
+                lastMerger = merger
+                return merger
             }
             if unknownApps.contains(app) { return nil }
             if Instant.now() >= until {
@@ -66,15 +71,16 @@ final class ReportMergers {
                 unknownApps.insert(app)
                 return nil
             }
-            usleep(20_000)
+            usleep(Self.catalogPauseMicroseconds)
             refresh()
         }
     }
 
+    /// Returns the merger of an app without a wait, or nil if the catalog does not have the app.
     func knownMerger(for app: String) -> ReportMerger? { mergers[app] }
 
-    /// Returns whether the catalog has been without the app for the grace time, as far as this process has
-    /// seen. If an app was deleted by mistake and is added again within that time, it loses nothing.
+    /// Returns whether the app has been missing in the catalog for the grace time, as far as this process has seen. If
+    /// an app was deleted by mistake and is added again within that time, it loses nothing.
     func isMissing(app: String, forMilliseconds grace: Int, now: Instant = .now()) -> Bool {
         guard isReady, mergers[app] == nil else { return false }
         if let since = missingSince[app] { return now.milliseconds(since: since) >= grace }

@@ -2,10 +2,13 @@ internal import Identifiers
 internal import Members
 internal import Telemetry
 
-/// The parameters of a call. Each one is read once and strictly. A parameter that is left over at the end is
-/// unknown.
+/// The parameters of a call, which is an `InsightQuery` of a gateway. Each parameter is read once and strictly.
+/// A parameter that is not read is unknown to the call.
 struct CallParameters {
     static let dayMilliseconds: Int64 = 86_400_000
+    private static let limitDefault: Int64 = 50
+    /// Later than any time.
+    private static let timeMax: Int64 = 1 << 52
 
     private var unread: [String: String] = [:]
 
@@ -17,6 +20,7 @@ struct CallParameters {
         }
     }
 
+    /// Returns a name, or nil if the parameter is missing.
     mutating func text(_ name: String) throws(CallProblem) -> String? {
         guard let text = unread.removeValue(forKey: name) else { return nil }
         if let problem = NameRules.problem(text) { throw .invalid(name, message: problem) }
@@ -31,6 +35,7 @@ struct CallParameters {
         return number
     }
 
+    /// Returns one of the choices. The first one is the default.
     mutating func choice(_ name: String, of choices: [String]) throws(CallProblem) -> String {
         guard let text = unread.removeValue(forKey: name) else { return choices[0] }
         guard choices.contains(text) else {
@@ -39,36 +44,37 @@ struct CallParameters {
         return text
     }
 
-    /// Returns a comma-separated subset of the choices.
-    mutating func choices(_ name: String, of known: [String], defaultingTo: [String]) throws(CallProblem)
+    /// Returns several of the choices, which the parameter lists with commas between them.
+    mutating func choices(_ name: String, of choices: [String], defaultingTo: [String]) throws(CallProblem)
         -> [String]
     {
         guard let text = unread.removeValue(forKey: name) else { return defaultingTo }
         let parts = text.split(separator: ",").map(String.init)
-        guard parts.allSatisfy(known.contains) else {
+        guard parts.allSatisfy(choices.contains) else {
             throw .invalid(
-                name, message: "must be any of \(known.joined(separator: ", ")), separated by commas")
+                name, message: "must be any of \(choices.joined(separator: ", ")), separated by commas")
         }
         return parts
     }
 
     mutating func limit(max: Int64 = 500) throws(CallProblem) -> Int {
-        Int(try number("limit", in: 1...max) ?? 50)
+        Int(try number("limit", in: 1...max) ?? Self.limitDefault)
     }
 
+    /// Returns the position behind which a list continues, or nil for its beginning.
     mutating func cursor() throws(CallProblem) -> ListPosition? {
         guard let text = unread.removeValue(forKey: "cursor") else { return nil }
-        guard let place = ListPosition(cursor: text) else {
+        guard let position = ListPosition(cursor: text) else {
             throw .invalid("cursor", message: "must be the field next of an earlier answer")
         }
-        return place
+        return position
     }
 
-    /// Returns a range in milliseconds since 1970.
+    /// Returns a range in milliseconds since 1970. It excludes `to`, and the default of `to` includes `now`.
     mutating func range(
         daysMax: Int64, defaultMilliseconds: Int64, now: Int64
     ) throws(CallProblem) -> (from: Int64, to: Int64) {
-        let times: ClosedRange<Int64> = 0...(1 << 52)
+        let times: ClosedRange<Int64> = 0...Self.timeMax
         let to = try number("to", in: times) ?? now + 1
         let from = try number("from", in: times) ?? max(0, to - defaultMilliseconds)
         if from >= to { throw .invalid("from", message: "must be before to") }
@@ -76,6 +82,7 @@ struct CallParameters {
         return (from, to)
     }
 
+    /// Throws if the call has a parameter that was not read.
     func checkAllRead() throws(CallProblem) {
         if let name = unread.keys.min() { throw .unknownField(name) }
     }

@@ -1,6 +1,6 @@
 internal import HTTPServer
 
-/// The reason that a call has no answer.
+/// The reason that a call has no answer, as the error response that the gateway passes on.
 struct CallProblem: Error {
     let response: HTTPResponse
 
@@ -15,17 +15,20 @@ struct CallProblem: Error {
                 field: field))
     }
 
-    static func rangeTooLong(daysMax days: Int64) -> CallProblem {
-        let message = "must be at most \(days) days before to; ask for shorter ranges"
+    static func rangeTooLong(daysMax: Int64) -> CallProblem {
+        let message = "must be at most \(daysMax) days before to; ask for shorter ranges"
         return CallProblem(
             response: .error(status: 400, code: "range_too_long", message: message, field: "from"))
     }
 
+    /// Nothing was found, and all lanes have answered.
     static let unknown = CallProblem(
         response: .error(
             status: 404, code: "unknown",
             message: "nothing with this name is known; older data may have been forgotten"))
 
+    /// Nothing was found, or a file would be incomplete, because lanes do not answer.
+    ///
     /// - Parameter lanes: The lanes that do not answer.
     static func partial(missing lanes: [Int]) -> CallProblem {
         let names = lanes.map(String.init).joined(separator: ", ")

@@ -1,12 +1,11 @@
-internal import HTTPServer
-internal import JSON
 internal import Kafka
 internal import Lifecycle
-internal import Members
 internal import Telemetry
 
-/// The lag of all consumer groups. A separate thread asks the cluster at most once a second.
+/// Returns the lag of all consumer groups of the cluster. A separate thread asks the brokers, at most once a
+/// second.
 final class ConsumerLagMonitor: Sendable {
+    /// The lag of one stage in one topic.
     struct TopicLag: Sendable {
         var stage: String
         var topic: String
@@ -29,15 +28,14 @@ final class ConsumerLagMonitor: Sendable {
 
     /// Returns the lags, or nil while the cluster does not answer.
     func lags() async -> [TopicLag]? {
-        await withCheckedContinuation { waiting in
-            if !reader.execute({ waiting.resume(returning: $0.currentLags()) }) {
-                waiting.resume(returning: nil)
-            }
+        await withCheckedContinuation { continuation in
+            let isAccepted = reader.execute { continuation.resume(returning: $0.currentLags()) }
+            if !isAccepted { continuation.resume(returning: nil) }
         }
     }
 }
 
-/// The cluster's last answer, and the clients for the next one.
+/// Reads the lags on the monitor's thread, and keeps the last answer for a second.
 private final class ConsumerLagReader {
     private typealias TopicLag = ConsumerLagMonitor.TopicLag
 
@@ -46,6 +44,7 @@ private final class ConsumerLagReader {
     private let settings: KafkaSettings
     private let prefix: String
     private let log: Log
+    // The clients. Nil before the first read and after a failure.
     private var admin: AdminClient?
     private var unreadReader: UnreadRecordReader?
     private var cached: (lags: [TopicLag], at: Instant)?
@@ -77,65 +76,27 @@ private final class ConsumerLagReader {
         let partitions = try admin.topics().filter { $0.name.hasPrefix(prefix) }.flatMap { topic in
             topic.partitions.map { TopicPartition(topic.name, $0) }
         }
-        let waiting = try unreadReader ?? UnreadRecordReader(settings: settings, log: log)
-        self.unreadReader = waiting
+        let unreadReader = try unreadReader ?? UnreadRecordReader(settings: settings, log: log)
+        self.unreadReader = unreadReader
         let groups = try admin.groupNames().filter { $0.hasPrefix(prefix) }.sorted().map { group in
             (group, try admin.lagOfConsumedPartitions(by: group, among: partitions))
         }
-        let unread = try waiting.readOldest(of: groups.flatMap { $0.1 })
-        return groups.flatMap { group, all -> [TopicLag] in
-            let byTopic = Dictionary(grouping: all) { $0.committed.partition.topic }
-            return byTopic.sorted { $0.key < $1.key }.map { topic, lags in
-                let waiting = lags.filter {
-                    !unread.caughtUp.contains(UnreadRecordReader.GroupPosition(of: $0))
-                }
-                return TopicLag(
-                    stage: String(group.dropFirst(prefix.count)),
-                    topic: String(topic.dropFirst(prefix.count)),
-                    records: waiting.reduce(0) { $0 + Int64($1.recordCount) }, partitions: lags.count,
-                    oldestAt: waiting.compactMap { unread.oldest[UnreadRecordReader.GroupPosition(of: $0)] }
-                        .min())
+        let unread = try unreadReader.readOldest(of: groups.flatMap { $0.1 })
+        return groups.flatMap { group, groupLags -> [TopicLag] in
+            let lagsByTopic = Dictionary(grouping: groupLags) { $0.committed.partition.topic }
+            return lagsByTopic.sorted { $0.key < $1.key }.map { topic, lags in
+                topicLag(of: group, in: topic, lags: lags, unread: unread)
             }
         }
     }
-}
 
-extension QueryHandler {
-    func fleetReport(for call: InsightQuery, parameters: CallParameters) async throws(CallProblem)
-        -> HTTPResponse
-    {
-        try parameters.checkAllRead()
-        let lags = await lagMonitor?.lags()
-        let members = await fanOut.knownMembers()
-        let processes = await fanOut.knownProcesses()
-        var running = LaneQuery(.running, app: call.app)
-        running.names = []
-        let found = await fanOut.run(running)
-        return object(from: [found]) { writer in
-            writer.objects("lag", of: lags ?? []) { lag, writer in
-                writer.field("stage", lag.stage)
-                writer.field("topic", lag.topic)
-                writer.field("records", lag.records)
-                writer.field("partitions", lag.partitions)
-                writer.field("oldestAt", lag.oldestAt)
-            }
-            writer.field("lagUnknown", lags == nil ? true : nil)
-            writer.objects("members", of: members) { member, writer in
-                writer.field("stage", member.stage)
-                writer.field("process", member.process)
-                writer.field("address", member.address)
-                writer.field("startedAt", member.startedAt)
-                writer.field("heardAt", member.at)
-                let isAway = !member.lanes.isEmpty && Set(member.lanes).isDisjoint(with: found.lanes)
-                writer.field("isAway", isAway ? true : nil)
-                writer.list("lanes", of: member.lanes) { $1.value($0) }
-            }
-            ProcessesReport(processes: processes, app: call.app).write(to: &writer)
-            writer.name("lanes")
-            writer.beginObject()
-            writer.field("count", lanes)
-            writer.field("read", found.lanes.count)
-            writer.endObject()
-        }
+    private func topicLag(
+        of group: String, in topic: String, lags: [GroupLag], unread: UnreadRecordReader.UnreadRecords
+    ) -> TopicLag {
+        let behind = lags.filter { !unread.caughtUp.contains(UnreadRecordReader.GroupPosition(of: $0)) }
+        return TopicLag(
+            stage: String(group.dropFirst(prefix.count)), topic: String(topic.dropFirst(prefix.count)),
+            records: behind.reduce(0) { $0 + Int64($1.recordCount) }, partitions: lags.count,
+            oldestAt: behind.compactMap { unread.oldest[UnreadRecordReader.GroupPosition(of: $0)] }.min())
     }
 }

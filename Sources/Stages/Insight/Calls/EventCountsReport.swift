@@ -1,9 +1,10 @@
 internal import JSON
 
-/// The number of events by hour or by day.
+/// The answer about the number of events by hour or by day.
 struct EventCountsReport {
+    /// The events that one count is about. A property is nil if counts do not distinguish it.
     struct Bucket: Hashable {
-        /// Milliseconds since 1970.
+        /// The beginning of the hour or day, in milliseconds since 1970.
         var at: Int64
         var code: String?
         var type: String?
@@ -11,6 +12,7 @@ struct EventCountsReport {
     }
 
     private(set) var buckets: [Bucket: Int] = [:]
+    /// The counts by code, of the whole range.
     private(set) var totals: [String: Int] = [:]
 
     /// - Parameters:

@@ -4,38 +4,38 @@ internal import InstallationRecords
 internal import JSON
 internal import Telemetry
 
-/// Events as a file: CSV as in RFC 4180, or one JSON object per line.
+/// The answer with events as a file: CSV as in RFC 4180, or one JSON object on each line.
 struct EventExport {
     let events: [Event]
+    /// The position behind the last event, or nil at the end of the list.
     let next: ListPosition?
 
     private static let columnNames = [
         "at", "receivedAt", "code", "installationId", "userId", "attributesType", "activityId", "groupId",
-        "token",
-        "cause", "environment", "scheduleId", "scheduleName",
+        "token", "cause", "environment", "scheduleId", "scheduleName",
     ]
 
     /// Returns the file. Its first line is the cursor of the next part, or empty at the end. The gateway
     /// removes this line.
     func response(isCSV: Bool) -> HTTPResponse {
-        let body = isCSV ? csv : lines
+        let body = isCSV ? csv : jsonLines
         return HTTPResponse(
             headers: ["Content-Type": isCSV ? "text/csv; charset=utf-8" : "application/x-ndjson"],
             body: Array("\(next?.cursor ?? "")\n".utf8) + body)
     }
 
-    private var lines: [UInt8] {
-        var all: [UInt8] = []
+    private var jsonLines: [UInt8] {
+        var bytes: [UInt8] = []
         var writer = JSONWriter(capacity: 512)
         for event in events {
             writer.removeAll()
             writer.beginObject()
             event.writeReport(to: &writer)
             writer.endObject()
-            all += writer.bytes
-            all.append(0x0A)
+            bytes += writer.bytes
+            bytes.append(UInt8(ascii: "\n"))
         }
-        return all
+        return bytes
     }
 
     private var csv: [UInt8] {

@@ -4,8 +4,8 @@ internal import Jobs
 internal import Payloads
 internal import Sends
 
-/// The present state of one group. It is made from the group's row, from the phones' reports of running
-/// activities, and from the results of its newest send.
+/// The answer about one group: its state, the number of running activities by the phones' reports, and the
+/// results of its newest send.
 struct GroupReport {
     let scope: QueryResult.GroupScope
     /// The number of running activities.
@@ -18,9 +18,8 @@ struct GroupReport {
         self.scope = scope
         self.running = running
         let send = scope.row.newestState?.send
-        onNewest = newest.tallies.reduce(0) { count, one in
-            one.send == send && one.tally.event != .end ? count + one.tally.count(of: .accepted) : count
-        }
+        onNewest = newest.tallies.filter { $0.send == send && $0.tally.event != .end }
+            .reduce(0) { $0 + $1.tally.count(of: .accepted) }
     }
 
     /// Writes the fields into an open object.

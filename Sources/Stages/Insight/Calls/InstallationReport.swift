@@ -4,13 +4,15 @@ internal import JSON
 internal import Jobs
 internal import Payloads
 
-/// The known state of one installation without its tokens, with the reason for what the phone shows.
+/// The answer about one installation: its known state without its tokens, and the reason for what the phone
+/// shows.
 struct InstallationReport {
     let diagnosis: PhoneDiagnosis
 
+    /// Writes the fields into an open object.
     func write(to writer: inout JSONWriter) {
         let phone = diagnosis.installation
-        writer.field("installationId", diagnosis.id)
+        writer.field("installationId", diagnosis.installationID)
         if case .user(let user)? = phone.user?.value { writer.field("userId", user) }
         writer.field("environment", phone.environment?.value.rawValue)
         writer.field("os", phone.os?.value)
@@ -36,16 +38,16 @@ struct InstallationReport {
             writer.field("heardAt", activity.lastSeenAt?.event)
             writer.field("endedAt", activity.closing?.endedAt?.event)
             writer.field("dismissedAt", activity.closing?.dismissedAt?.event)
-            writer.field("version", diagnosis.version(of: activity))
+            writer.field("version", diagnosis.acceptedVersion(of: activity))
             Self.writeReason(diagnosis.reason(for: activity), to: &writer)
         }
         Self.writeReason(diagnosis.reason, to: &writer)
     }
 
-    static func writeReason(_ why: DisplayReason, to writer: inout JSONWriter) {
+    static func writeReason(_ reason: DisplayReason, to writer: inout JSONWriter) {
         writer.name("why")
         writer.beginObject()
-        why.write(to: &writer)
+        reason.write(to: &writer)
         writer.endObject()
     }
 
@@ -71,8 +73,7 @@ extension Installation {
     /// The server's time of the phone's newest report.
     var lastReportAt: Int64? {
         let fieldTimes: [ReportTime?] = [
-            environment?.at, user?.at, os?.at, appBuild?.at, activitiesEnabled?.at,
-            tags?.at, attributes?.at,
+            environment?.at, user?.at, os?.at, appBuild?.at, activitiesEnabled?.at, tags?.at, attributes?.at,
             locale?.at, timeZone?.at, runningActivities?.at,
         ]
         let tokens = startTokens.flatMap { [$0.token?.at, $0.unregisteredAt] }

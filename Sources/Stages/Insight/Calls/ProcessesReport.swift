@@ -1,9 +1,10 @@
 internal import JSON
 internal import Members
 
-/// The facts that processes publish about themselves: versions, settings that differ, and open breakers of
-/// senders. An app's key sees only its own breakers.
+/// The answer about all processes, from the facts that they publish about themselves: versions, settings that
+/// differ, and open breakers of senders. An app's key sees only the breakers of its app.
 struct ProcessesReport {
+    /// A setting that does not have the same value in all processes.
     struct Difference: Hashable {
         var key: String
         /// The processes that have each value, by value.
@@ -20,14 +21,14 @@ struct ProcessesReport {
 
     init(processes: [ProcessFacts], app: String) {
         self.processes = processes
-        breakers = processes.flatMap { one in
-            one.openBreakers.filter { $0.app == app }.map { (one.process, $0) }
+        breakers = processes.flatMap { process in
+            process.openBreakers.filter { $0.app == app }.map { (process.process, $0) }
         }
         var values: [String: [String: [String]]] = [:]
-        for one in processes {
-            for setting in one.settings
+        for process in processes {
+            for setting in process.settings
             where !Self.perProcessSuffixes.contains(where: { setting.key.hasSuffix($0) }) {
-                values[setting.key, default: [:]][setting.value, default: []].append(one.process)
+                values[setting.key, default: [:]][setting.value, default: []].append(process.process)
             }
         }
         differences = values.filter { $0.value.count > 1 }.map { Difference(key: $0.key, values: $0.value) }
@@ -36,21 +37,21 @@ struct ProcessesReport {
 
     /// Writes the fields into an open object.
     func write(to writer: inout JSONWriter) {
-        writer.objects("processes", of: processes) { one, writer in
-            writer.field("process", one.process)
-            writer.field("version", one.version)
-            writer.field("stages", one.stages)
-            writer.field("suspectTokens", one.suspectTokens)
-            writer.field("startedAt", one.startedAt)
-            writer.field("heardAt", one.at)
+        writer.objects("processes", of: processes) { process, writer in
+            writer.field("process", process.process)
+            writer.field("version", process.version)
+            writer.field("stages", process.stages)
+            writer.field("suspectTokens", process.suspectTokens)
+            writer.field("startedAt", process.startedAt)
+            writer.field("heardAt", process.at)
         }
-        writer.objects("openBreakers", of: breakers) { one, writer in
-            writer.field("process", one.process)
-            writer.field("environment", one.breaker.environment)
+        writer.objects("openBreakers", of: breakers) { entry, writer in
+            writer.field("process", entry.process)
+            writer.field("environment", entry.breaker.environment)
         }
-        writer.objects("differences", of: differences) { one, writer in
-            writer.field("key", one.key)
-            writer.objects("values", of: one.values.sorted { $0.key < $1.key }) { value, writer in
+        writer.objects("differences", of: differences) { difference, writer in
+            writer.field("key", difference.key)
+            writer.objects("values", of: difference.values.sorted { $0.key < $1.key }) { value, writer in
                 writer.field("value", value.key)
                 writer.field("processes", value.value)
             }

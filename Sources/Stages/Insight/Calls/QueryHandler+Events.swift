@@ -6,47 +6,53 @@ internal import JSON
 internal import Members
 
 extension QueryHandler {
+    /// The longest range of a call, in days.
     private static let rangeDays: Int64 = 31
+    private static let auditRangeDays: Int64 = 400
+    private static let auditDaysDefault: Int64 = 30
 
+    /// Answers with a list of events, as JSON or as a file.
     func events(
         for call: InsightQuery, parameters: inout CallParameters, now: Int64
     ) async throws(CallProblem) -> HTTPResponse {
-        var question = LaneQuery(.events, app: call.app)
-        question.user = try parameters.text("user")
-        question.installation = try parameters.text("installation")
-        question.group = try parameters.text("group")
-        question.code = try code(in: &parameters)
-        question.type = try parameters.text("type")
-        (question.from, question.to) = try parameters.range(
+        var query = LaneQuery(.events, app: call.app)
+        query.user = try parameters.text("user")
+        query.installation = try parameters.text("installation")
+        query.group = try parameters.text("group")
+        query.code = try code(in: &parameters)
+        query.type = try parameters.text("type")
+        (query.from, query.to) = try parameters.range(
             daysMax: Self.rangeDays, defaultMilliseconds: CallParameters.dayMilliseconds, now: now)
-        question.isOldestFirst = try parameters.choice("order", of: ["newest", "oldest"]) == "oldest"
+        query.isOldestFirst = try parameters.choice("order", of: ["newest", "oldest"]) == "oldest"
         let limit = try parameters.limit(max: Int64(LaneQuery.limitMax))
-        question.limit = limit + 1
-        question.after = try parameters.cursor()
+        // The extra entry shows whether the list continues.
+        query.limit = limit + 1
+        query.after = try parameters.cursor()
         let format = try parameters.choice("format", of: ["json", "csv", "jsonl"])
         try parameters.checkAllRead()
-        let found = await fanOut.run(question)
-        let (listed, next) = Self.page(found.events, limit: limit, isOldestFirst: question.isOldestFirst)
-        let page = await withoutErased(listed, app: call.app)
+        let result = await fanOut.run(query)
+        let (listed, next) = Self.firstPage(
+            of: result.events, limit: limit, isOldestFirst: query.isOldestFirst)
+        let page = await removingErased(listed, app: call.app)
         if format != "json" {
             // A file has no field that can report a missing lane.
-            let missing = missingLanes(in: [found])
+            let missing = missingLanes(in: [result])
             if !missing.isEmpty { throw .partial(missing: missing) }
             return EventExport(events: page.map(\.value), next: next).response(isCSV: format == "csv")
         }
-        return object(from: [found]) { writer in
+        return objectResponse(from: [result]) { writer in
             writer.objects("events", of: page) { $0.value.writeReport(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }
 
     /// Removes events that are older than the erasure of their user.
-    private func withoutErased(_ events: [ListEntry<Event>], app: String) async -> [ListEntry<Event>] {
+    private func removingErased(_ events: [ListEntry<Event>], app: String) async -> [ListEntry<Event>] {
         let users = Set(events.compactMap(\.value.user)).sorted()
         if users.isEmpty { return events }
-        var question = LaneQuery(.erasures, app: app)
-        question.names = users.map { Recipient.user($0).text }
-        let erasures = await fanOut.run(question).erasures
+        var query = LaneQuery(.erasures, app: app)
+        query.names = users.map { Recipient.user($0).text }
+        let erasures = await fanOut.run(query).erasures
         if erasures.isEmpty { return events }
         return events.filter { event in
             guard let user = event.value.user, let at = erasures[Recipient.user(user).text] else {
@@ -65,24 +71,25 @@ extension QueryHandler {
         return code
     }
 
+    /// Answers with the number of events by hour or day.
     func eventCounts(
         for call: InsightQuery, parameters: inout CallParameters, now: Int64
     ) async throws(CallProblem) -> HTTPResponse {
-        var question = LaneQuery(.counts, app: call.app)
-        question.code = try code(in: &parameters)
-        question.type = try parameters.text("type")
-        question.group = try parameters.text("group")
+        var query = LaneQuery(.counts, app: call.app)
+        query.code = try code(in: &parameters)
+        query.type = try parameters.text("type")
+        query.group = try parameters.text("group")
         let (from, to) = try parameters.range(
             daysMax: Self.rangeDays, defaultMilliseconds: CallParameters.dayMilliseconds, now: now)
-        (question.from, question.to) = (from, to)
+        (query.from, query.to) = (from, to)
         let isDaily = try parameters.choice("by", of: ["hour", "day"]) == "day"
         let split = try parameters.choices("split", of: ["code", "type", "group"], defaultingTo: ["code"])
         try parameters.checkAllRead()
         // The totals are by code, independent of the split.
-        question.names = Array(Set(split + ["code"]))
-        let found = await fanOut.run(question)
-        let counts = EventCountsReport(counts: found.counts, isDaily: isDaily, split: Set(split))
-        return object(from: [found]) { writer in
+        query.names = Array(Set(split + ["code"]))
+        let result = await fanOut.run(query)
+        let counts = EventCountsReport(counts: result.eventCounts, isDaily: isDaily, split: Set(split))
+        return objectResponse(from: [result]) { writer in
             writer.field("by", isDaily ? "day" : "hour")
             writer.field("from", from)
             writer.field("to", to)
@@ -90,19 +97,21 @@ extension QueryHandler {
         }
     }
 
+    /// Answers with the audit entries of an app.
     func audit(
         for call: InsightQuery, parameters: inout CallParameters, now: Int64
     ) async throws(CallProblem) -> HTTPResponse {
-        var question = LaneQuery(.audit, app: call.app)
-        (question.from, question.to) = try parameters.range(
-            daysMax: 400, defaultMilliseconds: 30 * CallParameters.dayMilliseconds, now: now)
+        var query = LaneQuery(.audit, app: call.app)
+        (query.from, query.to) = try parameters.range(
+            daysMax: Self.auditRangeDays,
+            defaultMilliseconds: Self.auditDaysDefault * CallParameters.dayMilliseconds, now: now)
         let limit = try parameters.limit()
-        question.limit = limit + 1
-        question.after = try parameters.cursor()
+        query.limit = limit + 1
+        query.after = try parameters.cursor()
         try parameters.checkAllRead()
-        let found = await fanOut.run(question)
-        let (page, next) = Self.page(found.audit, limit: limit)
-        return object(from: [found]) { writer in
+        let result = await fanOut.run(query)
+        let (page, next) = Self.firstPage(of: result.audit, limit: limit)
+        return objectResponse(from: [result]) { writer in
             writer.objects("entries", of: page.map(\.value)) { entry, writer in
                 writer.field("at", entry.at)
                 writer.field("by", entry.author)

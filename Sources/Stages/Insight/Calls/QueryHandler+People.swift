@@ -9,46 +9,51 @@ internal import Schedules
 internal import Sends
 
 extension QueryHandler {
-    /// The pushes and events in the answer about a person.
+    /// The limits of pushes and of events in an answer.
     private static let newestMax = 50
-    /// The pushes that the reason is made from.
+    /// The limit of pushes that are read for the diagnosis.
     private static let pushesMax = 200
 
+    /// Answers with the phones, pushes, events and schedules of a user, and the most urgent reason.
     func user(
         for call: InsightQuery, parameters: CallParameters, now: Int64
     ) async throws(CallProblem) -> HTTPResponse {
         try parameters.checkAllRead()
         guard let id = call.id, NameRules.problem(id) == nil else { throw .unknown }
         let recipient = Recipient.user(id)
-        let found = await findPeople([recipient], app: call.app)
-        let phones = found.installations.filter { $0.subject != recipient && $0.recipient == recipient }
+        let result = await findPeople([recipient], app: call.app)
+        let phones = result.installations.filter { $0.subject != recipient && $0.recipient == recipient }
             .sorted { ($0.lastReportAt ?? 0) > ($1.lastReportAt ?? 0) }
         // The record of an erased user contains neither tags nor attributes.
-        let profile = found.installations.first {
+        let profile = result.installations.first {
             $0.subject == recipient && ($0.tags != nil || $0.attributes != nil)
         }
-        async let pushed = pushes(to: [recipient], on: nil, app: call.app)
-        async let happened = events(
-            app: call.app, user: id, installation: nil, since: found.erasures[recipient.text])
-        let (pushes, events) = await (pushed, happened)
-        let erasedAt = found.erasures[recipient.text] ?? 0
-        let seen = pushes.pushes.filter { $0.at > erasedAt }
-        if phones.isEmpty, profile == nil, seen.isEmpty, events.events.isEmpty, found.timers.isEmpty {
-            throw emptyResultProblem(for: [found, pushes, events])
-        }
+        async let pendingPushes = pushes(to: [recipient], on: nil, app: call.app)
+        async let pendingEvents = events(
+            app: call.app, user: id, installation: nil, since: result.erasures[recipient.text])
+        let (pushes, events) = await (pendingPushes, pendingEvents)
+        let erasedAt = result.erasures[recipient.text] ?? 0
+        let visiblePushes = pushes.pushes.filter { $0.at > erasedAt }
+        let isUnknown =
+            phones.isEmpty && profile == nil && visiblePushes.isEmpty && events.events.isEmpty
+            && result.timers.isEmpty
+        if isUnknown { throw emptyResultProblem(for: [result, pushes, events]) }
         let scopes = await scopes(of: phones, app: call.app, user: id)
-        let facts = phones.map { phone in
+        let diagnoses = phones.map { phone in
             PhoneDiagnosis(
                 installation: phone, scopes: scopes.byKey,
-                pushes: seen.filter { .installation($0.addressee.installation) == phone.subject }, now: now)
+                pushes: visiblePushes.filter { .installation($0.addressee.installation) == phone.subject },
+                now: now)
         }
-        return object(from: [found, pushes, events, scopes.found]) { writer in
+        return objectResponse(from: [result, pushes, events, scopes.found]) { writer in
             writer.field("userId", id)
             writer.field("tags", profile?.tags?.value)
             writer.field("attributes", profile?.attributes?.value)
-            writer.objects("installations", of: facts) { InstallationReport(diagnosis: $0).write(to: &$1) }
-            write(pushes: seen, events: events, to: &writer)
-            writer.objects("schedules", of: found.timers.sorted { $0.dueAt < $1.dueAt }) { timer, writer in
+            writer.objects("installations", of: diagnoses) {
+                InstallationReport(diagnosis: $0).write(to: &$1)
+            }
+            write(pushes: visiblePushes, events: events, to: &writer)
+            writer.objects("schedules", of: result.timers.sorted { $0.dueAt < $1.dueAt }) { timer, writer in
                 writer.field("id", timer.id)
                 writer.field("name", timer.name)
                 writer.field("activity", timer.activity)
@@ -57,39 +62,41 @@ extension QueryHandler {
                 writer.field("sendId", timer.send.id)
                 writer.field("event", timer.send.content.event.rawValue)
             }
-            InstallationReport.writeReason(Self.mostUrgentReason(of: facts.map(\.reason)), to: &writer)
+            InstallationReport.writeReason(Self.mostUrgentReason(of: diagnoses.map(\.reason)), to: &writer)
         }
     }
 
+    /// Answers with the state of one phone, its pushes and its events.
     func installation(
         for call: InsightQuery, parameters: CallParameters, now: Int64
     ) async throws(CallProblem) -> HTTPResponse {
         try parameters.checkAllRead()
         guard let id = call.id, NameRules.problem(id) == nil else { throw .unknown }
         let subject = Recipient.installation(id)
-        let found = await findPeople([subject], app: call.app)
-        guard let phone = found.installations.first(where: { $0.subject == subject }) else {
-            throw emptyResultProblem(for: [found])
+        let result = await findPeople([subject], app: call.app)
+        guard let phone = result.installations.first(where: { $0.subject == subject }) else {
+            throw emptyResultProblem(for: [result])
         }
         let recipients = Set([phone.recipient, subject] + phone.formerRecipients.map(\.recipient))
-        async let pushed = pushes(to: Array(recipients), on: id, app: call.app)
-        async let happened = events(
+        async let pendingPushes = pushes(to: Array(recipients), on: id, app: call.app)
+        async let pendingEvents = events(
             app: call.app, user: nil, installation: id, since: phone.erasedUpTo?.received)
-        let (pushes, events) = await (pushed, happened)
-        let seen = pushes.pushes.filter { $0.at > phone.erasedUpTo?.received ?? 0 }
+        let (pushes, events) = await (pendingPushes, pendingEvents)
+        let visiblePushes = pushes.pushes.filter { $0.at > phone.erasedUpTo?.received ?? 0 }
         var user: String?
         if case .user(let name) = phone.recipient { user = name }
         let scopes = await scopes(of: [phone], app: call.app, user: user)
-        let facts = PhoneDiagnosis(installation: phone, scopes: scopes.byKey, pushes: seen, now: now)
-        return object(from: [found, pushes, events, scopes.found]) { writer in
-            InstallationReport(diagnosis: facts).write(to: &writer)
-            write(pushes: seen, events: events, to: &writer)
+        let diagnosis = PhoneDiagnosis(
+            installation: phone, scopes: scopes.byKey, pushes: visiblePushes, now: now)
+        return objectResponse(from: [result, pushes, events, scopes.found]) { writer in
+            InstallationReport(diagnosis: diagnosis).write(to: &writer)
+            write(pushes: visiblePushes, events: events, to: &writer)
         }
     }
 
     /// Returns the reason of the phone that needs attention, otherwise of the first phone.
-    private static func mostUrgentReason(of all: [DisplayReason]) -> DisplayReason {
-        all.first { !$0.code.needsNoAction } ?? all.first
+    private static func mostUrgentReason(of reasons: [DisplayReason]) -> DisplayReason {
+        reasons.first { !$0.code.needsNoAction } ?? reasons.first
             ?? DisplayReason(
                 .nothingReported, "no phone of this user is known; the app must report the user in userId")
     }
@@ -97,50 +104,50 @@ extension QueryHandler {
     private func write(pushes: [TimelinePush], events: QueryResult, to writer: inout JSONWriter) {
         let newest = pushes.sorted { $0.at > $1.at }.prefix(Self.newestMax)
         writer.objects("pushes", of: Array(newest)) { $0.writeReport(to: &$1) }
-        let page = Self.page(events.events, limit: Self.newestMax).page
+        let page = Self.firstPage(of: events.events, limit: Self.newestMax).page
         writer.objects("events", of: page) { $0.value.writeReport(to: &$1) }
     }
 
-    // MARK: Steps
+    // MARK: Lane queries
 
     private func findPeople(_ recipients: [Recipient], app: String) async -> QueryResult {
-        var question = LaneQuery(.people, app: app)
-        question.names = recipients.map(\.text)
-        return await fanOut.run(question)
+        var query = LaneQuery(.people, app: app)
+        query.names = recipients.map(\.text)
+        return await fanOut.run(query)
     }
 
     private func pushes(to recipients: [Recipient], on installation: String?, app: String) async
         -> QueryResult
     {
-        var question = LaneQuery(.pushes, app: app)
-        question.names = recipients.map(\.text)
-        question.installation = installation
-        question.limit = Self.pushesMax
-        var found = await fanOut.run(question)
-        found.pushes.sort { $0.at > $1.at }
-        return found
+        var query = LaneQuery(.pushes, app: app)
+        query.names = recipients.map(\.text)
+        query.installation = installation
+        query.limit = Self.pushesMax
+        var result = await fanOut.run(query)
+        result.pushes.sort { $0.at > $1.at }
+        return result
     }
 
     private func events(app: String, user: String?, installation: String?, since time: Int64?) async
         -> QueryResult
     {
-        var question = LaneQuery(.events, app: app)
-        (question.user, question.installation) = (user, installation)
-        question.from = time.map { $0 + 1 } ?? 0
-        question.limit = Self.newestMax
-        return await fanOut.run(question)
+        var query = LaneQuery(.events, app: app)
+        (query.user, query.installation) = (user, installation)
+        query.from = time.map { $0 + 1 } ?? 0
+        query.limit = Self.newestMax
+        return await fanOut.run(query)
     }
 
     private func scopes(
         of phones: [Installation], app: String, user: String?
     ) async -> (byKey: [ScopeKey: GroupRow], found: QueryResult) {
-        var question = LaneQuery(.groups, app: app)
-        question.names = Array(Set(phones.flatMap(\.activities).compactMap { $0.group?.value })).sorted()
-        question.user = user
-        let found = await fanOut.run(question)
-        let byKey = Dictionary(found.scopes.map { ($0.value.key, $0.value.row) }) { a, b in
+        var query = LaneQuery(.groups, app: app)
+        query.names = Array(Set(phones.flatMap(\.activities).compactMap { $0.group?.value })).sorted()
+        query.user = user
+        let result = await fanOut.run(query)
+        let byKey = Dictionary(result.scopes.map { ($0.value.key, $0.value.row) }) { a, b in
             a.lastSendAt > b.lastSendAt ? a : b
         }
-        return (byKey, found)
+        return (byKey, result)
     }
 }

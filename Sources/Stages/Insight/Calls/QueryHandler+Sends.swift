@@ -5,48 +5,52 @@ internal import Members
 internal import Sends
 
 extension QueryHandler {
-    /// The number of a group's sends that a tap count distinguishes.
+    /// The limit of a group's sends among which the next one is searched.
     static let versionsMax = 500
+    /// Later than any time.
+    private static let timeMax = Int64(1) << 52
 
-    /// Returns the report of one send's jobs.
+    /// Answers with the outcomes of one send's jobs.
     func report(for call: InsightQuery, parameters: inout CallParameters) async throws(CallProblem)
         -> HTTPResponse
     {
         try parameters.checkAllRead()
         guard let id = call.id else { throw .unknown }
-        var question = LaneQuery(.sends, app: call.app)
-        question.names = [id]
-        let found = await fanOut.run(question)
-        var line = SendSummary(id: id, results: found)
-        var all = [found]
-        if let group = line.progress.key?.group ?? line.report.total?.group {
-            let listed = await sends(of: group, app: call.app, limit: Self.versionsMax)
+        var query = LaneQuery(.sends, app: call.app)
+        query.names = [id]
+        let result = await fanOut.run(query)
+        var summary = SendSummary(id: id, results: result)
+        var results = [result]
+        if let group = summary.progress.key?.group ?? summary.report.total?.group {
+            let groupSends = await newestSends(of: group, app: call.app, limit: Self.versionsMax)
             let taps = await taps(
-                of: group, app: call.app, times: bounds(after: line.acceptedAt, among: listed))
-            line.opened = taps.taps.first ?? 0
-            all += [listed, taps]
+                of: group, app: call.app, times: bounds(after: summary.acceptedAt, among: groupSends))
+            summary.opened = taps.taps.first ?? 0
+            results += [groupSends, taps]
         }
-        return object(from: all) { line.writeReport(to: &$0) }
+        return objectResponse(from: results) { summary.writeReport(to: &$0) }
     }
 
+    /// Answers with a list of sends by their time.
     func sends(
         for call: InsightQuery, parameters: inout CallParameters, now: Int64
     ) async throws(CallProblem) -> HTTPResponse {
-        var question = LaneQuery(.sendList, app: call.app)
-        question.group = try parameters.text("group")
-        (question.from, question.to) = try parameters.range(
+        var query = LaneQuery(.sendList, app: call.app)
+        query.group = try parameters.text("group")
+        (query.from, query.to) = try parameters.range(
             daysMax: 7, defaultMilliseconds: CallParameters.dayMilliseconds, now: now)
         let limit = try parameters.limit()
-        question.limit = limit + 1
-        question.after = try parameters.cursor()
+        query.limit = limit + 1
+        query.after = try parameters.cursor()
         try parameters.checkAllRead()
-        let (lines, next, all) = await lines(for: question, limit: limit)
-        return object(from: all) { writer in
+        let (lines, next, results) = await summaries(for: query, limit: limit)
+        return objectResponse(from: results) { writer in
             writer.list("sends", of: lines) { $0.write(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }
 
+    /// Answers with all versions of one group.
     func timeline(
         for call: InsightQuery, parameters: inout CallParameters
     ) async throws(CallProblem) -> HTTPResponse {
@@ -54,65 +58,69 @@ extension QueryHandler {
         let after = try parameters.cursor()
         try parameters.checkAllRead()
         guard let id = call.id, NameRules.problem(id) == nil else { throw .unknown }
-        var question = LaneQuery(.sendList, app: call.app)
-        question.group = id
-        question.limit = limit + 1
-        question.after = after
-        let (lines, next, all) = await lines(for: question, limit: limit)
-        if lines.isEmpty, after == nil { throw emptyResultProblem(for: all) }
-        return object(from: all) { writer in
+        var query = LaneQuery(.sendList, app: call.app)
+        query.group = id
+        query.limit = limit + 1
+        query.after = after
+        let (lines, next, results) = await summaries(for: query, limit: limit)
+        if lines.isEmpty, after == nil { throw emptyResultProblem(for: results) }
+        return objectResponse(from: results) { writer in
             writer.field("groupId", id)
             writer.list("versions", of: lines) { $0.write(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }
 
-    /// Returns sends with their reports. In the list of one group they also have their taps.
-    func lines(
-        for question: LaneQuery, limit: Int
+    /// Returns the listed sends with their outcomes. In the list of one group they also have their taps: those
+    /// from a send to the next newer one.
+    func summaries(
+        for query: LaneQuery, limit: Int
     ) async -> (lines: [SendSummary], next: ListPosition?, all: [QueryResult]) {
-        let listed = await fanOut.run(question)
-        let (page, next) = Self.page(Self.removingDuplicates(from: listed.sends), limit: limit)
-        var reports = LaneQuery(.sends, app: question.app)
-        reports.names = page.map(\.value)
-        let found = await fanOut.run(reports)
-        var lines = page.map { SendSummary(id: $0.value, results: found) }
-        var all = [listed, found]
-        if let group = question.group, !lines.isEmpty {
-            let newer = question.after?.at ?? Int64(1) << 52
+        let listed = await fanOut.run(query)
+        let (page, next) = Self.firstPage(of: Self.removingDuplicates(from: listed.sends), limit: limit)
+        var sendsQuery = LaneQuery(.sends, app: query.app)
+        sendsQuery.names = page.map(\.value)
+        let result = await fanOut.run(sendsQuery)
+        var summaries = page.map { SendSummary(id: $0.value, results: result) }
+        var results = [listed, result]
+        if let group = query.group, !summaries.isEmpty {
+            let newestEnd = query.after?.at ?? Self.timeMax
             let taps = await taps(
-                of: group, app: question.app, times: [newer] + page.map(\.position.at), isFalling: true)
-            for index in lines.indices where index < taps.taps.count {
-                lines[index].opened = taps.taps[index]
+                of: group, app: query.app, times: [newestEnd] + page.map(\.position.at), isFalling: true)
+            for index in summaries.indices where index < taps.taps.count {
+                summaries[index].opened = taps.taps[index]
             }
-            all.append(taps)
+            results.append(taps)
         }
-        return (lines, next, all)
+        return (summaries, next, results)
     }
 
-    func sends(of group: String, app: String, limit: Int) async -> QueryResult {
-        var question = LaneQuery(.sendList, app: app)
-        question.group = group
-        question.limit = limit
-        return await fanOut.run(question)
+    /// Lists the newest sends of a group.
+    func newestSends(of group: String, app: String, limit: Int) async -> QueryResult {
+        var query = LaneQuery(.sendList, app: app)
+        query.group = group
+        query.limit = limit
+        return await fanOut.run(query)
     }
 
-    /// Returns the times from a send to the next send of the group.
-    private func bounds(after acceptedAt: Int64, among listed: QueryResult) -> [Int64] {
-        let next = listed.sends.map(\.position.at).filter { $0 > acceptedAt }.min()
-        return [acceptedAt, next ?? Int64(1) << 52]
+    /// Returns the times of a send and of the next send of the group.
+    private func bounds(after acceptedAt: Int64, among groupSends: QueryResult) -> [Int64] {
+        let nextAcceptedAt = groupSends.sends.map(\.position.at).filter { $0 > acceptedAt }.min()
+        return [acceptedAt, nextAcceptedAt ?? Self.timeMax]
     }
 
+    /// Counts the taps between neighboring times.
+    ///
     /// - Parameter isFalling: Whether `times`, and so the counts, start with the newest.
     private func taps(
         of group: String, app: String, times: [Int64], isFalling: Bool = false
     ) async -> QueryResult {
-        var question = LaneQuery(.taps, app: app)
-        question.group = group
-        question.times = isFalling ? times.reversed() : times
-        var found = await fanOut.run(question)
-        if isFalling { found.taps.reverse() }
-        return found
+        var query = LaneQuery(.taps, app: app)
+        query.group = group
+        query.times = isFalling ? times.reversed() : times
+        var result = await fanOut.run(query)
+        if isFalling { result.taps.reverse() }
+        return result
     }
 
     /// Keeps each send once, at its first acceptance. A repeated request lists a send more than once.

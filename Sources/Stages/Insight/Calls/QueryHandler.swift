@@ -3,12 +3,13 @@ internal import JSON
 internal import Members
 internal import Telemetry
 
-/// The answers to calls. It asks all lanes in one or more steps and makes one report of their rows.
+/// Answers the calls of gateways. For a call it asks all lanes, in one or more steps, and makes one report of
+/// their rows. Each call has a function in an extension.
 struct QueryHandler: Sendable {
     let fanOut: QueryFanOut
     /// The number of all lanes.
     let lanes: Int
-    let lagMonitor: ConsumerLagMonitor?
+    let lagMonitor: ConsumerLagMonitor
 
     func answer(_ call: InsightQuery, now: Int64) async -> HTTPResponse {
         do {
@@ -35,23 +36,25 @@ struct QueryHandler: Sendable {
         }
     }
 
-    /// Returns the lanes that did not answer every question.
-    func missingLanes(in all: [QueryResult]) -> [Int] {
-        let known = all.reduce(Set(0..<lanes)) { $0.intersection($1.lanes) }
-        return Set(0..<lanes).subtracting(known).sorted()
+    // MARK: Parts of every answer
+
+    /// Returns the lanes that did not answer every lane query.
+    func missingLanes(in results: [QueryResult]) -> [Int] {
+        let answered = results.reduce(Set(0..<lanes)) { $0.intersection($1.lanes) }
+        return Set(0..<lanes).subtracting(answered).sorted()
     }
 
     /// Returns the problem for an empty result. It is "unknown" only if every lane answered, because a
     /// missing lane may hold the data.
-    func emptyResultProblem(for all: [QueryResult]) -> CallProblem {
-        let missing = missingLanes(in: all)
+    func emptyResultProblem(for results: [QueryResult]) -> CallProblem {
+        let missing = missingLanes(in: results)
         return missing.isEmpty ? .unknown : .partial(missing: missing)
     }
 
     /// Writes the fields at the end of every answer.
-    func writeCompleteness(of all: [QueryResult], to writer: inout JSONWriter) {
-        if let asOf = all.map(\.asOf).min(), asOf != .max { writer.field("asOf", asOf) }
-        let missing = missingLanes(in: all)
+    func writeCompleteness(of results: [QueryResult], to writer: inout JSONWriter) {
+        if let asOf = results.map(\.asOf).min(), asOf != .max { writer.field("asOf", asOf) }
+        let missing = missingLanes(in: results)
         if missing.isEmpty { return }
         writer.name("partial")
         writer.beginObject()
@@ -59,22 +62,23 @@ struct QueryHandler: Sendable {
         writer.endObject()
     }
 
-    /// Returns an answer that is one JSON object.
-    func object(from all: [QueryResult], write: (inout JSONWriter) -> Void) -> HTTPResponse {
+    /// Returns an answer that is one JSON object: the fields that `write` writes, and those at the end of every
+    /// answer.
+    func objectResponse(from results: [QueryResult], write: (inout JSONWriter) -> Void) -> HTTPResponse {
         var writer = JSONWriter(capacity: 4096)
         writer.beginObject()
         write(&writer)
-        writeCompleteness(of: all, to: &writer)
+        writeCompleteness(of: results, to: &writer)
         writer.endObject()
         return .json(writer.bytes)
     }
 
     /// Returns the first entries of all lanes in order, and the position where the list continues. The
     /// position is nil if no entry is left.
-    static func page<Value>(
-        _ listed: [ListEntry<Value>], limit: Int, isOldestFirst: Bool = false
+    static func firstPage<Value>(
+        of entries: [ListEntry<Value>], limit: Int, isOldestFirst: Bool = false
     ) -> (page: [ListEntry<Value>], next: ListPosition?) {
-        let sorted = listed.sorted {
+        let sorted = entries.sorted {
             isOldestFirst ? $1.position.isNewer(than: $0.position) : $0.position.isNewer(than: $1.position)
         }
         let page = Array(sorted.prefix(limit))

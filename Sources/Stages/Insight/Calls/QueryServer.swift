@@ -11,10 +11,12 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-/// The HTTP server for questions of gateways and of other processes of the stage, and its thread.
+/// The HTTP server of the stage, for calls of gateways and for lane queries of other processes. Each process
+/// announces its address, its lanes and a secret in the topic `members`; a request must show the secret.
 final class QueryServer: Sendable {
+    /// The length of the secret, which is random for each start.
     private static let secretBytes = 24
-    /// The size limit of a question or a call.
+    /// The size limit of a lane query or a call.
     private static let bodyBytesMax = 1 << 20
     private static let answerMilliseconds = 25_000
 
@@ -60,60 +62,66 @@ final class QueryServer: Sendable {
         openLanes.onChange { [weak self] in self?.announce(lanes: openLanes) }
     }
 
+    /// Answers a call in this process, without HTTP.
     func answer(_ call: InsightQuery) async -> HTTPResponse {
         await handler.answer(call, now: WallTime.now().milliseconds)
     }
 
-    private func announce(lanes open: OpenLanes) {
-        queryClient.execute { [member] rounds in
-            var present = member
-            present.lanes = open.all.map { Int($0.partition) }
-            rounds.announcer.announce { [present] in present }
+    private func announce(lanes openLanes: OpenLanes) {
+        queryClient.execute { [member] client in
+            var memberWithLanes = member
+            memberWithLanes.lanes = openLanes.all.map { Int($0.partition) }
+            client.announcer.announce { [memberWithLanes] in memberWithLanes }
         }
     }
 
-    private static func routes(secret: String, fanOut asking: QueryFanOut, handler answering: QueryHandler)
+    private static func routes(secret: String, fanOut: QueryFanOut, handler: QueryHandler)
         -> HTTPRoutes
     {
-        let wanted = Array("Bearer \(secret)".utf8)
-        @Sendable func judged(
-            _ request: HTTPRequest, _ take: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
+        let expectedAuthorization = Array("Bearer \(secret)".utf8)
+        @Sendable func admission(
+            of request: HTTPRequest, answer: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
         ) -> HTTPAdmission {
-            let shown = Array((request.headers["authorization"] ?? "").utf8)
-            guard isEqualInConstantTime(SHA256.digest(of: shown), SHA256.digest(of: wanted)) else {
+            let authorization = Array((request.headers["authorization"] ?? "").utf8)
+            // Digests have one length, so that the time of the comparison shows nothing.
+            guard
+                isEqualInConstantTime(
+                    SHA256.digest(of: authorization), SHA256.digest(of: expectedAuthorization))
+            else {
                 return .refused(
                     .error(
                         status: 401, code: "secret_wrong",
                         message: "show the secret that is in the topic members"))
             }
-            return .admitted(take)
+            return .admitted(answer)
         }
         var routes = HTTPRoutes()
         routes.onAdmission(.post, path: QueryFanOut.path, bodyBytesMax: bodyBytesMax) { request in
-            judged(request) { request, reply in
-                asking.answerLocally(request.body) { found in
-                    reply.send(found.map { .json($0.encoded()) } ?? unreadable)
+            admission(of: request) { request, reply in
+                fanOut.answerLocally(request.body) { result in
+                    reply.send(result.map { .json($0.encoded()) } ?? unreadable)
                 }
             }
         }
         routes.onAdmission(.post, path: InsightQuery.path, bodyBytesMax: bodyBytesMax) { request in
-            judged(request) { request, reply in
+            admission(of: request) { request, reply in
                 guard let call = InsightQuery.decodeIfValid(request.body, with: JSONReader()) else {
                     return reply.send(unreadable)
                 }
-                Task { reply.send(await answering.answer(call, now: WallTime.now().milliseconds)) }
+                Task { reply.send(await handler.answer(call, now: WallTime.now().milliseconds)) }
             }
         }
         return routes
     }
 
+    /// The answer to a body that cannot be read.
     private static let unreadable = HTTPResponse.error(
         status: 400, code: "invalid",
         message: "the body is not a question; check that all processes run the same version")
 
     func stop(by deadline: Instant) async {
         await server.stop(by: deadline)
-        await queryClient.stop { $0.end() }
+        await queryClient.stop { $0.stop() }
         lagMonitor.stop()
     }
 }

@@ -3,19 +3,20 @@ internal import JSON
 internal import Payloads
 internal import Sends
 
-/// One send in a list: the records of the planner and the lanes, and the results of its jobs.
+/// The answer about one send: its progress by the records of the planner and the lanes, and the outcomes of its
+/// jobs.
 struct SendSummary {
     let progress: SendProgress
     let report: SendReport
     /// The number of taps, or nil if they were not counted.
     var opened: Int?
 
-    /// - Parameter found: The records of this send, and possibly of other sends.
-    init(id: String, results found: QueryResult) {
+    /// - Parameter results: The rows of this send, and possibly of other sends.
+    init(id: String, results: QueryResult) {
         var progress = SendProgress(id: id)
-        for part in found.progress where part.send == id { progress.add(part) }
+        for record in results.progress where record.send == id { progress.add(record) }
         var report = SendReport()
-        for one in found.tallies where one.send == id { report.add(one.tally, of: one.environment) }
+        for entry in results.tallies where entry.send == id { report.add(entry.tally, of: entry.environment) }
         (self.progress, self.report) = (progress, report)
     }
 
@@ -24,6 +25,7 @@ struct SendSummary {
     /// makes no jobs.
     private var expanded: Int? { progress.laneTallies.isEmpty || progress.isDryRun ? nil : progress.expanded }
 
+    /// Writes the send as an object of a list.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.field("sendId", progress.id)
@@ -38,7 +40,7 @@ struct SendSummary {
         writer.field("version", progress.plannerPart?.version ?? report.total?.version)
         writer.field("generation", progress.plannerPart?.generation ?? report.total?.generation)
         writer.field("acceptedAt", acceptedAt)
-        writer.field("at", max(progress.lastWrittenAt ?? 0, report.total?.at ?? 0))
+        writer.field("at", max(progress.lastWrittenAt ?? 0, report.total?.newestReceiptAt ?? 0))
         writer.field("targeted", progress.targeted)
         writer.field("expanded", progress.expanded)
         writer.field("dropped", progress.dropped)
@@ -50,7 +52,7 @@ struct SendSummary {
         writer.endObject()
     }
 
-    /// Writes the fields of a report.
+    /// Writes the fields of the outcomes into an open object.
     func writeReport(to writer: inout JSONWriter) {
         report.write(to: &writer, expanded: expanded)
         progress.writeSystems(to: &writer)

@@ -2,10 +2,10 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// A reader of the first unread record of each group in each partition. It reads all positions together. It
-/// is pinned to its thread.
+/// Reads the first unread record of each group in each partition, for the age of the lag. It reads all
+/// positions in one pass, and is used on one thread only.
 final class UnreadRecordReader {
-    /// The position at which a group continues.
+    /// The position in a partition at which a group continues.
     struct GroupPosition: Hashable {
         let partition: TopicPartition
         /// The next offset, or nil for the beginning.
@@ -22,7 +22,7 @@ final class UnreadRecordReader {
         }
     }
 
-    /// The result of one pass. A position that did not answer in time is in neither collection.
+    /// The result of one pass. A position that was not reached in time is in neither collection.
     struct UnreadRecords: Equatable {
         /// The times at which the first waiting records were written, in milliseconds since 1970.
         var oldest: [GroupPosition: Int64] = [:]
@@ -31,9 +31,9 @@ final class UnreadRecordReader {
         var caughtUp: Set<GroupPosition> = []
     }
 
-    /// The limit of positions in one pass, those with the most records. The others appear after these are
-    /// read.
+    /// The limit of positions in one pass. Those with the most unread records are read.
     private static let positionsMax = 1000
+    /// The limit of the whole pass.
     private static let readMilliseconds = 500
     private static let pollMilliseconds: Int32 = 50
 
@@ -57,20 +57,22 @@ final class UnreadRecordReader {
     /// - Parameter lags: The lags of any groups. Several groups may read one partition, each at its own
     ///   position.
     func readOldest(of lags: [GroupLag]) throws -> UnreadRecords {
-        let wanted = lags.filter { $0.recordCount > 0 }.sorted { $0.recordCount > $1.recordCount }.prefix(
-            Self.positionsMax)
-        return try readOldest(at: Set(wanted.map(GroupPosition.init)))
+        let largestLags = lags.filter { $0.recordCount > 0 }.sorted { $0.recordCount > $1.recordCount }
+            .prefix(Self.positionsMax)
+        return try readOldest(at: Set(largestLags.map(GroupPosition.init)))
     }
 
-    func readOldest(at places: Set<GroupPosition>) throws -> UnreadRecords {
-        var left = Dictionary(grouping: places, by: \.partition)
+    func readOldest(at positions: Set<GroupPosition>) throws -> UnreadRecords {
+        // The positions that are not reached yet, in each partition the lowest first.
+        var remaining = Dictionary(grouping: positions, by: \.partition)
             .mapValues { $0.sorted { $0.offset ?? -1 < $1.offset ?? -1 } }
-        if left.isEmpty { return UnreadRecords() }
-        try consumer.assign(startingAt: left.values.map { $0[0].start })
+        if remaining.isEmpty { return UnreadRecords() }
+        try consumer.assign(startingAt: remaining.values.map { $0[0].start })
         defer { try? consumer.release() }
         var unread = UnreadRecords()
         let deadline = Instant.now().advanced(byMilliseconds: Self.readMilliseconds)
-        while !left.isEmpty, Instant.now() < deadline {
+        while !remaining.isEmpty, Instant.now() < deadline {
+            // The partitions that are done, and those in which a position was reached.
             var ended: Set<TopicPartition> = []
             var moved: Set<TopicPartition> = []
             for event in consumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds) {
@@ -80,18 +82,21 @@ final class UnreadRecordReader {
                 let partition = TopicPartition(consumer.topics[batch[index].topic], batch[index].partition)
                 guard let time = batch[index].timestamp else { continue }
                 let offset = batch[index].offset
-                while let first = left[partition]?.first, offset >= first.offset ?? 0 {
+                while let first = remaining[partition]?.first, offset >= first.offset ?? 0 {
                     unread.oldest[first] = time
-                    left[partition]?.removeFirst()
+                    remaining[partition]?.removeFirst()
                     moved.insert(partition)
                 }
             }
             batch.clear()
-            for partition in moved where left[partition]?.isEmpty == true { ended.insert(partition) }
-            for partition in ended { unread.caughtUp.formUnion(left.removeValue(forKey: partition) ?? []) }
+            for partition in moved where remaining[partition]?.isEmpty == true { ended.insert(partition) }
+            // Positions that remain at the end of a partition have no record behind them.
+            for partition in ended {
+                unread.caughtUp.formUnion(remaining.removeValue(forKey: partition) ?? [])
+            }
             consumer.pause(Array(ended))
             // The position of the next group may be far ahead.
-            let next = moved.compactMap { left[$0]?.first?.start }
+            let next = moved.compactMap { remaining[$0]?.first?.start }
             if !next.isEmpty { try consumer.seek(to: next, withinMilliseconds: Self.readMilliseconds) }
         }
         return unread

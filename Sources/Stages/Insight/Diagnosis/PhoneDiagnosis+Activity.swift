@@ -5,35 +5,35 @@ internal import Payloads
 internal import Sends
 
 extension PhoneDiagnosis {
-    /// The time that a push may take before the answer calls it missing.
-    static let onItsWayMilliseconds: Int64 = 120_000
-    /// The number of versions in one sentence, the newest ones.
+    /// The time after which a push that has no receipt counts as missing.
+    static let missingAfterMilliseconds: Int64 = 120_000
+    /// The limit of versions in one sentence. The newest ones are named.
     private static let versionsMax = 3
 
-    /// Returns the reason for what an activity shows.
-    func reason(for activity: Installation.Activity) -> DisplayReason {
-        var why = endReason(of: activity) ?? unreachableReason(of: activity) ?? shownReason(of: activity)
-        (why.installation, why.activity, why.group) = (id, activity.id, activity.group?.value)
-        return why
+    /// Returns the newest version that APNs accepted for the activity: of an update, or of a start of its
+    /// group.
+    func acceptedVersion(of activity: Installation.Activity) -> Int64? {
+        newestAccepted(for: activity)?.version
     }
-
-    /// The newest version that APNs accepted for the activity: of an update, or of the start of its group.
-    func version(of activity: Installation.Activity) -> Int64? { newestAccepted(for: activity)?.version }
 
     private func newestAccepted(for activity: Installation.Activity) -> TimelinePush? {
         pushes(about: activity).filter { $0.outcome == .accepted }.max { $0.version < $1.version }
     }
 
+    /// Returns the updates of the activity, and the starts of its group: one of them has started it.
     private func pushes(about activity: Installation.Activity) -> [TimelinePush] {
-        let own = pushes(to: .update(activity: activity.id))
-        guard let group = activity.group?.value else { return own }
-        return own
-            + pushes.filter { $0.event == .start && $0.group.map { $0.isExactlyEqual(to: group) } == true }
+        let updates = pushes(to: .update(activity: activity.id))
+        guard let group = activity.group?.value else { return updates }
+        let starts = pushes.filter {
+            $0.event == .start && $0.group.map { $0.isExactlyEqual(to: group) } == true
+        }
+        return updates + starts
     }
 
     // MARK: It is over
 
-    private func endReason(of activity: Installation.Activity) -> DisplayReason? {
+    /// Returns the reason that the activity no longer runs, or nil if it runs.
+    func endReason(of activity: Installation.Activity) -> DisplayReason? {
         switch installation.endCause(of: activity) {
         case .dismissed:
             let at = activity.closing?.dismissedByPersonAt?.event
@@ -57,14 +57,15 @@ extension PhoneDiagnosis {
         guard activity.isExpired else { return nil }
         let at = activity.lastSeenAt?.received ?? activity.token?.at.received
         return DisplayReason(
-            .silent,
+            .noReports,
             "nothing is sent to it: the last report about it came at \(Self.time(at ?? 0)), and its token has expired since",
             at: at)
     }
 
     // MARK: Nothing reaches it
 
-    private func unreachableReason(of activity: Installation.Activity) -> DisplayReason? {
+    /// Returns the reason that no push can reach the activity, or nil.
+    func unreachableReason(of activity: Installation.Activity) -> DisplayReason? {
         if installation.activitiesEnabled?.value == false { return switchedOffReason }
         guard let token = activity.token else {
             return DisplayReason(
@@ -82,6 +83,8 @@ extension PhoneDiagnosis {
             at: installation.activitiesEnabled?.at.event)
     }
 
+    /// Returns the reason that no push to the token can arrive, or nil.
+    ///
     /// - Parameter word: The name of the token in the sentence.
     func unreachableReason(token: Installation.Token, of entry: RegistryKey.Entry, word: String)
         -> DisplayReason?
@@ -93,9 +96,9 @@ extension PhoneDiagnosis {
                 at: token.at.event)
         }
         guard installation.isRefused(token) else { return nil }
-        let refusal = refusal(of: entry, since: token.at.received)
-        let marked = installation.refusedTokens.last { $0.hash == token.hash }?.at
-        let at = refusal?.at ?? marked ?? 0
+        let refusal = newestRefusal(of: entry, since: token.at.received)
+        let recordedAt = installation.refusedTokens.last { $0.hash == token.hash }?.at
+        let at = refusal?.at ?? recordedAt ?? 0
         let reason = refusal?.reason.map { " (\($0))" } ?? ""
         return DisplayReason(
             .refused,
@@ -105,66 +108,81 @@ extension PhoneDiagnosis {
 
     // MARK: What it shows
 
-    private func shownReason(of activity: Installation.Activity) -> DisplayReason {
-        let about = pushes(about: activity)
-        let last = newestAccepted(for: activity)
-        guard let newest = newestSend(for: activity) else {
-            if let last {
-                return DisplayReason(
-                    .showsNewest,
-                    "it shows version \(last.version), which APNs accepted at \(Self.time(last.at))",
-                    at: last.at)
-            }
-            return activity.group == nil
-                ? DisplayReason(
-                    .unknownGroup, "nothing was sent to it: the phone has not reported its group")
-                : DisplayReason(
-                    .nothingSent, "nothing was sent to it: its group had no send within three days")
+    /// Returns the version that a running, reachable activity shows, and the outcome of each newer version.
+    func shownReason(of activity: Installation.Activity) -> DisplayReason {
+        let accepted = newestAccepted(for: activity)
+        guard let newestSend = newestSend(for: activity) else {
+            return reasonWithoutSend(of: activity, accepted: accepted)
         }
-        if let last, last.version >= newest.version {
+        if let accepted, accepted.version >= newestSend.version {
             return DisplayReason(
                 .showsNewest,
-                "it shows version \(last.version), the newest, which APNs accepted at \(Self.time(last.at))",
-                at: last.at)
+                "it shows version \(accepted.version), the newest, which APNs accepted at \(Self.time(accepted.at))",
+                at: accepted.at)
         }
-        let shows =
-            last.map { "it shows version \($0.version), the newest is \(newest.version)" }
-            ?? "APNs accepted no version for it, the newest is \(newest.version)"
-        let missing = finalPushes(of: about, above: last?.version ?? 0)
-        let reported = missing.prefix(Self.versionsMax).reversed().map { "\($0.version) \($0.outcomeText)" }
-        if let end = missing.first, end.version >= newest.version {
-            return DisplayReason(end.reasonCode, "\(shows): \(reported.joined(separator: ", "))", at: end.at)
+        let shownText =
+            accepted.map { "it shows version \($0.version), the newest is \(newestSend.version)" }
+            ?? "APNs accepted no version for it, the newest is \(newestSend.version)"
+        let unaccepted = decisivePushes(of: pushes(about: activity), above: accepted?.version ?? 0)
+        let unacceptedTexts = unaccepted.prefix(Self.versionsMax).reversed()
+            .map { "\($0.version) \($0.outcomeText)" }
+        if let latest = unaccepted.first, latest.version >= newestSend.version {
+            return DisplayReason(
+                latest.reasonCode, "\(shownText): \(unacceptedTexts.joined(separator: ", "))", at: latest.at)
         }
-        let isYoung = now - newest.acceptedAt < Self.onItsWayMilliseconds
-        let rest = "\(newest.version) " + (isYoung ? "is on its way" : "has not been pushed to it")
+        // No push of the newest send has a receipt.
+        let isYoung = now - newestSend.acceptedAt < Self.missingAfterMilliseconds
+        let newestText =
+            "\(newestSend.version) " + (isYoung ? "is on its way" : "has not been pushed to it")
         return DisplayReason(
-            isYoung ? .onItsWay : .behind, "\(shows): \((reported + [rest]).joined(separator: ", "))",
-            at: newest.acceptedAt)
+            isYoung ? .onItsWay : .newestNotPushed,
+            "\(shownText): \((unacceptedTexts + [newestText]).joined(separator: ", "))",
+            at: newestSend.acceptedAt)
     }
 
-    /// Returns the newest send of the whole group or of its recipient alone, whichever is newer.
+    private func reasonWithoutSend(
+        of activity: Installation.Activity, accepted: TimelinePush?
+    ) -> DisplayReason {
+        if let accepted {
+            return DisplayReason(
+                .showsNewest,
+                "it shows version \(accepted.version), which APNs accepted at \(Self.time(accepted.at))",
+                at: accepted.at)
+        }
+        return activity.group == nil
+            ? DisplayReason(
+                .unknownGroup, "nothing was sent to it: the phone has not reported its group")
+            : DisplayReason(
+                .nothingSent, "nothing was sent to it: its group had no send within three days")
+    }
+
+    /// Returns the newer one of two sends: the newest to the whole group, and the newest to the recipient
+    /// alone.
     private func newestSend(for activity: Installation.Activity) -> ScopeState? {
-        let whole: ScopeKey =
+        let scope: ScopeKey =
             activity.group.map { ScopeKey(app: installation.app, group: $0.value) }
             ?? ScopeKey(app: installation.app, activity: activity.id)
-        return [whole, whole.narrowed(to: installation.recipient)].compactMap { scopes[$0]?.newestState }
+        return [scope, scope.narrowed(to: installation.recipient)].compactMap { scopes[$0]?.newestState }
             .max { $0.version < $1.version }
     }
 
-    /// Returns the final push of each version above `version`, newest version first.
-    private func finalPushes(of pushes: [TimelinePush], above version: Int64) -> [TimelinePush] {
-        var ends: [Int64: TimelinePush] = [:]
+    /// Returns the push that decides about each version above `version`, newest version first.
+    private func decisivePushes(of pushes: [TimelinePush], above version: Int64) -> [TimelinePush] {
+        var decisive: [Int64: TimelinePush] = [:]
         for push in pushes where push.version > version {
-            guard let known = ends[push.version] else {
-                ends[push.version] = push
-                continue
-            }
-            // The first final outcome of a job counts. Without one, the newest intermediate mark counts.
-            let isBetter =
-                push.outcome.isFinal
-                ? !known.outcome.isFinal || push.at < known.at : !known.outcome.isFinal && push.at > known.at
-            if isBetter { ends[push.version] = push }
+            if let known = decisive[push.version], !push.isMoreDecisive(than: known) { continue }
+            decisive[push.version] = push
         }
-        return ends.values.sorted { $0.version > $1.version }
+        return decisive.values.sorted { $0.version > $1.version }
+    }
+}
+
+extension TimelinePush {
+    /// Whether this push decides about a version that `known` has too. The first final outcome of a job
+    /// counts. Without one, the newest intermediate outcome counts.
+    fileprivate func isMoreDecisive(than known: TimelinePush) -> Bool {
+        outcome.isFinal
+            ? !known.outcome.isFinal || at < known.at
+            : !known.outcome.isFinal && at > known.at
     }
 }

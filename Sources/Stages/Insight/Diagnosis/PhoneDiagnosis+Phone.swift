@@ -4,15 +4,10 @@ internal import Jobs
 internal import Payloads
 
 extension PhoneDiagnosis {
-    /// The reason for what the phone shows. A problem of the whole phone comes first, then its activities,
-    /// then its start tokens.
-    var reason: DisplayReason {
-        var why = wholePhoneReason ?? activityReason ?? startReason
-        why.installation = id
-        return why
-    }
+    // MARK: The whole phone
 
-    private var wholePhoneReason: DisplayReason? {
+    /// A problem that concerns every activity of the phone, or nil.
+    var wholePhoneReason: DisplayReason? {
         if installation.startTokens.isEmpty, installation.activities.isEmpty {
             return oldSystemReason
                 ?? DisplayReason(
@@ -24,58 +19,69 @@ extension PhoneDiagnosis {
         return nil
     }
 
-    /// The reason of one activity. A running one with a problem comes first, then the newest running one,
-    /// then the newest ended one.
-    private var activityReason: DisplayReason? {
-        let running = installation.activities.filter { installation.isRunning($0) }.map(reason)
-            .sorted { ($0.at ?? 0) > ($1.at ?? 0) }
-        if let worst = running.first(where: { !$0.code.needsNoAction }) ?? running.first { return worst }
-        let over = installation.activities.map(reason).max { ($0.at ?? 0) < ($1.at ?? 0) }
-        guard let over else { return nil }
-        // A later start is more relevant than an ended activity.
-        if let start = lastStart, start.at > over.at ?? 0 { return nil }
-        return over
-    }
-
     private var oldSystemReason: DisplayReason? {
         guard let os = installation.os?.value, let version = OSVersion(os), version < OSVersion.pushToStart
         else { return nil }
         return DisplayReason(
-            .system,
+            .systemTooOld,
             "no push can start an activity on it: iOS \(os) is too old; push to start needs iOS 17.2")
+    }
+
+    // MARK: Its activities
+
+    /// The reason of one activity, or nil if the start tokens give the better reason. A running activity with
+    /// a problem comes first, then the newest running one, then the newest ended one.
+    var activityReason: DisplayReason? {
+        let running = installation.activities.filter { installation.isRunning($0) }.map(reason)
+            .sorted { ($0.at ?? 0) > ($1.at ?? 0) }
+        let firstProblem = running.first { !$0.code.needsNoAction }
+        if let reason = firstProblem ?? running.first { return reason }
+        let newestEnded = installation.activities.map(reason).max { ($0.at ?? 0) < ($1.at ?? 0) }
+        guard let newestEnded else { return nil }
+        // A later start is more relevant than an ended activity.
+        if let lastStart, lastStart.at > newestEnded.at ?? 0 { return nil }
+        return newestEnded
+    }
+
+    // MARK: Its start tokens
+
+    /// The reason that no activity runs, in this order: a start token that cannot be used, an unregistered
+    /// type, an old system, no start yet, or the outcome of the last start.
+    var startReason: DisplayReason {
+        if let reason = unusableStartTokenReason ?? unregisteredReason ?? oldSystemReason { return reason }
+        guard let lastStart else {
+            return DisplayReason(
+                .nothingSent, "pushes can reach it, and nothing was sent to it within seven days")
+        }
+        let groupPhrase = lastStart.group.map { " of group \($0)" } ?? ""
+        if lastStart.outcome == .accepted {
+            return DisplayReason(
+                .started,
+                "APNs accepted a start\(groupPhrase) at \(Self.time(lastStart.at)); the phone has not reported the activity",
+                at: lastStart.at)
+        }
+        return DisplayReason(
+            lastStart.reasonCode, "the start\(groupPhrase) \(lastStart.outcomeText)", at: lastStart.at)
     }
 
     private var lastStart: TimelinePush? { pushes.filter { $0.event == .start }.max { $0.at < $1.at } }
 
-    private var startReason: DisplayReason {
-        for start in installation.startTokens {
-            guard let token = start.token, installation.isUsable(start) == false else { continue }
-            if start.isUnregistered { continue }
-            if let why = unreachableReason(token: token, of: .start(type: start.type), word: "start token") {
-                return why
-            }
+    private var unusableStartTokenReason: DisplayReason? {
+        for start in installation.startTokens where !start.isUnregistered && !installation.isUsable(start) {
+            guard let token = start.token else { continue }
+            let entry = RegistryKey.Entry.start(type: start.type)
+            if let reason = unreachableReason(token: token, of: entry, word: "start token") { return reason }
         }
-        if installation.startTokens.contains(where: \.isUnregistered),
-            !installation.startTokens.contains(where: { installation.isUsable($0) })
-        {
-            return DisplayReason(
-                .unregistered,
-                "no push can start an activity on it: the app unregistered the type on this phone; it must report a start token again"
-            )
-        }
-        if let why = oldSystemReason { return why }
-        guard let start = lastStart else {
-            return DisplayReason(
-                .nothingSent, "pushes can reach it, and nothing was sent to it within seven days")
-        }
-        if start.outcome == .accepted {
-            return DisplayReason(
-                .started,
-                "APNs accepted a start\(start.group.map { " of group \($0)" } ?? "") at \(Self.time(start.at)); the phone has not reported the activity",
-                at: start.at)
-        }
+        return nil
+    }
+
+    private var unregisteredReason: DisplayReason? {
+        let isAnyUnregistered = installation.startTokens.contains(where: \.isUnregistered)
+        let isAnyUsable = installation.startTokens.contains { installation.isUsable($0) }
+        guard isAnyUnregistered, !isAnyUsable else { return nil }
         return DisplayReason(
-            start.reasonCode,
-            "the start\(start.group.map { " of group \($0)" } ?? "") \(start.outcomeText)", at: start.at)
+            .unregistered,
+            "no push can start an activity on it: the app unregistered the type on this phone; it must report a start token again"
+        )
     }
 }

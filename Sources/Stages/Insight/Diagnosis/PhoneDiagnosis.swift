@@ -4,16 +4,38 @@ internal import Jobs
 internal import Sends
 internal import Telemetry
 
-/// The facts from which the reason for one installation is made: its record, the rows of its groups, and the
-/// newest pushes to it, newest first.
+/// Finds the reason for what a phone shows, from facts that `QueryHandler` has collected: the installation, the
+/// rows of its groups, and the newest pushes to it.
 struct PhoneDiagnosis {
     let installation: Installation
+    /// The states of the installation's groups, by scope.
     let scopes: [ScopeKey: GroupRow]
+    /// Newest first.
     let pushes: [TimelinePush]
     /// Milliseconds since 1970.
     let now: Int64
 
-    var id: String { if case .installation(let id) = installation.subject { id } else { "" } }
+    /// The reason for what the phone shows. A problem of the whole phone comes first, then its activities,
+    /// then its start tokens.
+    var reason: DisplayReason {
+        var reason = wholePhoneReason ?? activityReason ?? startReason
+        reason.installation = installationID
+        return reason
+    }
+
+    /// Returns the reason for what one activity shows. The end of the activity comes first, then a problem
+    /// that keeps all pushes from it, then the versions that were pushed.
+    func reason(for activity: Installation.Activity) -> DisplayReason {
+        var reason = endReason(of: activity) ?? unreachableReason(of: activity) ?? shownReason(of: activity)
+        (reason.installation, reason.activity, reason.group) = (
+            installationID, activity.id, activity.group?.value
+        )
+        return reason
+    }
+
+    // MARK: Facts
+
+    var installationID: String { if case .installation(let id) = installation.subject { id } else { "" } }
 
     static func time(_ milliseconds: Int64) -> String { WallTime(milliseconds: milliseconds).rfc3339 }
 
@@ -22,8 +44,8 @@ struct PhoneDiagnosis {
         pushes.filter { $0.addressee.entry == entry.text }
     }
 
-    /// Returns the push whose answer rejected the entry's token, or nil if no push was rejected.
-    func refusal(of entry: RegistryKey.Entry, since time: Int64) -> TimelinePush? {
+    /// Returns the newest push to the entry that APNs rejected, or nil if none was rejected since `time`.
+    func newestRefusal(of entry: RegistryKey.Entry, since time: Int64) -> TimelinePush? {
         pushes(to: entry).first { $0.outcome == .rejected && $0.at >= time }
     }
 }

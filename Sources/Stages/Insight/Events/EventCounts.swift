@@ -1,12 +1,12 @@
 package import InstallationRecords
 
-/// The number of events by hour, as the calls of this stage show them.
+/// The number of events by app, hour, code, activity type and group.
 package struct EventCounts: Sendable, Hashable {
     package static let hourMilliseconds: Int64 = 3_600_000
 
     package struct Key: Sendable, Hashable {
         package var app: String
-        /// The hour of the event in hours since 1970, by the phone's clock within bounds.
+        /// The hours from 1970 to the event, by the phone's clock within bounds.
         package var hour: Int64
         package var code: Event.Code
         package var attributesType: String?

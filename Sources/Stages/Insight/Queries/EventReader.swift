@@ -2,7 +2,7 @@ internal import Identifiers
 internal import InstallationRecords
 internal import SQLite
 
-/// A reader of one lane's events for a thread other than the loop's.
+/// Reads the events of one lane from its SQLite file, on a thread other than the loop's.
 final class EventReader {
     private static let cacheKibibytes = 1024
     private static let columns = """
@@ -10,6 +10,7 @@ final class EventReader {
         token_hash, cause, schedule_id, schedule_name
         """
 
+    /// `OpenLane.openingID` of the lane that it reads.
     let openingID: UInt64
     private let database: SQLiteDatabase
 
@@ -21,43 +22,43 @@ final class EventReader {
 
     // MARK: Lists
 
-    /// Returns events by their time, from the question's position on.
-    func events(for question: LaneQuery, lane: Int32) throws(SQLiteError) -> [ListEntry<Event>] {
-        var all: [ListEntry<Event>] = []
-        // In these indexes the code comes before the time. The events of a person are together for all
-        // codes.
+    /// Returns events by their time, from the query's position on.
+    func events(for query: LaneQuery, lane: Int32) throws(SQLiteError) -> [ListEntry<Event>] {
+        var entries: [ListEntry<Event>] = []
+        // The indexes of a person have all codes together. In the other indexes the code comes before the
+        // time, so each code is read by itself.
         let codes: [String?] =
-            if question.user != nil || question.installation != nil {
-                [question.code]
+            if query.user != nil || query.installation != nil {
+                [query.code]
             } else {
-                question.code.map { [$0] } ?? Event.Code.allCases.map(\.rawValue)
+                query.code.map { [$0] } ?? Event.Code.allCases.map(\.rawValue)
             }
-        for code in codes { all += try events(for: question, code: code, lane: lane) }
-        all.sort {
-            question.isOldestFirst
+        for code in codes { entries += try events(for: query, code: code, lane: lane) }
+        entries.sort {
+            query.isOldestFirst
                 ? $1.position.isNewer(than: $0.position) : $0.position.isNewer(than: $1.position)
         }
-        return Array(all.prefix(question.limit))
+        return Array(entries.prefix(query.limit))
     }
 
     private func events(
-        for question: LaneQuery, code: String?, lane: Int32
+        for query: LaneQuery, code: String?, lane: Int32
     ) throws(SQLiteError) -> [ListEntry<Event>] {
-        var (conditions, values): ([String], [SQLValue]) = (["app = ?"], [.text(question.app)])
+        var (conditions, values): ([String], [SQLValue]) = (["app = ?"], [.text(query.app)])
         func addCondition(_ column: String, equals text: String?) {
             guard let text else { return }
             conditions.append("\(column) = ?")
             values.append(.text(text))
         }
-        addCondition("user", equals: question.user)
-        addCondition("installation", equals: question.installation)
-        addCondition("group_name", equals: question.group)
+        addCondition("user", equals: query.user)
+        addCondition("installation", equals: query.installation)
+        addCondition("group_name", equals: query.group)
         addCondition("code", equals: code)
-        addCondition("attributes_type", equals: question.type)
+        addCondition("attributes_type", equals: query.type)
         conditions.append("at >= ? AND at < ?")
-        values += [.integer(question.from), .integer(question.to)]
-        if let after = question.after {
-            let isAscending = question.isOldestFirst
+        values += [.integer(query.from), .integer(query.to)]
+        if let after = query.after {
+            let isAscending = query.isOldestFirst
             conditions.append(
                 isAscending ? "(at > ? OR (at = ? AND offset > ?))" : "(at < ? OR (at = ? AND offset < ?))")
             values += [
@@ -65,11 +66,11 @@ final class EventReader {
                 .integer(Self.offset(after: after, in: lane, isAscending: isAscending)),
             ]
         }
-        let order = question.isOldestFirst ? "ASC" : "DESC"
+        let order = query.isOldestFirst ? "ASC" : "DESC"
         let statement = try database.prepare(
             """
             SELECT \(Self.columns) FROM events WHERE \(conditions.joined(separator: " AND "))
-            ORDER BY at \(order), offset \(order) LIMIT \(question.limit)
+            ORDER BY at \(order), offset \(order) LIMIT \(query.limit)
             """)
         var events: [ListEntry<Event>] = []
         try statement.forEachRow(values: values) { row in
@@ -81,27 +82,37 @@ final class EventReader {
         return events
     }
 
-    /// Returns the position: newest first, and within a millisecond by falling lane and offset.
+    // MARK: Positions
+
+    /// The tie breaker of an event: four bytes for the lane and eight for the offset, both inverted.
+    private static let laneBytes = 4
+    private static let tieBreakerBytes = 12
+
+    /// Returns the position of an event: newest first, and within a millisecond by falling lane and offset.
     private static func position(of event: Event, offset: Int64, lane: Int32) -> ListPosition {
-        var rest: [UInt8] = []
-        BigEndian.append(Int32.max - lane, to: &rest)
-        BigEndian.append(Int64.max - offset, to: &rest)
-        return ListPosition(at: event.eventTime, rest: rest)
+        var tieBreaker: [UInt8] = []
+        BigEndian.append(Int32.max - lane, to: &tieBreaker)
+        BigEndian.append(Int64.max - offset, to: &tieBreaker)
+        return ListPosition(at: event.eventTime, tieBreaker: tieBreaker)
     }
 
     /// Returns the offset behind which the list continues in this lane, for events of the position's
     /// millisecond.
-    private static func offset(after place: ListPosition, in lane: Int32, isAscending: Bool) -> Int64 {
-        guard place.tieBreaker.count == 12 else { return isAscending ? .max : -1 }
-        let number = place.tieBreaker.prefix(4).reduce(Int64(0)) { $0 << 8 | Int64($1) }
-        let cursorLane = Int64(Int32.max) - number
+    private static func offset(after position: ListPosition, in lane: Int32, isAscending: Bool) -> Int64 {
+        // No event of the millisecond follows.
+        let behindAll = isAscending ? Int64.max : -1
+        // All events of the millisecond follow.
+        let beforeAll = isAscending ? -1 : Int64.max
+        guard position.tieBreaker.count == tieBreakerBytes else { return behindAll }
+        let invertedLane = position.tieBreaker.prefix(laneBytes).reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        let cursorLane = Int64(Int32.max) - invertedLane
         if cursorLane == Int64(lane) {
-            return Int64.max - Int64(clamping: BigEndian.number(in: place.tieBreaker.span, at: 4))
+            return Int64.max - Int64(clamping: BigEndian.number(in: position.tieBreaker.span, at: laneBytes))
         }
         // In a list of the newest, higher lanes come first within a millisecond, so earlier pages contained
         // them.
         let isOnEarlierPage = isAscending ? Int64(lane) < cursorLane : Int64(lane) > cursorLane
-        return isOnEarlierPage == isAscending ? .max : -1
+        return isOnEarlierPage ? behindAll : beforeAll
     }
 
     private static func event(in row: borrowing SQLiteRow) -> Event? {
@@ -118,16 +129,17 @@ final class EventReader {
 
     // MARK: Counts
 
-    func counts(for question: LaneQuery) throws(SQLiteError) -> [QueryResult.EventCount] {
+    /// Returns the counts of events by hour, and by the properties that `names` lists.
+    func counts(for query: LaneQuery) throws(SQLiteError) -> [QueryResult.EventCount] {
         var (conditions, values): ([String], [SQLValue]) = (
             ["app = ?", "hour >= ?", "hour < ?"],
             [
-                .text(question.app), .integer(question.from / EventCounts.hourMilliseconds),
-                .integer((question.to + EventCounts.hourMilliseconds - 1) / EventCounts.hourMilliseconds),
+                .text(query.app), .integer(query.from / EventCounts.hourMilliseconds),
+                .integer((query.to + EventCounts.hourMilliseconds - 1) / EventCounts.hourMilliseconds),
             ]
         )
         for (column, text) in [
-            ("code", question.code), ("attributes_type", question.type), ("group_name", question.group),
+            ("code", query.code), ("attributes_type", query.type), ("group_name", query.group),
         ] {
             guard let text else { continue }
             conditions.append("\(column) = ?")
@@ -135,7 +147,7 @@ final class EventReader {
         }
         // Columns that the answer does not distinguish are merged here.
         func groupedColumn(_ name: String, column: String) -> String {
-            question.names.contains(name) ? column : "''"
+            query.names.contains(name) ? column : "''"
         }
         let statement = try database.prepare(
             """
@@ -156,16 +168,16 @@ final class EventReader {
     }
 
     /// Returns the number of taps on a group's activities between neighboring times.
-    func taps(for question: LaneQuery) throws(SQLiteError) -> [Int] {
-        guard let group = question.group, question.times.count > 1 else { return [] }
+    func taps(for query: LaneQuery) throws(SQLiteError) -> [Int] {
+        guard let group = query.group, query.times.count > 1 else { return [] }
         let statement = try database.prepare(
             "SELECT count(*) FROM events WHERE app = ? AND group_name = ? AND code = ? AND at >= ? AND at < ?"
         )
         var taps: [Int] = []
-        for (start, end) in zip(question.times, question.times.dropFirst()) {
+        for (start, end) in zip(query.times, query.times.dropFirst()) {
             var count = 0
             try statement.forEachRow(values: [
-                .text(question.app), .text(group), .text(Event.Code.tap.rawValue), .integer(start),
+                .text(query.app), .text(group), .text(Event.Code.tap.rawValue), .integer(start),
                 .integer(end),
             ]) { count = Int($0.integer(at: 0)) }
             taps.append(count)

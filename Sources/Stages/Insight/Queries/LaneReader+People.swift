@@ -10,12 +10,13 @@ extension LaneReader {
     /// The limit of one owner's timers in an answer.
     private static let timersMax = 500
 
-    func findPeople(_ question: LaneQuery, in lane: OpenLane, into found: inout QueryResult) throws {
-        let app = question.app
-        for text in question.names {
+    /// Finds the installations, erasures and timers of the named recipients.
+    func findPeople(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
+        let app = query.app
+        for text in query.names {
             guard let recipient = Recipient(text: text) else { continue }
             var keys = [InstallationRowMapping.rowKey(of: recipient, app: app)]
-            try findErasure(of: recipient, query: question, in: lane, into: &found)
+            try findErasure(of: recipient, query: query, in: lane, into: &result)
             if case .user = recipient {
                 let range = KeyRange(prefix: InstallationRowMapping.recipientPrefix(of: recipient, app: app))
                 keys += try rows(
@@ -23,28 +24,29 @@ extension LaneReader {
                 )
                 .map(\.value)
             }
-            // A profile that a backend sent is a row under the user itself. The index can lead to the same
-            // row.
+            // The first key is the recipient's own row, which a user has if a backend sent a profile. The
+            // index can lead to the same row.
             for key in keys {
-                guard let one = try installation(at: key, in: lane), !found.installations.contains(one) else {
-                    continue
-                }
-                found.installations.append(one)
+                guard let installation = try installation(at: key, in: lane),
+                    !result.installations.contains(installation)
+                else { continue }
+                result.installations.append(installation)
             }
             let timers = KeyRange(prefix: TimerRowMapping.ownerPrefix(app: app, owner: .recipient(recipient)))
             for (_, value) in try rows(
                 within: timers, topic: .timers, table: .rows, in: lane, max: Self.timersMax)
             {
-                if let row = TimerRow.decodeIfValid(value, with: reader) { found.timers.append(row) }
+                if let row = TimerRow.decodeIfValid(value, with: reader) { result.timers.append(row) }
             }
         }
     }
 
+    /// Finds the time up to which a user's data is erased.
     func findErasure(
-        of recipient: Recipient, query question: LaneQuery, in lane: OpenLane, into found: inout QueryResult
+        of recipient: Recipient, query: LaneQuery, in lane: OpenLane, into result: inout QueryResult
     ) throws {
-        if let erased = try erasure(of: recipient, app: question.app, in: lane) {
-            found.erasures[recipient.text] = erased.received
+        if let erased = try erasure(of: recipient, app: query.app, in: lane) {
+            result.erasures[recipient.text] = erased.received
         }
     }
 

@@ -7,10 +7,11 @@ extension LaneReader {
     /// The limit of one send's records: one or two verdicts, and one record for each lane.
     private static let recordsMax = 20_000
 
-    func findSend(_ send: String, of app: String, in lane: OpenLane, into found: inout QueryResult) throws {
-        let stored = StoredReceipts(environment: lane.receipts, reader: reader)
+    /// Finds the tallies and the progress of a send.
+    func findSend(_ send: String, of app: String, in lane: OpenLane, into result: inout QueryResult) throws {
+        let stored = StoredReceipts(environment: lane.receiptsEnvironment, reader: reader)
         for (environment, tally) in try stored.report(of: send, app: app).environments {
-            found.tallies.append(
+            result.tallies.append(
                 QueryResult.EnvironmentTally(send: send, environment: environment, tally: tally))
         }
         let range = KeyRange(prefix: ProgressRowMapping.recordsPrefix(app: app, send: send))
@@ -18,46 +19,49 @@ extension LaneReader {
             within: range, topic: .progress, table: .rows, in: lane, max: Self.recordsMax)
         {
             if let progress = ProgressRecord.decodeIfValid(value, with: reader) {
-                found.progress.append(progress)
+                result.progress.append(progress)
             }
         }
     }
 
-    func listSends(_ question: LaneQuery, in lane: OpenLane, into found: inout QueryResult) throws {
+    /// Lists the ids of sends by their time.
+    func listSends(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         let prefix =
-            question.group.map { ProgressRowMapping.groupPrefix(app: question.app, group: $0) }
-            ?? ProgressRowMapping.timePrefix(app: question.app)
-        try list(for: question, topic: .progress, table: .index, prefix: prefix, in: lane) { place, value in
-            ListEntry(position: place, value: String(decoding: value, as: UTF8.self))
+            query.group.map { ProgressRowMapping.groupPrefix(app: query.app, group: $0) }
+            ?? ProgressRowMapping.timePrefix(app: query.app)
+        try list(for: query, topic: .progress, table: .index, prefix: prefix, in: lane) { position, value in
+            ListEntry(position: position, value: String(decoding: value, as: UTF8.self))
         } into: {
-            found.sends.append($0)
+            result.sends.append($0)
         }
     }
 
-    func listGroups(_ question: LaneQuery, in lane: OpenLane, into found: inout QueryResult) throws {
+    /// Lists groups by their newest send.
+    func listGroups(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         try list(
-            for: question, topic: .groups, table: .index,
-            prefix: GroupRowMapping.timePrefix(app: question.app), in: lane
-        ) { place, key in
+            for: query, topic: .groups, table: .index,
+            prefix: GroupRowMapping.timePrefix(app: query.app), in: lane
+        ) { position, key in
             guard let key = unsafe key.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) else { return nil }
             // If the whole group is also known, the list contains only the whole group.
             if key.recipient != nil, try scope(of: key.wholeGroup, in: lane) != nil { return nil }
             guard let scope = try scope(of: key, in: lane),
-                question.code.map({ $0 == scope.row.stateName }) ?? true
+                query.code.map({ $0 == scope.row.stateName }) ?? true
             else { return nil }
-            return ListEntry(position: place, value: scope)
+            return ListEntry(position: position, value: scope)
         } into: {
-            found.scopes.append($0)
+            result.scopes.append($0)
         }
     }
 
-    func findGroups(_ question: LaneQuery, in lane: OpenLane, into found: inout QueryResult) throws {
-        for name in question.names {
-            let whole = ScopeKey(app: question.app, group: name)
-            for key in [whole] + (question.user.map { [whole.narrowed(to: .user($0))] } ?? []) {
+    /// Finds the states of the named groups, and of one user in them.
+    func findGroups(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
+        for name in query.names {
+            let groupKey = ScopeKey(app: query.app, group: name)
+            for key in [groupKey] + (query.user.map { [groupKey.narrowed(to: .user($0))] } ?? []) {
                 guard let scope = try scope(of: key, in: lane) else { continue }
-                found.scopes.append(
-                    ListEntry(position: ListPosition(at: scope.row.lastSendAt, rest: []), value: scope))
+                result.scopes.append(
+                    ListEntry(position: ListPosition(at: scope.row.lastSendAt, tieBreaker: []), value: scope))
             }
         }
     }

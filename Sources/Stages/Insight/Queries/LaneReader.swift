@@ -6,79 +6,84 @@ internal import Kafka
 internal import RecordFormat
 internal import Store
 
-/// The answers of the lanes whose files are open here. It is confined to one thread, which is not the thread
-/// that writes the files.
+/// Answers a `LaneQuery` from the files of the lanes that are open in this process. It is confined to one
+/// thread, which is not the thread that writes the files.
 final class LaneReader {
+    /// The limit of rows that are read in one transaction.
+    private static let pageRowsMax = 500
+
     private let openLanes: OpenLanes
-    private let lanes: Int
+    private let laneCount: Int
     let reader = JSONReader(limits: JSONLimits(bytesMax: 16 << 20, keysMax: 4_000_000))
-    private var events: [Int32: EventReader] = [:]
+    private var eventReaders: [Int32: EventReader] = [:]
 
     /// - Parameter lanes: The number of all lanes.
-    init(openLanes open: OpenLanes, lanes: Int) {
-        self.openLanes = open
-        self.lanes = lanes
+    init(openLanes: OpenLanes, lanes: Int) {
+        self.openLanes = openLanes
+        self.laneCount = lanes
     }
 
-    /// Returns the rows of all open lanes. A lane that cannot be read now is missing from `lanes`.
-    func answer(_ question: LaneQuery) -> QueryResult {
-        var all = QueryResult()
+    /// Returns the rows of all open lanes. A lane that cannot be read now is missing from the result's `lanes`.
+    func answer(_ query: LaneQuery) -> QueryResult {
+        var joined = QueryResult()
         for lane in openLanes.all {
-            var found = QueryResult()
+            var result = QueryResult()
             do {
-                try find(question, in: lane, into: &found)
+                try find(query, in: lane, into: &result)
             } catch {
                 continue
             }
-            found.lanes = [Int(lane.partition)]
-            found.asOf = lane.asOf
-            all.merge(found)
+            result.lanes = [Int(lane.partition)]
+            result.asOf = lane.asOf
+            joined.merge(result)
         }
-        if question.kind.isList { all.keepFirst(question.limit, isOldestFirst: question.isOldestFirst) }
-        return all
+        if query.kind.isList { joined.keepFirst(query.limit, isOldestFirst: query.isOldestFirst) }
+        return joined
     }
 
-    private func find(_ question: LaneQuery, in lane: OpenLane, into found: inout QueryResult) throws {
-        switch question.kind {
+    /// Adds the rows of one lane to a result.
+    private func find(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
+        switch query.kind {
         case .sends:
-            for send in question.names { try findSend(send, of: question.app, in: lane, into: &found) }
-        case .sendList: try listSends(question, in: lane, into: &found)
-        case .groupList: try listGroups(question, in: lane, into: &found)
-        case .groups: try findGroups(question, in: lane, into: &found)
+            for send in query.names { try findSend(send, of: query.app, in: lane, into: &result) }
+        case .sendList: try listSends(query, in: lane, into: &result)
+        case .groupList: try listGroups(query, in: lane, into: &result)
+        case .groups: try findGroups(query, in: lane, into: &result)
         case .running:
-            for group in question.names {
-                let key = InstallationRowMapping.runningCountKey(of: group, app: question.app)
+            for group in query.names {
+                let key = InstallationRowMapping.runningCountKey(of: group, app: query.app)
                 guard let count = try value(of: key, topic: .installations, table: .counts, in: lane) else {
                     continue
                 }
-                found.running[group] = Int(BigEndian.number(in: count.span, at: 0))
+                result.running[group] = Int(BigEndian.number(in: count.span, at: 0))
             }
-        case .people: try findPeople(question, in: lane, into: &found)
+        case .people: try findPeople(query, in: lane, into: &result)
         case .erasures:
-            for name in question.names {
+            for name in query.names {
                 if let recipient = Recipient(text: name) {
-                    try findErasure(of: recipient, query: question, in: lane, into: &found)
+                    try findErasure(of: recipient, query: query, in: lane, into: &result)
                 }
             }
         case .pushes:
-            let recipients = question.names.compactMap { Recipient(text: $0) }.filter {
-                let key = RegistryKey.partitionKey(app: question.app, recipient: $0)
-                return Murmur2.partition(forKey: key.span, partitionCount: lanes) == Int(lane.partition)
+            // The receipts of a recipient are in the lane of its registry rows.
+            let recipients = query.names.compactMap { Recipient(text: $0) }.filter {
+                let key = RegistryKey.partitionKey(app: query.app, recipient: $0)
+                return Murmur2.partition(forKey: key.span, partitionCount: laneCount) == Int(lane.partition)
             }
             if recipients.isEmpty { return }
-            found.pushes = try PushFinder(lane: lane, reader: reader).newest(
-                limit: question.limit, to: recipients, on: question.installation, app: question.app)
-        case .events: found.events = try events(of: lane).events(for: question, lane: lane.partition)
-        case .counts: found.counts = try events(of: lane).counts(for: question)
-        case .taps: found.taps = try events(of: lane).taps(for: question)
+            result.pushes = try PushFinder(lane: lane, reader: reader).newest(
+                limit: query.limit, to: recipients, on: query.installation, app: query.app)
+        case .events: result.events = try eventReader(of: lane).events(for: query, lane: lane.partition)
+        case .counts: result.eventCounts = try eventReader(of: lane).counts(for: query)
+        case .taps: result.taps = try eventReader(of: lane).taps(for: query)
         case .audit:
             try list(
-                for: question, topic: .audit, table: .rows,
-                prefix: AuditRowMapping.timePrefix(app: question.app), in: lane
-            ) { place, value in
-                AuditEntry.decodeIfValid(value, with: reader).map { ListEntry(position: place, value: $0) }
+                for: query, topic: .audit, table: .rows,
+                prefix: AuditRowMapping.timePrefix(app: query.app), in: lane
+            ) { position, value in
+                AuditEntry.decodeIfValid(value, with: reader).map { ListEntry(position: position, value: $0) }
             } into: {
-                found.audit.append($0)
+                result.audit.append($0)
             }
         }
     }
@@ -89,13 +94,13 @@ final class LaneReader {
     func value(
         of key: [UInt8], topic: InsightTopic, table: RowTable, in lane: OpenLane
     ) throws(StoreError) -> [UInt8]? {
-        guard let file = lane.rows[topic] else { return nil }
+        guard let file = lane.rowEnvironments[topic] else { return nil }
         return try file.read { view throws(StoreError) in
             guard let value = try view.value(of: key.span, in: file.table(named: table.rawValue)) else {
                 return nil
             }
             return [UInt8](
-                copying: value.extracting(droppingFirst: min(RetentionSweep.timeBytes, value.count)))
+                copying: value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count)))
         }
     }
 
@@ -103,54 +108,61 @@ final class LaneReader {
     func rows(
         within range: KeyRange, topic: InsightTopic, table: RowTable, in lane: OpenLane, max: Int
     ) throws(StoreError) -> [(key: [UInt8], value: [UInt8])] {
-        guard let file = lane.rows[topic], max > 0 else { return [] }
-        var found: [(key: [UInt8], value: [UInt8])] = []
+        guard let file = lane.rowEnvironments[topic], max > 0 else { return [] }
+        var result: [(key: [UInt8], value: [UInt8])] = []
         var range = range
         _ = try file.read { view throws(StoreError) in
             try view.readPage(of: file.table(named: table.rawValue), range: &range, rowsMax: max) {
                 key, stored in
                 guard RowChecksum.isValid(key: key, stored: stored) else { return }
                 let value = stored.extracting(
-                    droppingFirst: min(RowChecksum.byteCount + RetentionSweep.timeBytes, stored.count))
-                found.append(([UInt8](copying: key), [UInt8](copying: value)))
+                    droppingFirst: min(RowChecksum.byteCount + RetentionSweep.timeByteCount, stored.count))
+                result.append(([UInt8](copying: key), [UInt8](copying: value)))
             }
         }
-        return found
+        return result
     }
 
-    /// Passes on the rows of a table in time order, newest first, from the question's position on.
+    /// Passes on the rows of a table in time order, newest first, from the query's position on.
+    ///
+    /// - Parameters:
+    ///   - prefix: The part of the keys before the time.
+    ///   - read: Makes an entry of a row. Rows without an entry do not count for the query's limit.
     func list<Value>(
-        for question: LaneQuery, topic: InsightTopic, table: RowTable, prefix: [UInt8], in lane: OpenLane,
-        read: (ListPosition, [UInt8]) throws -> Value?, into take: (Value) -> Void
+        for query: LaneQuery, topic: InsightTopic, table: RowTable, prefix: [UInt8], in lane: OpenLane,
+        read: (ListPosition, [UInt8]) throws -> Value?, into append: (Value) -> Void
     ) throws {
-        let whole = KeyRange(prefix: prefix)
-        var lower = prefix + RowKey.newestFirst(time: question.to - 1)
-        if let after = question.after, after.at < question.to {
+        var lower = prefix + RowKey.newestFirst(time: query.to - 1)
+        if let after = query.after, after.at < query.to {
+            // The zero byte makes the first key behind the position.
             lower = prefix + RowKey.newestFirst(time: after.at) + after.tieBreaker + [0]
         }
-        var range = KeyRange(from: lower, upTo: whole.upper)
-        var left = question.limit
-        while left > 0 {
-            let page = try rows(within: range, topic: topic, table: table, in: lane, max: min(left, 500))
+        var range = KeyRange(from: lower, upTo: KeyRange(prefix: prefix).upper)
+        var remaining = query.limit
+        while remaining > 0 {
+            let page = try rows(
+                within: range, topic: topic, table: table, in: lane, max: min(remaining, Self.pageRowsMax))
             for (key, value) in page {
-                guard let at = RowKey.time(in: key.span, after: prefix.count), at >= question.from else {
+                guard let at = RowKey.time(in: key.span, after: prefix.count), at >= query.from else {
                     return
                 }
-                let place = ListPosition(at: at, rest: Array(key.dropFirst(prefix.count + 8)))
-                if let one = try read(place, value) {
-                    take(one)
-                    left -= 1
+                let position = ListPosition(at: at, tieBreaker: Array(key.dropFirst(prefix.count + 8)))
+                if let entry = try read(position, value) {
+                    append(entry)
+                    remaining -= 1
                 }
                 range.advance(past: key.span)
             }
-            if page.count < min(left, 500) || page.isEmpty { return }
+            if page.count < min(remaining, Self.pageRowsMax) || page.isEmpty { return }
         }
     }
 
-    private func events(of lane: OpenLane) throws -> EventReader {
-        if let known = events[lane.partition], known.openingID == lane.openingID { return known }
-        let made = try EventReader(lane: lane)
-        events[lane.partition] = made
-        return made
+    /// Returns a reader of the lane's present event file.
+    private func eventReader(of lane: OpenLane) throws -> EventReader {
+        let openReader = eventReaders[lane.partition]
+        if let openReader, openReader.openingID == lane.openingID { return openReader }
+        let newReader = try EventReader(lane: lane)
+        eventReaders[lane.partition] = newReader
+        return newReader
     }
 }

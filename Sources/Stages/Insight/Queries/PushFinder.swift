@@ -5,19 +5,21 @@ internal import Kafka
 internal import RecordFormat
 internal import Store
 
-/// A search for a person's pushes in all receipts of a lane. It scans the marks, newest first, and reads only
-/// receipts that may contain the person.
+/// Finds a person's pushes in all receipts of a lane. It scans `RecipientHashes`, newest first, and reads only
+/// the receipts that may contain the person.
 struct PushFinder {
-    /// The receipts whose marks are scanned in one read transaction.
+    /// The number of offsets whose hashes are scanned in one read transaction.
     private static let chunkSize: Int64 = 20_000
+    /// The size of the JSON's length in a row of a receipt.
+    private static let lengthBytes = 4
 
     private let file: Store.LMDBEnvironment
-    private let place: TopicPartition
+    private let partition: TopicPartition
     private let reader: JSONReader
 
     init(lane: OpenLane, reader: JSONReader) {
-        file = lane.receipts
-        place = lane.receiptsPlace
+        file = lane.receiptsEnvironment
+        partition = lane.receiptsPartition
         self.reader = reader
     }
 
@@ -28,16 +30,17 @@ struct PushFinder {
     func newest(
         limit: Int, to recipients: [Recipient], on installation: String?, app: String
     ) throws -> [TimelinePush] {
-        let wanted = recipients.map { RecipientHashes.hash(of: $0, app: app) }
-        let texts = Set(recipients.map(\.text))
+        let wantedHashes = recipients.map { RecipientHashes.hash(of: $0, app: app) }
+        let recipientTexts = Set(recipients.map(\.text))
         guard let (first, last) = try offsetBounds() else { return [] }
         var pushes: [TimelinePush] = []
         var end = last + 1
         while end > first, pushes.count < limit {
             let start = max(first, end - Self.chunkSize)
-            for offset in try candidates(from: start, to: end, matching: wanted).reversed() {
+            for offset in try candidates(from: start, to: end, matching: wantedHashes).reversed() {
                 pushes += try readPushes(at: offset, app: app) {
-                    texts.contains($0.recipient) && (installation == nil || $0.installation == installation)
+                    recipientTexts.contains($0.recipient)
+                        && (installation == nil || $0.installation == installation)
                 }
                 if pushes.count >= limit { break }
             }
@@ -50,30 +53,37 @@ struct PushFinder {
     private func offsetBounds() throws -> (Int64, Int64)? {
         try file.read { view throws(StoreError) in
             var first: Int64?
-            try view.scan(file.table(named: ReceiptTable.marks.rawValue)) { key, _ in
+            try view.scan(file.table(named: ReceiptTable.recipientHashes.rawValue)) { key, _ in
                 if key.count >= 8 { first = Int64(clamping: BigEndian.number(in: key, at: 0)) }
                 return .stop
             }
             guard let first,
-                let applied = try view.appliedProgress(ofTopic: place.topic, partition: place.partition)
-            else { return nil }
+                let applied = try view.appliedProgress(
+                    ofTopic: partition.topic, partition: partition.partition)
+            else {
+                return nil
+            }
             return (first, applied.offset)
         }
     }
 
-    private func candidates(from start: Int64, to end: Int64, matching wanted: [UInt32]) throws -> [Int64] {
+    /// Returns the offsets of receipts that may contain one of the recipients, in order.
+    private func candidates(
+        from start: Int64, to end: Int64, matching wantedHashes: [UInt32]
+    ) throws -> [Int64] {
         var offsets: [Int64] = []
         var (lower, upper): ([UInt8], [UInt8]) = ([], [])
         BigEndian.append(start, to: &lower)
         BigEndian.append(end, to: &upper)
         try file.read { view throws(StoreError) in
             try view.scan(
-                file.table(named: ReceiptTable.marks.rawValue), range: KeyRange(from: lower, upTo: upper)
+                file.table(named: ReceiptTable.recipientHashes.rawValue),
+                range: KeyRange(from: lower, upTo: upper)
             ) { key, stored in
-                let head = RowChecksum.byteCount + RetentionSweep.timeBytes
-                guard key.count >= 8, stored.count > head else { return .next }
-                let marks = stored.extracting(droppingFirst: head)
-                for mark in wanted where RecipientHashes.contains(mark, in: marks) {
+                let prefixBytes = RowChecksum.byteCount + RetentionSweep.timeByteCount
+                guard key.count >= 8, stored.count > prefixBytes else { return .next }
+                let hashes = stored.extracting(droppingFirst: prefixBytes)
+                for hash in wantedHashes where RecipientHashes.contains(hash, in: hashes) {
                     offsets.append(Int64(clamping: BigEndian.number(in: key, at: 0)))
                     break
                 }
@@ -83,33 +93,35 @@ struct PushFinder {
         return offsets
     }
 
-    /// Returns the wanted pushes of a receipt. The result is empty if another recipient has the same mark.
+    /// Returns the wanted pushes of a receipt. The result is empty if another recipient has the same hash.
     private func readPushes(
         at offset: Int64, app: String, where isWanted: (ReceiptLines.Addressee) -> Bool
     ) throws -> [TimelinePush] {
         var key: [UInt8] = []
         BigEndian.append(offset, to: &key)
-        let found = try file.read { view throws(StoreError) -> (json: [UInt8], lines: [UInt8])? in
+        // The row is the time, the length of the JSON, the JSON, and the header `to`.
+        let jsonStart = RetentionSweep.timeByteCount + Self.lengthBytes
+        let stored = try file.read { view throws(StoreError) -> (json: [UInt8], lines: [UInt8])? in
             guard
                 let value = try view.value(
                     of: key.span, in: file.table(named: ReceiptTable.receipts.rawValue)),
-                value.count >= RetentionSweep.timeBytes + 4
+                value.count >= jsonStart
             else { return nil }
-            var bytes = 0
-            for index in RetentionSweep.timeBytes..<RetentionSweep.timeBytes + 4 {
-                bytes = bytes << 8 | Int(value[index])
+            var jsonByteCount = 0
+            for index in RetentionSweep.timeByteCount..<jsonStart {
+                jsonByteCount = jsonByteCount << 8 | Int(value[index])
             }
-            let rest = value.extracting(droppingFirst: RetentionSweep.timeBytes + 4)
-            guard bytes <= rest.count else { return nil }
+            let content = value.extracting(droppingFirst: jsonStart)
+            guard jsonByteCount <= content.count else { return nil }
             return (
-                [UInt8](copying: rest.extracting(first: bytes)),
-                [UInt8](copying: rest.extracting(droppingFirst: bytes))
+                [UInt8](copying: content.extracting(first: jsonByteCount)),
+                [UInt8](copying: content.extracting(droppingFirst: jsonByteCount))
             )
         }
-        guard let found, let receipt = Receipt.decodeIfValid(found.json, with: reader), receipt.app == app
+        guard let stored, let receipt = Receipt.decodeIfValid(stored.json, with: reader), receipt.app == app
         else {
             return []
         }
-        return receipt.pushes(to: ReceiptLines.addressees(in: found.lines.span), where: isWanted)
+        return receipt.pushes(to: ReceiptLines.addressees(in: stored.lines.span), where: isWanted)
     }
 }

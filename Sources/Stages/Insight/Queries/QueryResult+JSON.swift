@@ -5,6 +5,8 @@ internal import Payloads
 internal import RecordFormat
 internal import Sends
 
+// The JSON of answers between processes.
+
 extension JSONWriter {
     mutating func object(_ name: StaticString, record: some JSONRecord) {
         self.name(name)
@@ -28,14 +30,14 @@ extension JSONValue {
     func objects<Value>(read: (JSONObject) -> Value) -> [Value] { list { read($0.object()) } }
 
     func listPosition() -> ListPosition {
-        if let place = ListPosition(cursor: string()) { return place }
+        if let position = ListPosition(cursor: string()) { return position }
         report("must be a position in a list")
-        return ListPosition(at: 0, rest: [])
+        return ListPosition(at: 0, tieBreaker: [])
     }
 }
 
 extension TimelinePush {
-    /// Writes the push as in an answer, plus its recipient.
+    /// Writes the fields of a push in an answer to a caller, and its recipient.
     func write(to writer: inout JSONWriter) {
         writeReport(to: &writer)
         writer.field("recipient", addressee.recipient)

@@ -6,23 +6,27 @@ internal import RecordFormat
 internal import Schedules
 internal import Sends
 
-/// The rows that lanes found. The rows of several lanes and processes are joined first, and one report is
-/// made from all of them.
+/// The rows that lanes have found for a `LaneQuery`. The rows of all lanes are joined, and then one report is
+/// made from them. Only the fields of the query's kind are filled.
 struct QueryResult: JSONRecord, Hashable {
     static let schemaVersion = 1
 
+    /// The outcomes of one send in one APNs environment.
     struct EnvironmentTally: Sendable, Hashable {
         var send: String
         var environment: Environment
         var tally: SendTally
     }
 
+    /// The state of one scope: a group, a recipient in a group, or an activity.
     struct GroupScope: Sendable, Hashable {
         var key: ScopeKey
         var row: GroupRow
     }
 
+    /// The number of events of one hour.
     struct EventCount: Sendable, Hashable {
+        /// Hours since 1970.
         var hour: Int64
         var code: String
         var type: String?
@@ -39,6 +43,7 @@ struct QueryResult: JSONRecord, Hashable {
     /// Send ids.
     var sends: [ListEntry<String>] = []
     var scopes: [ListEntry<GroupScope>] = []
+    /// The number of running activities, by group.
     var running: [String: Int] = [:]
     var installations: [Installation] = []
     /// The times up to which a user's data is erased, by recipient.
@@ -46,14 +51,15 @@ struct QueryResult: JSONRecord, Hashable {
     var timers: [TimerRow] = []
     var pushes: [TimelinePush] = []
     var events: [ListEntry<Event>] = []
-    var counts: [EventCount] = []
-    /// The counts between the question's times, one fewer than there are times.
+    var eventCounts: [EventCount] = []
+    /// The taps between the query's times, one count fewer than there are times.
     var taps: [Int] = []
     var audit: [ListEntry<AuditEntry>] = []
 
     init() {}
 
-    /// Adds rows of other lanes. If two processes answer for one lane, the first answer counts.
+    /// Adds rows of other lanes. If two processes answer for one lane, the first answer counts, because both
+    /// have the same rows.
     mutating func merge(_ other: QueryResult) {
         guard Set(lanes).isDisjoint(with: other.lanes) else { return }
         lanes += other.lanes
@@ -68,7 +74,7 @@ struct QueryResult: JSONRecord, Hashable {
         timers += other.timers
         pushes += other.pushes
         events += other.events
-        counts += other.counts
+        eventCounts += other.eventCounts
         while taps.count < other.taps.count { taps.append(0) }
         for index in other.taps.indices { taps[index] += other.taps[index] }
         audit += other.audit
@@ -77,56 +83,56 @@ struct QueryResult: JSONRecord, Hashable {
     /// Keeps the first entries of each list, so that the rows of several lanes fit into one answer between
     /// processes.
     mutating func keepFirst(_ limit: Int, isOldestFirst: Bool) {
-        sends = QueryHandler.page(sends, limit: limit, isOldestFirst: isOldestFirst).page
-        scopes = QueryHandler.page(scopes, limit: limit, isOldestFirst: isOldestFirst).page
-        events = QueryHandler.page(events, limit: limit, isOldestFirst: isOldestFirst).page
-        audit = QueryHandler.page(audit, limit: limit, isOldestFirst: isOldestFirst).page
+        sends = QueryHandler.firstPage(of: sends, limit: limit, isOldestFirst: isOldestFirst).page
+        scopes = QueryHandler.firstPage(of: scopes, limit: limit, isOldestFirst: isOldestFirst).page
+        events = QueryHandler.firstPage(of: events, limit: limit, isOldestFirst: isOldestFirst).page
+        audit = QueryHandler.firstPage(of: audit, limit: limit, isOldestFirst: isOldestFirst).page
     }
 
     func write(to writer: inout JSONWriter) {
         writer.list("lanes", of: lanes) { $1.value($0) }
         writer.field("asOf", asOf == .max ? nil : asOf)
-        writer.objects("tallies", of: tallies) { one, writer in
-            writer.field("send", one.send)
-            writer.field("environment", one.environment.rawValue)
-            writer.object("tally", record: one.tally)
+        writer.objects("tallies", of: tallies) { entry, writer in
+            writer.field("send", entry.send)
+            writer.field("environment", entry.environment.rawValue)
+            writer.object("tally", record: entry.tally)
         }
         writer.objects("progress", of: progress) { $0.write(to: &$1) }
-        writer.objects("sends", of: sends) { one, writer in
-            writer.field("place", one.position.cursor)
-            writer.field("send", one.value)
+        writer.objects("sends", of: sends) { entry, writer in
+            writer.field("place", entry.position.cursor)
+            writer.field("send", entry.value)
         }
-        writer.objects("scopes", of: scopes) { one, writer in
-            writer.field("place", one.position.cursor)
-            writer.field(one.value.key)
-            writer.object("row", record: one.value.row)
+        writer.objects("scopes", of: scopes) { entry, writer in
+            writer.field("place", entry.position.cursor)
+            writer.field(entry.value.key)
+            writer.object("row", record: entry.value.row)
         }
-        writer.objects("running", of: running.sorted { $0.key < $1.key }) { one, writer in
-            writer.field("group", one.key)
-            writer.field("count", one.value)
+        writer.objects("running", of: running.sorted { $0.key < $1.key }) { entry, writer in
+            writer.field("group", entry.key)
+            writer.field("count", entry.value)
         }
         writer.objects("installations", of: installations) { $0.write(to: &$1) }
-        writer.objects("erasures", of: erasures.sorted { $0.key < $1.key }) { one, writer in
-            writer.field("recipient", one.key)
-            writer.field("at", one.value)
+        writer.objects("erasures", of: erasures.sorted { $0.key < $1.key }) { entry, writer in
+            writer.field("recipient", entry.key)
+            writer.field("at", entry.value)
         }
         writer.objects("timers", of: timers) { $0.write(to: &$1) }
         writer.objects("pushes", of: pushes) { $0.write(to: &$1) }
-        writer.objects("events", of: events) { one, writer in
-            writer.field("place", one.position.cursor)
-            writer.object("event", record: one.value)
+        writer.objects("events", of: events) { entry, writer in
+            writer.field("place", entry.position.cursor)
+            writer.object("event", record: entry.value)
         }
-        writer.objects("counts", of: counts) { one, writer in
-            writer.field("hour", one.hour)
-            writer.field("code", one.code)
-            writer.field("type", one.type)
-            writer.field("group", one.group)
-            writer.field("count", one.count)
+        writer.objects("counts", of: eventCounts) { entry, writer in
+            writer.field("hour", entry.hour)
+            writer.field("code", entry.code)
+            writer.field("type", entry.type)
+            writer.field("group", entry.group)
+            writer.field("count", entry.count)
         }
         writer.list("taps", of: taps) { $1.value($0) }
-        writer.objects("audit", of: audit) { one, writer in
-            writer.field("place", one.position.cursor)
-            writer.object("entry", record: one.value)
+        writer.objects("audit", of: audit) { entry, writer in
+            writer.field("place", entry.position.cursor)
+            writer.object("entry", record: entry.value)
         }
     }
 
@@ -161,7 +167,7 @@ struct QueryResult: JSONRecord, Hashable {
         events = record["events"].objects {
             ListEntry(position: $0["place"].listPosition(), value: Event(from: $0["event"].object()))
         }
-        counts = record["counts"].objects {
+        eventCounts = record["counts"].objects {
             EventCount(
                 hour: Int64($0["hour"].int()), code: $0["code"].name(), type: $0["type"].optional?.name(),
                 group: $0["group"].optional?.name(), count: $0["count"].int())

@@ -1,14 +1,16 @@
 package import JSON
 
-/// Durations counted in classes, so that counts of many lanes and processes can be added. Each doubling has
-/// eight classes. A percentile is never too low, and at most an eighth too high.
+/// Durations counted in buckets, so that the counts of many lanes and processes can be added. Between a power
+/// of two and the next one there are eight buckets of equal width. So a percentile is never too low, and at
+/// most an eighth too high.
 package struct LatencyHistogram: Sendable, Hashable {
-    /// The longest duration: about half a year. Longer ones count as this.
+    /// The longest duration, about half a year. Longer ones count as this one.
     package static let millisecondsMax: Int64 = 1 << 34 - 1
+    /// A power of two has `1 << bits` buckets.
     private static let bits = 3
-    private static let classesMax = Self.bucket(of: millisecondsMax) + 1
+    private static let bucketsMax = Self.bucket(of: millisecondsMax) + 1
 
-    /// The counts by class.
+    /// The counts by the number of the bucket.
     private var counts: [Int: Int] = [:]
 
     package init() {}
@@ -16,27 +18,28 @@ package struct LatencyHistogram: Sendable, Hashable {
     package var count: Int { counts.values.reduce(0, +) }
 
     /// Adds a duration. A negative one comes from differing clocks and counts as zero.
-    package mutating func add(milliseconds: Int64, times: Int = 1) {
-        if times > 0 {
-            counts[Self.bucket(of: min(max(0, milliseconds), Self.millisecondsMax)), default: 0] += times
+    package mutating func add(milliseconds: Int64, count: Int = 1) {
+        if count > 0 {
+            counts[Self.bucket(of: min(max(0, milliseconds), Self.millisecondsMax)), default: 0] += count
         }
     }
 
     package mutating func merge(_ other: LatencyHistogram) { counts.merge(other.counts, uniquingKeysWith: +) }
 
-    /// Returns the duration within which this share ended, or nil without durations.
+    /// Returns the duration that this share of the durations does not exceed, or nil without durations.
     ///
     /// - Parameter share: The share, for example 0.5 for the median.
     package func percentile(_ share: Double) -> Int64? {
-        var left = max(1, Int((Double(count) * share).rounded(.up)))
+        var remaining = max(1, Int((Double(count) * share).rounded(.up)))
         for (number, count) in counts.sorted(by: { $0.key < $1.key }) {
-            left -= count
-            if left <= 0 { return Self.upperBound(ofBucket: number) }
+            remaining -= count
+            if remaining <= 0 { return Self.upperBound(ofBucket: number) }
         }
         return nil
     }
 
-    /// Returns the class of a duration. Below eight, each millisecond is a separate class.
+    /// Returns the number of a duration's bucket. Below eight, each millisecond is a bucket. Above, the number
+    /// is the power of two, and then the three bits behind its highest bit.
     private static func bucket(of milliseconds: Int64) -> Int {
         if milliseconds < 1 << bits { return Int(milliseconds) }
         let power = 63 - milliseconds.leadingZeroBitCount
@@ -44,6 +47,7 @@ package struct LatencyHistogram: Sendable, Hashable {
         return (power - bits + 1) << bits + part
     }
 
+    /// Returns the longest duration of a bucket. The inverse of `bucket(of:)`.
     private static func upperBound(ofBucket number: Int) -> Int64 {
         if number < 1 << bits { return Int64(number) }
         let shift = Int64(number >> bits - 1)
@@ -53,7 +57,7 @@ package struct LatencyHistogram: Sendable, Hashable {
 }
 
 extension LatencyHistogram {
-    /// Writes pairs of class and count.
+    /// Writes pairs of a bucket's number and its count.
     package func write(to writer: inout JSONWriter) {
         writer.beginArray()
         for (number, count) in counts.sorted(by: { $0.key < $1.key }) {
@@ -64,9 +68,9 @@ extension LatencyHistogram {
     }
 
     package init(from value: JSONValue) {
-        var elements = value.array(countMax: 2 * Self.classesMax)
+        var elements = value.array(countMax: 2 * Self.bucketsMax)
         while let number = elements.next(), let count = elements.next() {
-            counts[number.int(in: 0...Self.classesMax - 1)] = count.int(in: 1...Int.max)
+            counts[number.int(in: 0...Self.bucketsMax - 1)] = count.int(in: 1...Int.max)
         }
     }
 }

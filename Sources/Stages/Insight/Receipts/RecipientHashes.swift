@@ -1,65 +1,83 @@
 package import Identifiers
 
-/// A 32-bit hash of the recipient for each line of a receipt. With these marks, the few receipts of a person
-/// are found without an index entry for each push. Equal marks of two recipients only cost an unneeded read.
+/// The 32-bit hashes of a receipt's recipients, one for each line of its header `to`. By them, the few receipts
+/// of a person are found without an index entry for each push. Equal hashes of two recipients only cost an
+/// unneeded read.
+///
+/// A line of `to` (`ReceiptLines`) is the installation, the entry, the recipient and perhaps the system,
+/// separated by tabs. The hashes are stored one after another, in big-endian order.
 package enum RecipientHashes {
-    /// The bytes of one mark.
-    package static let bytes = 4
+    /// The size of one hash.
+    package static let byteCount = 4
+    /// The column of the recipient in a line.
+    private static let recipientColumn = 2
 
-    /// Appends a mark for each line of the header `to`.
+    /// Appends the hash of the recipient of each line.
     ///
     /// - Parameter app: The app of the receipt. An equal name in another app is another person.
-    package static func append(of lines: Span<UInt8>, app: String, to marks: inout [UInt8]) {
-        let seed = fnvHash(of: Array(app.utf8).span, from: fnvOffsetBasis)
-        var recipient: UInt32 = 0
+    package static func appendHashes(ofRecipientsIn lines: Span<UInt8>, app: String, to hashes: inout [UInt8])
+    {
+        let appHash = hash(ofApp: app)
         var column = 0
-        var value = seed
+        var fieldHash = appHash
+        var recipientHash: UInt32 = 0
         for index in 0..<lines.count {
             let byte = lines[index]
-            if byte == UInt8(ascii: "\t") {
-                if column == 2 { recipient = value }
-                column += 1
-                value = seed
-            } else if byte == UInt8(ascii: "\n") {
-                BigEndian.append(column > 2 ? recipient : value, to: &marks)
+            let isLineEnd = byte == UInt8(ascii: "\n")
+            guard isLineEnd || byte == UInt8(ascii: "\t") else {
+                fieldHash = fnvStep(fieldHash, byte: byte)
+                continue
+            }
+            // A line without a recipient gets the hash of its last field.
+            if column == recipientColumn || (isLineEnd && column < recipientColumn) {
+                recipientHash = fieldHash
+            }
+            fieldHash = appHash
+            column += 1
+            if isLineEnd {
+                BigEndian.append(recipientHash, to: &hashes)
                 column = 0
-                value = seed
-            } else {
-                value = fnvStep(value, byte: byte)
             }
         }
     }
 
     package static func hash(of recipient: Recipient, app: String) -> UInt32 {
-        fnvHash(
-            of: Array(recipient.text.utf8).span, from: fnvHash(of: Array(app.utf8).span, from: fnvOffsetBasis)
-        )
+        fnvHash(of: Array(recipient.text.utf8).span, from: hash(ofApp: app))
     }
 
     /// Whether the receipt may contain a line of the recipient.
-    package static func contains(_ mark: UInt32, in marks: Span<UInt8>) -> Bool {
-        let wanted = mark.bigEndian
-        return unsafe marks.withUnsafeBytes { bytes in
-            // The loop has no early exit, so that the compiler compares many marks at a time.
-            var found = false
-            for index in 0..<bytes.count / 4 {
-                let number = unsafe bytes.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)
-                found = number == wanted || found
+    package static func contains(_ hash: UInt32, in hashes: Span<UInt8>) -> Bool {
+        // The wanted hash is turned once, instead of each stored one.
+        let wanted = hash.bigEndian
+        return unsafe hashes.withUnsafeBytes { stored in
+            // The loop has no early exit, so that the compiler compares many hashes at a time.
+            var isContained = false
+            for index in 0..<stored.count / byteCount {
+                let storedHash = unsafe stored.loadUnaligned(
+                    fromByteOffset: index * byteCount, as: UInt32.self)
+                isContained = storedHash == wanted || isContained
             }
-            return found
+            return isContained
         }
     }
 
-    // FNV-1a, which suits short texts.
-    private static let fnvOffsetBasis: UInt32 = 2_166_136_261
+    // MARK: FNV-1a, which suits short texts
 
-    private static func fnvStep(_ value: UInt32, byte: UInt8) -> UInt32 {
-        (value ^ UInt32(byte)) &* 16_777_619
+    private static let fnvOffsetBasis: UInt32 = 2_166_136_261
+    private static let fnvPrime: UInt32 = 16_777_619
+
+    /// Returns the hash with which the hash of each field begins.
+    private static func hash(ofApp app: String) -> UInt32 {
+        fnvHash(of: Array(app.utf8).span, from: fnvOffsetBasis)
+    }
+
+    private static func fnvStep(_ hash: UInt32, byte: UInt8) -> UInt32 {
+        (hash ^ UInt32(byte)) &* fnvPrime
     }
 
     private static func fnvHash(of bytes: Span<UInt8>, from start: UInt32) -> UInt32 {
-        var value = start
-        for index in bytes.indices { value = fnvStep(value, byte: bytes[index]) }
-        return value
+        var hash = start
+        for index in bytes.indices { hash = fnvStep(hash, byte: bytes[index]) }
+        return hash
     }
 }

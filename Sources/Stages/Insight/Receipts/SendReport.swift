@@ -2,10 +2,10 @@ package import Identifiers
 package import JSON
 internal import Jobs
 
-/// The tallies of one send, by APNs environment.
+/// The outcomes of one send's jobs, by APNs environment, from the tallies of all lanes.
 ///
-/// A 200 from APNs means that APNs took the push, and not that a phone showed it. So the outcome is called
-/// `accepted`.
+/// The status 200 of APNs means that APNs took the push, and not that a phone showed it. So the outcome is
+/// called `accepted`.
 package struct SendReport: Sendable, Hashable {
     package private(set) var environments: [Environment: SendTally] = [:]
 
@@ -23,16 +23,16 @@ package struct SendReport: Sendable, Hashable {
 
     /// The sum of all environments.
     package var total: SendTally? {
-        var whole: SendTally?
+        var total: SendTally?
         for environment in Environment.allCases {
             guard let tally = environments[environment] else { continue }
-            if whole?.merge(tally) == nil { whole = tally }
+            if total?.merge(tally) == nil { total = tally }
         }
-        return whole
+        return total
     }
 
-    /// Returns the number of jobs without a final receipt. A job that was replayed from the dead letters ends
-    /// twice, so there may be more ends than jobs.
+    /// Returns the number of jobs without a final receipt. A job that was sent again from the dead letters has
+    /// two final receipts, so there may be more of them than jobs.
     ///
     /// - Parameter expanded: The number of jobs that the lanes reported.
     package func remainingJobs(of expanded: Int) -> Int { max(0, expanded - (total?.finishedCount ?? 0)) }
@@ -85,7 +85,7 @@ extension SendReport {
 }
 
 extension SendReport {
-    /// Writes the outcomes by system.
+    /// Writes the counts of each outcome by the phones' system.
     private static func writeSystems(of tally: SendTally?, to writer: inout JSONWriter) {
         let outcomes = (tally?.systems ?? [:]).sorted { $0.key.rawValue < $1.key.rawValue }
         writer.name("bySystem")
@@ -108,8 +108,10 @@ extension SendReport {
 extension SendTally {
     /// The number of rejections by reason. A missing reason counts as `none`.
     package var rejections: [String: Int] {
-        outcomes.reduce(into: [:]) { counts, end in
-            if end.key.outcome == .rejected { counts[end.key.reason ?? "none", default: 0] += end.value }
+        outcomes.reduce(into: [:]) { counts, entry in
+            if entry.key.outcome == .rejected {
+                counts[entry.key.reason ?? "none", default: 0] += entry.value
+            }
         }
     }
 }

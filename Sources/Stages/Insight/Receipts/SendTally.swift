@@ -5,8 +5,8 @@ package import Payloads
 internal import RecordFormat
 package import Sends
 
-/// The outcomes of one send's jobs in one lane and one APNs environment. It is a row, and a message between
-/// processes. Tallies of several lanes are added up.
+/// The counts of outcomes of one send's jobs, in one lane and one APNs environment. A tally is a row of a
+/// `ReceiptFile`, and a part of the answers between processes. Tallies of several lanes are added up.
 package struct SendTally: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
@@ -35,8 +35,7 @@ package struct SendTally: JSONRecord, Hashable {
         }
     }
 
-    /// The limit of ends that are counted separately. Further ends count under their outcome without the
-    /// reason.
+    /// The limit of pairs of outcome and reason. Further ones count under their outcome without the reason.
     package static let outcomesMax = 200
 
     package var group: String?
@@ -44,9 +43,10 @@ package struct SendTally: JSONRecord, Hashable {
     package var generation: Int64
     package var version: Int64
     package var event: PushEvent
-    /// The times of the send's acceptance and of its newest receipt, in milliseconds since 1970.
+    /// The time of the send's acceptance, in milliseconds since 1970.
     package var acceptedAt: Int64
-    package var at: Int64
+    /// The time of its newest receipt, in milliseconds since 1970.
+    package var newestReceiptAt: Int64
     package private(set) var outcomes: [JobOutcome: Int] = [:]
     /// The same counts by the phones' systems.
     package private(set) var systems: [ReceiptOutcome: SystemCounts] = [:]
@@ -56,7 +56,7 @@ package struct SendTally: JSONRecord, Hashable {
     package init(receipt: Receipt) {
         (group, scope, generation) = (receipt.group, receipt.scope, receipt.generation)
         (version, event) = (receipt.version, receipt.event)
-        (acceptedAt, at) = (receipt.acceptedAt, receipt.writtenAt)
+        (acceptedAt, newestReceiptAt) = (receipt.acceptedAt, receipt.writtenAt)
     }
 
     package func count(of outcome: ReceiptOutcome) -> Int {
@@ -66,25 +66,31 @@ package struct SendTally: JSONRecord, Hashable {
     /// The number of jobs with a final outcome.
     package var finishedCount: Int { outcomes.values.reduce(0, +) }
 
-    package mutating func count(_ end: JobOutcome, systems: SystemCounts, at time: Int64) {
-        at = max(at, time)
-        let times = systems.count
-        guard times > 0 else { return }
-        count(end, times: times)
-        self.systems[end.outcome, default: SystemCounts()].merge(systems)
-        if end.outcome == .accepted { latencies.add(milliseconds: time - acceptedAt, times: times) }
+    /// Counts the jobs of one receipt that have this outcome.
+    ///
+    /// - Parameters:
+    ///   - systems: The jobs by the phones' systems.
+    ///   - time: The time of the receipt.
+    package mutating func countJobs(_ jobOutcome: JobOutcome, systems: SystemCounts, at time: Int64) {
+        newestReceiptAt = max(newestReceiptAt, time)
+        let jobs = systems.count
+        guard jobs > 0 else { return }
+        count(jobOutcome, times: jobs)
+        self.systems[jobOutcome.outcome, default: SystemCounts()].merge(systems)
+        if jobOutcome.outcome == .accepted { latencies.add(milliseconds: time - acceptedAt, count: jobs) }
     }
 
-    private mutating func count(_ end: JobOutcome, times: Int) {
-        let isKnown = outcomes[end] != nil || outcomes.count < Self.outcomesMax
-        outcomes[isKnown ? end : JobOutcome(outcome: end.outcome), default: 0] += times
+    private mutating func count(_ jobOutcome: JobOutcome, times: Int) {
+        let keepsReason = outcomes[jobOutcome] != nil || outcomes.count < Self.outcomesMax
+        outcomes[keepsReason ? jobOutcome : JobOutcome(outcome: jobOutcome.outcome), default: 0] += times
     }
 
     /// Adds a tally of another lane or another environment.
     package mutating func merge(_ other: SendTally) {
-        at = max(at, other.at)
-        for (end, times) in other.outcomes.sorted(by: { $0.key.sortKey < $1.key.sortKey }) {
-            count(end, times: times)
+        newestReceiptAt = max(newestReceiptAt, other.newestReceiptAt)
+        // The order matters only at the limit, where it makes the result repeatable.
+        for (jobOutcome, times) in other.outcomes.sorted(by: { $0.key.sortKey < $1.key.sortKey }) {
+            count(jobOutcome, times: times)
         }
         for (outcome, counts) in other.systems { systems[outcome, default: SystemCounts()].merge(counts) }
         latencies.merge(other.latencies)
@@ -97,21 +103,21 @@ package struct SendTally: JSONRecord, Hashable {
         writer.field("version", version)
         writer.field("event", event.rawValue)
         writer.field("acceptedAt", acceptedAt)
-        writer.field("at", at)
+        writer.field("at", newestReceiptAt)
         writer.name("ends")
         writer.beginArray()
-        for (end, count) in outcomes.sorted(by: { $0.key.sortKey < $1.key.sortKey }) {
+        for (jobOutcome, count) in outcomes.sorted(by: { $0.key.sortKey < $1.key.sortKey }) {
             writer.beginObject()
-            writer.field("outcome", end.outcome.rawValue)
-            writer.field("reason", end.reason)
+            writer.field("outcome", jobOutcome.outcome.rawValue)
+            writer.field("reason", jobOutcome.reason)
             writer.field("count", count)
             writer.endObject()
         }
         writer.endArray()
-        writer.objects("systems", of: systems.sorted { $0.key.rawValue < $1.key.rawValue }) { one, writer in
-            writer.field("outcome", one.key.rawValue)
+        writer.objects("systems", of: systems.sorted { $0.key.rawValue < $1.key.rawValue }) { entry, writer in
+            writer.field("outcome", entry.key.rawValue)
             writer.name("counts")
-            one.value.write(to: &writer)
+            entry.value.write(to: &writer)
         }
         writer.name("latencies")
         latencies.write(to: &writer)
@@ -124,14 +130,14 @@ package struct SendTally: JSONRecord, Hashable {
         version = record["version"].version()
         event = record["event"].choice(of: PushEvent.self) ?? .update
         acceptedAt = record["acceptedAt"].timeMilliseconds()
-        at = record["at"].timeMilliseconds()
+        newestReceiptAt = record["at"].timeMilliseconds()
         var elements = record["ends"].array(countMax: Self.outcomesMax + ReceiptOutcome.allCases.count)
         while let element = elements.next() {
             let object = element.object()
-            let end = JobOutcome(
+            let jobOutcome = JobOutcome(
                 outcome: object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown,
                 reason: object["reason"].optional?.string())
-            outcomes[end] = object["count"].int(in: 1...Int.max)
+            outcomes[jobOutcome] = object["count"].int(in: 1...Int.max)
         }
         var systemElements = record["systems"].array(countMax: ReceiptOutcome.allCases.count)
         while let element = systemElements.next() {

@@ -2,10 +2,10 @@ internal import Identifiers
 internal import JSON
 internal import Jobs
 
-/// Counts by the major version of the phones' system.
+/// Counts of jobs by the major version of the phones' iOS.
 package struct SystemCounts: Sendable, Hashable {
-    /// The limit of systems that are counted separately, because phones may report anything. Further ones
-    /// count as unknown.
+    /// The limit of systems that are counted separately, because phones may report any number. Further ones
+    /// count as unreported.
     private static let systemsMax = 32
 
     package struct SystemCount: Sendable, Hashable {
@@ -36,7 +36,7 @@ package struct SystemCounts: Sendable, Hashable {
     }
 
     package mutating func merge(_ other: SystemCounts) {
-        for one in other.counts { add(one.count, on: one.system) }
+        for entry in other.counts { add(entry.count, on: entry.system) }
     }
 
     /// Returns the name of a system. An unreported system is `unknown`.
@@ -49,9 +49,9 @@ extension SystemCounts {
     /// Writes pairs of system and count.
     func write(to writer: inout JSONWriter) {
         writer.beginArray()
-        for one in counts {
-            writer.value(Int(one.system))
-            writer.value(one.count)
+        for entry in counts {
+            writer.value(Int(entry.system))
+            writer.value(entry.count)
         }
         writer.endArray()
     }

@@ -2,7 +2,7 @@ package import Identifiers
 package import Jobs
 package import Payloads
 
-/// One push of one receipt, as it appears in a person's timeline.
+/// One push to one person, from a receipt, as it appears in the person's timeline.
 package struct TimelinePush: Sendable, Hashable {
     package var addressee: ReceiptLines.Addressee
     package var send: String
@@ -14,10 +14,11 @@ package struct TimelinePush: Sendable, Hashable {
     package var outcome: ReceiptOutcome
     package var status: Int?
     package var reason: String?
-    /// The earliest time of the next push of a job that waits in a tier, in milliseconds since 1970.
+    /// The earliest time of the next push of a job that waits in a retry tier, in milliseconds since 1970.
     package var dueAt: Int64?
-    /// The times at which the send was accepted and the receipt was written, in milliseconds since 1970.
+    /// The time at which the send was accepted, in milliseconds since 1970.
     package var acceptedAt: Int64
+    /// The time at which the receipt was written, in milliseconds since 1970.
     package var at: Int64
 
     init(receipt: Receipt, part: Receipt.Part, to addressee: ReceiptLines.Addressee) {
@@ -40,8 +41,8 @@ extension Receipt {
         var lines: [(line: Int, part: Int)] = []
         for (index, part) in parts.enumerated() { part.lines.forEachLine { lines.append(($0, index)) } }
         lines.sort { $0.line < $1.line }
-        return zip(lines, addressees).compactMap { place, addressee in
-            isWanted(addressee) ? TimelinePush(receipt: self, part: parts[place.part], to: addressee) : nil
+        return zip(lines, addressees).compactMap { line, addressee in
+            isWanted(addressee) ? TimelinePush(receipt: self, part: parts[line.part], to: addressee) : nil
         }
     }
 }

@@ -5,7 +5,7 @@ internal import RecordFormat
 internal import Sends
 internal import Store
 
-/// The rows of `groups`: the scopes, and an index of groups by their newest send.
+/// The rows of `groups`: the state of each scope, and an index of groups by their newest send.
 enum GroupRowMapping: RowMapping {
     static let schema = 1
 
@@ -20,9 +20,9 @@ enum GroupRowMapping: RowMapping {
         if let old = try rows.value(of: rowKey, in: .rows).flatMap({
             GroupRow.decodeIfValid($0, with: reader)
         }),
-            let place = indexKey(of: key, row: old)
+            let oldIndexKey = indexKey(of: key, row: old)
         {
-            rows.remove(place, in: .index)
+            rows.remove(oldIndexKey, in: .index)
         }
         guard let value = [UInt8](copying: record.value) else {
             rows.remove(rowKey, in: .rows)
@@ -30,12 +30,14 @@ enum GroupRowMapping: RowMapping {
         }
         guard let new = GroupRow.decodeIfValid(value, with: reader) else { return "unreadable" }
         rows.put(key: rowKey, value: value, at: new.lastSendAt, in: .rows)
-        if let place = indexKey(of: key, row: new) {
-            rows.put(key: place, value: bytes, at: new.lastSendAt, in: .index)
+        if let newIndexKey = indexKey(of: key, row: new) {
+            rows.put(key: newIndexKey, value: bytes, at: new.lastSendAt, in: .index)
         }
         return "entered"
     }
 
+    /// Returns the key of a scope's row: `app/g/group/recipient` or `app/a/activity`, with a zero byte behind
+    /// each part.
     static func rowKey(of key: ScopeKey) -> [UInt8] {
         switch key.subject {
         case .group(let group): RowKey.joining(key.app, "g", group, key.recipient?.text ?? "")

@@ -24,7 +24,8 @@ enum InstallationRowMapping: RowMapping {
         let (app, subject) = (parts[0], parts[1])
         let rowKey = RowKey.joining(app, subject)
         if subject.hasPrefix(erasurePrefix) {
-            // The topic deletes the erasure within days. Here it must last as long as events from before it.
+            // The topic deletes the record of an erasure within days. Here it must last as long as events from
+            // before it.
             guard let value = [UInt8](copying: record.value) else { return "entered" }
             guard let row = Installation.decodeIfValid(value, with: reader), let erased = row.erasedUpTo
             else {
@@ -38,8 +39,8 @@ enum InstallationRowMapping: RowMapping {
         }
         var new: Installation?
         if let value = [UInt8](copying: record.value) {
-            guard let read = Installation.decodeIfValid(value, with: reader) else { return "unreadable" }
-            new = read.withoutTokens
+            guard let stored = Installation.decodeIfValid(value, with: reader) else { return "unreadable" }
+            new = stored.withoutTokens
         }
         if let new {
             rows.put(key: rowKey, value: new.encoded(), at: .max, in: .rows)
@@ -76,10 +77,12 @@ enum InstallationRowMapping: RowMapping {
     private static func updateRunningCounts(
         app: String, from old: Installation?, to new: Installation?, in rows: PendingRows
     ) throws(StoreError) {
-        var change: [String: Int] = [:]
-        for group in old?.runningGroups ?? [] { change[group, default: 0] -= 1 }
-        for group in new?.runningGroups ?? [] { change[group, default: 0] += 1 }
-        for (group, by) in change { try rows.changeCount(of: runningCountKey(of: group, app: app), by: by) }
+        var changes: [String: Int] = [:]
+        for group in old?.runningGroups ?? [] { changes[group, default: 0] -= 1 }
+        for group in new?.runningGroups ?? [] { changes[group, default: 0] += 1 }
+        for (group, difference) in changes {
+            try rows.changeCount(of: runningCountKey(of: group, app: app), by: difference)
+        }
     }
 }
 

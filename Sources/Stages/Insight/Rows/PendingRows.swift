@@ -1,8 +1,8 @@
 internal import Kafka
 internal import Store
 
-/// The changes that a batch of records makes to the rows of a file. They are written in one transaction with
-/// the offset of the topic, or not at all.
+/// The changes that a batch of records makes to the rows of a `RowFile`. They are written in one transaction
+/// with the offset of the topic, or not at all.
 final class PendingRows {
     private let file: StateFile
     /// The new values, or nil for a removed row.
@@ -10,25 +10,28 @@ final class PendingRows {
 
     init(_ file: StateFile) { self.file = file }
 
-    /// Returns the value of a row without its time.
+    /// Returns the value of a row without its time, from the changes or from the file.
     func value(of key: [UInt8], in table: RowTable) throws(StoreError) -> [UInt8]? {
         if let changed = changes[table]?[key] {
-            return changed.map { Array($0.dropFirst(RetentionSweep.timeBytes)) }
+            return changed.map { Array($0.dropFirst(RetentionSweep.timeByteCount)) }
         }
         return try file.read { view throws(StoreError) in
             guard let value = try view.value(of: key.span, in: file.table(named: table.rawValue)) else {
                 return nil
             }
             return [UInt8](
-                copying: value.extracting(droppingFirst: min(RetentionSweep.timeBytes, value.count)))
+                copying: value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count)))
         }
     }
 
     /// Sets a row. A key above the length limit is dropped, but limits on names prevent such keys.
+    ///
+    /// - Parameter time: The time by which the row gets old, in milliseconds since 1970. `.max` for a row that
+    ///   stays until it is removed.
     func put(key: [UInt8], value: [UInt8], at time: Int64, in table: RowTable) {
         guard key.count <= EnvironmentLimits.keyBytesMax else { return }
         var stored: [UInt8] = []
-        stored.reserveCapacity(RetentionSweep.timeBytes + value.count)
+        stored.reserveCapacity(RetentionSweep.timeByteCount + value.count)
         BigEndian.append(time, to: &stored)
         stored.append(contentsOf: value)
         changes[table, default: [:]][key] = .some(stored)
@@ -36,7 +39,7 @@ final class PendingRows {
 
     func remove(_ key: [UInt8], in table: RowTable) { changes[table, default: [:]][key] = .some(nil) }
 
-    /// Adds to a count. A count of zero or less is removed.
+    /// Adds to a row of the table `counts`. A count of zero or less is removed.
     func changeCount(of key: [UInt8], by change: Int) throws(StoreError) {
         if change == 0 { return }
         let old = try value(of: key, in: .counts).map { Int(BigEndian.number(in: $0.span, at: 0)) } ?? 0

@@ -4,7 +4,7 @@ internal import RecordFormat
 internal import Sends
 internal import Store
 
-/// The rows of `progress`: every record, and indexes of sends by time and by group.
+/// The rows of `progress`: each record, and indexes of sends by time and by group.
 enum ProgressRowMapping: RowMapping {
     static let schema = 1
 
@@ -18,7 +18,8 @@ enum ProgressRowMapping: RowMapping {
         var key = recordsPrefix(app: app, send: progress.send)
         BigEndian.append(record.offset, to: &key)
         rows.put(key: key, value: value, at: progress.writtenAt, in: .rows)
-        // A conflict belongs to a second request body with the same id. Other records list the send itself.
+        // The planner's record lists the send. Its verdict `conflict` is about a second request with the same
+        // id and another body, which is not the send.
         if case .planner(let part) = progress.part, part.verdict != .conflict {
             let send = Array(progress.send.utf8)
             let time = RowKey.newestFirst(time: progress.acceptedAt)

@@ -4,7 +4,7 @@ internal import Lifecycle
 internal import Store
 internal import Telemetry
 
-/// The rows that a lane keeps of one topic, in the topic's form.
+/// The rows that a lane keeps of one topic, in an LMDB file. A `RowMapping` makes them from the records.
 final class RowFile: LaneFile {
     var position: AppliedPosition
     private let mapping: any RowMapping.Type
@@ -13,27 +13,26 @@ final class RowFile: LaneFile {
     private var sweep = RetentionSweep()
 
     init(
-        directory: String, mapping form: any RowMapping.Type, of place: TopicPartition, ageMax: Int64,
+        directory: String, mapping: any RowMapping.Type, of partition: TopicPartition, ageMax: Int64,
         cluster: String, limits: EnvironmentLimits, boot: BootID
     ) throws(StoreError) {
-        let terms = ReuseConditions(
-            schema: form.schema, origin: "\(cluster) \(place)", ageMaxMilliseconds: ageMax)
+        let conditions = ReuseConditions(
+            schema: mapping.schema, origin: "\(cluster) \(partition)", ageMaxMilliseconds: ageMax)
         let file = try StateFile(
-            directory: directory, conditions: terms, tables: RowTable.allCases.map(\.rawValue),
+            directory: directory, conditions: conditions, tables: RowTable.allCases.map(\.rawValue),
             limits: limits, now: .now(),
             boot: boot)
         position = AppliedPosition(
-            place,
-            try file.read { view throws(StoreError) in
-                try view.appliedProgress(ofTopic: place.topic, partition: place.partition)
-            }
-        )
-        self.mapping = form
+            of: partition,
+            stored: try file.read { view throws(StoreError) in
+                try view.appliedProgress(ofTopic: partition.topic, partition: partition.partition)
+            })
+        self.mapping = mapping
         self.file = file
         pending = PendingRows(file)
     }
 
-    var beginning: OpeningState { file.openingState }
+    var openingState: OpeningState { file.openingState }
     /// The environment for threads that read beside the loop.
     var environment: LMDBEnvironment { file.environment }
 
@@ -43,10 +42,11 @@ final class RowFile: LaneFile {
 
     func commit() throws {
         let applied = try position.confirmed(path: file.environment.path)
-        let place = position.place
+        let partition = position.partition
         try file.write { transaction throws(StoreError) in
             try pending.apply(to: &transaction)
-            try transaction.setAppliedProgress(applied, ofTopic: place.topic, partition: place.partition)
+            try transaction.setAppliedProgress(
+                applied, ofTopic: partition.topic, partition: partition.partition)
         }
         position.markCommitted()
         pending.removeAll()

@@ -1,6 +1,8 @@
 /// Keys of a `RowFile`: texts that each end with a zero byte, which no name contains, and times that sort
 /// newest first.
 enum RowKey {
+    private static let timeBytes = 8
+
     static func joining(_ parts: String...) -> [UInt8] { joining(parts) }
 
     static func joining(_ parts: [String]) -> [UInt8] {
@@ -12,6 +14,8 @@ enum RowKey {
         return key
     }
 
+    /// Returns the bytes of a time, which are smaller for a later time.
+    ///
     /// - Parameter time: Milliseconds since 1970.
     static func newestFirst(time: Int64) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -19,9 +23,11 @@ enum RowKey {
         return bytes
     }
 
-    /// Returns the time behind the prefix, or nil if the key is too short.
+    /// Returns the time that `newestFirst(time:)` wrote behind a prefix, or nil if the key is too short.
+    ///
+    /// - Parameter prefix: The length of the prefix in bytes.
     static func time(in key: Span<UInt8>, after prefix: Int) -> Int64? {
-        guard key.count >= prefix + 8 else { return nil }
+        guard key.count >= prefix + timeBytes else { return nil }
         return Int64(clamping: UInt64.max - BigEndian.number(in: key, at: prefix))
     }
 }

@@ -3,11 +3,13 @@ internal import Kafka
 internal import RecordFormat
 internal import Store
 
-/// The way in which records of one topic become rows of a `RowFile`.
+/// Makes the rows of a `RowFile` from the records of one topic.
 protocol RowMapping {
     /// The version of the layout. A file with another version is rebuilt.
     static var schema: Int { get }
 
+    /// Applies a record to the rows.
+    ///
     /// - Returns: The outcome of the record, for the metrics.
     static func apply(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
@@ -15,7 +17,7 @@ protocol RowMapping {
 }
 
 extension InsightTopic {
-    /// The form, or nil for a topic with its own kind of file.
+    /// The mapping, or nil for a topic with its own kind of file.
     var mapping: (any RowMapping.Type)? {
         switch self {
         case .receipts, .events: nil

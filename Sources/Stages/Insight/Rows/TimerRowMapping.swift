@@ -5,7 +5,7 @@ internal import RecordFormat
 internal import Schedules
 internal import Store
 
-/// The rows of `timers`: waiting timers by their owner.
+/// The rows of `timers`: the waiting timers, by their owner.
 enum TimerRowMapping: RowMapping {
     static let schema = 1
 

@@ -3,13 +3,14 @@ internal import SQLite
 internal import Store
 internal import Telemetry
 
-/// An opened file of events, and how it was found.
+/// An opened file of events, and the state in which it was found.
 struct OpenedEventDatabase {
     let database: SQLiteDatabase
     let applied: AppliedProgress
-    let beginning: OpeningState
+    let openingState: OpeningState
 
-    /// The cache is small, because there is a file for each lane.
+    private static let fileName = "/events.sqlite"
+    /// Small, because there is a file for each lane.
     private static let cacheKibibytes = 4096
 
     private enum InspectionResult {
@@ -22,24 +23,24 @@ struct OpenedEventDatabase {
     ///
     /// - Parameter origin: The cluster, topic and partition that the file must name.
     init(directory: String, origin: String) throws {
-        let path = directory + "/events.sqlite"
-        var found = InspectionResult.empty
+        let path = directory + Self.fileName
+        var inspection = InspectionResult.empty
         do throws(SQLiteError) {
             let database = try SQLiteDatabase(path: path, role: .writer, cacheKibibytes: Self.cacheKibibytes)
-            found = try Self.inspect(database, origin: origin)
-            if case .valid(let applied) = found {
-                (self.database, self.applied, beginning) = (database, applied, .resumed)
+            inspection = try Self.inspect(database, origin: origin)
+            if case .valid(let applied) = inspection {
+                (self.database, self.applied, openingState) = (database, applied, .resumed)
                 return
             }
         } catch {
             guard error.isCorruption else { throw error }
-            found = .unusable(.damaged(error.description))
+            inspection = .unusable(.damaged(error.description))
         }
-        if case .unusable(let reason) = found {
+        if case .unusable(let reason) = inspection {
             try Self.removeFiles(in: directory)
-            beginning = .discarded(reason)
+            openingState = .discarded(reason)
         } else {
-            beginning = .empty
+            openingState = .empty
         }
         database = try SQLiteDatabase(path: path, role: .writer, cacheKibibytes: Self.cacheKibibytes)
         applied = AppliedProgress(offset: 0, completeUntil: .now())
@@ -56,6 +57,7 @@ struct OpenedEventDatabase {
         }
     }
 
+    /// Checks whether an existing file can be used: it is not damaged, and has this layout and origin.
     private static func inspect(_ database: SQLiteDatabase, origin: String) throws(SQLiteError)
         -> InspectionResult
     {
@@ -66,10 +68,10 @@ struct OpenedEventDatabase {
         guard schema == EventSchema.version else {
             return .unusable(.otherSchema(found: schema, wanted: EventSchema.version))
         }
-        var named: String?
-        try database.prepare("SELECT text FROM origin").forEachRow { named = $0.text(at: 0) }
-        guard named == origin else {
-            return .unusable(.otherOrigin(found: named ?? "nowhere", wanted: origin))
+        var storedOrigin: String?
+        try database.prepare("SELECT text FROM origin").forEachRow { storedOrigin = $0.text(at: 0) }
+        guard storedOrigin == origin else {
+            return .unusable(.otherOrigin(found: storedOrigin ?? "nowhere", wanted: origin))
         }
         var applied: AppliedProgress?
         try database.prepare("SELECT offset, as_of, last_offset, last_sum FROM applied").forEachRow { row in
@@ -91,7 +93,7 @@ struct OpenedEventDatabase {
     /// Removes the file, its write-ahead log and the index of the log. No process may have it open.
     static func removeFiles(in directory: String) throws(StoreError) {
         for ending in ["", "-wal", "-shm"] {
-            let path = directory + "/events.sqlite" + ending
+            let path = directory + fileName + ending
             guard unsafe unlink(path) != 0, errno != ENOENT else { continue }
             throw .system(action: "remove", path: path, reason: unsafe String(cString: strerror(errno)))
         }

@@ -7,10 +7,10 @@ internal import SQLite
 internal import Store
 internal import Telemetry
 
-/// The events of one lane on disk, and their counts. It is a cache like every state file. A damaged file, or
-/// a file of another layout or topic, is removed and rebuilt.
+/// The events of one lane and their counts by hour, in a SQLite file. It is a cache like every lane file: a
+/// damaged file, or a file of another layout or topic, is removed and rebuilt.
 final class EventFile: LaneFile {
-    let beginning: OpeningState
+    let openingState: OpeningState
     var position: AppliedPosition
     private let lock: DirectoryLock
     private let database: SQLiteDatabase
@@ -19,15 +19,18 @@ final class EventFile: LaneFile {
     private let appliedStatement: SQLiteStatement
     private let deleteEventsStatement: SQLiteStatement
     private let deleteCountsStatement: SQLiteStatement
+    // The events since the last commit, and their counts. `stamp` is the time of the record.
     private var events: [(offset: Int64, stamp: Int64, event: Event)] = []
     private var counts = EventCounts()
+    /// The hour up to which the counts were last deleted.
     private var sweptHour: Int64?
 
-    init(directory: String, of place: TopicPartition, cluster: String) throws {
+    init(directory: String, of partition: TopicPartition, cluster: String) throws {
         lock = try DirectoryLock(directory: directory)
-        let found = try OpenedEventDatabase(directory: directory, origin: "\(cluster) \(place)")
-        (database, beginning) = (found.database, found.beginning)
-        position = AppliedPosition(place, found.beginning == .resumed ? found.applied : nil)
+        let opened = try OpenedEventDatabase(directory: directory, origin: "\(cluster) \(partition)")
+        (database, openingState) = (opened.database, opened.openingState)
+        position = AppliedPosition(
+            of: partition, stored: opened.openingState == .resumed ? opened.applied : nil)
         insertStatement = try database.prepare(EventSchema.insertStatement)
         countStatement = try database.prepare(EventSchema.countStatement)
         appliedStatement = try database.prepare(EventSchema.appliedStatement)
@@ -39,7 +42,7 @@ final class EventFile: LaneFile {
     /// The path for threads that read beside the loop.
     var path: String { database.path }
 
-    // MARK: Taking
+    // MARK: Records
 
     func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
         guard let json = record.value else { return "unreadable" }
@@ -61,10 +64,10 @@ final class EventFile: LaneFile {
         let applied = try position.confirmed(path: database.path)
         try database.runTransaction { () throws(SQLiteError) in
             for one in events { try write(one.event, at: one.offset, stamp: one.stamp) }
-            for (key, times) in counts.counts {
+            for (key, count) in counts.counts {
                 try countStatement.run(
                     .text(key.app), .integer(key.hour), .text(key.code.rawValue),
-                    .text(key.attributesType ?? ""), .text(key.group ?? ""), .integer(Int64(times)))
+                    .text(key.attributesType ?? ""), .text(key.group ?? ""), .integer(Int64(count)))
             }
             try appliedStatement.run(
                 .integer(applied.offset), .integer(applied.completeUntil.milliseconds),
@@ -85,7 +88,7 @@ final class EventFile: LaneFile {
             .text(event.scheduleID), .text(event.scheduleName))
     }
 
-    // MARK: Questions
+    // MARK: Counts
 
     func eventCount() throws(SQLiteError) -> Int {
         var count: Int64 = 0
@@ -107,9 +110,9 @@ final class EventFile: LaneFile {
         }
     }
 
-    // MARK: Forgetting
+    // MARK: Retention
 
-    /// The limit of events that one transaction removes.
+    /// The limit of events that one call deletes.
     private static let deletedMax: Int64 = 2000
 
     func deleteRows(before time: Int64) throws -> Int {
@@ -129,6 +132,6 @@ final class EventFile: LaneFile {
         try? database.setSchemaVersion(EventSchema.unusableVersion)
     }
 
-    /// Moves the write-ahead log into the file. Without this call the next opening reads the log.
+    /// Moves the write-ahead log into the file. Without this call the next opening would have to read the log.
     func close() throws { try database.checkpoint() }
 }

@@ -1,10 +1,12 @@
-/// The tables of one lane's events.
+/// The SQLite tables of one lane's events, and the statements that write them.
 enum EventSchema {
     /// The version of the layout. A file with another version is rebuilt.
     static let version = 2
     /// The version of a file that the last process found unusable.
     static let unusableVersion = -1
 
+    /// `origin` and `applied` have one row each. `stamp` is the time of the record by the cluster's clock, `at`
+    /// the time of the event by the phone's clock within bounds.
     static let tables = """
         CREATE TABLE origin (text TEXT NOT NULL);
         CREATE TABLE applied (

@@ -5,8 +5,12 @@ internal import Telemetry
 internal import Topics
 
 extension InsightLoop {
+    /// The time for which an outage of the cluster can stay unnoticed. During it the reported end of a
+    /// partition is not trusted.
+    private static let failureMilliseconds = 15_000
+
     /// Does the periodic work, once a second.
-    func upkeep() {
+    func performUpkeep() {
         for lane in lanes.values {
             deleteOldRows(of: lane)
             if lanes[lane.partition] != nil { publishAsOf(lane) }
@@ -15,26 +19,27 @@ extension InsightLoop {
         drainEndOffsetClient()
         metrics.lanes.set(Double(lanes.count))
         metrics.blockedLanes.set(Double(laneProblems.count))
-        let waiting = unopenedLanes.keys.sorted().map { partition in
+        state.setReadinessProblems(readinessProblems)
+    }
+
+    private var readinessProblems: [String] {
+        if let problem = membership.readinessProblem { return [problem] }
+        if offered != nil { return ["lanes are offered and not taken over yet"] }
+        let unopened = unopenedLanes.keys.sorted().map { partition in
             laneProblems[partition].map { "lane \(partition) cannot be read: \($0)" }
                 ?? "lane \(partition) is opening"
         }
         let unread = lanes.values.filter { !$0.isReading }.map(\.partition).sorted().map {
             "lane \($0) waits until the ends of its topics are known"
         }
-        let lanes = offered == nil ? waiting + unread : ["lanes are offered and not taken over yet"]
-        state.setReadinessProblems(membership.readinessProblem.map { [$0] } ?? lanes)
+        return unopened + unread
     }
 
-    /// Takes the errors and statistics of the asker, so that they do not pile up.
+    /// Takes the errors and statistics of `endOffsetClient`, so that they do not pile up.
     private func drainEndOffsetClient() {
         var deliveries: [Delivery] = []
         _ = endOffsetClient.collectDeliveries(into: &deliveries)
     }
-
-    /// The time for which an outage of the cluster can stay unnoticed. During it the reported end of a
-    /// partition is not trusted.
-    private static let failureMilliseconds = 15_000
 
     /// Publishes the time up to which the lane's figures are complete.
     func publishAsOf(_ lane: LaneFiles) {
@@ -50,9 +55,9 @@ extension InsightLoop {
         guard lane.newestStamp > 0 else { return }
         var count = 0
         for topic in InsightTopic.allCases {
-            guard let kept = settings.retentionMilliseconds(of: topic) else { continue }
+            guard let retention = settings.retentionMilliseconds(of: topic) else { continue }
             do {
-                count += try lane.files[topic.rawValue].deleteRows(before: lane.newestStamp - kept)
+                count += try lane.files[topic.rawValue].deleteRows(before: lane.newestStamp - retention)
             } catch {
                 return reopen(lane: lane.partition, after: LaneFileFailure(error: error, of: topic))
             }
@@ -66,10 +71,10 @@ extension InsightLoop {
         var offsets: [OffsetToCommit] = []
         for lane in lanes.values {
             for topic in InsightTopic.allCases {
-                let place = TopicPartition(layout.name(of: topic.name), lane.partition)
+                let topicPartition = TopicPartition(layout.name(of: topic.name), lane.partition)
                 let applied = lane.appliedOffset(of: topic)
-                if committed.updateValue(applied, forKey: place) != applied {
-                    offsets.append(OffsetToCommit(partition: place, offset: applied))
+                if committedOffsets.updateValue(applied, forKey: topicPartition) != applied {
+                    offsets.append(OffsetToCommit(partition: topicPartition, offset: applied))
                 }
             }
         }

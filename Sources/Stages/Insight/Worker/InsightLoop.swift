@@ -6,10 +6,10 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The loop of the stage, on one thread. It reads the topics of its lanes as a member of the consumer group
-/// and writes them to the lanes' files. The files contain the offsets that they have read. So records that
-/// are read again after a kill or a rebalance count once. The committed offsets of the group serve only
-/// `flotilla lag`.
+/// The loop of the stage, on one thread. As a member of a consumer group it reads the topics of its lanes, and
+/// writes them to the lanes' files (`LaneFiles`). A file also contains the offset up to which it has read. So
+/// records that are read again after a kill or a rebalance count once. The committed offsets of the group
+/// serve only `flotilla lag`.
 ///
 /// Every problem of a lane has the same repair: its files are closed and opened again, and reading continues
 /// from their offsets.
@@ -30,7 +30,8 @@ final class InsightLoop: ThreadLoop {
     let metrics: InsightMetrics
     let onStep: (InsightStep) -> Void
     let consumer: Consumer
-    /// The client that asks for the ends of partitions. It writes nothing. A consumer's questions wait behind its fetches.
+    /// The client that asks for the ends of partitions. It writes nothing. The consumer is not used for it,
+    /// because its requests would wait behind its fetches.
     let endOffsetClient: Producer
     let cluster: String
     let boot: BootID
@@ -38,24 +39,27 @@ final class InsightLoop: ThreadLoop {
     let reader = JSONReader()
 
     var batch: RecordBatch
-    /// The lanes whose files are open.
-    var lanes: [Int32: LaneFiles] = [:]
-    /// The partitions that the group offers until they are taken over, and the time of the next try.
+
+    // A lane passes through these states: offered, unopened, open and waiting for the ends of its topics, read.
+    var membership = Membership.joining
+    /// The partitions that the group offers until they are taken over, and the time of the next attempt.
     var offered: [TopicPartition]?
     var nextOfferAttempt = Instant.now()
-    var membership = Membership.joining
-    /// The assigned lanes that are not open yet, and the times of their next tries.
+    /// The assigned lanes that are not open yet, and the times of their next attempts.
     var unopenedLanes: [Int32: Instant] = [:]
     /// The reasons that lanes are closed, for people.
     var laneProblems: [Int32: String] = [:]
-    /// The partitions of open lanes that are not read yet.
+    /// The lanes whose files are open.
+    var lanes: [Int32: LaneFiles] = [:]
+    /// The partitions of open lanes that are not read yet, because their ends are not known.
     var endOffsets = AwaitedEnds()
-    /// Whether partitions wait for the next beginning, and its earliest time.
+    /// Whether partitions wait for the next start, and its earliest time.
     var mustStartPartitions = false
     var nextPartitionStart = Instant.now()
+
     /// The offsets of the last commit.
-    var committed: [TopicPartition: Int64] = [:]
-    /// The open lanes for the threads that answer questions.
+    var committedOffsets: [TopicPartition: Int64] = [:]
+    /// The open lanes for the threads that answer queries.
     let openLanes: OpenLanes
     /// The time of the cluster's last failure. Until the cluster is surely back, the last record read is not
     /// taken as the end.
@@ -117,10 +121,10 @@ final class InsightLoop: ThreadLoop {
         try takeOverOfferedLanes()
         openNextLane()
         let now = Instant.now()
-        startReading(at: now)
+        queryEndsAndStartReading(at: now)
         if now >= nextUpkeep {
             nextUpkeep = now.advanced(byMilliseconds: Self.upkeepMilliseconds)
-            upkeep()
+            performUpkeep()
         }
     }
 
@@ -134,8 +138,10 @@ final class InsightLoop: ThreadLoop {
 
     // MARK: Records
 
+    /// Gives the records to the files of their lanes. Records of a lane that is not open are dropped; they are
+    /// read again when it opens.
     private func apply(_ batch: borrowing RecordBatch) {
-        let began = Instant.now()
+        let startedAt = Instant.now()
         metrics.inFlight.set(Double(batch.count))
         var outcomes: [InsightTopic: [String: Int]] = [:]
         var oldest = Int64.max
@@ -167,11 +173,11 @@ final class InsightLoop: ThreadLoop {
         if oldest != .max {
             metrics.oldestSeconds.set(Double(max(0, WallTime.now().milliseconds - oldest)) / 1000)
         }
-        metrics.batchSeconds.observe(Instant.now().seconds(since: began))
+        metrics.batchSeconds.observe(Instant.now().seconds(since: startedAt))
         onStep(.batchCommitted)
     }
 
-    /// Writes the batch to disk, together with its offsets.
+    /// Writes the applied records of each lane to disk, together with their offsets.
     func commitFiles() {
         for lane in lanes.values where lane.hasUncommittedChanges {
             if let (topic, error) = commitFiles(of: lane) {

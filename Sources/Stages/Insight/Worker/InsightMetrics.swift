@@ -1,7 +1,7 @@
 internal import StageSupport
 internal import Telemetry
 
-/// The metrics of the stage. They are created once and updated per batch.
+/// The metrics of the stage. They are created once and updated once for each batch.
 struct InsightMetrics {
     private let metrics: Metrics
     let batchSeconds: Histogram

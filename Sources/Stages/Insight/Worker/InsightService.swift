@@ -4,8 +4,8 @@ package import Members
 package import StageSupport
 package import Topics
 
-/// The stage that keeps the results of sends and the state of people. One thread reads topics, another one
-/// answers questions.
+/// The stage that keeps the results of sends and the state of people. The thread of `InsightLoop` writes the
+/// topics to files, and `QueryServer` answers queries from the files on other threads.
 package final class InsightService: Stage {
     package static let name = "insight"
     package static let summary =
@@ -17,9 +17,9 @@ package final class InsightService: Stage {
     private let settings: InsightSettings
     private let environment: StageEnvironment
     private let onStep: @Sendable (InsightStep) -> Void
-    /// The threshold for separate memory mappings. LMDB reserves 3 MiB for each file and uses little of it.
-    /// In a separate mapping the unused part is never touched. On the heap it would reuse old memory, which
-    /// must be cleared.
+    /// The size from which on an allocation gets its own memory mapping. LMDB allocates 3 MiB for each file
+    /// and uses little of it. In its own mapping the unused part is never touched. On the heap it would reuse
+    /// old memory, which must be cleared.
     private static let mappedBytes: Int32 = 1 << 20
     private let thread = StageThread(name: InsightService.name)
     private let queryServer = StartedParts<QueryServer>()
@@ -60,7 +60,7 @@ package final class InsightService: Stage {
         queryServer.set(server)
     }
 
-    /// Returns the body that a gateway would receive, or nil while the stage does not run.
+    /// Returns the body that a gateway would receive for a call, or nil while the stage does not run.
     package func answer(_ call: InsightQuery) async -> [UInt8]? { await queryServer.parts?.answer(call).body }
 
     package func stop(by deadline: Instant) async {

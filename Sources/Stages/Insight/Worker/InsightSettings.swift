@@ -1,14 +1,15 @@
 package import Settings
 package import Store
 
-/// The limits of the stage, each with the behavior at the limit.
+/// The settings of the stage. Each limit names the behavior at the limit.
 package struct InsightSettings: OperatorSettings {
-    /// The records of one batch. Further ones wait for the next batch.
+    /// The limit of records in one batch. Further ones wait for the next batch.
     package var batchRecordsMax = 5000
-    /// The bytes of one batch with headers. Further ones wait for the next batch.
+    /// The limit of bytes in one batch, with headers. Further ones wait for the next batch.
     package var batchBytesMax = 16 << 20
-    /// The records that the Kafka library fetches ahead. At the limit it waits until some are written. The
-    /// receipt of a full sheet has tens of kibibytes in a header, which the library does not count.
+    /// The limit of records that the Kafka library fetches ahead. At the limit it waits until some are
+    /// written. It is low, because the library does not count headers, and the receipt of a full sheet has
+    /// tens of kibibytes in a header.
     package var prefetchRecordsMax = 1000
     /// The size of one broker answer, in compressed form. Receipts compress to about an eighth. The rest
     /// comes with the next answer.
@@ -19,11 +20,11 @@ package struct InsightSettings: OperatorSettings {
     package var receiptsRetentionMilliseconds = 7 * 86_400_000
     /// The retention of events and their counts. The topic does not keep them longer.
     package var eventsRetentionMilliseconds = 30 * 86_400_000
-    /// The address at which other processes ask this one.
+    /// The address at which this process listens for queries.
     package var listen = HostPort(host: "127.0.0.1", port: 0)
     /// The address that other processes use. Nil means the address of `listen`.
     package var address: HostPort?
-    /// The time that an answer waits for other processes. After it the answer lacks their lanes.
+    /// The time that a query waits for other processes. After it the answer lacks their lanes.
     package var queryMilliseconds = 2000
     package var sessionMilliseconds = 10_000
     package var viewLimits = EnvironmentLimits()

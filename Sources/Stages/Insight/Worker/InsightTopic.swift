@@ -1,8 +1,7 @@
 internal import Topics
 
-/// The topics of the stage in the order of its subscription, so that a record's topic is an index into this
-/// enum. All topics have one partition per lane and the same members, so all parts of a lane reach the same
-/// member.
+/// The topics of the stage, in the order of its subscription. So the topic number of a consumed record is the
+/// raw value. All topics have one partition for each lane, and the same members of the group get them.
 enum InsightTopic: Int, CaseIterable, Sendable {
     case receipts
     case events
@@ -24,8 +23,8 @@ enum InsightTopic: Int, CaseIterable, Sendable {
         }
     }
 
-    /// The age at which a file is discarded, because its topic may have deleted the next record that the file
-    /// needs.
+    /// The age at which an unused file is discarded, because its topic may have deleted the next record that
+    /// the file needs.
     var ageMaxMilliseconds: Int64 {
         switch self {
         case .receipts, .progress: 7 * 86_400_000

@@ -2,15 +2,16 @@ internal import JSON
 internal import Kafka
 internal import Store
 
-/// The data that one lane keeps of one topic on disk: rows and the offset that was read. One transaction
-/// changes both. It is pinned to its loop's thread.
+/// The data of one topic that a lane keeps on disk: rows, and the offset up to which the topic was read. One
+/// transaction changes both. A file is used on the loop's thread only.
 ///
 /// After any error the file is closed and opened again. Records that were not written are then read again.
 protocol LaneFile: AnyObject {
-    var beginning: OpeningState { get }
+    /// The state in which the file was found.
+    var openingState: OpeningState { get }
     var position: AppliedPosition { get set }
 
-    /// Takes a new record.
+    /// Takes a new record. It is written by the next `commit`.
     ///
     /// - Returns: The outcome of the record, for the metrics.
     func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String

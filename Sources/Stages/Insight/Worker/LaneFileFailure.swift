@@ -1,9 +1,9 @@
 internal import SQLite
 internal import Store
 
-/// The consequence of an error in a lane's file.
+/// An error of a lane's file, and whether the file must be rebuilt.
 struct LaneFileFailure {
-    /// The topic whose file is damaged. Nil if waiting or reopening may help.
+    /// The topic whose file is damaged and must be rebuilt. Nil if waiting or reopening may help.
     let damagedTopic: InsightTopic?
     let message: String
 

@@ -7,9 +7,9 @@ internal import Telemetry
 /// opened again. Records that were not written are then read again.
 final class LaneFiles {
     let partition: Int32
-    let receipts: ReceiptFile
-    let events: EventFile
-    /// In the order of `InsightTopic`.
+    let receiptFile: ReceiptFile
+    let eventFile: EventFile
+    /// All files, in the order of `InsightTopic`.
     let files: [any LaneFile]
     /// The newest stamp of the cluster in this lane. The age of rows is measured by it, and not by this
     /// machine's clock.
@@ -23,8 +23,8 @@ final class LaneFiles {
     /// - Parameter rows: The files of all topics except receipts and events.
     init(partition: Int32, receipts: ReceiptFile, events: EventFile, rows: [RowFile]) {
         self.partition = partition
-        self.receipts = receipts
-        self.events = events
+        self.receiptFile = receipts
+        self.eventFile = events
         files = [receipts, events] + rows
         isAtEnd = files.map { _ in false }
         firstOffsets = files.map { _ in nil }
@@ -35,7 +35,7 @@ final class LaneFiles {
         zip(files, firstOffsets).compactMap { file, low in
             low.map {
                 PartitionStart(
-                    partition: file.position.place, position: .offset(file.position.start(from: $0)))
+                    partition: file.position.partition, position: .offset(file.position.start(from: $0)))
             }
         }
     }
@@ -43,15 +43,15 @@ final class LaneFiles {
     /// Whether the partitions of all topics are read.
     var isReading: Bool { !firstOffsets.contains(nil) }
 
-    /// Begins to read a topic.
+    /// Notes that a topic is read.
     ///
-    /// - Parameter low: the first offset of its partition.
+    /// - Parameter low: The first offset of its partition.
     func startReading(_ topic: InsightTopic, from low: Int64) { firstOffsets[topic.rawValue] = low }
 
-    /// Stops reading a topic until its ends are known.
+    /// Notes that a topic is not read until its ends are known.
     func stopReading(_ topic: InsightTopic) { firstOffsets[topic.rawValue] = nil }
 
-    /// Goes on behind records that were deleted.
+    /// Continues after records that the topic has deleted.
     func skip(_ topic: InsightTopic, to low: Int64) {
         hasUncommittedChanges = true
         files[topic.rawValue].position.skip(to: low)
@@ -71,6 +71,7 @@ final class LaneFiles {
         return try file.apply(record, with: reader)
     }
 
+    /// Notes that all records of a topic below `end` were read.
     func recordEnd(_ end: Int64, of topic: InsightTopic) {
         hasUncommittedChanges = true
         isAtEnd[topic.rawValue] = true
@@ -78,11 +79,13 @@ final class LaneFiles {
     }
 
     /// Returns the offset of the next record that a topic's file needs.
-    func appliedOffset(of topic: InsightTopic) -> Int64 { files[topic.rawValue].position.applied }
+    func appliedOffset(of topic: InsightTopic) -> Int64 { files[topic.rawValue].position.committedOffset }
 
-    /// Returns the time up to which the files are complete, in milliseconds since 1970.
+    /// Returns the time up to which the files are complete, in milliseconds since 1970. A file at the end of
+    /// its topic is complete until now.
     func asOf(now: Int64) -> Int64 {
-        zip(files, isAtEnd).map { $1 ? now : $0.position.uncommitted.completeUntil.milliseconds }.min() ?? 0
+        zip(files, isAtEnd).map { $1 ? now : $0.position.uncommittedProgress.completeUntil.milliseconds }
+            .min() ?? 0
     }
 
     func markCommitted() { hasUncommittedChanges = false }

@@ -6,7 +6,7 @@ internal import RecordFormat
 internal import Store
 internal import Telemetry
 
-/// The data of one lane's receipts on disk.
+/// The receipts of one lane and their counts by send, in an LMDB file. `ReceiptTable` lists its tables.
 final class ReceiptFile: LaneFile {
     /// The version of the layout. A file with another version is rebuilt.
     static let schema = 3
@@ -17,40 +17,43 @@ final class ReceiptFile: LaneFile {
     /// The memory that a lane keeps for its next batch. More is released, so that other lanes can use it.
     private static let keptBytes = 1 << 20
 
+    // The rows since the last commit.
     private var batch = ReceiptBatch()
     private var receipts = RowBatch()
-    private var marks = RowBatch()
-    private var changed = RowBatch()
+    private var recipientHashes = RowBatch()
+    // Buffers that are reused, so that a record or a commit allocates little.
+    private var changedRows = RowBatch()
     private var key: [UInt8] = []
     private var value: [UInt8] = []
     private var sweep = RetentionSweep()
 
     init(
-        directory: String, of place: TopicPartition, cluster: String, limits: EnvironmentLimits, boot: BootID,
+        directory: String, of partition: TopicPartition, cluster: String, limits: EnvironmentLimits,
+        boot: BootID,
         reader: JSONReader
     ) throws(StoreError) {
-        let terms = ReuseConditions(
-            schema: Self.schema, origin: "\(cluster) \(place)",
+        let conditions = ReuseConditions(
+            schema: Self.schema, origin: "\(cluster) \(partition)",
             ageMaxMilliseconds: InsightTopic.receipts.ageMaxMilliseconds)
         let file = try StateFile(
-            directory: directory, conditions: terms, tables: ReceiptTable.allCases.map(\.rawValue),
+            directory: directory, conditions: conditions, tables: ReceiptTable.allCases.map(\.rawValue),
             limits: limits, now: .now(),
             boot: boot)
         position = AppliedPosition(
-            place,
-            try file.read { view throws(StoreError) in
-                try view.appliedProgress(ofTopic: place.topic, partition: place.partition)
+            of: partition,
+            stored: try file.read { view throws(StoreError) in
+                try view.appliedProgress(ofTopic: partition.topic, partition: partition.partition)
             }
         )
         self.file = file
         storedReceipts = StoredReceipts(environment: file.environment, reader: reader)
     }
 
-    var beginning: OpeningState { file.openingState }
+    var openingState: OpeningState { file.openingState }
     /// The environment for threads that read beside the loop.
     var environment: Store.LMDBEnvironment { file.environment }
 
-    // MARK: Taking
+    // MARK: Records
 
     func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
         guard let json = record.value else { return "unreadable" }
@@ -70,6 +73,8 @@ final class ReceiptFile: LaneFile {
         return "entered"
     }
 
+    /// Counts a receipt and adds its rows.
+    ///
     /// - Parameters:
     ///   - json: The record's value.
     ///   - lines: The record's header `to`.
@@ -77,6 +82,7 @@ final class ReceiptFile: LaneFile {
         _ receipt: Receipt, at offset: Int64, json: Span<UInt8>, lines: Span<UInt8>
     ) throws(StoreError) {
         try batch.count(receipt, systems: ReceiptLines.systemVersions(in: lines), storedIn: storedReceipts)
+        // The buffers are taken out of the object, so that their spans can be passed on.
         var (key, value): ([UInt8], [UInt8]) = ([], [])
         swap(&key, &self.key)
         swap(&value, &self.value)
@@ -92,10 +98,11 @@ final class ReceiptFile: LaneFile {
         value.append(copying: lines)
         receipts.putWithChecksum(key.span, value: value.span)
         Self.startValue(&value, at: receipt.writtenAt)
-        RecipientHashes.append(of: lines, app: receipt.app, to: &value)
-        marks.putWithChecksum(key.span, value: value.span)
+        RecipientHashes.appendHashes(ofRecipientsIn: lines, app: receipt.app, to: &value)
+        recipientHashes.putWithChecksum(key.span, value: value.span)
     }
 
+    /// Begins the value of a row with its time, by which `RetentionSweep` deletes it.
     private static func startValue(_ value: inout [UInt8], at time: Int64) {
         value.removeAll(keepingCapacity: true)
         BigEndian.append(time, to: &value)
@@ -103,46 +110,51 @@ final class ReceiptFile: LaneFile {
 
     func commit() throws {
         let applied = try position.confirmed(path: file.environment.path)
-        let place = position.place
+        let partition = position.partition
         try file.write { transaction throws(StoreError) in
-            writeFinished()
-            try transaction.apply(changed, to: file.table(.finished))
-            writeTallies()
-            try transaction.apply(changed, to: file.table(.tallies))
+            collectFinishedLines()
+            try transaction.apply(changedRows, to: file.table(.finished))
+            collectTallies()
+            try transaction.apply(changedRows, to: file.table(.tallies))
             try transaction.apply(receipts, to: file.table(.receipts))
-            try transaction.apply(marks, to: file.table(.marks))
-            try transaction.setAppliedProgress(applied, ofTopic: place.topic, partition: place.partition)
+            try transaction.apply(recipientHashes, to: file.table(.recipientHashes))
+            try transaction.setAppliedProgress(
+                applied, ofTopic: partition.topic, partition: partition.partition)
         }
         position.markCommitted()
         batch.removeAll()
-        changed.removeAll()
+        changedRows.removeAll()
         if receipts.byteCount > Self.keptBytes { receipts = RowBatch() } else { receipts.removeAll() }
-        if marks.byteCount > Self.keptBytes { marks = RowBatch() } else { marks.removeAll() }
+        if recipientHashes.byteCount > Self.keptBytes {
+            recipientHashes = RowBatch()
+        } else {
+            recipientHashes.removeAll()
+        }
     }
 
-    private func writeFinished() {
-        changed.removeAll()
+    private func collectFinishedLines() {
+        changedRows.removeAll()
         var value: [UInt8] = []
-        for (place, lines) in batch.finished {
+        for (sheetPosition, lines) in batch.finishedLines {
             value.removeAll(keepingCapacity: true)
             lines.append(to: &value)
-            changed.putWithChecksum(place.key.span, value: value.span)
+            changedRows.putWithChecksum(sheetPosition.key.span, value: value.span)
         }
-        changed.sort()
+        changedRows.sort()
     }
 
-    private func writeTallies() {
-        changed.removeAll()
+    private func collectTallies() {
+        changedRows.removeAll()
         var value: [UInt8] = []
         for (key, tally) in batch.tallies {
-            Self.startValue(&value, at: tally.at)
+            Self.startValue(&value, at: tally.newestReceiptAt)
             value.append(contentsOf: tally.encoded())
-            changed.putWithChecksum(key.bytes.span, value: value.span)
+            changedRows.putWithChecksum(key.bytes.span, value: value.span)
         }
-        changed.sort()
+        changedRows.sort()
     }
 
-    // MARK: Forgetting
+    // MARK: Retention
 
     func deleteRows(before time: Int64) throws -> Int {
         try ReceiptTable.allCases.reduce(0) { count, table in
@@ -157,7 +169,7 @@ final class ReceiptFile: LaneFile {
 
     func markUnusable(because reason: String) throws { try file.markUnusable(because: reason) }
 
-    // MARK: Questions
+    // MARK: Reading
 
     func rowCount(of table: ReceiptTable) throws(StoreError) -> Int {
         try file.read { view throws(StoreError) in try view.count(of: file.table(table)) }

@@ -1,10 +1,11 @@
 internal import Identifiers
 internal import Jobs
 
-// Names have no control characters, so a zero byte ends each name. All keys are far below the longest
-// possible key.
+// The keys of a `ReceiptFile`. Names have no control characters, so a zero byte ends each name. All keys are
+// far below the longest possible key.
 
 extension JobPosition {
+    /// The topic, a zero byte, the partition in four bytes, and the offset in eight bytes.
     var key: [UInt8] {
         var key = Array(topic.utf8)
         key.append(0)
@@ -15,6 +16,7 @@ extension JobPosition {
 }
 
 extension SendTally.Key {
+    /// The app and the send, each with a zero byte behind it, and the environment.
     var bytes: [UInt8] { Self.prefix(app: app, send: send) + Array(environment.rawValue.utf8) }
 
     /// Returns the key prefix of a send's rows.
@@ -22,6 +24,7 @@ extension SendTally.Key {
         Array(app.utf8) + [0] + Array(send.utf8) + [0]
     }
 
+    /// Returns nil for bytes that `bytes` cannot have produced.
     init?(_ key: Span<UInt8>) {
         let parts = unsafe key.withUnsafeBufferPointer { bytes in
             unsafe bytes.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false).map {

@@ -4,14 +4,14 @@ internal import Jobs
 internal import RecordFormat
 internal import Store
 
-/// The rows of a lane's file, for receipts and for questions.
+/// Reads the rows of a `ReceiptFile`: for `ReceiptBatch` on the loop's thread, and for queries on another one.
 struct StoredReceipts: StoredReceiptRows {
     let environment: Store.LMDBEnvironment
     let reader: JSONReader
 
-    func finishedLines(of place: JobPosition) throws(StoreError) -> FinishedLines? {
+    func finishedLines(of sheetPosition: JobPosition) throws(StoreError) -> FinishedLines? {
         try environment.read { view throws(StoreError) in
-            guard let value = try view.value(of: place.key.span, in: table(.finished)) else {
+            guard let value = try view.value(of: sheetPosition.key.span, in: table(.finished)) else {
                 return nil
             }
             guard let lines = FinishedLines(value) else { throw unreadableRow }
@@ -28,8 +28,9 @@ struct StoredReceipts: StoredReceiptRows {
         }
     }
 
+    /// Returns the tally in a row's value.
     func tally(in value: Span<UInt8>) throws(StoreError) -> SendTally {
-        let json = value.extracting(droppingFirst: min(RetentionSweep.timeBytes, value.count))
+        let json = value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count))
         do {
             return try unsafe json.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 try unsafe SendTally.decode(bytes, with: reader)
@@ -40,9 +41,9 @@ struct StoredReceipts: StoredReceiptRows {
     /// Returns the report of this lane about a send.
     func report(of send: String, app: String) throws(StoreError) -> SendReport {
         var report = SendReport()
-        for place in Environment.allCases {
-            let key = SendTally.Key(app: app, send: send, environment: place)
-            if let tally = try tally(for: key) { report.add(tally, of: place) }
+        for environment in Environment.allCases {
+            let key = SendTally.Key(app: app, send: send, environment: environment)
+            if let tally = try tally(for: key) { report.add(tally, of: environment) }
         }
         return report
     }

@@ -2,7 +2,8 @@ internal import Kafka
 internal import Schedules
 package import StageSupport
 
-/// A row of `timers` and the time at which it is due. Entries sort in due order.
+/// The key of a row of `timers`, and the time at which the row is due: a timer fires, or an idempotency row expires.
+/// Entries sort in due order.
 package struct DueEntry: Hashable, Comparable, Sendable {
     /// The due time in milliseconds since 1970.
     package let dueAt: Int64
@@ -22,12 +23,13 @@ package struct DueEntry: Hashable, Comparable, Sendable {
     /// The first byte of every entry. No key of the topic begins with it.
     private static let marker: UInt8 = 0
     private static let timeByteCount = 8
-    /// The number of bytes before the row's key.
+    /// The number of bytes before the row's key: the marker and the time.
     package static let prefixByteCount = 1 + timeByteCount
     /// The common prefix of all entries.
     package static let prefix = [marker]
 
-    /// The key of this entry in the view. The view keeps entries beside the timers, in due order.
+    /// The key of this entry in the view, which keeps entries beside the rows: a zero byte, the due time in 8 bytes
+    /// with the highest first, and the row's key. So entries lie in due order.
     package var storedKey: [UInt8] {
         var bytes = Self.prefix
         bytes.reserveCapacity(Self.prefixByteCount + key.bytes.count)
@@ -37,18 +39,19 @@ package struct DueEntry: Hashable, Comparable, Sendable {
         return bytes + key.bytes
     }
 
+    /// Reads an entry from its key in the view. Returns nil for the key of a row.
     package init?(storedKey: Span<UInt8>) {
         guard storedKey.count > Self.prefixByteCount, storedKey[0] == Self.marker else { return nil }
-        var at: Int64 = 0
-        for index in 1..<Self.prefixByteCount { at = at << 8 | Int64(storedKey[index]) }
+        var dueAt: Int64 = 0
+        for index in 1..<Self.prefixByteCount { dueAt = dueAt << 8 | Int64(storedKey[index]) }
         self.init(
-            dueAt: at,
+            dueAt: dueAt,
             key: HashedKey([UInt8](copying: storedKey.extracting(Self.prefixByteCount..<storedKey.count))))
     }
 
-    /// Makes the entry of a row. Returns nil if the row is neither a timer nor a seen order.
+    /// Makes the entry of a row. Returns nil if the row is neither a timer nor an idempotency row.
     package init?(rowKey key: Span<UInt8>, row: Span<UInt8>) {
-        guard let at = TimerWakeTime.wakeTime(key: key, row: row) else { return nil }
-        self.init(dueAt: at, key: HashedKey([UInt8](copying: key)))
+        guard let dueAt = TimerWakeTime.wakeTime(key: key, row: row) else { return nil }
+        self.init(dueAt: dueAt, key: HashedKey([UInt8](copying: key)))
     }
 }

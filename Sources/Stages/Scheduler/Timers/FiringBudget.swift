@@ -11,12 +11,14 @@ package struct FiringBudget {
 
     package init(perSecond: Int) { self.perSecond = perSecond }
 
+    /// Returns the number of timers that may fire now.
     package mutating func available(at now: Instant) -> Int {
-        let most = max(1, Double(perSecond) * Double(Self.accumulationMilliseconds) / 1000)
+        let remainingMax = max(1, Double(perSecond) * Double(Self.accumulationMilliseconds) / 1000)
         if let filledAt {
-            remaining = min(most, remaining + Double(perSecond) * max(0, now.seconds(since: filledAt)))
+            remaining = min(
+                remainingMax, remaining + Double(perSecond) * max(0, now.seconds(since: filledAt)))
         } else {
-            remaining = most
+            remaining = remainingMax
         }
         filledAt = now
         return Int(remaining)

@@ -1,31 +1,38 @@
-/// The time up to which all orders of a partition are known. Kafka has no compare-and-set, so a cancel and a
-/// timer can cross. A timer fires only after the scheduler has read every cancel that was acknowledged long
-/// enough before the due time.
+/// The time up to which the scheduler knows all orders of a partition. A timer fires only after every cancel is known
+/// that was acknowledged long enough before the due time.
+///
+/// Kafka has no compare-and-set, so a cancel and a timer can cross. The scheduler therefore asks for the end of the
+/// partition at a known time, and reads the orders up to that end.
 package struct OrderReadProgress {
-    /// Milliseconds before the due time. A cancel that is acknowledged earlier always wins.
+    /// The time before the due time, in milliseconds. A cancel that is acknowledged earlier always wins.
     package static let cancelLeadMilliseconds: Int64 = 2000
-    /// The maximum age of the partition's end when timers are about to fire.
+    /// The age at which the partition's end is asked for again while timers are about to fire.
     package static let endAgeMillisecondsMax: Int64 = 500
 
-    /// Milliseconds since 1970. All orders that were acknowledged before this time are processed.
+    /// All orders that were acknowledged before this time are processed. In milliseconds since 1970.
     private var knownUntil: Int64?
-    /// The end of the partition, at this time or later.
+    /// An end that was asked for at `time`: every order that was acknowledged before lies below it.
     private var requestedEnd: (time: Int64, end: Int64)?
 
     package init() {}
 
+    /// Whether all cancels are known that win over a timer with this due time.
     package func mayFire(dueAt: Int64) -> Bool {
         knownUntil.map { dueAt - Self.cancelLeadMilliseconds <= $0 } ?? false
     }
 
     /// Returns whether to ask for the end of the partition.
     package func mustRequestEnd(at time: Int64) -> Bool {
-        requestedEnd == nil && knownUntil.map { time - $0 >= Self.endAgeMillisecondsMax } ?? true
+        if requestedEnd != nil { return false }
+        guard let knownUntil else { return true }
+        return time - knownUntil >= Self.endAgeMillisecondsMax
     }
 
+    /// Notes the end of the partition.
+    ///
     /// - Parameters:
-    ///   - time: The time before the question was sent, in milliseconds since 1970.
-    ///   - position: The offset below which all orders are processed.
+    ///   - time: the time before the question was sent, in milliseconds since 1970.
+    ///   - position: the offset below which all orders are processed.
     package mutating func recordEnd(at end: Int64, requestedAt time: Int64, position: Int64) {
         requestedEnd = (time, end)
         advance(to: position)

@@ -2,12 +2,12 @@ internal import Identifiers
 package import Schedules
 internal import Sends
 
-/// The timers that fired within the last minute. They let the answer to a late cancel say that it came too
-/// late. They are only in memory. After a takeover the answer says that there was nothing to cancel, which is
-/// also true.
+/// The timers that fired within the last minute. With them the answer to a cancel can say that it came too late.
+///
+/// They are only in memory. After a takeover the answer says that there was nothing to cancel, which is also true.
 package struct RecentlyFiredTimers {
     package static let keptMilliseconds: Int64 = 60_000
-    /// The limit per partition. Beyond it the oldest are forgotten early.
+    /// The most timers of a partition. Beyond it the oldest are forgotten early.
     package static let countMax = 5000
 
     /// The names by which a cancel can select a timer that has fired.
@@ -27,40 +27,45 @@ package struct RecentlyFiredTimers {
         }
     }
 
+    /// The fired timers, the oldest first. Those before `firstIndex` are forgotten.
     private var fired: [(timer: Timer, at: Int64)] = []
-    private var first = 0
+    private var firstIndex = 0
 
     package init() {}
 
-    /// - Parameter time: The time of firing in milliseconds since 1970.
+    /// - Parameter time: the time of firing, in milliseconds since 1970.
     package mutating func add(_ timer: Timer, at time: Int64) {
         fired.append((timer, time))
-        while first < fired.count,
-            fired.count - first > Self.countMax || time - fired[first].at > Self.keptMilliseconds
+        while firstIndex < fired.count,
+            fired.count - firstIndex > Self.countMax || time - fired[firstIndex].at > Self.keptMilliseconds
         {
-            first += 1
+            firstIndex += 1
         }
-        if first > Self.countMax {
-            fired.removeFirst(first)
-            first = 0
+        // The array is shortened seldom, because that moves all elements.
+        if firstIndex > Self.countMax {
+            fired.removeFirst(firstIndex)
+            firstIndex = 0
         }
     }
 
+    /// Returns the number of an owner's timers that a cancel selects and that fired within the last minute.
     package func count(
-        matching choice: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String, at time: Int64
+        matching selection: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String,
+        at time: Int64
     )
         -> Int
     {
-        let key = owner.key(app: app)
-        return fired[first...].count { one in
-            one.timer.owner == key && time - one.at <= Self.keptMilliseconds
-                && choice.selects(id: one.timer.id, activity: one.timer.activity, send: one.timer.send)
+        let ownerKey = owner.key(app: app)
+        return fired[firstIndex...].count { firing in
+            let timer = firing.timer
+            return timer.owner == ownerKey && time - firing.at <= Self.keptMilliseconds
+                && selection.selects(id: timer.id, activity: timer.activity, send: timer.send)
         }
     }
 }
 
 extension ScheduleCommand.TimerSelection {
-    /// Returns whether this choice selects a timer.
+    /// Returns whether a cancel with this selection selects the timer.
     func selects(id: String, activity: String?, send: String) -> Bool {
         switch self {
         case .activity(let name): activity.map { name.isExactlyEqual(to: $0) } ?? false

@@ -1,17 +1,19 @@
 package import Schedules
 package import Store
 
-/// The rows of one partition, with the changes of the current transaction.
+/// The rows of one partition of `timers`, with the changes of the current transaction: the timers, and the idempotency
+/// keys of schedules.
 package protocol TimerTable {
     /// Returns all timers of an owner, in no order.
     mutating func timers(of owner: ScheduleOwner, app: String) throws(StoreError) -> [TimerRow]
-    mutating func seenOrder(for key: [UInt8]) throws(StoreError) -> ScheduleIdempotencyRow?
+    mutating func idempotencyRow(for key: [UInt8]) throws(StoreError) -> ScheduleIdempotencyRow?
     /// Sets a timer. The owner's timers must have been read before.
     mutating func set(_ row: TimerRow)
-    mutating func set(_ seen: ScheduleIdempotencyRow, key: [UInt8])
+    mutating func set(_ row: ScheduleIdempotencyRow, key: [UInt8])
     mutating func remove(_ row: TimerRow)
     /// Returns the number of matching timers that fired within the last minute.
     func recentlyFiredCount(
-        matching choice: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String, at time: Int64
+        matching selection: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String,
+        at time: Int64
     ) -> Int
 }

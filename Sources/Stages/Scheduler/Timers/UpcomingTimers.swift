@@ -1,23 +1,23 @@
 internal import Containers
 package import StageSupport
 
-/// The next entries of a partition, in memory. The other entries are on disk in due order and are read page
-/// by page. So a million timers need as much memory as a few thousand.
+/// The next entries of a partition, in memory. The other entries are on disk in due order and are read page by page. So
+/// a million timers need as much memory as a few thousand.
 ///
-/// An entry is only a reminder. The row alone decides whether a timer waits, so an extra entry does no harm.
+/// Entries come from two sources: pages of the disk, and commits whose rows may not be on disk yet ("unwritten"). An
+/// entry is only a reminder. The row alone decides whether a timer waits, so an extra entry does no harm.
 package struct UpcomingTimers {
-    /// Entries per page.
+    /// The number of entries in a page.
     package static let pageRows = 2000
     /// The most entries in memory. Beyond it the later half stays only on disk.
     package static let countMax = 20_000
 
-    /// The last entry of the pages that were read. All entries up to it are in memory. Nil before the first
-    /// page.
+    /// The last entry of the pages that were read. All entries up to it are in `queue`. Nil before the first page.
     private var lastRead: DueEntry?
-    /// Whether the disk has no entries after `last`.
+    /// Whether the disk has no entries after `lastRead`.
     private var hasReadLastPage = false
     private var queue = MinHeap<DueEntry>()
-    /// Entries that were committed and may not be on disk yet, at any due time.
+    /// The due times of entries that were committed and may not be on disk yet, by the keys of their rows.
     private var unwritten: [HashedKey: Int64] = [:]
 
     package init() {}
@@ -27,10 +27,10 @@ package struct UpcomingTimers {
     /// Whether the next entry is unknown until a page is read.
     package var needsPage: Bool { queue.isEmpty && !hasReadLastPage }
 
-    /// The next entry. Nil if no entry waits or a page is needed.
+    /// The next entry. Nil if no entry waits, or if a page is needed.
     package var first: DueEntry? { queue.first }
 
-    /// Takes the next entry and its copies. A page can repeat a fresh entry.
+    /// Removes the next entry and its copies. A page can repeat an unwritten entry.
     package mutating func takeFirst() -> DueEntry? {
         guard let entry = queue.pop() else { return nil }
         while queue.first == entry { _ = queue.pop() }
@@ -40,12 +40,15 @@ package struct UpcomingTimers {
     /// Adds the entry of a committed row.
     package mutating func add(_ entry: DueEntry) {
         unwritten[entry.key] = entry.dueAt
-        if hasReadLastPage || lastRead.map({ entry <= $0 }) == true { push(entry) }
+        if hasReadLastPage || isWithinPages(entry) { push(entry) }
     }
 
-    /// Removes the fresh entry of a row that a commit deleted.
+    /// Removes the unwritten entry of a row that a commit deleted. A copy in the queue does no harm.
     package mutating func remove(_ key: HashedKey) { unwritten[key] = nil }
 
+    private func isWithinPages(_ entry: DueEntry) -> Bool { lastRead.map { entry <= $0 } == true }
+
+    /// Adds an entry. If too many are in memory, the later half stays only on disk.
     private mutating func push(_ entry: DueEntry) {
         queue.push(entry)
         guard queue.count > Self.countMax else { return }
@@ -56,28 +59,30 @@ package struct UpcomingTimers {
     /// The entry on disk after which the next page begins.
     package var nextPageStart: DueEntry? { lastRead }
 
-    /// Adds the next page from disk.
+    /// Adds the next page from disk, and the unwritten entries that lie within it.
     ///
-    /// - Parameter isLast: Whether the disk has no entries after this page.
+    /// - Parameter isLast: whether the disk has no entries after this page.
     package mutating func add(page: [DueEntry], isLast: Bool) {
-        let before = lastRead
+        let previousLastRead = lastRead
         lastRead = page.last ?? lastRead
         hasReadLastPage = isLast
         for entry in page { queue.push(entry) }
-        for (key, at) in unwritten {
-            let entry = DueEntry(dueAt: at, key: key)
-            if before.map({ entry <= $0 }) == true { continue }
-            if isLast || lastRead.map({ entry <= $0 }) == true { queue.push(entry) }
+        for (key, dueAt) in unwritten {
+            let entry = DueEntry(dueAt: dueAt, key: key)
+            let wasWithinEarlierPages = previousLastRead.map { entry <= $0 } == true
+            if wasWithinEarlierPages { continue }
+            if isLast || isWithinPages(entry) { queue.push(entry) }
         }
     }
 
-    /// Forgets the fresh entries that are on disk.
+    /// Forgets the unwritten entries that are on disk now.
     ///
-    /// - Parameter isUnread: Whether a row is not on disk yet.
-    package mutating func retainUnwritten(where isUnread: (HashedKey) -> Bool) {
-        unwritten = unwritten.filter { isUnread($0.key) }
+    /// - Parameter isUnwritten: whether the row of a key is not on disk yet.
+    package mutating func retainUnwritten(where isUnwritten: (HashedKey) -> Bool) {
+        unwritten = unwritten.filter { isUnwritten($0.key) }
     }
 
-    /// The number of fresh entries. Call `settle` if it is much larger than the number of unread rows.
+    /// The number of unwritten entries. Call `retainUnwritten` if it is much larger than the number of rows in the
+    /// overlay.
     package var unwrittenCount: Int { unwritten.count }
 }

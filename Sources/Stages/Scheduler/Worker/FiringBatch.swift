@@ -7,12 +7,17 @@ internal import Store
 struct FiringBatch {
     /// The time of the transaction, in milliseconds since 1970.
     let time: Int64
+    /// The most rows that the transaction deletes.
     let countMax: Int
-    /// The partitions of these timers.
+    /// The number of rows that the transaction deletes: fired and expired timers, and idempotency rows.
+    private(set) var count = 0
+    /// The partitions of these rows.
     private(set) var partitions: Set<Int32> = []
+    /// The timers whose sends are in the output. `timer` is nil for an automatic end, which no request can cancel.
     private(set) var fired: [(partition: Int32, dueAt: Int64, timer: RecentlyFiredTimers.Timer?)] = []
-    private(set) var expired = 0
-    /// Entries in due order whose row has changed or is gone.
+    /// The number of timers that were too late.
+    private(set) var expiredCount = 0
+    /// Entries whose row has changed or is gone.
     private var outdated: [(partition: Int32, entry: DueEntry)] = []
 
     init(time: Int64, countMax: Int) {
@@ -21,17 +26,17 @@ struct FiringBatch {
     }
 
     var isEmpty: Bool { count == 0 }
-    /// The number of rows that the transaction deletes.
-    private(set) var count = 0
 
-    /// Takes the next due entry and adds its records to the output.
+    /// Adds the row of a due entry. Its send or report, and its tombstone, go to the output.
     mutating func add(
         _ entry: DueEntry, from rows: CommittedRows, to output: inout SchedulerOutput
     ) throws(StoreError) {
-        let isSeenOrder = unsafe entry.key.bytes.withUnsafeBytes { unsafe ScheduleIdempotencyRow.isKey($0) }
-        if isSeenOrder {
-            let seen: ScheduleIdempotencyRow? = try rows.row(for: entry.key)
-            guard seen?.expiresAt == entry.dueAt else {
+        let isIdempotencyRow = unsafe entry.key.bytes.withUnsafeBytes {
+            unsafe ScheduleIdempotencyRow.isKey($0)
+        }
+        if isIdempotencyRow {
+            let row: ScheduleIdempotencyRow? = try rows.row(for: entry.key)
+            guard row?.expiresAt == entry.dueAt else {
                 return outdated.append((rows.partition, entry))
             }
         } else {
@@ -45,7 +50,7 @@ struct FiringBatch {
                 fired.append((rows.partition, row.dueAt, RecentlyFiredTimers.Timer(row)))
             case .expires:
                 output.add(row.progress(.expired, at: time))
-                expired += 1
+                expiredCount += 1
             }
         }
         output.addTombstone(for: entry, partition: rows.partition)
@@ -53,8 +58,8 @@ struct FiringBatch {
         count += 1
     }
 
-    /// Removes the outdated entries from the views. Call it only after the commit, because the transaction
-    /// can fail until then.
+    /// Removes the outdated entries from the views. Call it only after the commit, because a transaction that
+    /// fails is decided again from the same entries.
     mutating func removeOutdatedEntries(from views: TopicViews) {
         for (partition, entry) in outdated { views[partition]?.remove(key: entry.storedKey.span) }
         outdated.removeAll()

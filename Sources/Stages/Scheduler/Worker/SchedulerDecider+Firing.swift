@@ -8,51 +8,64 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
+// A timer fires when three conditions hold: it is due by the cluster's clock, all cancels that came in time are known,
+// and the budget allows it. Each transaction writes sends, and deletes the timers that it fires.
+
 extension SchedulerDecider {
     /// The time before a timer is due at which the loop asks for the end of the orders.
     private static let endQueryAheadMilliseconds: Int64 = 250
-    /// The pause between two questions for the time.
+    /// The pause between two time probes.
     private static let timeProbeIntervalMilliseconds = 1000
-
-    /// The age at which the newest stamp is stale and the scheduler asks for the time.
+    /// The age from which the newest stamp is too old, and the time before a timer is due from which that matters.
     private static let freshStampMilliseconds = 10_000
-    /// The wait for the first stamp of the cluster.
+    /// The pause while the cluster's time is unknown.
     private static let firstStampWaitMilliseconds = 20
-    /// A longer wait is not needed, because the loop does not wait for as long.
+    /// The longest wait that is returned. The loop itself never waits for so long.
     private static let waitMillisecondsMax: Int64 = 60_000
 
     private var servingPartitions: [SchedulesPartition] {
         stage.member.assignedPartitions.values.filter(\.isServing)
     }
+
+    /// The due time of the next timer over all partitions, in milliseconds since 1970.
     private var nextDueTime: Int64? { servingPartitions.compactMap(\.upcomingTimers.first?.dueAt).min() }
 
     /// Fires the due timers in one transaction, the oldest first over all partitions.
     func performDueWork(at now: Instant) throws -> Wakeup? {
         guard try fillUpcomingTimers() else { return nil }
-        guard let next = nextDueTime else {
+        guard let nextDueTime else {
             stage.metrics.oldestSeconds.set(0)
             return nil
         }
         let time = stage.clock.dueTime(at: now)
-        probeTime(at: now, time: time, nextDueTime: next)
+        sendTimeProbeIfNeeded(at: now, time: time, nextDueTime: nextDueTime)
         guard let time else {
             return Wakeup(at: now.advanced(byMilliseconds: Self.firstStampWaitMilliseconds))
         }
-        stage.metrics.oldestSeconds.set(Double(max(0, time - next)) / 1000)
+        stage.metrics.oldestSeconds.set(Double(max(0, time - nextDueTime)) / 1000)
+        takeOrderEnds(at: now)
         try queryOrderEnds(at: now, time: time)
-        let budget = firingBudget.available(at: now)
-        var firing = FiringBatch(time: time, countMax: min(settings.firesMax, budget))
-        if next <= time, firing.countMax > 0 {
+        var firing = FiringBatch(
+            time: time, countMax: min(settings.firesMax, firingBudget.available(at: now)))
+        let isTimerDue = nextDueTime <= time
+        if isTimerDue, firing.countMax > 0 {
             guard try takeDueTimers(into: &firing) else { return nil }
             try commit(&firing)
         }
         // A due timer that cannot fire yet waits for orders or for the budget.
-        let least: Int64 = firing.isEmpty && next <= time ? 1 : 0
-        let wait = nextDueTime.map { min(max(least, $0 - time), Self.waitMillisecondsMax) }
-        return wait.map { Wakeup(at: now.advanced(byMilliseconds: Int($0))) }
+        let isBlocked = isTimerDue && firing.isEmpty
+        return nextWakeup(at: now, time: time, waitMillisecondsMin: isBlocked ? 1 : 0)
     }
 
-    /// Returns false if a view is unusable.
+    private func nextWakeup(at now: Instant, time: Int64, waitMillisecondsMin: Int64) -> Wakeup? {
+        guard let nextDueTime else { return nil }
+        let wait = min(max(waitMillisecondsMin, nextDueTime - time), Self.waitMillisecondsMax)
+        return Wakeup(at: now.advanced(byMilliseconds: Int(wait)))
+    }
+
+    // MARK: Upcoming timers
+
+    /// Reads pages until the next timer of each partition is known. Returns false if a view is unusable.
     private func fillUpcomingTimers() throws -> Bool {
         for partition in stage.member.assignedPartitions.keys.sorted() {
             guard try fillUpcomingTimers(of: partition) else { return false }
@@ -64,95 +77,112 @@ extension SchedulerDecider {
         while let part = stage.member.assignedPartitions[partition], part.isServing,
             part.upcomingTimers.needsPage
         {
-            guard try readPage(of: partition, from: part.upcomingTimers.nextPageStart) else { return false }
+            guard try readPage(of: partition, after: part.upcomingTimers.nextPageStart) else { return false }
         }
         return true
     }
 
-    private func readPage(of partition: Int32, from begin: DueEntry?) throws -> Bool {
+    private func readPage(of partition: Int32, after lastRead: DueEntry?) throws -> Bool {
         guard let view = stage.views[partition] else { return false }
         var range = KeyRange(prefix: DueEntry.prefix)
-        if let begin { range.advance(past: begin.storedKey.span) }
+        if let lastRead { range.advance(past: lastRead.storedKey.span) }
         var page: [DueEntry] = []
-        let isMore: Bool
+        let hasMore: Bool
         do throws(StoreError) {
-            isMore = try view.readPage(of: &range, rows: UpcomingTimers.pageRows) { key, _ in
+            hasMore = try view.readPage(of: &range, rows: UpcomingTimers.pageRows) { key, _ in
                 if let entry = DueEntry(storedKey: key) { page.append(entry) }
             }
         } catch {
             try stage.views.rebuild(partition, after: error)
             return false
         }
-        stage.member.assignedPartitions[partition]?.upcomingTimers.add(page: page, isLast: !isMore)
+        stage.member.assignedPartitions[partition]?.upcomingTimers.add(page: page, isLast: !hasMore)
         let overlay = stage.views.overlays[partition]
         stage.member.assignedPartitions[partition]?.upcomingTimers.retainUnwritten { overlay?[$0] != nil }
         stage.reportStep(.timerPageRead)
         return true
     }
 
-    /// Writes a question to an assigned partition and reads it back there. The cluster's timestamp on it is
-    /// the current time.
-    private func probeTime(at now: Instant, time: Int64?, nextDueTime: Int64) {
-        let isSoon = time.map { nextDueTime - $0 < Int64(Self.freshStampMilliseconds) } ?? true
-        let isStale = lastStampedAt.map { now.milliseconds(since: $0) >= Self.freshStampMilliseconds } ?? true
-        guard isSoon, isStale || isClockDoubtful, now >= nextTimeProbe,
+    // MARK: The cluster's time
+
+    /// Writes a time probe to an assigned partition and reads it back there. The cluster's stamp on it is the current
+    /// time.
+    ///
+    /// A probe is needed if a timer is due soon, and no batch has brought a stamp lately or a clock has jumped.
+    private func sendTimeProbeIfNeeded(at now: Instant, time: Int64?, nextDueTime: Int64) {
+        let isTimerDueSoon = time.map { nextDueTime - $0 < Int64(Self.freshStampMilliseconds) } ?? true
+        let isStampTooOld =
+            lastStampedAt.map { now.milliseconds(since: $0) >= Self.freshStampMilliseconds } ?? true
+        let isProbeNeeded = isTimerDueSoon && (isStampTooOld || isClockDoubtful)
+        guard isProbeNeeded, now >= nextTimeProbe,
             let partition = servingPartitions.map(\.partition).min()
         else { return }
         nextTimeProbe = now.advanced(byMilliseconds: Self.timeProbeIntervalMilliseconds)
         var headers = RecordHeaders(capacity: 0)
-        let bytes = ScheduleRequest.timeProbeBytes
+        let probe = ScheduleRequest.timeProbeBytes
         stage.writer.send(
-            to: stage.layout.name(of: .schedules), partition: partition, key: nil, value: bytes.span,
+            to: stage.layout.name(of: .schedules), partition: partition, key: nil, value: probe.span,
             headers: &headers)
         stage.reportStep(.timeProbeSent)
     }
 
-    /// Asks for the end of the orders in partitions that have a timer due. A timer fires only when all
-    /// cancels that arrived in time are known.
-    private func queryOrderEnds(at now: Instant, time: Int64) throws {
-        for (question, answer) in stage.writer.takeQueryResults() {
-            for found in awaitedEnds.handle(answer, to: question, at: now) {
-                let partition = found.partition.partition
+    // MARK: The ends of the orders
+
+    /// Takes the ends of partitions that were asked for. The orders below an end are known when they are processed.
+    private func takeOrderEnds(at now: Instant) {
+        for (query, result) in stage.writer.takeQueryResults() {
+            for answer in awaitedEnds.handle(result, to: query, at: now) {
+                let partition = answer.partition.partition
                 let position =
                     stage.member.assignedPartitions[partition]?.nextOffset(
                         in: SchedulerInputTopic.schedules.index) ?? 0
+                // Without a stamp at the time of the question, the end proves nothing: no timer is due at the time 0.
+                let requestedAt = stage.clock.dueTime(at: answer.askedAt) ?? 0
+                // Offsets below the partition's beginning are gone, so they count as processed.
                 stage.member.assignedPartitions[partition]?.orderProgress.recordEnd(
-                    at: found.ends.high, requestedAt: stage.clock.dueTime(at: found.askedAt) ?? 0,
-                    position: max(position, found.ends.low))
+                    at: answer.ends.high, requestedAt: requestedAt,
+                    position: max(position, answer.ends.low))
                 stage.reportStep(.endsReceived)
             }
         }
+    }
+
+    /// Asks for the end of the orders in partitions with a timer that is nearly due. It fires only when all cancels
+    /// that came in time are known.
+    private func queryOrderEnds(at now: Instant, time: Int64) throws {
         for part in servingPartitions {
-            let place = stage.topicPartition(of: .schedules, number: part.partition)
+            let topicPartition = stage.topicPartition(of: .schedules, number: part.partition)
             guard let first = part.upcomingTimers.first, first.dueAt <= time + Self.endQueryAheadMilliseconds,
-                part.orderProgress.mustRequestEnd(at: time), !awaitedEnds.contains(place)
+                part.orderProgress.mustRequestEnd(at: time), !awaitedEnds.contains(topicPartition)
             else { continue }
-            awaitedEnds.add([place], at: now)
+            awaitedEnds.add([topicPartition], at: now)
         }
         try awaitedEnds.submitDueQuery(at: now, with: stage.writer.submit)
     }
 
     // MARK: One transaction
 
-    /// The next entry of a partition.
-    private struct NextTimer: Comparable {
+    /// The next timer of a partition. The earliest of them over all partitions fires first.
+    private struct PartitionHead: Comparable {
         let entry: DueEntry
         let partition: Int32
 
-        static func < (a: NextTimer, b: NextTimer) -> Bool { a.entry < b.entry }
+        static func < (a: PartitionHead, b: PartitionHead) -> Bool { a.entry < b.entry }
     }
 
     /// Takes the due timers into the transaction. Returns false if a view is unusable.
     private func takeDueTimers(into firing: inout FiringBatch) throws -> Bool {
         beginTransaction()
-        var heads = MinHeap<NextTimer>()
-        var rows: [Int32: CommittedRows] = [:]
-        for partition in stage.member.assignedPartitions.values.filter(\.isServing).map(\.partition) {
-            if let head = nextTimer(of: partition, at: firing.time) { heads.push(head) }
-            rows[partition] = committedRows(of: partition)
+        var heads = MinHeap<PartitionHead>()
+        var rowsByPartition: [Int32: CommittedRows] = [:]
+        for partition in servingPartitions.map(\.partition) {
+            if let head = firableHead(of: partition, at: firing.time) { heads.push(head) }
+            rowsByPartition[partition] = committedRows(of: partition)
         }
         while firing.count < firing.countMax, !output.isFull, let head = heads.pop() {
-            guard let rows = rows[head.partition] else { preconditionFailure("a head is of a partition") }
+            guard let rows = rowsByPartition[head.partition] else {
+                preconditionFailure("a head is of a partition")
+            }
             _ = stage.member.assignedPartitions[head.partition]?.upcomingTimers.takeFirst()
             do throws(StoreError) {
                 try firing.add(head.entry, from: rows, to: &output)
@@ -162,18 +192,18 @@ extension SchedulerDecider {
             }
             if let newer = rows.newerRecord { throw StageFailure.newerRecord(newer.description) }
             guard try fillUpcomingTimers(of: head.partition) else { return false }
-            if let next = self.nextTimer(of: head.partition, at: firing.time) { heads.push(next) }
+            if let nextHead = firableHead(of: head.partition, at: firing.time) { heads.push(nextHead) }
         }
         return true
     }
 
     /// Returns nil if no timer of the partition may fire yet.
-    private func nextTimer(of partition: Int32, at time: Int64) -> NextTimer? {
+    private func firableHead(of partition: Int32, at time: Int64) -> PartitionHead? {
         guard let part = stage.member.assignedPartitions[partition], let entry = part.upcomingTimers.first,
             entry.dueAt <= time,
             part.orderProgress.mayFire(dueAt: entry.dueAt)
         else { return nil }
-        return NextTimer(entry: entry, partition: partition)
+        return PartitionHead(entry: entry, partition: partition)
     }
 
     private func commit(_ firing: inout FiringBatch) throws {
@@ -182,15 +212,16 @@ extension SchedulerDecider {
         guard try commitWithoutRecords(of: firing.partitions) else { return }
         firing.removeOutdatedEntries(from: stage.views)
         firingBudget.consume(firing.count)
+        // The lateness includes the commit, which may have taken a while.
         let time = stage.clock.dueTime(at: stage.time.now()) ?? firing.time
         for (partition, dueAt, timer) in firing.fired {
             if let timer {
                 stage.member.assignedPartitions[partition]?.recentlyFiredTimers.add(timer, at: time)
             }
-            metrics.lateness.observe(Double(max(0, time - dueAt)) / 1000)
+            metrics.latenessSeconds.observe(Double(max(0, time - dueAt)) / 1000)
         }
-        metrics.fired.add(firing.fired.count)
-        metrics.expired.add(firing.expired)
+        metrics.firedTimers.add(firing.fired.count)
+        metrics.expiredTimers.add(firing.expiredCount)
         stage.reportStep(.firingCommitted)
     }
 }

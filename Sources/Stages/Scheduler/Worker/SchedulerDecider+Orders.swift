@@ -8,17 +8,30 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The content of one record of the two topics.
+// The records of `schedules` and `schedules.auto` change timers. Each of them is an order.
+
+/// The content of an order.
 private enum OrderRecord {
     case request(ScheduleRequest)
     case end(AutomaticEnd)
+}
+
+/// The outcomes of orders in metrics, beside those of a decision.
+private enum OrderOutcome {
+    /// The order is in the dead letters.
+    static let rejected = "rejected"
+    /// An automatic end changes nothing: a newer generation has its own, or the key is too long.
+    static let outdated = "outdated"
 }
 
 extension SchedulerDecider {
     /// The most rows that one transaction reads. The next transaction takes the rest.
     private static let rowsMax = 20_000
 
+    // MARK: Transaction
+
     func prepare(for batch: borrowing PendingBatch) -> Bool {
+        // The first record is enough, because both topics are stamped alike.
         if batch.records[0].isStampedByCluster { lastStampedAt = stage.time.now() }
         return true
     }
@@ -26,16 +39,16 @@ extension SchedulerDecider {
     func beginTransaction() {
         output.removeAll()
         outcomeCounts.removeAll()
-        tables.removeAll()
+        timersByPartition.removeAll()
     }
 
     var isOutputFull: Bool { output.isFull }
 
     func addChangedRows() {
-        for table in tables.values { table.write(to: &output) }
+        for table in timersByPartition.values { table.write(to: &output) }
         // The tables share storage with the partitions. If they still existed, the commit would copy that
         // storage when it adds to it.
-        tables.removeAll()
+        timersByPartition.removeAll()
     }
 
     func sendOutput(by producer: TransactionalProducer, to topics: [Topic]) -> Bool {
@@ -78,40 +91,48 @@ extension SchedulerDecider {
             unreadableRowMessage: "a record of timers cannot be read; its timer does not fire")
     }
 
+    /// Reads an order and its stamp.
     private func read(
         _ record: borrowing Kafka.Record, of topic: SchedulerInputTopic
-    ) throws(RejectedRecord) -> (record: OrderRecord, stamp: Int64) {
+    ) throws(RejectedRecord) -> (order: OrderRecord, stamp: Int64) {
         guard let value = record.value else { throw .emptyValue(expected: "an order") }
         guard let stamp = record.timestamp else { throw .missingTimestamp }
-        let read: OrderRecord
+        let order: OrderRecord
         do throws(RecordDecodingError) {
-            read = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
+            order = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 switch topic {
                 case .schedules: .request(try unsafe ScheduleRequest.decode(bytes, with: reader))
-                case .auto: .end(try unsafe AutomaticEnd.decode(bytes, with: reader))
+                case .automaticEnds: .end(try unsafe AutomaticEnd.decode(bytes, with: reader))
                 }
             }
         } catch {
             throw RejectedRecord(error)
         }
+        try checkPartition(of: order, in: record.partition)
+        return (order, stamp)
+    }
+
+    /// Throws if the order lies in a wrong partition, where its owner's timers are not known.
+    private func checkPartition(of order: OrderRecord, in partition: Int32) throws(RejectedRecord) {
         let key: [UInt8]
-        switch read {
-        case .request(.timeProbe): return (read, stamp)
-        case .request(.command(let order)): key = order.key
+        switch order {
+        // A time probe is about no owner.
+        case .request(.timeProbe): return
+        case .request(.command(let command)): key = command.key
         case .end(let end): key = end.key
         }
-        let home = partitioner.partition(of: key)
-        guard home == record.partition else { throw .wrongPartition(belongsIn: home) }
-        return (read, stamp)
+        let rightPartition = partitioner.partition(of: key)
+        guard rightPartition == partition else { throw .wrongPartition(belongsIn: rightPartition) }
     }
 
     // MARK: Deciding
 
     func decideRecords(of part: inout BatchPart, in batch: borrowing RecordBatch, recordsMax: Int) throws {
-        let table = tables[part.partition] ?? makeTable(for: part.partition)
-        tables[part.partition] = table
-        let first = part.takenCount
-        while !part.isTaken, part.takenCount - first < recordsMax, !output.isFull, table.count < Self.rowsMax
+        let table = timersByPartition[part.partition] ?? makeTable(for: part.partition)
+        timersByPartition[part.partition] = table
+        let takenBefore = part.takenCount
+        while !part.isTaken, part.takenCount - takenBefore < recordsMax, !output.isFull,
+            table.count < Self.rowsMax
         {
             try decide(
                 recordAt: part.nextIndex, of: batch, from: SchedulerInputTopic(index: part.topic), in: table)
@@ -124,37 +145,39 @@ extension SchedulerDecider {
         recordAt index: Int, of batch: borrowing RecordBatch, from topic: SchedulerInputTopic,
         in table: TransactionTimers
     ) throws(StoreError) {
-        let read: OrderRecord
+        let order: OrderRecord
         let stamp: Int64
         do throws(RejectedRecord) {
-            (read, stamp) = try self.read(batch[index], of: topic)
+            (order, stamp) = try read(batch[index], of: topic)
         } catch {
-            outcomeCounts["rejected", default: 0] += 1
+            outcomeCounts[OrderOutcome.rejected, default: 0] += 1
             return stage.sendToDeadLetters(
                 recordAt: index, of: batch, as: error, at: stage.time.wall().milliseconds)
         }
         let offset = batch[index].offset
+        // `inout` needs a variable. The table is an object, so this copies only a reference.
         var table = table
-        switch read {
+        switch order {
+        // The probe has done its work: its stamp is known.
         case .request(.timeProbe): break
-        case .request(.command(let order)):
-            let decision = try processor.decide(order, stamp: stamp, offset: offset, in: &table)
+        case .request(.command(let command)):
+            let decision = try timerCommands.decide(command, stamp: stamp, offset: offset, in: &table)
             outcomeCounts[decision.outcome.rawValue, default: 0] += 1
-            if let replyTo = order.replyTo { output.add(decision.answer, to: replyTo) }
+            if let replyTo = command.replyTo { output.add(decision.answer, to: replyTo) }
             for progress in decision.progress { output.add(progress) }
         case .end(let end):
-            let outcome = try processor.decide(end, stamp: stamp, offset: offset, in: &table)
-            outcomeCounts[outcome?.rawValue ?? "outdated", default: 0] += 1
+            let outcome = try timerCommands.decide(end, stamp: stamp, offset: offset, in: &table)
+            outcomeCounts[outcome?.rawValue ?? OrderOutcome.outdated, default: 0] += 1
         }
     }
 }
 
 extension RejectedRecord {
-    fileprivate static func wrongPartition(belongsIn home: Int32) -> RejectedRecord {
+    fileprivate static func wrongPartition(belongsIn partition: Int32) -> RejectedRecord {
         RejectedRecord(
             code: "wrong_partition",
             reason:
-                "the record belongs in partition \(home), with its owner's other orders; only the gateway writes orders"
+                "the record belongs in partition \(partition), with its owner's other orders; only the gateway writes orders"
         )
     }
 }

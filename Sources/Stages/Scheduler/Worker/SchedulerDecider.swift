@@ -6,8 +6,9 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The scheduler's decisions. It commits the timers of orders in one transaction with their offsets. It fires due
-/// timers, each in one transaction with its tombstone.
+/// The decisions of the scheduler. Orders change timers: `+Orders` commits the timers of a batch of orders in one
+/// transaction with the offsets. Time fires timers: `+Firing` commits the sends of due timers in one transaction with
+/// their tombstones.
 ///
 /// A transaction that fires timers also commits the unchanged offsets, to prove that the partition is still assigned to
 /// this process.
@@ -23,19 +24,25 @@ final class SchedulerDecider: RecordDecider {
     let settings: SchedulerSettings
     let metrics: SchedulerMetrics
     let stage: StageClients<SchedulerDecider>
-    let processor = ScheduleProcessor()
+    let timerCommands = TimerCommands()
     let reader = JSONReader()
     let partitioner: KeyPartitioner
 
+    // The current transaction.
+
     var output: SchedulerOutput
-    var firingBudget: FiringBudget
-    /// The rows of the current transaction, by partition.
-    var tables: [Int32: TransactionTimers] = [:]
-    /// The orders of the current transaction, by outcome.
+    /// The rows that it reads and changes, by partition.
+    var timersByPartition: [Int32: TransactionTimers] = [:]
+    /// The number of its orders, by outcome.
     var outcomeCounts: [String: Int] = [:]
+
+    // Firing.
+
+    var firingBudget: FiringBudget
     /// The partitions of orders whose ends are asked for.
     var awaitedEnds = AwaitedEnds()
-    /// The time of the newest batch with a stamp. The steady clock may run faster than the cluster's.
+    /// The time of the newest batch with a stamp. A stamp must be young when timers are due, because the steady clock
+    /// may run faster than the cluster's.
     var lastStampedAt: Instant?
     var nextTimeProbe = Instant(nanoseconds: 0)
 
@@ -52,28 +59,33 @@ final class SchedulerDecider: RecordDecider {
         var view = TopicViewDefinition(
             topic: layout.name(of: .timers), table: "timers", schema: Self.viewSchema)
         view.derive = Self.writeDueRow
-        var form = LoopConfiguration(
+        var configuration = LoopConfiguration(
             stage: SchedulerService.name, group: "scheduler", inputName: "orders",
             topics: SchedulerInputTopic.allCases.map(\.name),
             outputTopics: SchedulerOutput.OutputTopic.allCases.map(\.topic),
             view: view)
-        (form.batchRecordsMax, form.batchBytesMax) = (settings.batchOrdersMax, settings.batchBytesMax)
-        (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
-        form.viewLimits = settings.viewLimits
-        form.sessionMilliseconds = settings.sessionMilliseconds
-        form.prefetchKibibytesMax = Self.prefetchKibibytesMax
+        (configuration.batchRecordsMax, configuration.batchBytesMax) = (
+            settings.batchOrdersMax, settings.batchBytesMax
+        )
+        (configuration.overlayRowsMax, configuration.overlayBytesMax) = (
+            settings.overlayRowsMax, settings.overlayBytesMax
+        )
+        configuration.viewLimits = settings.viewLimits
+        configuration.sessionMilliseconds = settings.sessionMilliseconds
+        configuration.prefetchKibibytesMax = Self.prefetchKibibytesMax
         stage = try StageClients(
-            configuration: form, in: environment, context: context, metrics: metrics.stage,
+            configuration: configuration, in: environment, context: context, metrics: metrics.stage,
             confirmationMilliseconds: settings.holdMilliseconds)
     }
 
-    /// Writes the second row that the view stores for each row: its entry in due order.
+    /// Writes the second row that the view stores for each row: its entry in due order, which has no value. Returns
+    /// false for a row without a due time.
     @Sendable
-    private static func writeDueRow(forKey key: Span<UInt8>, value row: Span<UInt8>, to due: inout DerivedRow)
-        -> Bool
-    {
+    private static func writeDueRow(
+        forKey key: Span<UInt8>, value row: Span<UInt8>, to derivedRow: inout DerivedRow
+    ) -> Bool {
         guard let entry = DueEntry(rowKey: key, row: row) else { return false }
-        due.key = entry.storedKey
+        derivedRow.key = entry.storedKey
         return true
     }
 
@@ -88,7 +100,7 @@ final class SchedulerDecider: RecordDecider {
     }
 
     func machineClockStepped() {
-        metrics.jumps.add()
+        metrics.clockJumps.add()
         stage.log.warning(
             "this machine's clock has jumped; timers fire by the lower time for a while",
             .field("milliseconds", settings.holdMilliseconds))
@@ -109,7 +121,7 @@ final class SchedulerDecider: RecordDecider {
     // MARK: Upkeep
 
     func performUpkeep(at now: Instant) throws {
-        metrics.held.set(isClockDoubtful ? 1 : 0)
+        metrics.clockDoubtful.set(isClockDoubtful ? 1 : 0)
         dropWrittenTimers()
         try countTimers()
     }
@@ -124,6 +136,7 @@ final class SchedulerDecider: RecordDecider {
         }
     }
 
+    /// Sets the number of waiting timers and idempotency keys in the metrics.
     private func countTimers() throws {
         var rows = 0
         for partition in stage.member.assignedPartitions.keys.sorted() {
@@ -134,6 +147,6 @@ final class SchedulerDecider: RecordDecider {
             }
         }
         // Each row has a second row, its entry in due order.
-        metrics.timers.set(Double(rows / 2))
+        metrics.waitingTimers.set(Double(rows / 2))
     }
 }

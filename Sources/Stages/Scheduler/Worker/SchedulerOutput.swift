@@ -6,7 +6,8 @@ internal import Sends
 internal import StageSupport
 internal import Topics
 
-/// The output of a scheduler's transaction. Its memory is used again for every transaction.
+/// The records that a transaction writes, ready to send: rows of `timers`, sends, progress and replies. The memory is
+/// used again for every transaction.
 struct SchedulerOutput: ~Copyable {
     /// The most records and bytes of one transaction. The order that reaches a limit is the transaction's
     /// last, and the next transaction takes the rest. Both limits are well below the producer's queue size.
@@ -36,19 +37,21 @@ struct SchedulerOutput: ~Copyable {
         let partition: Int32
         /// Nil for a tombstone.
         let value: TransactionOutput.EncodedValue?
-        /// The time of the row's new entry in due order, and of its previous entry.
+        /// The time of the row's new entry in due order. Nil for a tombstone.
         let dueAt: Int64?
+        /// The time of the entry of the committed row. Nil for a new row.
         let previousDueAt: Int64?
     }
 
-    /// The change of a row that a commit made.
+    /// The change of a row by a transaction that is committed.
     struct RowChange {
         let partition: Int32
         let key: HashedKey
         /// The encoded row. Empty for a tombstone.
         let record: [UInt8]
+        /// The new entry in due order. Nil for a tombstone.
         let entry: DueEntry?
-        /// The previous entry in due order, if it is not valid any more.
+        /// The previous entry, if it is not valid any more.
         let outdated: DueEntry?
     }
 
@@ -70,6 +73,7 @@ struct SchedulerOutput: ~Copyable {
         rows.removeAll(keepingCapacity: true)
     }
 
+    /// Adds a changed row, or its tombstone if `row` is nil.
     mutating func add(
         _ row: (some JSONRecord)?, key: HashedKey, partition: Int32, dueAt: Int64?,
         previousDueAt: Int64?
@@ -87,6 +91,7 @@ struct SchedulerOutput: ~Copyable {
             Row(key: entry.key, partition: partition, value: nil, dueAt: nil, previousDueAt: entry.dueAt))
     }
 
+    /// Adds the send of a timer that fires.
     mutating func add(_ send: Send) {
         guard let key = send.scopeKey?.bytes else { preconditionFailure("a send without a key was decoded") }
         records.add(
@@ -94,6 +99,7 @@ struct SchedulerOutput: ~Copyable {
             value: records.encode(send))
     }
 
+    /// Adds a report about a send that will not fire.
     mutating func add(_ progress: ProgressRecord) {
         let key = RecordKey.join(progress.send)
         records.add(
@@ -111,15 +117,17 @@ struct SchedulerOutput: ~Copyable {
             value: records.encode(reply))
     }
 
+    /// Calls `body` for each changed row, after the commit.
     borrowing func forEachChange(_ body: (RowChange) -> Void) {
         for row in rows {
-            let isUnchanged = row.dueAt == row.previousDueAt
+            let hasSameDueTime = row.dueAt == row.previousDueAt
             body(
                 RowChange(
                     partition: row.partition, key: row.key,
                     record: row.value.map { records.bytes(of: $0) } ?? [],
                     entry: row.dueAt.map { DueEntry(dueAt: $0, key: row.key) },
-                    outdated: isUnchanged ? nil : row.previousDueAt.map { DueEntry(dueAt: $0, key: row.key) })
+                    outdated: hasSameDueTime
+                        ? nil : row.previousDueAt.map { DueEntry(dueAt: $0, key: row.key) })
             )
         }
     }
@@ -128,17 +136,18 @@ struct SchedulerOutput: ~Copyable {
     borrowing func send(
         by producer: TransactionalProducer, to topics: [Topic], onStep: (SchedulerStep) -> Void
     ) -> Bool {
-        for target in OutputTopic.allCases {
-            guard records.send(topic: target.rawValue, by: producer, to: topics[target.rawValue]) else {
+        for topic in OutputTopic.allCases {
+            guard records.send(topic: topic.rawValue, by: producer, to: topics[topic.rawValue]) else {
                 return false
             }
-            onStep(target.sentStep)
+            onStep(topic.sentStep)
         }
         return true
     }
 }
 
 extension SchedulerOutput.OutputTopic {
+    /// The step after all records of the topic are sent.
     fileprivate var sentStep: SchedulerStep {
         switch self {
         case .timers: .timersSent

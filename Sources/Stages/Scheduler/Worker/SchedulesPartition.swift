@@ -8,7 +8,9 @@ struct SchedulesPartition: PositionedPartition {
     var state = PartitionState.restoring
     var restoringSince: Instant
     var positions = ReadPositions()
+    /// The next timers, for firing.
     var upcomingTimers = UpcomingTimers()
+    /// The timers that the view may not have yet, for the lookup of an owner's timers.
     var unreadTimers = UnreadTimers()
     var orderProgress = OrderReadProgress()
     var recentlyFiredTimers = RecentlyFiredTimers()
@@ -25,7 +27,7 @@ struct SchedulesPartition: PositionedPartition {
         if topic == SchedulerInputTopic.schedules.index { orderProgress.advance(to: offset) }
     }
 
-    /// Forgets the timers, because the loop reads them again.
+    /// Forgets the timers, because the loop reads them again. The timers that have fired stay known.
     mutating func resetTimers() {
         (upcomingTimers, unreadTimers, orderProgress) = (
             UpcomingTimers(), UnreadTimers(), OrderReadProgress()
@@ -36,12 +38,12 @@ struct SchedulesPartition: PositionedPartition {
 /// The topics that the scheduler reads, in the order of its subscription.
 enum SchedulerInputTopic: CaseIterable {
     case schedules
-    case auto
+    case automaticEnds
 
     var name: TopicName { self == .schedules ? .schedules : .schedulesAuto }
 
     /// - Parameter index: the topic's index in the subscription.
-    init(index: Int) { self = index == 0 ? .schedules : .auto }
+    init(index: Int) { self = index == 0 ? .schedules : .automaticEnds }
 
     var index: Int { self == .schedules ? 0 : 1 }
 }

@@ -4,13 +4,13 @@ internal import Sends
 internal import StageSupport
 internal import Store
 
-/// The rows of one partition of `timers` as the current transaction changes them, on top of the committed
-/// rows.
+/// The rows of one partition of `timers`, as the current transaction reads and changes them. Committed rows are loaded
+/// when they are needed: a timer with all timers of its owner, an idempotency row by its key.
 final class TransactionTimers: TimerTable {
     /// A row that was read or made.
     private struct Entry<Row> {
         var row: Row?
-        /// The time of the committed row's entry in due order. If the time changes, that entry is removed.
+        /// The due time of the committed row. If it changes, the row's entry in due order is replaced.
         var committedDueAt: Int64?
         var isChanged = false
     }
@@ -22,9 +22,9 @@ final class TransactionTimers: TimerTable {
     private let unreadTimers: UnreadTimers
     private let recentlyFiredTimers: RecentlyFiredTimers
     private var timers: [HashedKey: Entry<TimerRow>] = [:]
-    private var seenOrders: [HashedKey: Entry<ScheduleIdempotencyRow>] = [:]
-    /// The owners whose timers are all loaded, with the keys of these timers.
-    private var owners: [HashedKey: Set<HashedKey>] = [:]
+    private var idempotencyRows: [HashedKey: Entry<ScheduleIdempotencyRow>] = [:]
+    /// The keys of the timers of each owner whose timers are loaded. An owner is named by the prefix of its keys.
+    private var timerKeysByOwner: [HashedKey: Set<HashedKey>] = [:]
 
     init(committed: CommittedRows, unreadTimers: UnreadTimers, recentlyFiredTimers: RecentlyFiredTimers) {
         self.committed = committed
@@ -34,14 +34,16 @@ final class TransactionTimers: TimerTable {
 
     var newerRecord: RecordDecodingError? { committed.newerRecord }
     /// The number of rows in memory.
-    var count: Int { timers.count + seenOrders.count }
+    var count: Int { timers.count + idempotencyRows.count }
 
     // MARK: Rows
 
     func timers(of owner: ScheduleOwner, app: String) throws(StoreError) -> [TimerRow] {
         let prefix = HashedKey(TimerRow.keyPrefix(app: app, owner: owner))
-        if owners[prefix] == nil { owners[prefix] = try loadTimers(withPrefix: prefix) }
-        return owners[prefix, default: []].compactMap { timers[$0]?.row }
+        if timerKeysByOwner[prefix] == nil {
+            timerKeysByOwner[prefix] = try loadTimers(withPrefix: prefix)
+        }
+        return timerKeysByOwner[prefix, default: []].compactMap { timers[$0]?.row }
     }
 
     private func loadTimers(withPrefix prefix: HashedKey) throws(StoreError) -> Set<HashedKey> {
@@ -56,26 +58,27 @@ final class TransactionTimers: TimerTable {
         return keys
     }
 
-    func seenOrder(for key: [UInt8]) throws(StoreError) -> ScheduleIdempotencyRow? {
+    func idempotencyRow(for key: [UInt8]) throws(StoreError) -> ScheduleIdempotencyRow? {
         let key = HashedKey(key)
-        if let entry = seenOrders[key] { return entry.row }
-        let found: ScheduleIdempotencyRow? = try committed.row(for: key)
-        seenOrders[key] = Entry(row: found, committedDueAt: found?.expiresAt)
-        return found
+        if let entry = idempotencyRows[key] { return entry.row }
+        let row: ScheduleIdempotencyRow? = try committed.row(for: key)
+        idempotencyRows[key] = Entry(row: row, committedDueAt: row?.expiresAt)
+        return row
     }
 
     func recentlyFiredCount(
-        matching choice: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String, at time: Int64
+        matching selection: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String,
+        at time: Int64
     ) -> Int {
-        recentlyFiredTimers.count(matching: choice, of: owner, app: app, at: time)
+        recentlyFiredTimers.count(matching: selection, of: owner, app: app, at: time)
     }
 
     // MARK: Changes
 
     func set(_ row: TimerRow) {
         let key = HashedKey(row.key)
-        let owner = HashedKey(TimerRow.keyPrefix(app: row.app, owner: row.owner))
-        guard owners[owner]?.insert(key) != nil else {
+        let prefix = HashedKey(TimerRow.keyPrefix(app: row.app, owner: row.owner))
+        guard timerKeysByOwner[prefix]?.insert(key) != nil else {
             preconditionFailure("a timer was set before the timers of its owner were loaded")
         }
         timers[key, default: Entry()].row = row
@@ -88,10 +91,10 @@ final class TransactionTimers: TimerTable {
         timers[key]?.isChanged = true
     }
 
-    func set(_ seen: ScheduleIdempotencyRow, key: [UInt8]) {
+    func set(_ row: ScheduleIdempotencyRow, key: [UInt8]) {
         let key = HashedKey(key)
-        seenOrders[key, default: Entry()].row = seen
-        seenOrders[key]?.isChanged = true
+        idempotencyRows[key, default: Entry()].row = row
+        idempotencyRows[key]?.isChanged = true
     }
 
     /// Adds one record for each changed row.
@@ -101,7 +104,7 @@ final class TransactionTimers: TimerTable {
                 entry.row, key: key, partition: committed.partition, dueAt: entry.row?.dueAt,
                 previousDueAt: entry.committedDueAt)
         }
-        for (key, entry) in seenOrders where entry.isChanged {
+        for (key, entry) in idempotencyRows where entry.isChanged {
             output.add(
                 entry.row, key: key, partition: committed.partition, dueAt: entry.row?.expiresAt,
                 previousDueAt: entry.committedDueAt)

@@ -28,7 +28,7 @@ package struct SenderClock: Sendable {
 
     /// Notes the stamp of a record that the cluster stored some time ago.
     package mutating func read(_ stamp: Int64, at now: Instant) {
-        guard ClusterClock.stamps.contains(stamp) else { return }
+        guard ClusterClock.validStamps.contains(stamp) else { return }
         let offset = stamp - now.milliseconds
         leastOffset = max(leastOffset ?? offset, offset)
     }

@@ -6,7 +6,7 @@ package protocol AssignedPartition {
 
     var partition: Int32 { get }
     var state: PartitionState { get set }
-    /// The time of the assignment, or of the newest start-over.
+    /// The time of the assignment, or of the newest start-over, for metrics.
     var restoringSince: Instant { get set }
     /// The name for operators, such as `lane 3`.
     var name: String { get }
@@ -17,7 +17,7 @@ package protocol AssignedPartition {
     func nextOffset(in topic: Int) -> Int64?
     /// Returns the newest committed offset, or nil before the first commit.
     func committedOffset(in topic: Int) -> Int64?
-    /// Whether a record is read and not committed when the loop ends its turn.
+    /// Whether a record that was read is not committed at the end of an iteration.
     func hasUncommittedRecords(in topic: Int) -> Bool
     /// Notes that everything below `offset` is committed.
     mutating func markCommitted(below offset: Int64, in topic: Int)
@@ -27,11 +27,11 @@ package protocol AssignedPartition {
 
 /// The state of a partition's records.
 package enum PartitionState: Equatable, Sendable {
-    /// The records wait until the loop has read the state that they need.
+    /// The records wait until the loop has read the state that they need, such as a view.
     case restoring
-    /// The records flow.
+    /// The records are read and decided.
     case serving
-    /// The next records are gone. The partition is looked at again and again until it can continue.
+    /// The next records are gone. The partition is checked regularly until it can continue. The text is for operators.
     case outOfRange(String)
 }
 
@@ -46,7 +46,7 @@ extension AssignedPartition {
         if case .outOfRange = state { false } else { true }
     }
 
-    /// The reason why the records wait, for operators; nil while they flow.
+    /// The reason why the records wait, for operators. Nil while they are served.
     package var readinessProblem: String? {
         switch state {
         case .serving: nil
@@ -56,7 +56,7 @@ extension AssignedPartition {
     }
 }
 
-/// A part whose records are committed in their order.
+/// A partition whose records are committed in their order.
 package protocol PositionedPartition: AssignedPartition {
     var positions: ReadPositions { get set }
 }

@@ -3,15 +3,16 @@ internal import Lifecycle
 internal import Telemetry
 internal import Topics
 
-/// The partitions whose committed offset is out of range.
+/// The partitions whose committed offset is out of range, so that Kafka no longer has their next record. Such a
+/// partition waits alone until the reason is known, and perhaps until an operator decides.
 struct OpenGaps {
-    /// The pause between two looks at a partition that waits for the operator.
+    /// The pause between two checks of a partition that waits for the operator.
     static let recheckMilliseconds = 10_000
 
     struct Gap {
-        /// The question that is out.
+        /// The query whose answer has not come yet.
         var pendingQuery: OffsetQueryID?
-        /// The gap that was found last; it is reported once.
+        /// The gap that was found last. It is logged once.
         var lastFound: OffsetGap?
         var nextCheck: Instant
     }
@@ -24,10 +25,10 @@ struct OpenGaps {
 }
 
 extension GroupMember {
-    /// Kafka no longer has the next record of a partition. The partition waits, alone, until the reason is known.
+    /// Handles the consumer's report that a partition no longer has its next record.
     func handleOutOfRange(_ partition: TopicPartition) {
         stoppedPartitions.insert(partition)
-        // A partition that does not flow is looked at when it has what its records need.
+        // A partition that is not served is inspected when it has the state that its records need.
         if assignedPartitions[partition.partition]?.isServing == true { inspect(partition) }
     }
 
@@ -36,14 +37,16 @@ extension GroupMember {
         assignedPartitions[partition.partition]?.state = .outOfRange("\(partition) is asked for its ends")
         consumer.pause(topicPartitions(numbered: [partition.partition]))
         // Records below an end that was reached before may be read again.
-        for place in topicPartitions(numbered: [partition.partition]) { uncommittedEnds.removeEnd(of: place) }
+        for topicPartition in topicPartitions(numbered: [partition.partition]) {
+            uncommittedEnds.removeEnd(of: topicPartition)
+        }
         openGaps.open[partition] = OpenGaps.Gap(
             pendingQuery: consumer.submit(.watermarks([partition])),
             lastFound: openGaps.open[partition]?.lastFound,
             nextCheck: time.now().advanced(byMilliseconds: OpenGaps.recheckMilliseconds))
     }
 
-    /// Looks again at the partitions that wait: the operator may have set an offset, or records may be back.
+    /// Checks the waiting partitions again: the operator may have set an offset, or the records may be back.
     func recheckGaps(at now: Instant) {
         for (partition, gap) in openGaps.open where now >= gap.nextCheck {
             openGaps.open[partition]?.pendingQuery = consumer.submit(.committedOffsets([partition]))
@@ -51,6 +54,7 @@ extension GroupMember {
         }
     }
 
+    /// Handles an answer about a waiting partition. The committed offset comes first, then the watermarks.
     func handleGapAnswer(_ answer: OffsetQueryResult, to id: OffsetQueryID) throws {
         guard let partition = openGaps.partition(forQuery: id), let topic = topicIndex(of: partition) else {
             return
@@ -61,18 +65,22 @@ extension GroupMember {
             guard let offset = offsets.first?.offset else { return }
             assignedPartitions[partition.partition]?.resume(at: offset, in: topic)
             openGaps.open[partition]?.pendingQuery = consumer.submit(.watermarks([partition]))
-        case .watermarks(let ends):
-            guard let ends = ends[partition], let part = assignedPartitions[partition.partition] else {
+        case .watermarks(let watermarksByPartition):
+            guard let watermarks = watermarksByPartition[partition],
+                let part = assignedPartitions[partition.partition]
+            else {
                 return
             }
-            let committed = part.nextOffset(in: topic) ?? ends.low
-            resolve(OffsetGap(partition: partition, committed: committed, watermarks: ends), in: topic)
+            let committed = part.nextOffset(in: topic) ?? watermarks.low
+            resolve(
+                OffsetGap(partition: partition, committed: committed, watermarks: watermarks), in: topic)
         case .failed(_, let error):
             log.warning("a partition cannot be asked for its ends now", .field("error", error))
         case .firstRecords: break
         }
     }
 
+    /// Continues behind the gap, or waits for the operator.
     private func resolve(_ gap: OffsetGap, in topic: Int) {
         switch gap.assessment(for: topics[topic]) {
         case .inRange: continueReading(after: gap, in: topic, at: gap.committed)
@@ -98,8 +106,8 @@ extension GroupMember {
         let partition = gap.partition.partition
         assignedPartitions[partition]?.resume(at: offset, in: topic)
         // Another topic of the same partition number may have a gap too.
-        if let other = stoppedPartitions.first(where: { $0.partition == partition }) {
-            if openGaps.open[other] == nil { inspect(other) }
+        if let otherStopped = stoppedPartitions.first(where: { $0.partition == partition }) {
+            if openGaps.open[otherStopped] == nil { inspect(otherStopped) }
             return
         }
         resumeServing(partition)

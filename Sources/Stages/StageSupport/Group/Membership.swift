@@ -1,14 +1,15 @@
 package import Kafka
 
-/// The place of a process in its group. Without one, it is not ready.
+/// Whether a process is a member of its group. It is ready only as a member.
 package enum Membership: Sendable {
     /// The group has not offered partitions yet.
     case joining
-    /// The newest offer counts, also if it has no partitions.
+    /// The group has made an offer, perhaps without partitions.
     case joined
     /// The group has taken the partitions away without asking, and has not offered any since.
     case lost
 
+    /// Notes an event of the group.
     package mutating func handle(_ event: ConsumerEvent) {
         switch event {
         case .offered: self = .joined

@@ -1,8 +1,9 @@
 package import Kafka
 package import Topics
 
-/// A committed offset that its partition no longer holds.
+/// A committed offset that its partition no longer holds, and the offsets that it holds.
 package struct OffsetGap: Equatable, Sendable {
+    /// The reason of a gap, which decides how the partition continues.
     package enum Assessment: Equatable, Sendable {
         /// The offset is in range. The partition continues there.
         case inRange
@@ -31,16 +32,19 @@ package struct OffsetGap: Equatable, Sendable {
     /// Offsets that were deleted before they were read.
     package var missingCount: Int64 { max(0, watermarks.low - committed) }
 
+    /// Decides why the gap is there.
+    ///
     /// - Parameter topic: the partition's topic, without its prefix.
     package func assessment(for topic: TopicName) -> Assessment {
         if committed > watermarks.high { return .logIsShorter }
         if committed >= watermarks.low { return .inRange }
         if missingCount == 1, topic.hasTransactions { return .transactionMarker }
-        // Only the topic's retention deletes records by itself, and it is longer than the life of these records.
+        // Only the topic's retention deletes records without an operator, and it is longer than these records are
+        // valid.
         return topic.expiresBeforeRetention ? .expired : .recordsLost
     }
 
-    /// The operator's explanation: the offsets, and the way out.
+    /// The offsets, and the reason of the gap, for operators.
     package var description: String {
         committed > watermarks.high
             ? "\(partition) ends at \(watermarks.high), before the committed offset \(committed): the topic was created again or has lost records"

@@ -7,8 +7,8 @@ package import Lifecycle
 /// record is the offset of a marker. Retention can delete records and markers up to the end of the log. A committed
 /// offset that points to a marker is then out of range at the next start. An idle stage therefore commits the end.
 package struct UncommittedEnds {
-    /// An end is committed when it has stood for this time, so that a busy partition does not commit its ends too.
-    /// Retention takes hours, and a young end can wait.
+    /// The time for which an end must have stood before it is committed. A busy partition then does not commit its ends
+    /// in addition to its records. Retention takes hours, so a young end can wait.
     package static let quietMilliseconds = 5000
     /// The pause between two commits of all offsets, changed or not. Kafka deletes an offset after seven days without a
     /// commit if the group does not subscribe to its topic.
@@ -50,8 +50,8 @@ package struct UncommittedEnds {
         return true
     }
 
-    /// Returns the end to commit, or nil if the committed offset is as far. The caller makes sure that no record below
-    /// the end waits, because a record that is not committed must be read again after a crash.
+    /// Returns the end to commit, or nil if the committed offset has reached it. The caller makes sure that no record
+    /// below the end waits, because a record that is not committed must be read again after a crash.
     ///
     /// - Parameter committed: the group's offset; nil if the group has none.
     package func end(of partition: TopicPartition, committed: Int64?) -> Int64? {

@@ -1,13 +1,14 @@
 package import Kafka
 
-/// The records of one partition and topic in a batch. Each transaction takes as many of them as it can hold.
+/// The records of one partition and topic in a batch. Each transaction takes as many of them as it can hold, in their
+/// order.
 package struct BatchPart {
     package let partition: Int32
     /// The index of the topic in the subscription.
     package let topic: Int
-    /// The places of the records in the batch, in their order.
+    /// The indices of the records in the batch, in their order.
     package private(set) var indices: [Int] = []
-    /// The number of records that are in a transaction.
+    /// The number of records that transactions have taken.
     package private(set) var takenCount = 0
 
     private init(partition: Int32, topic: Int) {
@@ -15,9 +16,10 @@ package struct BatchPart {
         self.topic = topic
     }
 
+    /// Whether all records are taken.
     package var isTaken: Bool { takenCount == indices.count }
 
-    /// The place of the next record.
+    /// The index of the next record in the batch.
     package var nextIndex: Int { indices[takenCount] }
 
     package mutating func markNextTaken() { takenCount += 1 }
@@ -27,29 +29,35 @@ package struct BatchPart {
         batch[indices[takenCount - 1]].offset + 1
     }
 
+    /// Returns the offsets of all records.
     package func offsets(in batch: borrowing RecordBatch) -> [Int64] {
         var offsets: [Int64] = []
         for index in indices { offsets.append(batch[index].offset) }
         return offsets
     }
 
-    /// Returns the parts of a batch, in the order in which they first come. Records of a partition that does not flow are
-    /// left out: they are read again when it does.
+    /// Returns the parts of a batch, in the order in which they first come. Records of partitions that are not served
+    /// are left out: they are read again when the partition is served.
     ///
-    /// - Parameter serves: whether the records of a partition flow.
-    static func parts(of batch: borrowing RecordBatch, serving serves: (Int32) -> Bool) -> [BatchPart] {
+    /// - Parameter isServing: whether the records of a partition may be decided.
+    static func parts(of batch: borrowing RecordBatch, serving isServing: (Int32) -> Bool) -> [BatchPart] {
         var parts: [BatchPart] = []
-        var last = 0
-        var judged: (partition: Int32, serves: Bool)?
+        // Records of one partition usually follow one another, so the last answers are kept.
+        var lastPart = 0
+        var lastPartition: (number: Int32, isServing: Bool)?
         for index in 0..<batch.count {
             let (partition, topic) = (batch[index].partition, batch[index].topic)
-            if judged?.partition != partition { judged = (partition, serves(partition)) }
-            if judged?.serves == false { continue }
-            if last >= parts.count || parts[last].partition != partition || parts[last].topic != topic {
-                last = parts.firstIndex { $0.partition == partition && $0.topic == topic } ?? parts.count
-                if last == parts.count { parts.append(BatchPart(partition: partition, topic: topic)) }
+            if lastPartition?.number != partition { lastPartition = (partition, isServing(partition)) }
+            if lastPartition?.isServing == false { continue }
+            let isLastPart =
+                lastPart < parts.count && parts[lastPart].partition == partition
+                && parts[lastPart].topic == topic
+            if !isLastPart {
+                lastPart =
+                    parts.firstIndex { $0.partition == partition && $0.topic == topic } ?? parts.count
+                if lastPart == parts.count { parts.append(BatchPart(partition: partition, topic: topic)) }
             }
-            parts[last].indices.append(index)
+            parts[lastPart].indices.append(index)
         }
         return parts
     }

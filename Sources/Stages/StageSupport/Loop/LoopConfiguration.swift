@@ -14,9 +14,10 @@ package struct LoopConfiguration {
     package let inputName: String
     /// The topics that the group reads. All of them have the same partitions.
     package let topics: [TopicName]
-    /// The topics whose offsets the group commits, and which another consumer reads.
+    /// The topics that another consumer of the loop reads, with the same partitions. Their offsets are committed in
+    /// this group.
     package var followedTopics: [TopicName] = []
-    /// The topics of the transactions, in the order in which `send` receives them.
+    /// The topics of the transactions, in the order in which `sendOutput` receives them.
     package let outputTopics: [TopicName]
     package let view: TopicViewDefinition
     package var viewLimits = EnvironmentLimits()
@@ -24,10 +25,13 @@ package struct LoopConfiguration {
 
     package var batchRecordsMax = RecordBatch.recordsMaxDefault
     package var batchBytesMax = RecordBatch.bytesMaxDefault
-    /// The most rows and bytes that are committed and not read back. Above either of them the loop takes no records.
+    /// The most rows and bytes that are committed and not read back into the view. Above either limit the loop takes no
+    /// records.
     package var overlayRowsMax = Int.max
     package var overlayBytesMax = Int.max
+    /// The time after which the group gives up a silent member.
     package var sessionMilliseconds = 10_000
+    /// Limits of the consumer's prefetch. Nil for its defaults.
     package var prefetchKibibytesMax: Int?
     package var partitionKibibytesMax: Int?
 

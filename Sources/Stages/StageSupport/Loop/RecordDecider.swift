@@ -4,32 +4,34 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// A decider whose transactions take the records of one batch, in the order of each partition.
+/// A decider whose transactions take the records of one batch, in the order of each partition. The extension below runs
+/// one transaction at a call of `process`; the requirements are its steps, in their order.
 ///
 /// An interruption leaves nothing behind except perhaps duplicate dead letters, because uncommitted records are read
 /// again.
 package protocol RecordDecider: StageDecider where Step: RecordStep, Part: PositionedPartition {
-    /// Begins a batch, before its first transaction. Returns false if the batch has to be read again later.
+    /// Prepares for a batch, before its first transaction. Returns false if the batch has to be read again later.
     func prepare(for batch: borrowing PendingBatch) -> Bool
     /// Drops the output of the previous transaction.
     func beginTransaction()
     /// Whether the transaction takes no more records.
     var isOutputFull: Bool { get }
-    /// Decides records of the part until it is taken, `recordsMax` of them are, or the output is full.
+    /// Decides records of the part until all are taken, `recordsMax` are taken, or the output is full.
     func decideRecords(of part: inout BatchPart, in batch: borrowing RecordBatch, recordsMax: Int) throws
     /// Adds the changed rows to the output, after the last record.
     func addChangedRows()
     /// Queues the output. Returns false if the producer refused a record.
     func sendOutput(by producer: TransactionalProducer, to topics: [Topic]) -> Bool
-    /// Takes over what the transaction has changed.
+    /// Applies the changes of the committed transaction to the overlays and to the decider's state.
     func applyCommittedChanges(at now: Instant)
-    /// Does what follows the transaction: counts its outcomes, and sends what depends on them.
+    /// Counts the outcomes of the committed transaction.
     func publishOutcomes()
 }
 
 extension RecordDecider {
     package func viewCompleted(of partition: Int32) { stage.member.startServing(partition) }
 
+    /// Runs one transaction with records of the batch. If something fails, the loop starts over.
     package func process(_ batch: inout PendingBatch) throws {
         guard batch.hasBegun || beginBatch(&batch) else { return }
         let began = stage.time.now()
@@ -47,8 +49,8 @@ extension RecordDecider {
             return stage.sizeLimit.shrink(afterFailureOf: taken.count)
         }
         applyCommittedChanges(at: stage.time.now())
-        for end in taken.endOffsets {
-            stage.member.assignedPartitions[end.partition]?.markCommitted(below: end.offset, in: end.topic)
+        for (partition, topic, offset) in taken.endOffsets {
+            stage.member.assignedPartitions[partition]?.markCommitted(below: offset, in: topic)
         }
         stage.reportStep(.overlayUpdated)
         stage.sizeLimit.grow()
@@ -56,8 +58,8 @@ extension RecordDecider {
         stage.metrics.batchSeconds.observe(stage.time.now().seconds(since: began))
     }
 
-    /// Runs a transaction that takes no records, with the output that is there. It commits the unchanged offsets of the
-    /// partitions.
+    /// Runs a transaction that takes no records, with the output that the decider has gathered. It commits the
+    /// unchanged offsets of the partitions. Returns false if it is not committed.
     package func commitWithoutRecords(of partitions: some Sequence<Int32>) throws -> Bool {
         guard try stage.commitWithoutRecords(of: partitions, send: sendOutput) else { return false }
         applyCommittedChanges(at: stage.time.now())
@@ -76,43 +78,44 @@ extension RecordDecider {
         return prepare(for: batch)
     }
 
-    /// Returns the first gap. All gaps of the batch count as known afterwards. Only topics of plain writers are checked,
-    /// because the markers of transactions leave gaps.
+    /// Returns the first gap in the offsets that was not known before, for a log. All gaps of the batch count as known
+    /// afterwards. Only topics without transactions are checked, because the markers of transactions leave gaps.
     private func findGap(in batch: borrowing PendingBatch) -> String? {
-        var first: String?
+        var firstGap: String?
         for part in batch.parts where !stage.configuration.topics[part.topic].hasTransactions {
             let offsets = part.offsets(in: batch.records)
             if let gap = stage.member.assignedPartitions[part.partition]?.positions[part.topic].firstNewGap(
                 in: offsets)
             {
-                first = first ?? "before \(part.partition)/\(gap)"
+                firstGap = firstGap ?? "before \(part.partition)/\(gap)"
             }
         }
-        return first
+        return firstGap
     }
 
-    /// Returns nil if a view is unusable. Then the batch is read again.
+    /// Decides records for one transaction. Returns nil if a view is unusable. Then the batch is read again.
     private func decideRecords(of batch: inout PendingBatch) throws -> TakenRecords? {
         var taken = TakenRecords()
         for index in batch.parts.indices where !batch.parts[index].isTaken {
-            let left = stage.sizeLimit.records - taken.count
-            guard left > 0, !isOutputFull else { break }
-            let before = batch.parts[index].takenCount
+            let remaining = stage.sizeLimit.records - taken.count
+            guard remaining > 0, !isOutputFull else { break }
+            let takenBefore = batch.parts[index].takenCount
             let (partition, topic) = (batch.parts[index].partition, batch.parts[index].topic)
             do {
-                try decideRecords(of: &batch.parts[index], in: batch.records, recordsMax: left)
+                try decideRecords(of: &batch.parts[index], in: batch.records, recordsMax: remaining)
             } catch let error as StoreError {
                 try stage.views.rebuild(partition, after: error)
                 return nil
             }
-            guard batch.parts[index].takenCount > before else { continue }
-            taken.count += batch.parts[index].takenCount - before
-            let end = batch.parts[index].endOffset(in: batch.records)
-            taken.endOffsets.append((partition, topic, end))
+            let count = batch.parts[index].takenCount - takenBefore
+            guard count > 0 else { continue }
+            taken.count += count
+            let endOffset = batch.parts[index].endOffset(in: batch.records)
+            taken.endOffsets.append((partition, topic, endOffset))
             taken.offsets.append(
                 OffsetToCommit(
                     partition: stage.topicPartition(of: stage.configuration.topics[topic], number: partition),
-                    offset: end))
+                    offset: endOffset))
         }
         return taken
     }
@@ -122,5 +125,6 @@ extension RecordDecider {
 private struct TakenRecords {
     var count = 0
     var offsets: [OffsetToCommit] = []
+    /// The same offsets, by partition number and topic index.
     var endOffsets: [(partition: Int32, topic: Int, offset: Int64)] = []
 }

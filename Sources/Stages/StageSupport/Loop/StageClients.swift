@@ -4,7 +4,8 @@ internal import RecordFormat
 package import Telemetry
 package import Topics
 
-/// The clients of a stage's loop, and what both the loop and its decider use. Pinned to the loop's thread.
+/// The Kafka clients of a stage's loop, its views and its clock, for the loop and its decider. Pinned to the loop's
+/// thread.
 package final class StageClients<Decider: StageDecider> {
     package let configuration: LoopConfiguration
     let state: LoopState
@@ -20,17 +21,17 @@ package final class StageClients<Decider: StageDecider> {
     package let writer: NonTransactionalWriter
     package let transaction: TransactionRunner
     package var clock: ClusterClock
-    /// The records that one transaction takes.
+    /// The limit of the records that one transaction takes.
     package internal(set) var sizeLimit: TransactionSizeLimit
 
     /// Takes clients that exist. A simulation makes its own.
     package init(
-        _ form: LoopConfiguration, layout: TopicLayout, _ context: StageContext<Decider.Step>,
+        _ configuration: LoopConfiguration, layout: TopicLayout, _ context: StageContext<Decider.Step>,
         metrics: StageMetrics,
         clock: ClusterClock, consumer: Consumer, views: TopicViews, writer: NonTransactionalWriter,
         transaction: TransactionRunner
     ) {
-        self.configuration = form
+        self.configuration = configuration
         self.layout = layout
         self.metrics = metrics
         (state, log, time, onStep) = (context.state, context.log, context.time, context.onStep)
@@ -39,9 +40,10 @@ package final class StageClients<Decider: StageDecider> {
         self.views = views
         self.writer = writer
         self.transaction = transaction
-        sizeLimit = TransactionSizeLimit(recordsMax: form.batchRecordsMax)
+        sizeLimit = TransactionSizeLimit(recordsMax: configuration.batchRecordsMax)
         member = GroupMember(
-            consumer: consumer, layout: layout, topics: form.topics, followedTopics: form.followedTopics,
+            consumer: consumer, layout: layout, topics: configuration.topics,
+            followedTopics: configuration.followedTopics,
             transaction: transaction,
             log: context.log, time: context.time, startedOver: metrics.startedOver,
             restoreSeconds: metrics.restoreSeconds)
@@ -51,51 +53,55 @@ package final class StageClients<Decider: StageDecider> {
     ///
     /// - Parameters:
     ///   - settleMilliseconds: the time for which the clocks are watched before an irreversible act.
-    ///   - beliefMilliseconds: the time for which a step of a clock has to last until it is believed.
+    ///   - confirmationMilliseconds: the time for which a step of a clock has to last until it is believed.
     package convenience init(
-        configuration form: LoopConfiguration, in environment: StageEnvironment,
+        configuration: LoopConfiguration, in environment: StageEnvironment,
         context: StageContext<Decider.Step>,
         metrics: StageMetrics, settleMilliseconds: Int = ClusterClock.settleMilliseconds,
         confirmationMilliseconds: Int = ClusterClock.settleMilliseconds
     ) throws {
-        let (layout, log, all) = (environment.layout, context.log, context.metrics)
+        let (layout, log, processMetrics) = (environment.layout, context.log, context.metrics)
         let kafka = environment.cluster.settings
-        let identity = environment.identity(of: form.stage, loop: form.loopNumber)
+        let identity = environment.identity(of: configuration.stage, loop: configuration.loopNumber)
         var options = ConsumerOptions(
             membership: .group(
-                layout.prefix + form.group, instanceID: identity, topics: form.topics.map(layout.name)))
-        options.sessionMilliseconds = form.sessionMilliseconds
-        form.prefetchKibibytesMax.map { options.prefetchKibibytesMax = $0 }
-        form.partitionKibibytesMax.map { options.partitionKibibytesMax = $0 }
+                layout.prefix + configuration.group, instanceID: identity,
+                topics: configuration.topics.map(layout.name)))
+        options.sessionMilliseconds = configuration.sessionMilliseconds
+        configuration.prefetchKibibytesMax.map { options.prefetchKibibytesMax = $0 }
+        configuration.partitionKibibytesMax.map { options.partitionKibibytesMax = $0 }
         self.init(
-            form, layout: layout, context, metrics: metrics,
+            configuration, layout: layout, context, metrics: metrics,
             clock: ClusterClock(
                 now: context.time.now(), settleMilliseconds: settleMilliseconds,
                 confirmationMilliseconds: confirmationMilliseconds),
             consumer: try Consumer(
-                settings: kafka, options: options, name: "\(form.group)-\(form.inputName)", log: log,
-                metrics: all
+                settings: kafka, options: options, name: "\(configuration.group)-\(configuration.inputName)",
+                log: log,
+                metrics: processMetrics
             ),
             views: try TopicViews(
-                definition: form.view, directory: environment.stateDirectory(of: form.stage),
-                limits: form.viewLimits,
-                kafka: kafka, name: "\(form.group)-\(form.view.table)", log: log, metrics: all,
+                definition: configuration.view,
+                directory: environment.stateDirectory(of: configuration.stage),
+                limits: configuration.viewLimits,
+                kafka: kafka, name: "\(configuration.group)-\(configuration.view.table)", log: log,
+                metrics: processMetrics,
                 viewMetrics: metrics.views, time: context.time),
             writer: NonTransactionalWriter(
-                kafka: kafka, layout: layout, name: "\(form.group)-plain", log: log, metrics: all),
-            transaction: TransactionRunner(topics: form.outputTopics.map(layout.name), log: log) {
+                kafka: kafka, layout: layout, name: "\(configuration.group)-plain", log: log,
+                metrics: processMetrics),
+            transaction: TransactionRunner(topics: configuration.outputTopics.map(layout.name), log: log) {
                 try TransactionalProducer(
-                    settings: kafka, options: form.producerOptions, transactionalID: identity,
-                    name: "\(form.group)-transactions",
-                    log: log, metrics: all)
+                    settings: kafka, options: configuration.producerOptions, transactionalID: identity,
+                    name: "\(configuration.group)-transactions",
+                    log: log, metrics: processMetrics)
             })
-        if let obstacle = try transaction.prepare(withinMilliseconds: TransactionRunner.startMillisecondsMax)
-        {
-            throw StageFailure.client(obstacle)
+        if let problem = try transaction.prepare(withinMilliseconds: TransactionRunner.startMillisecondsMax) {
+            throw StageFailure.client(problem)
         }
     }
 
-    /// Tells a test that the loop has reached a step.
+    /// Reports to a test that the loop has reached a step.
     package func reportStep(_ step: Decider.Step) { onStep(step) }
 
     /// Whether records may be decided now: nothing has to be read again, and the views can be written.
@@ -108,29 +114,30 @@ package final class StageClients<Decider: StageDecider> {
     /// Sends an unchanged record to the dead letters.
     ///
     /// - Parameters:
-    ///   - sealed: replaces the value if the value must not be stored in plain text.
+    ///   - rejection: the reason.
+    ///   - sealedValue: replaces the value if the value must not be stored in plain text.
     ///   - time: milliseconds since 1970.
     package func sendToDeadLetters(
-        recordAt index: Int, of batch: borrowing RecordBatch, as misfit: RejectedRecord,
+        recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord,
         sealedValue: [UInt8]? = nil,
         at time: Int64
     ) {
         let record = batch[index]
-        metrics.deadLetters(withCode: misfit.code).add()
-        let letter = DeadLetter(
-            stage: configuration.stage, code: misfit.code, reason: misfit.reason,
+        metrics.deadLetters(withCode: rejection.code).add()
+        let deadLetter = DeadLetter(
+            stage: configuration.stage, code: rejection.code, reason: rejection.reason,
             topic: layout.name(of: configuration.topics[record.topic]), partition: record.partition,
             offset: record.offset, writtenAt: record.timestamp ?? 0, rejectedAt: time)
-        writer.sendToDeadLetters(record, sealedValue: sealedValue, as: letter)
+        writer.sendToDeadLetters(record, sealedValue: sealedValue, as: deadLetter)
     }
 
     // MARK: Transactions
 
-    /// Runs one transaction. The group is captured before its first record. A later capture could belong to a newer
-    /// membership, and then old work would be committed under it.
+    /// Runs one transaction. The group's metadata is captured before its first record. A later capture could belong to
+    /// a newer membership, and then old work would be committed under it.
     ///
     /// - Parameters:
-    ///   - epoch: the epoch of the assignment under which the work was read.
+    ///   - epoch: the epoch of the assignment under which the records were read.
     ///   - meanwhile: does a piece of other work while the cluster stores the records. Returns false if none is left.
     ///   - send: queues the records. Returns false if the producer refused one.
     /// - Returns: false if the transaction is not committed. Then the loop starts over.

@@ -1,10 +1,10 @@
 package import Kafka
 package import Lifecycle
 
-/// The decisions of a stage, as its `StageLoop` asks for them. Pinned to the loop's thread.
+/// The decisions of a stage. Its `StageLoop` calls all functions, on the loop's thread.
 ///
-/// The loop reads, keeps the membership and the views, and starts over. The decider decides about the records and
-/// about the work that is due without records.
+/// The loop reads records, is a member of the group, keeps the views, and starts over. The decider decides about the
+/// records, and about the work that is due without records.
 package protocol StageDecider: AnyObject, SendableMetatype {
     associatedtype Part: AssignedPartition
     associatedtype Step: StageStep
@@ -13,49 +13,55 @@ package protocol StageDecider: AnyObject, SendableMetatype {
 
     // MARK: Readiness
 
-    /// Whether the decider has everything that the records need, apart from views: the catalog, for example.
+    /// Whether the decider has everything that the records need apart from views, such as the catalog.
     var isReady: Bool { get }
-    /// The reasons why it does not work now, for `/readyz`.
+    /// The reasons why records are not decided now, one line each, for `/readyz`.
     var readinessProblems: [String] { get }
-    /// The reason why the decider's own files cannot be written.
+    /// The state of a disk that is too full for the decider's own files. Nil if they can be written.
     var diskFull: DiskFullState? { get }
-    /// Whether it has no room for what records lead to. Then the loop takes no records for a while.
+    /// Whether the decider's queues have no space for the results of more records. Then the loop takes none for a
+    /// while.
     var isFull: Bool { get }
 
     /// Whether the decider itself measures the number and the age of waiting records, because they wait in its queues.
+    /// Else the loop does.
     static var measuresWaitingRecords: Bool { get }
 
     // MARK: Membership
 
+    /// These partitions are assigned, and no others.
     func partitionsAssigned(_ numbers: [Int32])
     /// All partitions were revoked or lost.
     func partitionsRevoked()
-    /// Opens the decider's own files, one in each turn. Returns whether all are open.
+    /// Opens the next of the decider's own files. Returns whether all are open.
     func openNextFile(of numbers: [Int32]) throws -> Bool
     /// The records of the partitions are read again.
     ///
     /// - Parameter offsets: the group's own offsets in the `followedTopics`.
     func startRestoring(_ numbers: [Int32], followedOffsets offsets: [CommittedOffset]) throws
-    /// The records of the partition flow from now on.
+    /// The records of the partition are served from now on.
     func partitionStartedServing(_ partition: Int32)
     /// The newest committed offsets of the `followedTopics`.
     var followedOffsets: [OffsetToCommit] { get }
-    /// The view of the partition has read everything that was written. Serves the partition if nothing else is missing.
+    /// The view of the partition has read everything that was written. The decider starts to serve the partition if
+    /// nothing else is missing.
     func viewCompleted(of partition: Int32)
 
     // MARK: Work
 
-    /// The machine's clock has jumped.
+    /// The machine's clock has stepped.
     func machineClockStepped()
     /// Reads the decider's own clients, before records are read.
     func pollOwnClients() throws
-    /// Looks at an event of the loop's consumer, such as the answer to a question that the decider asked.
+    /// Handles an event of the loop's consumer, such as the answer to a query of the decider.
     func handle(_ event: ConsumerEvent)
-    /// Takes all or some of the records in hand, with at most one transaction. The loop calls it until none is left.
+    /// Takes all or some of the batch's records, with at most one transaction. The loop calls it until none is left.
     func process(_ batch: inout PendingBatch) throws
-    /// The time for which more records gather before the next batch is read.
+    /// Returns the time for which more records gather before the next batch is read.
+    ///
+    /// - Parameter tookMilliseconds: the time since the batch was read.
     func gatheringMilliseconds(after batch: borrowing PendingBatch, tookMilliseconds: Int) -> Int
-    /// Does the work that is due without records. Returns the time of the next, or nil if none is known.
+    /// Does the work that is due without records. Returns the time of the next such work, or nil if none is known.
     func performDueWork(at now: Instant) throws -> Wakeup?
     /// Does the regular work, once a second.
     func performUpkeep(at now: Instant) throws
@@ -79,7 +85,9 @@ extension StageDecider {
     package var followedOffsets: [OffsetToCommit] { [] }
     package func pollOwnClients() {}
     package func handle(_ event: ConsumerEvent) {}
-    package func gatheringMilliseconds(after hand: borrowing PendingBatch, tookMilliseconds: Int) -> Int { 0 }
+    package func gatheringMilliseconds(after batch: borrowing PendingBatch, tookMilliseconds: Int) -> Int {
+        0
+    }
     package var ownClientDescriptors: [Int32] { [] }
     package func close() {}
 }

@@ -6,15 +6,16 @@ internal import Telemetry
 /// The loop of a stage. It reads records as a member of a group, lets its decider decide, and starts over if a
 /// transaction is not committed.
 ///
-/// A turn does everything that is due, and waits for nothing except a transaction. It leaves nothing half done: records
-/// are committed, or they are read again from the committed offsets after the views are read to their ends. This is the
-/// only repair. It serves for an unknown outcome of a transaction, a lost producer, a damaged view, and a changed
-/// assignment.
+/// An iteration does everything that is due, and waits for nothing except a transaction. It leaves nothing half done:
+/// records are committed, or they are read again from the committed offsets after the views are read to their ends.
+/// This is the only repair. It serves for an unknown outcome of a transaction, a lost producer, a damaged view, and a
+/// changed assignment.
 package final class StageLoop<Decider: StageDecider> {
     /// The longest wait if nothing is due. It limits the delay of a stop.
     private static var idleMilliseconds: Int { 250 }
-    /// The wait before something is tried again.
+    /// The wait while records cannot be decided.
     private static var retryMilliseconds: Int { 20 }
+    /// The interval of the regular work.
     private static var upkeepMilliseconds: Int { 1000 }
     /// The longest time without records while the overlay is full. A group member must poll regularly.
     private static var overlayFullMillisecondsMax: Int { 10_000 }
@@ -24,13 +25,13 @@ package final class StageLoop<Decider: StageDecider> {
     package let stage: StageClients<Decider>
     package let decider: Decider
     private var batch: PendingBatch
-    /// The time until which more records gather.
+    /// The time until which more records gather before the next batch is read.
     private var gatheringUntil: Instant?
     /// The time since which the overlay is full.
     private var fullSince: Instant?
     private var nextUpkeep: Instant
-    /// The next confirmation of the views. After a start they were just read to their ends, and asking again would delay
-    /// the first records.
+    /// The next confirmation of the views. After a start they were just read to their ends, and asking again would
+    /// delay the first records.
     private var nextFreshnessCheck: Instant
 
     package init(decider: Decider) {
@@ -45,11 +46,9 @@ package final class StageLoop<Decider: StageDecider> {
         stage.views.owner = self
     }
 
-    // MARK: A turn
+    // MARK: An iteration
 
-    /// Does everything that is due.
-    ///
-    /// - Returns: the time of the next turn.
+    /// Does everything that is due. Returns the time of the next iteration.
     package func runIteration(at now: Instant) throws -> Wakeup {
         if stage.clock.observe(machineTime: stage.time.wall().milliseconds, at: now) {
             decider.machineClockStepped()
@@ -77,12 +76,16 @@ package final class StageLoop<Decider: StageDecider> {
         for partition in try stage.views.read() { decider.viewCompleted(of: partition) }
     }
 
-    /// Whether the loop reads and decides records in this turn. While the overlay is full, the views catch up first. If
-    /// they do not in time, the loop starts over with an empty overlay.
+    // MARK: Records
+
+    /// Whether the loop reads and decides records in this iteration. While the overlay is full, the views catch up
+    /// first. If they do not in time, the loop starts over with an empty overlay.
     private func mayProcessRecords(at now: Instant) -> Bool {
         guard isFull, canDecide else {
             fullSince = nil
-            return !canDecide || gatheringUntil.map { now >= $0 } ?? true
+            // While records cannot be decided, the loop polls too, because the events of the group come with a poll.
+            if !canDecide { return true }
+            return gatheringUntil.map { now >= $0 } ?? true
         }
         guard let since = fullSince, now.milliseconds(since: since) >= Self.overlayFullMillisecondsMax else {
             fullSince = fullSince ?? now
@@ -98,14 +101,15 @@ package final class StageLoop<Decider: StageDecider> {
     private var isFull: Bool { decider.isFull || isOverlayFull }
 
     private var isOverlayFull: Bool {
-        stage.views.overlayRows > stage.configuration.overlayRowsMax
-            || stage.views.overlayBytes > stage.configuration.overlayBytesMax
+        stage.views.overlayRowCount > stage.configuration.overlayRowsMax
+            || stage.views.overlayByteCount > stage.configuration.overlayBytesMax
     }
 
+    /// Handles the events of the group, and reads the next batch.
     private func poll() throws {
         gatheringUntil = nil
         batch.removeAll()
-        let polledBefore = stage.consumer.lastPolledAt
+        let previousPollAt = stage.consumer.lastPolledAt
         let events = stage.consumer.poll(into: &batch.records)
         for event in events {
             decider.handle(event)
@@ -115,13 +119,14 @@ package final class StageLoop<Decider: StageDecider> {
         if batch.records.isEmpty || stage.member.mustStartOver { return batch.removeAll() }
         observeTimestamps()
         batch.groupByPartition(
-            readIn: stage.consumer.epoch, at: stage.time.now(), previousPollAt: polledBefore,
+            readIn: stage.consumer.epoch, at: stage.time.now(), previousPollAt: previousPollAt,
             serving: stage.member.isServing)
         if batch.isTaken { return batch.removeAll() }
         if !Decider.measuresWaitingRecords { stage.metrics.inFlight.set(Double(batch.records.count)) }
         stage.member.isHoldingRecords = true
     }
 
+    /// Gives the stamps of the batch to the clock, and measures the age of the oldest record.
     private func observeTimestamps() {
         let now = stage.time.now()
         var oldest: Int64?
@@ -136,6 +141,7 @@ package final class StageLoop<Decider: StageDecider> {
         stage.metrics.oldestSeconds.set(Double(max(0, time.milliseconds - oldest)) / 1000)
     }
 
+    /// Lets the decider take records of the batch. When all are taken, more records may gather for a while.
     private func processRecords() throws {
         try decider.process(&batch)
         if !canDecide { return dropBatch() }
@@ -147,7 +153,7 @@ package final class StageLoop<Decider: StageDecider> {
         dropBatch()
     }
 
-    /// Drops the records in hand, because they are committed or will be read again.
+    /// Drops the batch, because its records are committed or will be read again.
     private func dropBatch() {
         batch.removeAll()
         if !Decider.measuresWaitingRecords { stage.metrics.inFlight.set(0) }
@@ -156,33 +162,40 @@ package final class StageLoop<Decider: StageDecider> {
 
     // MARK: Waiting
 
+    /// - Parameter due: the time of the decider's next work without records.
     private func nextWakeup(at now: Instant, due: Wakeup?) -> Wakeup {
+        // The next file of a view is opened at once.
         if stage.views.isOpening { return Wakeup(at: now) }
-        let soon = now.advanced(byMilliseconds: Self.retryMilliseconds)
-        if !canDecide { return Wakeup(at: soon) }
-        if fullSince != nil { return Wakeup(at: min(soon, due?.time ?? soon), or: .views) }
+        let retryAt = now.advanced(byMilliseconds: Self.retryMilliseconds)
+        // The next step of starting over, or a full disk.
+        if !canDecide { return Wakeup(at: retryAt) }
+        // The views catch up.
+        if fullSince != nil { return Wakeup(at: min(retryAt, due?.time ?? retryAt), or: .views) }
+        // Records are left for another transaction.
         if !batch.isTaken { return Wakeup(at: now) }
         if stage.member.isRestoring {
             let sources: Wakeup.Sources = gatheringUntil == nil ? [.records, .views] : .views
-            return Wakeup(at: min(soon, due?.time ?? soon), or: sources)
+            return Wakeup(at: min(retryAt, due?.time ?? retryAt), or: sources)
         }
+        // More records gather. Nothing wakes the loop before.
         if let gatheringUntil { return Wakeup(at: gatheringUntil, or: []) }
         let idle = Wakeup(at: now.advanced(byMilliseconds: Self.idleMilliseconds))
         guard let due, due.time < idle.time else { return idle }
         return due
     }
 
-    /// Waits until the time of the next turn, or until a source has records.
+    /// Waits until the time of the next iteration, or until a source has records.
     private func wait(for wakeup: Wakeup) {
-        guard let left = milliseconds(until: wakeup.time) else { return }
+        guard let milliseconds = milliseconds(until: wakeup.time) else { return }
         if wakeup.sources.isEmpty {
-            usleep(UInt32(left) * 1000)
+            usleep(UInt32(milliseconds) * 1000)
             return
         }
         var descriptors = wakeup.sources.contains(.records) ? [stage.consumer.descriptor] : []
         if wakeup.sources.contains(.views) { descriptors.append(stage.views.descriptor) }
         if wakeup.sources.contains(.ownClients) { descriptors += decider.ownClientDescriptors }
-        guard Consumer.wait(forAnyOf: descriptors, milliseconds: left), wakeup.gatheringMilliseconds > 0
+        let hasRecords = Consumer.wait(forAnyOf: descriptors, milliseconds: milliseconds)
+        guard hasRecords, wakeup.gatheringMilliseconds > 0
         else {
             return
         }
@@ -190,14 +203,17 @@ package final class StageLoop<Decider: StageDecider> {
             forAnyOf: [stage.consumer.descriptor], milliseconds: Int32(wakeup.gatheringMilliseconds))
     }
 
-    /// Returns the time until then, rounded up, or nil if it has come.
+    /// Returns the time until `instant`, rounded up, or nil if it has come.
     private func milliseconds(until instant: Instant) -> Int32? {
-        let left = instant.nanoseconds - stage.time.now().nanoseconds
-        return left > 0 ? Int32(clamping: (left + 999_999) / 1_000_000) : nil
+        let nanosecondsPerMillisecond: Int64 = 1_000_000
+        let nanoseconds = instant.nanoseconds - stage.time.now().nanoseconds
+        guard nanoseconds > 0 else { return nil }
+        return Int32(clamping: (nanoseconds + nanosecondsPerMillisecond - 1) / nanosecondsPerMillisecond)
     }
 
     // MARK: Upkeep
 
+    /// Does the regular work, once a second.
     private func performUpkeep(at now: Instant) throws {
         try stage.views.retryFullDisk(at: now, opening: stage.member.assignedPartitions.keys)
         stage.transaction.pollEvents()
@@ -208,15 +224,20 @@ package final class StageLoop<Decider: StageDecider> {
         }
         if batch.isTaken, !Decider.measuresWaitingRecords { stage.metrics.oldestSeconds.set(0) }
         try decider.performUpkeep(at: now)
-        let blockages = [stage.views.diskFull, decider.diskFull].compactMap(\.self)
-        stage.state.setReadinessProblems(
-            blockages.map(\.reason) + decider.readinessProblems + stage.member.readinessProblems)
-        stage.metrics.overlayRows.set(Double(stage.views.overlayRows))
-        stage.metrics.blockedPartitions.set(
-            Double(stage.member.stuckPartitionCount(isBlocked: !blockages.isEmpty)))
+        publishState()
         guard canDecide, now >= nextFreshnessCheck else { return }
         nextFreshnessCheck = now.advanced(byMilliseconds: Self.freshnessCheckMilliseconds)
         stage.views.confirmFreshness()
+    }
+
+    /// Publishes the readiness problems and the metrics of the loop.
+    private func publishState() {
+        let fullDisks = [stage.views.diskFull, decider.diskFull].compactMap(\.self)
+        stage.state.setReadinessProblems(
+            fullDisks.map(\.reason) + decider.readinessProblems + stage.member.readinessProblems)
+        stage.metrics.overlayRows.set(Double(stage.views.overlayRowCount))
+        stage.metrics.blockedPartitions.set(
+            Double(stage.member.stuckPartitionCount(isBlocked: !fullDisks.isEmpty)))
     }
 }
 
@@ -232,7 +253,7 @@ extension StageLoop: ThreadLoop {
     private func leaveAndClose() throws {
         if !batch.isTaken { stage.member.startOverLater() }
         dropBatch()
-        // The rows that have come back since the last turn need not be read at the next start.
+        // Rows that the views have received since the last iteration need not be read at the next start.
         _ = try stage.views.read()
         try stage.views.writeRepeatedRows()
         decider.close()
@@ -274,7 +295,7 @@ extension StageLoop: GroupMemberOwner {
 }
 
 extension StageLoop: TopicViewsOwner {
-    /// The time by which a file is too old. A file with a time ahead of the clock would look young for ever.
+    /// The time by which the views judge the age of their files, in milliseconds since 1970.
     package var decisionTime: Int64 {
         stage.clock.decisionTime(at: stage.time.now()) ?? stage.time.wall().milliseconds
     }

@@ -1,6 +1,6 @@
 package import Telemetry
 
-/// The metrics that every loop of a stage has. They are created once and used for every batch.
+/// The metrics that every loop has. They are created once and used for every batch.
 package struct StageMetrics {
     /// The words and labels in which the metrics of two loops differ.
     package struct Names: Sendable {
@@ -28,6 +28,7 @@ package struct StageMetrics {
 
     package let names: Names
     private let metrics: Metrics
+    /// The time from reading a batch to its commit.
     package let batchSeconds: Histogram
     package let inFlight: Gauge
     /// The age of the oldest waiting input. Each stage says what waits.
@@ -44,7 +45,7 @@ package struct StageMetrics {
         let prefix = "flotilla_\(names.stage)_"
         let labels: KeyValuePairs<String, String> =
             if let loop = names.loopLabel { ["loop": loop] } else { [:] }
-        let restored: KeyValuePairs<String, String> =
+        let restoreLabels: KeyValuePairs<String, String> =
             if let view = names.restoreViewLabel { ["view": view] } else { [:] }
         batchSeconds = metrics.histogram(
             prefix + "batch_seconds", help: "time from reading a batch to its commit", labels: labels)
@@ -60,7 +61,7 @@ package struct StageMetrics {
             labels: labels)
         restoreSeconds = metrics.histogram(
             prefix + "restore_seconds",
-            help: "time from the assignment of a partition until its view is complete", labels: restored)
+            help: "time from the assignment of a partition until its view is complete", labels: restoreLabels)
         overlayRows = metrics.gauge(
             prefix + names.overlayRowsName,
             help: "\(names.rows) committed and not yet read back into the view")

@@ -1,5 +1,6 @@
 /// The steps of a loop after which a process can die. A test receives each step and may end the process there.
-/// The cases of a stage's enum are these requirements, beside the steps that only the stage has.
+///
+/// Each stage has an enum with these cases and its own ones, such as `IngestStep`.
 package protocol StageStep: Sendable {
     static var transactionBegun: Self { get }
     static var offsetsSent: Self { get }

@@ -1,7 +1,7 @@
 package import Lifecycle
 package import Telemetry
 
-/// The two clocks of a loop. A simulation exchanges them.
+/// The two clocks of a loop. A simulation replaces them.
 package struct StageTime {
     /// The steady clock.
     package let now: () -> Instant

@@ -1,8 +1,8 @@
 package import Lifecycle
 
-/// The time of a loop's next turn, and the sources that bring it forward.
+/// The time of a loop's next iteration, and the sources that bring it forward.
 package struct Wakeup: Equatable, Sendable {
-    /// The clients whose records or events bring the turn forward.
+    /// The clients whose records or events bring the iteration forward.
     package struct Sources: OptionSet, Sendable {
         package let rawValue: Int
 
@@ -18,7 +18,7 @@ package struct Wakeup: Equatable, Sendable {
 
     package var time: Instant
     package var sources: Sources
-    /// The longest wait for records after another source has woken the loop, so that one turn takes both.
+    /// The longest wait for records after another source has woken the loop, so that one iteration takes both.
     package var gatheringMilliseconds = 0
 
     package init(at instant: Instant, or sources: Sources = .records) {

@@ -4,8 +4,8 @@ package import RecordFormat
 package import Store
 package import Telemetry
 
-/// The committed rows of one partition of a compacted topic. Rows that the view has not read back come
-/// from the overlay.
+/// The committed rows of one partition of a compacted topic, from its view and its overlay. The overlay wins, because
+/// its rows are newer.
 package final class CommittedRows {
     package let partition: Int32
     private let views: TopicViews
@@ -15,7 +15,7 @@ package final class CommittedRows {
     /// The error of a row that a newer program version wrote, if there was one.
     package private(set) var newerRecord: RecordDecodingError?
 
-    /// - Parameter complaint: the log message for a row that cannot be read, with the consequence.
+    /// - Parameter unreadableRowMessage: the log message for a row that cannot be read, with the consequence.
     package init(
         partition: Int32, views: TopicViews, reader: JSONReader, log: Log, unreadableRowMessage: StaticString
     ) {
@@ -26,23 +26,24 @@ package final class CommittedRows {
         self.unreadableRowMessage = unreadableRowMessage
     }
 
+    /// Returns the row of a key, or nil if it does not exist or cannot be read.
     package func row<Row: JSONRecord>(for key: HashedKey) throws(StoreError) -> Row? {
         if let record = views.overlays[partition]?[key] { return decode(record) }
         guard let view = views[partition] else { return nil }
-        var found: Row?
-        try view.withSnapshot { picture throws(StoreError) in
-            try view.lookUp(key.bytes.span, in: picture) { value in
-                found = unsafe value.withUnsafeBytes { unsafe decode($0) }
+        var row: Row?
+        try view.withSnapshot { snapshot throws(StoreError) in
+            try view.lookUp(key.bytes.span, in: snapshot) { value in
+                row = unsafe value.withUnsafeBytes { unsafe decode($0) }
             }
         }
-        return found
+        return row
     }
 
-    /// Calls `each` with every row whose key begins with `prefix`.
+    /// Calls `each` with every row whose key begins with `prefix`, or with nil if the row is deleted or cannot be read.
     ///
     /// - Parameters:
     ///   - unread: the keys with this prefix that the view may not have yet.
-    /// - pageRows: the number of rows that are read from the view at a time.
+    ///   - pageRows: the number of rows that are read from the view at a time.
     package func readRows<Row: JSONRecord>(
         withPrefix prefix: [UInt8], unread: some Sequence<HashedKey>, pageRows: Int,
         forEach each: (HashedKey, Row?) -> Void
@@ -63,6 +64,7 @@ package final class CommittedRows {
         }
     }
 
+    /// Decodes a record of the overlay. Returns nil for a tombstone, which is empty.
     private func decode<Row: JSONRecord>(_ record: [UInt8]) -> Row? {
         record.isEmpty ? nil : unsafe record.withUnsafeBytes { unsafe decode($0) }
     }

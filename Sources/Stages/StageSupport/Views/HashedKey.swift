@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Store
 
-/// The key of a record, for use in dictionaries. Its bytes are hashed once, however many lookups follow.
+/// The key of a record, for use in dictionaries. Its bytes are hashed once for all lookups.
 package struct HashedKey: Hashable, Sendable {
     package let bytes: [UInt8]
     package let hash: Int
@@ -11,7 +11,7 @@ package struct HashedKey: Hashable, Sendable {
         hash = Self.hash(of: bytes.span)
     }
 
-    /// Hashes with the process's random seed, because keys come from outside.
+    /// Returns the hash of a key, with the process's random seed, because keys come from outside.
     package static func hash(of bytes: Span<UInt8>) -> Int {
         var hasher = Hasher()
         unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
@@ -19,10 +19,11 @@ package struct HashedKey: Hashable, Sendable {
     }
 
     func equals(_ key: UnsafeRawBufferPointer) -> Bool {
-        unsafe bytes.withUnsafeBytes { own in
-            guard own.count == key.count else { return false }
-            guard let a = own.baseAddress, let b = key.baseAddress else { return true }
-            return unsafe memcmp(a, b, own.count) == 0
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard bytes.count == key.count else { return false }
+            // Only empty keys have no address.
+            guard let a = bytes.baseAddress, let b = key.baseAddress else { return true }
+            return unsafe memcmp(a, b, bytes.count) == 0
         }
     }
 

@@ -1,5 +1,5 @@
-/// An index from keys to numbers, for an owner that stores the keys and their hashes itself. A dictionary
-/// would store each key again, hash the hash, and compare keys with different hashes.
+/// A hash table from keys to numbers, for an owner that stores the keys and their hashes itself. A dictionary would
+/// store each key again, hash the hash, and compare keys with different hashes.
 package struct KeyIndex {
     private struct Slot {
         var hash: UInt32
@@ -10,7 +10,7 @@ package struct KeyIndex {
     }
 
     private static let slotsMin = 16
-    /// A table with more than this many slots for each of its last entries is not kept.
+    /// The number of slots for each entry above which `removeAll` gives the memory back.
     private static let slotsPerEntryMax = 16
 
     /// The slots. Their count is a power of two, and at least half of them are free. A number is in the
@@ -20,6 +20,8 @@ package struct KeyIndex {
 
     package init() {}
 
+    /// Returns the number of a key, or nil if it has none.
+    ///
     /// - Parameter isKey: whether a number with this hash belongs to the key.
     package func number(hash: Int, where isKey: (Int) -> Bool) -> Int? {
         if count == 0 { return nil }
@@ -42,11 +44,13 @@ package struct KeyIndex {
         count += 1
     }
 
+    /// Removes a number, which must be in the index.
     package mutating func remove(_ number: Int, hash: Int) {
         closeGap(at: slot(of: number, hash: hash))
         count -= 1
     }
 
+    /// Gives the key of a number another number.
     package mutating func renumber(_ number: Int, to other: Int, hash: Int) {
         slots[slot(of: number, hash: hash)].number = Int32(other)
     }
@@ -64,13 +68,13 @@ package struct KeyIndex {
         if count < slots.count / Self.slotsPerEntryMax {
             slots = []
         } else {
-            for place in slots.indices { slots[place] = .free }
+            for slot in slots.indices { slots[slot] = .free }
         }
         count = 0
     }
 
     private func firstSlot(of hash: UInt32) -> Int { Int(hash) & (slots.count - 1) }
-    private func nextSlot(after place: Int) -> Int { (place + 1) & (slots.count - 1) }
+    private func nextSlot(after slot: Int) -> Int { (slot + 1) & (slots.count - 1) }
 
     private mutating func store(_ entry: Slot) {
         var slot = firstSlot(of: entry.hash)
@@ -79,23 +83,24 @@ package struct KeyIndex {
     }
 
     private mutating func grow() {
-        let old = slots
-        slots = [Slot](repeating: .free, count: max(Self.slotsMin, 2 * old.count))
-        for entry in old where entry.number >= 0 { store(entry) }
+        let oldSlots = slots
+        slots = [Slot](repeating: .free, count: max(Self.slotsMin, 2 * oldSlots.count))
+        for entry in oldSlots where entry.number >= 0 { store(entry) }
     }
 
-    /// Moves entries behind a freed slot forward as far as possible, because a lookup stops at a free
-    /// slot.
-    private mutating func closeGap(at place: Int) {
-        var (hole, later) = (place, nextSlot(after: place))
+    /// Frees a slot, and moves later entries forward into it, because a lookup stops at a free slot.
+    private mutating func closeGap(at slot: Int) {
+        var (gap, later) = (slot, nextSlot(after: slot))
         while slots[later].number >= 0 {
-            let away = (later - firstSlot(of: slots[later].hash)) & (slots.count - 1)
-            if away >= (later - hole) & (slots.count - 1) {
-                slots[hole] = slots[later]
-                hole = later
+            // An entry may move to the gap only if the gap is not before the first slot of its hash.
+            let distanceFromFirst = (later - firstSlot(of: slots[later].hash)) & (slots.count - 1)
+            let distanceFromGap = (later - gap) & (slots.count - 1)
+            if distanceFromFirst >= distanceFromGap {
+                slots[gap] = slots[later]
+                gap = later
             }
             later = nextSlot(after: later)
         }
-        slots[hole] = .free
+        slots[gap] = .free
     }
 }

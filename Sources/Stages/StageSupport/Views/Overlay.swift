@@ -1,18 +1,19 @@
 internal import Kafka
 package import Lifecycle
 
-/// The rows of a partition that this loop knows and the view does not have yet. Lookups use the overlay
-/// first.
+/// The rows of a partition that this loop knows and its view does not have yet. Lookups use the overlay first. It has
+/// two kinds of rows:
 ///
-/// A committed row leaves when the view has read it back. The overlay counts outstanding records for each
-/// row, because a key can be committed again before its first record returns. A repeated row differs from the
-/// committed row only in its times. It is not written to the topic. The view receives it from here.
+/// - A committed row leaves when the view has read it back. A key can be committed again before its first record is
+///   read back, so the overlay counts the outstanding records of each row.
+/// - A repeated row differs from the committed row only in its times. It is not written to the topic. The view gets it
+///   from here.
 ///
-/// The overlay holds the records as encoded for the topic. Decoded values would be a dozen small objects for
-/// each of thousands of installations, and most are never read again.
+/// The overlay holds the records as encoded for the topic. Decoded values would be a dozen small objects for each of
+/// thousands of installations, and most are never read again.
 package struct Overlay {
-    /// The age at which an outstanding row is forgotten. If the topic compacted its record away before it
-    /// was read, the record never returns. The view has read to the end since then, so the view is right.
+    /// The age at which an outstanding row is forgotten. If the topic compacted its record away, the view never reads
+    /// it back. The view has read to the end since then, so its row is newer.
     package static let outstandingMillisecondsMax = 60_000
     /// The interval between two searches for such rows.
     package static let searchIntervalMilliseconds = 1000
@@ -23,12 +24,14 @@ package struct Overlay {
 
     private struct Row {
         let key: HashedKey
+        /// Empty for a tombstone.
         var record: [UInt8]
+        /// The time of the newest commit.
         var since: Instant
         /// The number of its records that the view has not read yet.
         var outstanding = 0
 
-        /// - Returns: the number of outstanding records of the row.
+        /// Replaces the record. Returns the number of outstanding records of the row.
         mutating func commit(_ record: [UInt8], at now: Instant) -> Int {
             (self.record, since) = (record, now)
             outstanding += 1
@@ -51,8 +54,11 @@ package struct Overlay {
 
     package var repeatedCount: Int { repeatedKeys.count }
 
+    /// The newest record of a key, which is empty for a tombstone. Nil if the view has the newest one.
     package subscript(key: HashedKey) -> [UInt8]? { index(of: key).map { rows[$0].record } }
 
+    /// Notes a repetition.
+    ///
     /// - Parameter record: the row with the exact times of the repetition.
     package mutating func recordRepetition(of key: HashedKey, as record: [UInt8], at now: Instant) {
         let number = insertIfNeeded(key, at: now)
@@ -72,6 +78,7 @@ package struct Overlay {
         }
     }
 
+    /// Notes a committed record.
     package mutating func recordCommit(of key: HashedKey, as record: [UInt8], at now: Instant) {
         let number = insertIfNeeded(key, at: now)
         byteCount += record.count - rows[number].record.count
@@ -84,10 +91,10 @@ package struct Overlay {
         for row in rows { body(row.key, row.record) }
     }
 
-    /// Marks that the view has read a record of this key.
+    /// Notes that the view has read a record of this key.
     ///
-    /// If the record is not outstanding, it comes from a transaction whose outcome was unknown to this loop.
-    /// That transaction is committed. Earlier repeated times are older than the row in the view, so they are
+    /// If the record is not outstanding, it is of a transaction whose outcome was unknown to this loop. The record
+    /// shows that the transaction was committed. Earlier repeated times are older than the row in the view, so they are
     /// dropped.
     package mutating func markRead(_ key: Span<UInt8>) {
         guard let number = index(of: key) else { return }

@@ -3,45 +3,15 @@ package import Lifecycle
 package import Store
 package import Telemetry
 
-/// A second row that a view stores for a record. Its memory is used again.
-package struct DerivedRow: Equatable {
-    package var key: [UInt8] = []
-    package var value: [UInt8] = []
-
-    package init() {}
-}
-
-/// The topic of a view and the layout of its file.
-package struct TopicViewDefinition: Sendable {
-    /// The topic's name with its prefix.
-    package let topic: String
-    /// The name of the table in the file, and the beginning of the file's name.
-    package let table: String
-    /// The version of the file's layout. A file with another version is rebuilt.
-    package let schema: Int
-    /// Makes the second row that the view stores for a record.
-    package var derive: Derivation?
-    /// The order of the rows in the file. Nil for the order of the topic's keys.
-    package var rowOrder: (any RowOrder.Type)?
-
-    /// Writes the derived row. Returns false if the record has none.
-    package typealias Derivation =
-        @Sendable (_ key: Span<UInt8>, _ value: Span<UInt8>, _ row: inout DerivedRow) -> Bool
-
-    package init(topic: String, table: String, schema: Int) {
-        self.topic = topic
-        self.table = table
-        self.schema = schema
-    }
-}
-
-/// One partition of a compacted topic on the local disk. It is a cache of the topic, filled from the
-/// topic's records. It is ahead of the topic only in the rows that its loop keeps in it directly. Pinned to
-/// its loop's thread.
+/// A copy of one partition of a compacted topic in a file on the local disk. It is a cache, filled from the topic's
+/// records. Only rows that the loop puts into it directly are newer than the topic. Pinned to the loop's thread.
+///
+/// Rows are buffered in memory, and `writePendingRows` writes them to the file together with the offset.
 package final class TopicView {
-    /// A margin below the topic's retention of deletions, because clocks differ.
+    /// A margin for differences of clocks. A file must not be as old as the topic's retention of tombstones, because it
+    /// could then miss one.
     private static let ageMarginMilliseconds: Int64 = 3_600_000
-    /// The most memory that an empty batch keeps. There is one view for each partition.
+    /// The most memory that an empty batch keeps, in bytes. There is one view for each partition.
     private static let keptBatchBytesMax = 1 << 20
 
     package let topicPartition: TopicPartition
@@ -49,9 +19,9 @@ package final class TopicView {
     private let table: Table
     private let derive: TopicViewDefinition.Derivation?
     private let order: (any RowOrder.Type)?
-    /// The memory for the key that is being converted between the file's form and the topic's form.
+    /// The memory for the key that is being converted between the topic's order and the file's order.
     private var scratch: [UInt8] = []
-    /// The offset of the next topic record that the file needs.
+    /// The offset of the next record that the file needs.
     package private(set) var appliedOffset: Int64
     /// Rows that were read from the topic and are not in the file yet.
     private var rows = RowBatch()
@@ -59,40 +29,50 @@ package final class TopicView {
     private var derivedRows = RowBatch()
     /// The memory for the next derived row.
     private var derivedRow = DerivedRow()
-    /// Rows of the file that the loop changes directly.
+    /// Rows that the loop puts into the file directly. They are written before the rows from the topic.
     private var overrides = RowBatch()
-    /// A range of keys in which the file is known to have no row.
+    /// The progress of the records that were read, in the file or not.
+    private var receivedProgress: AppliedProgress
+
+    // Facts about the file, until it changes.
+
+    /// A range of keys in which the file has no row.
     private var emptyRange: KeyGap?
     private var cachedCount: Int?
-    private var receivedProgress: AppliedProgress
+
     private var identityCheck: TopicIdentityCheck
 
     /// - Parameter cluster: the cluster's id. A file of another cluster is discarded.
     package init(
-        definition form: TopicViewDefinition, partition: Int32, directory: String, cluster: String,
+        definition: TopicViewDefinition, partition: Int32, directory: String, cluster: String,
         deleteRetentionMilliseconds: Int64, limits: EnvironmentLimits, now: WallTime, boot: BootID
     ) throws(StoreError) {
-        let place = TopicPartition(form.topic, partition)
-        let terms = ReuseConditions(
-            schema: form.schema, origin: "\(cluster) \(place)",
+        let topicPartition = TopicPartition(definition.topic, partition)
+        let conditions = ReuseConditions(
+            schema: definition.schema, origin: "\(cluster) \(topicPartition)",
             ageMaxMilliseconds: deleteRetentionMilliseconds - Self.ageMarginMilliseconds)
         let file = try StateFile(
-            directory: directory, conditions: terms, tables: [form.table], limits: limits, now: now,
+            directory: directory, conditions: conditions, tables: [definition.table], limits: limits,
+            now: now,
             boot: boot)
-        let stored = try file.read { view throws(StoreError) in
-            try view.appliedProgress(ofTopic: place.topic, partition: place.partition)
+        let storedProgress = try file.read { snapshot throws(StoreError) in
+            try snapshot.appliedProgress(
+                ofTopic: topicPartition.topic, partition: topicPartition.partition)
         }
-        self.topicPartition = place
+        self.topicPartition = topicPartition
         self.file = file
-        table = file.table(named: form.table)
-        derive = form.derive
-        order = form.rowOrder
-        receivedProgress = stored ?? AppliedProgress(offset: 0, completeUntil: now)
-        identityCheck = TopicIdentityCheck(progress: stored)
+        table = file.table(named: definition.table)
+        derive = definition.derive
+        order = definition.rowOrder
+        receivedProgress = storedProgress ?? AppliedProgress(offset: 0, completeUntil: now)
+        identityCheck = TopicIdentityCheck(progress: storedProgress)
         appliedOffset = receivedProgress.offset
     }
 
+    /// The state of the file when it was opened.
     package var openingState: OpeningState { file.openingState }
+    /// The position from which the view reads its topic. It begins with the last applied record, which identifies the
+    /// topic.
     package var startPosition: PartitionStart {
         PartitionStart(
             partition: topicPartition,
@@ -101,11 +81,12 @@ package final class TopicView {
     /// The number of rows that are not in the file yet, for example because the disk is full.
     package var pendingRowCount: Int { rows.count + derivedRows.count + overrides.count }
 
-    /// Takes a record of the topic. `settle` writes it to the file.
+    // MARK: Changes
+
+    /// Buffers a record of the topic.
     package func buffer(_ record: borrowing Kafka.Record) {
         identityCheck.check(key: record.key, value: record.value, offset: record.offset)
-        // The view reads its last applied record again to identify the topic. Its row in the file may be
-        // newer.
+        // The last applied record is read again, only to identify the topic. Its row in the file may be newer.
         guard record.offset >= receivedProgress.offset else { return }
         guard let key = record.key, !key.isEmpty else { return }
         withStoredKey(for: key) { stored in
@@ -117,6 +98,7 @@ package final class TopicView {
             }
         }
         if let derive, let value = record.value {
+            // The row is taken out of `self`, because `withStoredKey` uses `self`.
             var row = DerivedRow()
             swap(&row, &derivedRow)
             if derive(key, value, &row) {
@@ -128,16 +110,16 @@ package final class TopicView {
         if let time = record.timestamp { receivedProgress.completeUntil = WallTime(milliseconds: time) }
     }
 
-    /// Takes a row that the loop knows better than the file. `settle` writes it before the rows from the
-    /// topic, so those win.
+    /// Buffers a row that the loop knows better than the file. It is written before the rows from the topic, so those
+    /// win.
     package func put(key: Span<UInt8>, value: Span<UInt8>) {
         withStoredKey(for: key) { overrides.putWithChecksum($0, value: value) }
     }
 
-    /// Takes a row that the topic has dropped because of its age. `settle` removes it from the file.
+    /// Buffers the removal of a row that the topic has dropped because of its age, or that is not needed any more.
     package func remove(key: Span<UInt8>) { withStoredKey(for: key) { overrides.remove($0) } }
 
-    /// Calls `body` with the key in the file's form.
+    /// Calls `body` with the key in the file's order.
     private func withStoredKey<Result, E: Error>(
         for key: Span<UInt8>, body: (Span<UInt8>) throws(E) -> Result
     ) throws(E) -> Result {
@@ -150,7 +132,7 @@ package final class TopicView {
         return try body(stored.span)
     }
 
-    /// Calls `body` with the key in the topic's form.
+    /// Calls `body` with the key in the topic's order.
     private func withTopicKey(for stored: Span<UInt8>, body: (Span<UInt8>) -> Void) {
         guard let order else { return body(stored) }
         var key: [UInt8] = []
@@ -161,15 +143,17 @@ package final class TopicView {
         body(key.span)
     }
 
-    /// Marks that all records below the offset have been taken.
+    /// Notes that all records below the offset were read.
     package func advance(to end: Int64, now: WallTime) {
         identityCheck.recordRead(upTo: end)
         receivedProgress.offset = max(receivedProgress.offset, end)
         receivedProgress.completeUntil = now
     }
 
-    /// Writes the pending rows and their offset to the file in one step. If it throws, the rows stay for
-    /// the next attempt.
+    /// Writes the pending rows and their offset to the file in one step. If it throws, the rows stay for the next
+    /// attempt.
+    ///
+    /// - Parameter each: called with the key of each row from the topic, after the write.
     package func writePendingRows(forEach each: (Span<UInt8>) -> Void) throws(StoreError) {
         receivedProgress.lastRecord = try identityCheck.confirmedRecord(path: file.environment.path)
         rows.sort()
@@ -195,40 +179,42 @@ package final class TopicView {
         if batch.byteCount > keptBatchBytesMax { batch = RowBatch() } else { batch.removeAll() }
     }
 
-    /// Opens one unchanging snapshot for lookups.
+    // MARK: Lookups
+
+    /// Opens an unchanging snapshot of the file for lookups.
     package func withSnapshot(_ body: (borrowing ReadSnapshot) throws(StoreError) -> Void) throws(StoreError)
     {
         try file.read(body)
     }
 
-    /// Looks up a row. A row that differs from the written row is an error that condemns the file.
+    /// Looks up a row. A row that is not as it was written is an error, and the file is unusable.
     package func lookUp(
-        _ key: Span<UInt8>, in view: borrowing ReadSnapshot, found: (_ value: Span<UInt8>) -> Void
+        _ key: Span<UInt8>, in snapshot: borrowing ReadSnapshot, found: (_ value: Span<UInt8>) -> Void
     ) throws(StoreError) {
         try withStoredKey(for: key) { stored throws(StoreError) in
-            if let value = try view.value(of: stored, in: table) { found(value) }
+            if let value = try snapshot.value(of: stored, in: table) { found(value) }
         }
     }
 
-    /// Whether the row exists, for keys that are asked in the file's order. A missing row also gives the
-    /// range of keys without rows. Keys in that range need no lookup.
+    /// Returns whether a row exists. If it does not, the surrounding range without rows is kept, so that the next keys
+    /// in the file's order need no lookup.
     package func contains(_ key: Span<UInt8>) throws(StoreError) -> Bool {
         try withStoredKey(for: key) { stored throws(StoreError) in
             if let emptyRange, emptyRange.contains(stored) { return false }
-            emptyRange = try file.read { picture throws(StoreError) in
-                try picture.keyGap(at: stored, in: table)
+            emptyRange = try file.read { snapshot throws(StoreError) in
+                try snapshot.keyGap(at: stored, in: table)
             }
             return emptyRange == nil
         }
     }
 
-    /// Reads a page of rows in key order. Returns true if there may be more.
+    /// Reads a page of rows in the file's order, and moves `range` behind it. Returns true if there may be more.
     package func readPage(
         of range: inout KeyRange, rows: Int, forEach each: (_ key: Span<UInt8>, _ value: Span<UInt8>) -> Void
     ) throws(StoreError) -> Bool {
         var isIntact = true
-        let more = try file.read { view throws(StoreError) in
-            try view.readPage(of: table, range: &range, rowsMax: rows) { key, stored in
+        let hasMore = try file.read { snapshot throws(StoreError) in
+            try snapshot.readPage(of: table, range: &range, rowsMax: rows) { key, stored in
                 if RowChecksum.isValid(key: key, stored: stored) {
                     withTopicKey(for: key) {
                         each($0, stored.extracting(RowChecksum.byteCount..<stored.count))
@@ -239,16 +225,16 @@ package final class TopicView {
             }
         }
         if !isIntact { throw StoreError.changedRow(path: file.environment.path) }
-        return more
+        return hasMore
     }
 
-    /// Returns the number of rows. Only a change makes it look into the file, because a question each second would
-    /// keep the file open.
+    /// Returns the number of rows. It reads the file only after a change, because a call each second would keep the
+    /// file open.
     package func count() throws(StoreError) -> Int {
         if let cachedCount { return cachedCount }
-        let rows = try file.read { view throws(StoreError) in try view.count(of: table) }
-        cachedCount = rows
-        return rows
+        let count = try file.read { snapshot throws(StoreError) in try snapshot.count(of: table) }
+        cachedCount = count
+        return count
     }
 
     package func close() throws(StoreError) { try file.close() }

@@ -1,7 +1,7 @@
 internal import Store
 package import Telemetry
 
-/// The metrics of a loop's views, with names of the loop's stage.
+/// The metrics of a loop's views, whose names begin with the name of the stage.
 package struct TopicViewMetrics {
     private let metrics: Metrics
     private let viewsName: String
@@ -9,8 +9,8 @@ package struct TopicViewMetrics {
     private let table: String
 
     /// - Parameters:
-    ///   - views: the name of the counter of opened views.
-    ///   - applied: the name of the gauge of the next offsets that the views need.
+    ///   - viewsName: the name of the counter of opened views.
+    ///   - appliedOffsetName: the name of the gauge of the next offsets that the views need.
     package init(metrics: Metrics, table: String, viewsName: String, appliedOffsetName: String) {
         self.metrics = metrics
         self.viewsName = viewsName

@@ -1,0 +1,25 @@
+internal import Kafka
+
+/// The cluster of a benchmark: one that `--bootstrap` names, or a new broker in a separate process.
+struct BenchmarkCluster {
+    let brokers: [String]
+    /// Nil for a cluster that `--bootstrap` names.
+    private let process: BrokerProcess?
+
+    /// - Parameters:
+    ///   - brokers: the addresses of a running cluster; nil starts a broker.
+    ///   - kind: the broker to start.
+    init(brokers: [String]?, orStarting kind: BrokerProcess.Kind) throws {
+        if let brokers {
+            process = nil
+            self.brokers = brokers
+        } else {
+            let broker = try BrokerProcess(kind, shape: BrokerShape(compression: .zstd, partitions: 1))
+            process = broker
+            self.brokers = [broker.address]
+        }
+    }
+
+    /// Stops the broker that this value started, and removes its data.
+    func stop() { process?.stop() }
+}

@@ -1,0 +1,34 @@
+internal import Glibc
+internal import Lifecycle
+
+/// A trigger that kills or stops this process when its stage reaches a given step.
+final class StepKillTrigger: Sendable {
+    private struct Countdown {
+        /// The number of times that the stage still has to reach the step.
+        var timesLeft: Int
+        /// The step that the stage must reach first, or nil if nothing is awaited.
+        var awaitedStep: Int?
+    }
+
+    /// The step at which the signal is sent, or nil for never.
+    private let step: Int?
+    private let signal: Int32
+    private let countdown: TracedLock<Countdown>
+
+    init(options: StageWorkerOptions) {
+        step = options.killAtStep
+        signal = options.stopsInsteadOfKilling ? SIGSTOP : SIGKILL
+        countdown = TracedLock(Countdown(timesLeft: options.occurrence, awaitedStep: options.afterStep))
+    }
+
+    /// Called by the stage at each of its steps, on any of its threads.
+    func didReach(step: Int) {
+        let isTime = countdown.withLock { countdown in
+            if step == countdown.awaitedStep { countdown.awaitedStep = nil }
+            guard step == self.step, countdown.awaitedStep == nil else { return false }
+            countdown.timesLeft -= 1
+            return countdown.timesLeft == 0
+        }
+        if isTime { kill(getpid(), signal) }
+    }
+}

@@ -1,0 +1,43 @@
+internal import IngestTesting
+internal import Kafka
+internal import Telemetry
+internal import Topics
+
+/// A reader of topics that starts at their current ends, so that it reads only records that are written later.
+final class TopicWatch {
+    private let consumer: Consumer
+    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+
+    convenience init(topics: [TopicName], bed: TestBed) throws {
+        try self.init(topics: topics, settings: bed.settings, layout: bed.layout)
+    }
+
+    init(topics: [TopicName], settings: KafkaSettings, layout: TopicLayout) throws {
+        consumer = try Consumer(
+            settings: settings, options: ConsumerOptions(membership: .manual), name: "watcher", log: .silent,
+            metrics: Metrics())
+        var starts: [PartitionStart] = []
+        for topic in topics {
+            for number in 0..<Int32(layout.partitionCount(of: topic)) {
+                let partition = TopicPartition(layout.name(of: topic), number)
+                starts.append(
+                    PartitionStart(
+                        partition: partition, position: .offset(try consumer.watermarks(of: partition).high)))
+            }
+        }
+        try consumer.assign(startingAt: starts)
+    }
+
+    deinit { _ = consumer.close() }
+
+    /// Calls `body` with each record that arrives within the wait.
+    ///
+    /// - Returns: the number of records.
+    @discardableResult
+    func poll(waitMilliseconds: Int32, forEach body: (borrowing Kafka.Record) -> Void) -> Int {
+        _ = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        defer { batch.clear() }
+        for index in 0..<batch.count { body(batch[index]) }
+        return batch.count
+    }
+}

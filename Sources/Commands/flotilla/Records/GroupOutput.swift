@@ -1,0 +1,45 @@
+internal import JSON
+internal import Payloads
+internal import Sends
+internal import Telemetry
+
+/// A row of `groups` as lines for a person.
+struct GroupOutput {
+    private let row: GroupRow
+
+    init(_ row: GroupRow) { self.row = row }
+
+    var text: String {
+        var lines = [("state", stateText)]
+        if let type = row.attributesType { lines.append(("type", type)) }
+        if let newest = row.newestState {
+            let content = newest.content.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
+            lines.append(("newest", "\(newest.content.event.rawValue) \(content ?? "without content")"))
+            lines.append(("version", "\(newest.version)"))
+            lines.append(("send", "\(newest.send), accepted \(timeText(milliseconds: newest.acceptedAt))"))
+        } else {
+            lines.append(("version", "\(row.version)"))
+        }
+        lines.append(("updates", "\(row.updateCount) in this life"))
+        if let endSeconds = row.endDate {
+            lines.append(("ends", timeText(milliseconds: endSeconds * 1_000)))
+        }
+        if let heldSend = row.heldSend { lines.append(("waiting", heldSend.id)) }
+        lines.append(("last send", timeText(milliseconds: row.lastSendAt)))
+        let width = lines.map(\.0.count).max() ?? 0
+        return lines.map { name, value in
+            name.padded(to: width + 2) + value
+        }.joined(separator: "\n")
+    }
+
+    /// The version of a start or an end is its time in seconds since 1970. A generation is the version of its start.
+    private var stateText: String {
+        if row.endVersion > 0, row.endVersion >= row.generation {
+            return "ended \(timeText(milliseconds: row.endVersion * 1_000))"
+        }
+        if row.generation > 0 { return "runs since \(timeText(milliseconds: row.generation * 1_000))" }
+        return "runs; no start was seen, its app began it"
+    }
+
+    private func timeText(milliseconds: Int64) -> String { WallTime(milliseconds: milliseconds).rfc3339 }
+}

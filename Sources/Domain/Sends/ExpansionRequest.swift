@@ -1,0 +1,27 @@
+package import JSON
+package import RecordFormat
+
+/// Any record of `expansions` or `expansions.urgent`.
+package indirect enum ExpansionRequest: Sendable, Hashable {
+    case expansion(Expansion)
+    case stop(StopInstruction)
+
+    package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader)
+        throws(RecordDecodingError)
+        -> ExpansionRequest
+    {
+        // Both kinds have the same version, because they share the topic.
+        try unsafe Expansion.read(bytes, with: reader) { object in
+            object["stops"].isMissing
+                ? .expansion(Expansion(from: object)) : .stop(StopInstruction(from: object))
+        }
+    }
+
+    package static func decode(_ bytes: [UInt8], with reader: JSONReader) throws(RecordDecodingError)
+        -> ExpansionRequest
+    {
+        try unsafe bytes.span.withUnsafeBytes { bytes throws(RecordDecodingError) in
+            try unsafe decode(bytes, with: reader)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import HTTPServer
+internal import JSON
+internal import Members
+
+extension QueryHandler {
+    /// Answers with the lag of the stages, the members of this stage, and the facts of all processes.
+    func fleetReport(for call: InsightQuery, parameters: CallParameters) async throws(CallProblem)
+        -> HTTPResponse
+    {
+        try parameters.checkAllRead()
+        let lags = await lagMonitor.lags()
+        let members = await fanOut.knownMembers()
+        let processes = await fanOut.knownProcesses()
+        // A query without names finds no rows, but shows the lanes that answer.
+        var query = LaneQuery(.running, app: call.app)
+        query.names = []
+        let result = await fanOut.run(query)
+        return objectResponse(from: [result]) { writer in
+            writer.objects("lag", of: lags ?? []) { lag, writer in
+                writer.field("stage", lag.stage)
+                writer.field("topic", lag.topic)
+                writer.field("records", lag.records)
+                writer.field("partitions", lag.partitions)
+                writer.field("oldestAt", lag.oldestAt)
+            }
+            writer.field("lagUnknown", lags == nil ? true : nil)
+            writer.objects("members", of: members) { member, writer in
+                writer.field("stage", member.stage)
+                writer.field("process", member.process)
+                writer.field("address", member.address)
+                writer.field("startedAt", member.startedAt)
+                writer.field("heardAt", member.at)
+                let isAway = !member.lanes.isEmpty && Set(member.lanes).isDisjoint(with: result.lanes)
+                writer.field("isAway", isAway ? true : nil)
+                writer.list("lanes", of: member.lanes) { $1.value($0) }
+            }
+            ProcessesReport(processes: processes, app: call.app).write(to: &writer)
+            writer.name("lanes")
+            writer.beginObject()
+            writer.field("count", lanes)
+            writer.field("read", result.lanes.count)
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import Identifiers
+internal import JSON
+internal import RecordFormat
+
+/// A query for the rows of all lanes. `QueryHandler` makes it for a call, and processes send it to each other.
+/// Fields that do not belong to the kind are ignored.
+struct LaneQuery: JSONRecord, Hashable {
+    static let schemaVersion = 1
+    /// The limit of names in one query. A page of `limitMax` events can name as many users.
+    static let namesMax = 5001
+    /// The limit of rows in one answer.
+    static let limitMax = 5000
+
+    enum QueryKind: String, CaseIterable, Sendable {
+        /// The records of the named sends.
+        case sends
+        /// Sends by time, of one group or of all.
+        case sendList
+        /// Groups by their newest send.
+        case groupList
+        /// The rows of the named groups, and the rows of `user` in them.
+        case groups
+        /// The number of running activities in the named groups.
+        case running
+        /// The installations, erasures and timers of the named recipients.
+        case people
+        /// The times of the erasures of the named users.
+        case erasures
+        /// The newest pushes to the named recipients.
+        case pushes
+        /// Events by their time.
+        case events
+        /// The number of events by hour.
+        case counts
+        /// The taps of a group between neighboring `times`.
+        case taps
+        /// The audit entries of an app, by their time.
+        case audit
+
+        /// Whether the answer is a page with at most `limit` rows.
+        var isList: Bool { [.sendList, .groupList, .events, .audit].contains(self) }
+    }
+
+    var kind: QueryKind
+    var app: String
+    /// The ids of sends, groups, recipients or users. For `counts`, the properties to distinguish.
+    var names: [String] = []
+    var group: String?
+    var user: String?
+    var installation: String?
+    var code: String?
+    var type: String?
+    /// Milliseconds since 1970. The range excludes `to`, whose default is later than any time.
+    var from: Int64 = 0
+    var to: Int64 = Int64(1) << 52
+    var times: [Int64] = []
+    var limit = 50
+    var isOldestFirst = false
+    /// The position behind which the list continues.
+    var after: ListPosition?
+
+    init(_ kind: QueryKind, app: String) {
+        self.kind = kind
+        self.app = app
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.field("kind", kind.rawValue)
+        writer.field("app", app)
+        writer.field("names", names)
+        writer.field("group", group)
+        writer.field("user", user)
+        writer.field("installation", installation)
+        writer.field("code", code)
+        writer.field("type", type)
+        writer.field("from", from)
+        writer.field("to", to)
+        writer.name("times")
+        writer.beginArray()
+        for time in times { writer.value(time) }
+        writer.endArray()
+        writer.field("limit", limit)
+        writer.field("isOldestFirst", isOldestFirst)
+        writer.field("after", after?.cursor)
+    }
+
+    init(from record: JSONObject) {
+        self.init(record["kind"].choice(of: QueryKind.self) ?? .sends, app: record["app"].name())
+        names = record["names"].strings(countMax: Self.namesMax)
+        group = record["group"].optional?.name()
+        user = record["user"].optional?.name()
+        installation = record["installation"].optional?.name()
+        code = record["code"].optional?.name()
+        type = record["type"].optional?.name()
+        from = record["from"].timeMilliseconds()
+        to = record["to"].timeMilliseconds()
+        var elements = record["times"].array(countMax: Self.namesMax)
+        while let element = elements.next() { times.append(element.timeMilliseconds()) }
+        limit = record["limit"].int(in: 1...Self.limitMax + 1)
+        isOldestFirst = record["isOldestFirst"].bool()
+        after = (record["after"].optional?.string()).flatMap(ListPosition.init(cursor:))
+    }
+}

@@ -1,0 +1,208 @@
+internal import Cryptography
+internal import Identifiers
+internal import Payloads
+package import Schedules
+package import Sends
+package import Store
+
+/// The rules by which commands change the timers of their owner: schedule, cancel and list, and the automatic ends of
+/// groups.
+///
+/// The only clock is the stamp on the command's record. So a process that repeats a decision from the committed rows
+/// decides the same.
+package struct TimerCommands: Sendable {
+    /// The most timers of one owner. Beyond it a schedule is refused.
+    package static let timersMax = 1000
+    /// The maximum size of a timer's key. An entry in due order adds a prefix and must still be a valid key.
+    package static let keyBytesMax = EnvironmentLimits.keyBytesMax - DueEntry.prefixByteCount
+    /// The maximum lateness of an automatic end. After that time the system has ended the activity itself.
+    package static let endLatenessMillisecondsMax: Int64 = 8 * 3_600_000
+
+    /// The decision about a command. The changes of rows are in the table.
+    package struct Decision: Sendable, Hashable {
+        /// The outcome for metrics.
+        package enum Outcome: String, Sendable, CaseIterable {
+            case scheduled, replaced, repeated, conflict, refused
+            case cancelled = "canceled"
+            case listed
+        }
+
+        package var outcome: Outcome
+        package var answer: ScheduleReply.Outcome
+        /// Reports about sends that will not fire.
+        package var progress: [ProgressRecord] = []
+    }
+
+    package init() {}
+
+    /// Decides a command, and changes the rows of its owner.
+    ///
+    /// - Parameters:
+    ///   - stamp: the cluster's stamp on the record, in milliseconds since 1970.
+    ///   - offset: the offset of the record.
+    package func decide(
+        _ command: ScheduleCommand, stamp: Int64, offset: Int64, in table: inout some TimerTable
+    ) throws(StoreError) -> Decision {
+        switch command.action {
+        case .schedule(let schedule):
+            return try decide(schedule, of: command, stamp: stamp, offset: offset, in: &table)
+        case .cancel(let selection): return try cancel(selection, of: command, stamp: stamp, in: &table)
+        case .list(let countMax):
+            let timers = try table.timers(of: command.owner, app: command.app).compactMap(\.listing)
+                .sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }
+            let listed = Array(timers.prefix(countMax))
+            return Decision(
+                outcome: .listed, answer: .listed(listed, isComplete: listed.count == timers.count))
+        }
+    }
+
+    // MARK: Schedule
+
+    private func decide(
+        _ schedule: Schedule, of command: ScheduleCommand, stamp: Int64, offset: Int64,
+        in table: inout some TimerTable
+    ) throws(StoreError) -> Decision {
+        let idempotencyKey = schedule.idempotency.map {
+            ScheduleIdempotencyRow.key(app: command.app, owner: command.owner, idempotencyKey: $0.key)
+        }
+        if let idempotencyKey,
+            let repetition = try repetition(of: schedule, key: idempotencyKey, stamp: stamp, in: &table)
+        {
+            return repetition
+        }
+        var send = schedule.send
+        send.scheduledAt = stamp
+        let row = TimerRow(
+            app: command.app, owner: command.owner, id: schedule.id, name: schedule.name,
+            activity: schedule.activity, dueAt: schedule.dueAt(recordTimestamp: stamp),
+            latenessMillisecondsMax: schedule.latenessMillisecondsMax, send: send, commandOffset: offset)
+        let keyByteCounts = [row.key.count, idempotencyKey?.count ?? 0]
+        if let byteCount = keyByteCounts.first(where: { $0 > Self.keyBytesMax }) {
+            return .refused(
+                reason:
+                    "app, owner and id make a key of \(byteCount) bytes, and the limit is \(Self.keyBytesMax)"
+            )
+        }
+        let timers = try table.timers(of: command.owner, app: command.app)
+        let older = timers.first { $0.id.isExactlyEqual(to: schedule.id) }
+        if older == nil, timers.count >= Self.timersMax {
+            return .refused(
+                reason:
+                    "\(timers.count) timers wait for \(command.owner.text), which is the limit; cancel some"
+            )
+        }
+        table.set(row)
+        let answer = ScheduleReply.ScheduledTimer(
+            id: schedule.id, dueAt: row.dueAt, send: send.id, isReplacement: older != nil)
+        if let idempotencyKey, let idempotency = schedule.idempotency {
+            let idempotencyRow = ScheduleIdempotencyRow(
+                fingerprint: idempotency.fingerprint, scheduledTimer: answer, writtenAt: stamp)
+            table.set(idempotencyRow, key: idempotencyKey)
+        }
+        // The replaced send will not fire, unless the new timer has the same send.
+        let superseded = older.flatMap { $0.send.id.isExactlyEqual(to: send.id) ? nil : $0 }
+        return Decision(
+            outcome: older == nil ? .scheduled : .replaced, answer: .scheduled(answer),
+            progress: superseded.map { row in [row.progress(.superseded, at: stamp)] } ?? [])
+    }
+
+    /// Returns the decision about a schedule whose idempotency key was used before, or nil for a new key.
+    private func repetition(
+        of schedule: Schedule, key: [UInt8], stamp: Int64, in table: inout some TimerTable
+    ) throws(StoreError) -> Decision? {
+        guard key.count <= Self.keyBytesMax, let idempotency = schedule.idempotency else { return nil }
+        let seen = try table.idempotencyRow(for: key)
+        switch Idempotency.compare(fingerprint: idempotency.fingerprint, with: seen, at: stamp) {
+        case .isNew: return nil
+        case .repeats(let first):
+            return Decision(outcome: .repeated, answer: .scheduled(first.scheduledTimer))
+        case .conflicts: return Decision(outcome: .conflict, answer: .conflict)
+        }
+    }
+
+    // MARK: Cancel
+
+    /// Deletes the selected timers. A timer that has fired lately is counted in the answer, because the cancel came too
+    /// late.
+    private func cancel(
+        _ selection: ScheduleCommand.TimerSelection, of command: ScheduleCommand, stamp: Int64,
+        in table: inout some TimerTable
+    ) throws(StoreError) -> Decision {
+        let selected = try table.timers(of: command.owner, app: command.app).filter { row in
+            // The automatic end of a group has no id, and only a cancel of everything selects it.
+            guard let id = row.id else { return selection == .everything }
+            return selection.selects(id: id, activity: row.activity, send: row.send.id)
+        }
+        for row in selected { table.remove(row) }
+        let firedCount = table.recentlyFiredCount(
+            matching: selection, of: command.owner, app: command.app, at: stamp)
+        return Decision(
+            outcome: .cancelled, answer: .cancelled(selected.count, tooLate: firedCount),
+            progress: selected.map { $0.progress(.cancelled, at: stamp) })
+    }
+
+    // MARK: Automatic ends
+
+    /// Sets the timer for the automatic end of a group, which the planner asks for. A group has one such timer, for its
+    /// newest generation. Returns nil if the end of a newer generation waits, or if the key is too long.
+    package func decide(
+        _ end: AutomaticEnd, stamp: Int64, offset: Int64, in table: inout some TimerTable
+    ) throws(StoreError) -> Decision.Outcome? {
+        let row = end.timer(stamp: stamp, offset: offset)
+        if row.key.count > Self.keyBytesMax { return nil }
+        let older = try table.timers(of: row.owner, app: row.app).first { $0.id == nil && $0.key == row.key }
+        if let generation = older?.send.generation, generation > end.generation { return nil }
+        table.set(row)
+        return older == nil ? .scheduled : .replaced
+    }
+}
+
+extension TimerCommands.Decision {
+    fileprivate static func refused(reason: String) -> Self {
+        TimerCommands.Decision(outcome: .refused, answer: .refused(reason))
+    }
+}
+
+extension AutomaticEnd {
+    /// The part of a digest that makes an id unique.
+    private static let digestByteCount = 12
+
+    fileprivate func timer(stamp: Int64, offset: Int64) -> TimerRow {
+        let key = ScopeKey(app: app, group: group, recipient: owner)
+        // The id is the same for each record that asks for this end, so that the send is planned once.
+        let digest = Hex.text(of: Array(SHA256.digest(of: key.bytes).prefix(Self.digestByteCount)))
+        var send = Send(
+            id: "end-\(generation)-\(digest)", app: app, group: group, audience: .group,
+            content: PushContent(.end), priority: .automaticEnd, acceptedAt: stamp)
+        send.owner = owner
+        send.generation = generation
+        send.scheduledAt = stamp
+        // Without this deadline the group's end date would count, and it has come when the timer fires.
+        send.deadline = endsAt + TimerCommands.endLatenessMillisecondsMax / 1000
+        return TimerRow(
+            app: app, owner: timerOwner, id: nil, dueAt: endsAt * 1000,
+            latenessMillisecondsMax: TimerCommands.endLatenessMillisecondsMax,
+            send: send, commandOffset: offset)
+    }
+}
+
+extension TimerRow {
+    /// The timer in the answer to a list command. Nil for the automatic end of a group, which has no id.
+    fileprivate var listing: ScheduleReply.ListedTimer? {
+        id.map {
+            ScheduleReply.ListedTimer(
+                id: $0, name: name, activity: activity, dueAt: dueAt, send: send.id, event: send.content.event
+            )
+        }
+    }
+
+    /// Returns the report about a send that will not fire.
+    ///
+    /// - Parameter time: milliseconds since 1970.
+    package func progress(_ verdict: ProgressRecord.PlannerVerdict, at time: Int64) -> ProgressRecord {
+        guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
+        return ProgressRecord(
+            send: send.id, key: key, isDryRun: send.isDryRun, acceptedAt: send.acceptedAt, writtenAt: time,
+            part: .planner(ProgressRecord.PlannerPart(verdict)))
+    }
+}

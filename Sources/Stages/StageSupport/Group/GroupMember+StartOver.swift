@@ -1,0 +1,114 @@
+internal import Kafka
+internal import Lifecycle
+internal import Telemetry
+internal import Topics
+
+extension GroupMember {
+    /// Logs the reason and starts over.
+    package func startOverLater(logging message: StaticString, reason: String) {
+        log.warning(message, .field("reason", reason))
+        startOverLater()
+    }
+
+    /// Drops the records of the loop and everything that was read ahead. The loop reads them again from the committed
+    /// offsets, after a pause.
+    package func startOverLater() {
+        startedOver.add()
+        scheduleNextTry()
+        let serving = assignedPartitions.values.filter(\.isServing).map(\.partition)
+        consumer.pause(topicPartitions(numbered: serving))
+        for partition in assignedPartitions.keys { assignedPartitions[partition]?.state = .restoring }
+        resetPositions()
+    }
+
+    /// Schedules the first step, after a pause that grows with each failure.
+    private func scheduleNextTry() {
+        retryPauseMilliseconds = min(
+            max(Self.retryPauseMillisecondsMin, retryPauseMilliseconds * 2), Self.retryPauseMillisecondsMax)
+        startOverState = .due(time.now().advanced(byMilliseconds: retryPauseMilliseconds))
+    }
+
+    /// Takes the next step of starting over, or serves the partitions. The loop calls it once per iteration.
+    ///
+    /// The order of the steps matters. First the group gets the answer to its offer, because all members wait for it.
+    /// Then the committed offsets are asked for; they are stable only when no transaction holds newer ones. Then the
+    /// loop reads the state that the records need, up to the ends as they are after that. So the state always has the
+    /// results of all records before the first one that is read.
+    package func performDueWork() throws {
+        switch startOverState {
+        case .done: try performReadingWork()
+        case .offsetsRequested: break
+        case .due(let due): if time.now() >= due { try requestCommittedOffsets() }
+        }
+    }
+
+    private func requestCommittedOffsets() throws {
+        guard let owner else { return }
+        do throws(KafkaError) {
+            if let partitions = offeredPartitions { try consumer.assignPaused(partitions) }
+            offeredPartitions = nil
+        } catch {
+            if error.code.isAccessRefused { throw error }
+            return tryAgainLater(because: error.description)
+        }
+        if assignedPartitions.isEmpty {
+            startOverState = .done
+            return
+        }
+        let numbers = assignedPartitions.keys.sorted()
+        // Only after the answer to the group: the loop opens one file in each iteration, which can take longer than the
+        // group waits.
+        guard try owner.isReadyToRestore(numbers) else { return }
+        if let problem = try transaction.prepare(withinMilliseconds: BlockingCallLimit.millisecondsMax) {
+            return tryAgainLater(because: problem)
+        }
+        let partitions =
+            topicPartitions(numbered: numbers)
+            + followedTopics.flatMap { name in numbers.map { topicPartition(of: name, number: $0) } }
+        startOverState = .offsetsRequested(consumer.submit(.committedOffsets(partitions)), numbers)
+    }
+
+    /// Takes over the committed offsets, and lets the loop restore the state of all partitions.
+    func handleCommittedOffsets(_ answer: OffsetQueryResult, of numbers: [Int32]) throws {
+        guard case .committedOffsets(let offsets) = answer else {
+            guard case .failed(_, let error) = answer else { return }
+            if error.code.isAccessRefused { throw error }
+            return tryAgainLater(because: error.description)
+        }
+        let followedOffsets = recordCommittedOffsets(offsets)
+        startReadingAll()
+        // If this failed, the next try is due.
+        guard case .offsetsRequested = startOverState else { return }
+        try owner?.startRestoring(numbers, followedOffsets: followedOffsets)
+        let now = time.now()
+        for partition in numbers {
+            assignedPartitions[partition]?.state = .restoring
+            assignedPartitions[partition]?.restoringSince = now
+        }
+        startOverState = .done
+    }
+
+    /// Sets the positions of the partitions. Returns the offsets in the `followedTopics`.
+    private func recordCommittedOffsets(_ committed: [CommittedOffset]) -> [CommittedOffset] {
+        var followedOffsets: [CommittedOffset] = []
+        var withoutOffset: Set<TopicPartition> = []
+        for offset in committed {
+            guard let topic = topicIndex(of: offset.partition) else {
+                followedOffsets.append(offset)
+                continue
+            }
+            assignedPartitions[offset.partition.partition]?.resume(at: offset.offset, in: topic)
+            if offset.offset == nil { withoutOffset.insert(offset.partition) }
+        }
+        awaitedEnds.add(withoutOffset, at: time.now())
+        awaitedEnds.submitDueQuery(at: time.now(), with: consumer.submit)
+        return followedOffsets
+    }
+
+    /// Takes the first step again after a pause.
+    func tryAgainLater(because reason: String) {
+        log.warning(
+            "cannot begin to read now; trying again", .field("topics", topicNames), .field("reason", reason))
+        scheduleNextTry()
+    }
+}

@@ -31,7 +31,7 @@ import Topics
         #expect(stamps.count == 9)
         // A pass has a time limit, and on a busy machine finds fewer records.
         try await eventually("all are found") { try looks.readOldest(at: Set(stamps.keys)).oldest == stamps }
-        // At the end no record waits, whatever another group still has to read.
+        // At the end no record waits. Another group that still has to read does not count.
         let end = UnreadRecordReader.GroupPosition(partition: TopicPartition(topic, 0), offset: 300)
         let first = UnreadRecordReader.GroupPosition(partition: TopicPartition(topic, 0), offset: nil)
         let oldest =

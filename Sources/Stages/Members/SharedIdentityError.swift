@@ -7,6 +7,6 @@ package struct SharedIdentityError: FatalError, Equatable {
 
     init(with other: ProcessFacts) {
         description =
-            "another process uses the identity \(other.process): it runs on \(other.host) since \(other.startedAt) (milliseconds since 1970), and it was the first; give each process a data directory of its own"
+            "another process uses the identity \(other.process): it runs on \(other.host) since \(other.startedAt) (milliseconds since 1970), and it was the first; give each process its own data directory"
     }
 }

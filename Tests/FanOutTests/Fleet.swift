@@ -49,11 +49,11 @@ final class LaneOwner {
     private var expander: Expander<LaneRows>
     private let catalog: OneApp
     private var page = TokenPage()
-    private var news = LaneChanges()
+    private var changes = LaneChanges()
 
     /// Takes the lane over at the group's offsets, with the files that exist.
     init(
-        _ number: Int, _ directory: String, _ lane: VirtualLane, jobsPerSheet: Int = 3,
+        lane number: Int, directory: String, topics lane: VirtualLane, jobsPerSheet: Int = 3,
         recipientsAtATime: Int = 1, catalog: OneApp = OneApp()
     ) throws {
         self.catalog = catalog
@@ -127,8 +127,9 @@ final class LaneOwner {
             nextRegistry += 1
         }
         try registry.commit(
-            AppliedProgress(offset: Int64(nextRegistry), completeUntil: .now()), reportingChangesInto: &news)
-        try expander.catchUp(with: news)
+            AppliedProgress(offset: Int64(nextRegistry), completeUntil: .now()),
+            reportingChangesInto: &changes)
+        try expander.catchUp(with: changes)
         committed.registry = max(committed.registry, nextRegistry)
         let topic = plan.isUrgent ? lane.urgent : lane.usual
         var next = plan.isUrgent ? committed.urgent : committed.usual
@@ -146,7 +147,7 @@ final class LaneOwner {
     }
 
     /// Runs the pass through all rows of `starts` that sends safety ENDs.
-    func endSafely(on lane: VirtualLane, now: Int64) throws -> Outcome {
+    func sendSafetyEnds(on lane: VirtualLane, now: Int64) throws -> Outcome {
         expander.begin(at: now, atLatest: now, catalog: catalog)
         expander.table.written = []
         let rows = Dictionary(lane.starts.map { ($0.key, $0.value) }) { $1 }

@@ -47,20 +47,20 @@ struct PassingTests {
 
     @Test func `a member that comes after a passed update causes one enquiry and gets the answer`() throws {
         let lane = try makePassedLane()
-        try lane.phone("p1", .update(activity: "a1"))
-        try lane.phone("p2", .update(activity: "a2"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p2", .update(activity: "a2"))
         #expect(lane.enquiries == [GroupStateRequest(lane: 0, app: "shop", group: "match")])
         #expect(lane.takeJobs().isEmpty)
         try lane.expand(update(1, isAnswer: true))
         #expect(states(lane.takeJobs()).sorted() == ["p1 1", "p2 1"])
         #expect(lane.progress.count == 1, "an answer does not count in the tally of a send")
-        try lane.phone("p3", .update(activity: "a3"))
+        try lane.reportToken(of: "p3", .update(activity: "a3"))
         #expect(states(lane.takeJobs()) == ["p3 1"] && lane.enquiries.count == 1)
     }
 
     @Test func `an answer that an update has overtaken causes no push`() throws {
         let lane = try makePassedLane()
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         try lane.expand(update(2))
         #expect(states(lane.takeJobs()) == ["p1 2"])
         for version: Int64 in 1...2 { try lane.expand(update(version, isAnswer: true)) }
@@ -76,29 +76,29 @@ struct PassingTests {
 
     @Test func `an update that passes after an enquiry causes another enquiry`() throws {
         let lane = try makePassedLane()
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         try lane.unregister("p1", .update(activity: "a1"))
         try lane.expand(update(2))
-        try lane.phone("p2", .update(activity: "a2"))
+        try lane.reportToken(of: "p2", .update(activity: "a2"))
         #expect(lane.enquiries.count == 2)
     }
 
     @Test func `a lane without passed updates asks nothing`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.enquiries.isEmpty)
     }
 
     @Test func `an older urgent start does not hide a passed update`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .start(type: "Match"))
         try lane.expand(update(3))
         let one = Expansion.ScopedRecipient(
             .installation("p1"), scope: .group, generation: dawn + 1, version: dawn + 1)
         try lane.expandUrgently(
             makeExpansion(.start, to: .recipients([one]), generation: 1, version: 1, state: 1, send: "s0"))
         #expect(states(lane.takeJobs()) == ["p1 1"])
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.enquiries.count == 1)
         try lane.expand(update(3, isAnswer: true))
         #expect(states(lane.takeJobs()) == ["p1 3"])
@@ -106,8 +106,8 @@ struct PassingTests {
 
     @Test func `a start does not hide a passed update from members that wait for the answer`() throws {
         let lane = try makePassedLane()
-        try lane.phone("p1", .update(activity: "a1"))
-        try lane.phone("p2", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p2", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1, send: "s0"))
         #expect(states(lane.takeJobs()) == ["p2 1"])
         try lane.expand(update(1, isAnswer: true))
@@ -116,15 +116,15 @@ struct PassingTests {
 
     @Test func `a start of a group without members leaves nothing to ask for`() throws {
         let lane = try makePassedLane()
-        try lane.phone("p1", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.enquiries.isEmpty)
     }
 
     @Test func `an answer causes no push to an activity that was started with the same state`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .start(type: "Match"))
         try lane.expand(update(3))
         let one = Expansion.ScopedRecipient(
             .installation("p1"), scope: .group, generation: dawn + 1, version: dawn + 3)
@@ -133,8 +133,8 @@ struct PassingTests {
         start.carriesOwnState = true
         try lane.expandUrgently(start)
         #expect(states(lane.takeJobs()) == ["p1 3"])
-        try lane.phone("p1", .update(activity: "a1"))
-        try lane.phone("p2", .update(activity: "a2"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p2", .update(activity: "a2"))
         #expect(lane.enquiries.count == 1)
         var answer = update(3, isAnswer: true)
         answer.generation = dawn + 1
@@ -145,7 +145,7 @@ struct PassingTests {
     @Test func `a cancelled send does not hide a passed update`() throws {
         let lane = try makePassedLane()
         try lane.stop("other", match)
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.enquiries.count == 1)
         try lane.expand(update(1, isAnswer: true))
         #expect(states(lane.takeJobs()) == ["p1 1"])

@@ -57,13 +57,13 @@ struct RegistryModel {
     }
 
     private func time(_ received: Received) -> [Int64] {
-        var event = received.report.eventTime ?? received.at
-        if event > received.at { event = received.at }
-        if event < received.at - 48 * History.hour { event = received.at - 48 * History.hour }
-        let claim = received.report.eventTime ?? received.at
+        var event = received.report.eventTime ?? received.receivedAt
+        if event > received.receivedAt { event = received.receivedAt }
+        if event < received.receivedAt - 48 * History.hour { event = received.receivedAt - 48 * History.hour }
+        let claim = received.report.eventTime ?? received.receivedAt
         // Reports without a position in a body sort by their offset, after those with a position.
         let order: [Int64] = received.report.bodyPosition.map { [0, Int64($0)] } ?? [1, received.offset]
-        return [event, received.at, claim] + order
+        return [event, received.receivedAt, claim] + order
     }
 
     private func isBefore(_ a: [Int64], _ b: [Int64]) -> Bool { a.lexicographicallyPrecedes(b) }

@@ -1,9 +1,38 @@
 import Identifiers
 import Jobs
+import Lifecycle
 import Payloads
 import Sends
 
 @testable import Sender
+
+extension CurrentTime {
+    /// The time at which the tests of plans start.
+    static let testStart = CurrentTime(
+        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
+
+    /// Moves both clocks.
+    mutating func advance(byMilliseconds milliseconds: Int) {
+        now = now.advanced(byMilliseconds: milliseconds)
+        unixMilliseconds += Int64(milliseconds)
+    }
+}
+
+extension LaneStart {
+    /// Makes the start of a lane with offset 0 and the same metadata in all topics.
+    init(lane: Int32, metadata: CommitMetadata?) {
+        self.init(
+            lane: lane,
+            partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) })
+    }
+}
+
+extension CommitMetadata {
+    /// The metadata of an owner that gave the lane back in order, without receipts.
+    static func returnedInOrder(window: Int64 = 1_000) -> CommitMetadata {
+        CommitMetadata(receiptsFrom: 0, window: window, endedAt: 0)
+    }
+}
 
 extension SheetRecord {
     /// Returns a sheet with one update to phones of a group.

@@ -2,6 +2,7 @@ import Testing
 
 @testable import FanOut
 
+/// Proves how long a batch waits so that the next one gathers more records.
 struct GatheringTests {
     @Test func `after few records the next batch does not wait`() {
         #expect(Gathering.pauseMilliseconds(after: Gathering.recordsMin - 1, taking: 10) == 0)

@@ -7,7 +7,7 @@ import TokenSealing
 /// The expected registry after a set of reports, in the plainest form. Every question is answered by a search
 /// through all reports. The model keeps no record and no order of arrival.
 struct RegistryModel {
-    let reports: [Received]
+    let reports: [ReceivedReport]
     let now: Int64
     private let seal = TokenSeal(keys: nil)
 
@@ -37,14 +37,14 @@ struct RegistryModel {
 
     // MARK: Reports in their order
 
-    private var phone: [Received] { since(erased: everSaid) }
+    private var phone: [ReceivedReport] { since(erased: everSaid) }
 
-    private var everSaid: [Received] {
+    private var everSaid: [ReceivedReport] {
         reports.filter { $0.report.installation != nil && $0.report.kind != .deadToken }
     }
 
     /// Returns the reports after the last erasure.
-    private func since(erased words: [Received]) -> [Received] {
+    private func since(erased words: [ReceivedReport]) -> [ReceivedReport] {
         let (wishes, rest) = (
             words.filter { $0.report.kind == .erase }, words.filter { $0.report.kind != .erase }
         )
@@ -56,7 +56,7 @@ struct RegistryModel {
         everSaid.contains { $0.report.kind == .erase && !isBefore(self.time($0), time) }
     }
 
-    private func time(_ received: Received) -> [Int64] {
+    private func time(_ received: ReceivedReport) -> [Int64] {
         var event = received.report.eventTime ?? received.receivedAt
         if event > received.receivedAt { event = received.receivedAt }
         if event < received.receivedAt - 48 * History.hour { event = received.receivedAt - 48 * History.hour }
@@ -70,7 +70,7 @@ struct RegistryModel {
 
     /// Returns the last value by time and order. A tie goes to the text that sorts last.
     private func last<T>(
-        _ reports: [Received], _ value: (Report) -> T?, _ text: (T) -> String
+        _ reports: [ReceivedReport], _ value: (Report) -> T?, _ text: (T) -> String
     ) -> (value: T, time: [Int64])? {
         var said: [(value: T, time: [Int64])] = []
         for received in reports {
@@ -94,7 +94,7 @@ struct RegistryModel {
         return said?.value ?? .installation("i")
     }
 
-    private func profile(_ words: [Received]) -> ProfileRow? {
+    private func profile(_ words: [ReceivedReport]) -> ProfileRow? {
         let tags = last(words, { $0.tags }, { $0.joined() })
         let locale = last(words, { $0.locale }, { $0 })
         let zone = last(words, { $0.timeZone }, { $0 })
@@ -119,7 +119,7 @@ struct RegistryModel {
     }
 
     /// Returns the row of the newest of these tokens, unless it is useless.
-    private func tokenRow(_ reports: [Received]) -> (row: TokenRow, time: [Int64])? {
+    private func tokenRow(_ reports: [ReceivedReport]) -> (row: TokenRow, time: [Int64])? {
         func hash(_ report: Report) -> String {
             String(decoding: Hex.encode(seal.hash(of: PushToken(hex: report.token!)!)), as: UTF8.self)
         }

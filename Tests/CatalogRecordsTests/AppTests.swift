@@ -5,6 +5,8 @@ import RecordFormat
 import RecordTesting
 import Testing
 
+// The record of an app.
+
 private var reader: JSONReader { JSONReader() }
 
 @Test func `an app has this format and reads back, and an unknown type has the defaults`() throws {

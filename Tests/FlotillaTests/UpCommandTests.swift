@@ -4,6 +4,7 @@ import Testing
 
 /// `flotilla up`, with the results that the first screen of the README promises.
 struct UpCommandTests {
+    /// Starts `flotilla up` on free ports.
     private func up(_ data: String, _ arguments: String...) throws -> ChildProcess {
         try ChildProcess(
             builtProductPath(named: "flotilla"),
@@ -59,8 +60,8 @@ struct UpCommandTests {
             #expect(down.status == 0 && down.output.contains("has stopped"), "\(down)")
             #expect(try await process.exitStatus() == 0)
         }
-        let again = try await flotilla("down", "--data", directory.path)
-        #expect(again.status == 0 && again.output.contains("nothing runs in"), "\(again)")
+        let secondStop = try await flotilla("down", "--data", directory.path)
+        #expect(secondStop.status == 0 && secondStop.output.contains("nothing runs in"), "\(secondStop)")
     }
 
     /// Checks that each metric of the dashboard has the label that its query groups by. `DocumentationTests`
@@ -70,20 +71,20 @@ struct UpCommandTests {
             "Tests/FlotillaTests/UpCommandTests.swift",
             with: "deploy/compose/grafana/dashboards/flotilla.json")
         let queries = try String(contentsOfFile: file, encoding: .utf8).matches(of: /"expr": "([^"]+)"/)
-        var found = 0
+        var checkedCount = 0
         for query in queries.map(\.1) {
             let metric = try #require(query.firstMatch(of: /flotilla_[a-z_]+/)?.output)
             let lines = metrics.split(separator: "\n").filter { line in
                 line.hasPrefix(metric + "{") || line.hasPrefix(metric + " ")
             }
             if lines.isEmpty { continue }
-            found += 1
+            checkedCount += 1
             let label = query.firstMatch(of: /by \((?:le, )?([a-z]+)\)/)?.1 ?? "le"
             // The labels that Prometheus adds, and the bucket label.
             if ["le", "service", "instance"].contains(label) { continue }
             #expect(lines.contains { $0.contains("\(label)=\"") }, "\(query)")
         }
-        #expect(found >= 12, "\(found) of \(queries.count)")
+        #expect(checkedCount >= 12, "\(checkedCount) of \(queries.count)")
     }
 
     @Test func `a demonstration that misses its goal reports the counts and exits with an error`()
@@ -96,8 +97,8 @@ struct UpCommandTests {
                 #"{"rules":[{"match":{"events":["update"],"times":3},"answer":{"reason":"BadPriority"}}]}"#)
         let process = try up(directory.filePath(named: "data"), "--demo", "--apns-simulator-script", script)
         #expect(try await process.exitStatus() == 69)
-        let said = #/of (\d+) phones that can be started, (\d+) showed the start and (\d+) the update/#
-        let found = try #require(process.errors.firstMatch(of: said), "\(process.errors)")
+        let summary = #/of (\d+) phones that can be started, (\d+) showed the start and (\d+) the update/#
+        let found = try #require(process.errors.firstMatch(of: summary), "\(process.errors)")
         #expect(found.1 == found.2 && Int(found.3) == Int(found.1).map { $0 - 3 })
         #expect(process.errors.contains(#"3 × {"home":0,"away":0}"#), "\(process.errors)")
         #expect(!process.output.contains("Flotilla is up"))
@@ -156,14 +157,15 @@ struct UpCommandTests {
         let directory = try TemporaryDirectory()
         let first = try up(directory.filePath(named: "a"))
         try await first.waitForOutput(containing: "broker: serving")
-        let taken = try address(of: "broker", in: first)
+        let usedAddress = try address(of: "broker", in: first)
         let second = try await flotilla(
-            "up", "--data", directory.filePath(named: "b"), "--broker-listen", taken, "--admin-listen",
+            "up", "--data", directory.filePath(named: "b"), "--broker-listen", usedAddress, "--admin-listen",
             "127.0.0.1:0",
             "--gateway-listen", "127.0.0.1:0")
         #expect(second.status == 69)
         #expect(
-            second.errors.contains("cannot listen on \(taken): address already in use"), "\(second.errors)")
+            second.errors.contains("cannot listen on \(usedAddress): address already in use"),
+            "\(second.errors)")
     }
 
     @Test func `a missing broker gives one sentence and the same status`() async throws {

@@ -4,15 +4,18 @@ import Testing
 
 @testable import Gateway
 
+/// Some milliseconds after the start.
 private func at(_ milliseconds: Int) -> Instant { Instant(nanoseconds: Int64(milliseconds) * 1_000_000) }
 
-private func table(_ perSecond: Int, entriesMax: Int = 1000) -> RateLimiter {
+/// Returns a limiter of requests per second.
+private func limiter(perSecond: Int, entriesMax: Int = 1000) -> RateLimiter {
     RateLimiter(countMax: perSecond, windowMilliseconds: 1000, entriesMax: entriesMax, now: at(0))
 }
 
+/// The rate of a key, an address or an installation.
 struct RateLimiterTests {
     @Test func `a key may use one second's allowance at once, and then its rate`() {
-        var rates = table(100)
+        var rates = limiter(perSecond: 100)
         for _ in 0..<100 { #expect(rates.recordRequest(of: "k", now: at(0)) == nil) }
         #expect(rates.recordRequest(of: "k", now: at(0)) == 11)
         #expect(rates.recordRequest(of: "k", now: at(10)) == nil)
@@ -28,7 +31,7 @@ struct RateLimiterTests {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<trialCount(base: 50) {
             let perSecond = Int.random(in: 1...2000, using: &random)
-            var rates = table(perSecond)
+            var rates = limiter(perSecond: perSecond)
             var (now, taken) = (0, 0)
             for _ in 0..<2000 {
                 now += random.number(below: 5)
@@ -53,7 +56,7 @@ struct RateLimiterTests {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         for _ in 0..<trialCount(base: 20) {
-            var rates = table(5)
+            var rates = limiter(perSecond: 5)
             // The model remembers all entries forever: the level in thousandths and the time of the count.
             var levels: [Int: (level: Int, at: Int)] = [:]
             var now = 0
@@ -71,12 +74,13 @@ struct RateLimiterTests {
     }
 
     @Test func `any number of names keeps the rate table within its bound`() {
-        var rates = table(5, entriesMax: 1000)
+        var rates = limiter(perSecond: 5, entriesMax: 1000)
         for key in 0..<100_000 { _ = rates.recordRequest(of: key, now: at(key / 1000)) }
         #expect(rates.entryCount <= 2000)
     }
 }
 
+/// The delay of peers that fail to authenticate.
 struct FailedAttemptsTests {
     @Test func `a peer's delay grows with its failures, up to a limit`() {
         var failures = FailedAttempts(now: at(0))
@@ -90,7 +94,9 @@ struct FailedAttemptsTests {
         var failures = FailedAttempts(now: at(0))
         for _ in 0..<12 { _ = failures.recordFailure(of: "p", now: at(0)) }
         #expect(failures.recordFailure(of: "p", now: at(59_000)) > 0)
-        #expect(failures.recordFailure(of: "p", now: at(61_000)) > 0, "remembered from the window before")
+        #expect(
+            failures.recordFailure(of: "p", now: at(61_000)) > 0,
+            "the peer is remembered from the previous window")
         #expect(failures.recordFailure(of: "p", now: at(200_000)) == 0)
     }
 
@@ -109,16 +115,17 @@ struct FailedAttemptsTests {
     }
 }
 
+/// Requests that wait until their records are stored.
 struct PendingRequestsTests {
     @Test func `a request settles with its last record, and is stored if all records are`() {
         var waiting = PendingRequests<String>()
-        let a = waiting.add("a", records: 2)
-        let b = waiting.add("b", records: 3)
-        #expect(waiting.settle(tag: a, isStored: true) == nil)
-        #expect(waiting.settle(tag: b, isStored: false) == nil)
-        let first = waiting.settle(tag: a, isStored: true)
+        let twoRecords = waiting.add("a", records: 2)
+        let threeRecords = waiting.add("b", records: 3)
+        #expect(waiting.settle(tag: twoRecords, isStored: true) == nil)
+        #expect(waiting.settle(tag: threeRecords, isStored: false) == nil)
+        let first = waiting.settle(tag: twoRecords, isStored: true)
         #expect(first?.0 == "a" && first?.isStored == true)
-        let second = waiting.settle(tag: b, records: 2, isStored: true)
+        let second = waiting.settle(tag: threeRecords, records: 2, isStored: true)
         #expect(second?.0 == "b" && second?.isStored == false)
         #expect(waiting.count == 0)
         #expect(waiting.add("c", records: 1) <= 1, "a free index is reused")
@@ -137,27 +144,27 @@ struct PendingRequestsTests {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         var waiting = PendingRequests<Int>()
-        var open: [(tag: UInt64, left: Int, isStored: Bool, request: Int)] = []
-        var (made, ended) = (0, 0)
+        var open: [(tag: UInt64, unsettled: Int, isStored: Bool, request: Int)] = []
+        var (addedCount, settledCount) = (0, 0)
         for _ in 0..<trialCount(base: 20_000) {
             if open.count < 50, random.number(below: 2) == 0 {
                 let records = 1 + random.number(below: 5)
-                open.append((waiting.add(made, records: records), records, true, made))
-                made += 1
+                open.append((waiting.add(addedCount, records: records), records, true, addedCount))
+                addedCount += 1
             } else if !open.isEmpty {
                 let index = random.number(below: open.count)
                 let isStored = random.number(below: 10) > 0
                 if !isStored { open[index].isStored = false }
-                open[index].left -= 1
+                open[index].unsettled -= 1
                 let done = waiting.settle(tag: open[index].tag, isStored: isStored)
-                #expect((done != nil) == (open[index].left == 0), "seed \(seed)")
+                #expect((done != nil) == (open[index].unsettled == 0), "seed \(seed)")
                 guard let done else { continue }
                 #expect(
                     done.0 == open[index].request && done.isStored == open[index].isStored, "seed \(seed)")
                 open.remove(at: index)
-                ended += 1
+                settledCount += 1
             }
         }
-        #expect(waiting.count == made - ended)
+        #expect(waiting.count == addedCount - settledCount)
     }
 }

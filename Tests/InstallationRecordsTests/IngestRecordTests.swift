@@ -5,6 +5,7 @@ import RecordFormat
 import RecordTesting
 import Testing
 
+/// The records that ingest reads and writes: installations, reports and events.
 @Suite struct IngestRecordTests {
     let reader = JSONReader()
 

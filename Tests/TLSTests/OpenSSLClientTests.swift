@@ -24,7 +24,7 @@ import Testing
             "-servername",
             "localhost", "-alpn", "http/1.1,h2", "-quiet", version,
         ]
-        let process = try client(server.port, verifying, saying: "hello there\n")
+        let process = try client(server.port, verifying, sending: "hello there\n")
         try await process.waitForOutput(containing: "hello there")
         #expect(server.first?.read(\.applicationProtocol) == "h2")
         process.send(signal: SIGKILL)

@@ -8,12 +8,13 @@ import Testing
 
 @testable import Registry
 
-/// A lane's life as records of a topic, equal for equal seeds. The lane is restored from the first part and
-/// takes the second part while it runs.
-struct Life {
+/// The records of a topic for a lane, equal for equal seeds. The lane is restored from the first part, and applies the
+/// second part while it runs.
+struct LaneHistory {
     let records: [(key: RegistryKey, row: TokenRow?)]
-    let restored: Int
-    private static let batch = 40
+    /// The number of records in the first part.
+    let restoredCount: Int
+    private static let recordsPerCommit = 40
 
     init(seed: UInt64, records count: Int) {
         var maker = RowMaker(random: SeededGenerator(seed: seed))
@@ -23,18 +24,18 @@ struct Life {
             if number % 3 > 0 { key.recipient = .user("user-\(maker.random.number(below: count))") }
             return (key, maker.random.number(below: 5) == 0 ? nil : maker.row())
         }
-        restored = count * 2 / 3
+        restoredCount = count * 2 / 3
     }
 
-    /// Continues from the lane's offset to the end. Runs are small, so that there are many.
-    func run(
-        _ lane: Lane, whenFull: @escaping (StoreError) throws(StoreError) -> Void = LaneRestore.giveUp
+    /// Applies the records from the lane's offset to the end. The runs of a restore are small, so that there are many.
+    func applyRemaining(
+        to lane: Lane, whenFull: @escaping (StoreError) throws(StoreError) -> Void = LaneRestore.giveUp
     ) throws {
         if lane.appliedOffset == nil {
             let restore = LaneRestore(lane: lane, runBytesMax: 20_000, whenFull: whenFull)
-            for offset in 0..<restored {
+            for offset in 0..<restoredCount {
                 let (key, row) = records[offset]
-                try Self.trying(whenFull) {
+                try Self.retry(whenFull: whenFull) {
                     if let row {
                         try restore.add(
                             key: key.bytes.span, value: row.encoded().span, offset: Int64(offset))
@@ -43,24 +44,26 @@ struct Life {
                     }
                 }
             }
-            try restore.finish(AppliedProgress(offset: Int64(restored), completeUntil: .now()))
+            try restore.finish(AppliedProgress(offset: Int64(restoredCount), completeUntil: .now()))
         }
         var next = Int(lane.resumeOffset ?? 0)
         while next < records.count {
-            let end = min(records.count, next + Self.batch)
+            let end = min(records.count, next + Self.recordsPerCommit)
             for offset in next..<end {
-                try Self.trying(whenFull) {
-                    try lane.hear(records[offset].key, records[offset].row?.encoded(), offset: Int64(offset))
+                try Self.retry(whenFull: whenFull) {
+                    try lane.apply(
+                        records[offset].row?.encoded(), to: records[offset].key, offset: Int64(offset))
                 }
             }
-            try Self.trying(whenFull) { try lane.commit(Int64(end)) }
+            try Self.retry(whenFull: whenFull) { try lane.commit(Int64(end)) }
             next = end
         }
     }
 
-    private static func trying(_ whenFull: (StoreError) throws(StoreError) -> Void, _ work: () throws -> Void)
-        throws
-    {
+    /// Repeats the work while the disk is full.
+    private static func retry(
+        whenFull: (StoreError) throws(StoreError) -> Void, _ work: () throws -> Void
+    ) throws {
         while true {
             do { return try work() } catch let error as StoreError where error.isTransient {
                 try whenFull(error)
@@ -68,19 +71,19 @@ struct Life {
         }
     }
 
-    /// Checks that the lane matches its offset: it is empty, or has exactly the records before it.
-    func judge(_ lane: Lane, _ what: String) throws {
+    /// Expects that the lane matches its offset: it is empty, or has exactly the rows of the records before the offset.
+    func expectExactRows(in lane: Lane, _ comment: String) throws {
         guard let applied = lane.appliedOffset else {
-            #expect(try lane.rowCounts() == LaneRowCounts(), "\(what): rows without an offset")
+            #expect(try lane.rowCounts() == LaneRowCounts(), "\(comment): rows without an offset")
             return
         }
-        var model = Model()
+        var model = RegistryModel()
         for (key, row) in records[..<Int(applied)] { model.tokens[key] = row }
         let counts = try lane.rowCounts()
-        #expect(counts.starts + counts.updates == model.tokens.count, "\(what)")
+        #expect(counts.starts + counts.updates == model.tokens.count, "\(comment)")
         for selection in Self.selections {
-            let rows = model.answer(Question(selection)).rows
-            #expect(try Set(lane.all(selection)) == rows, "\(what): \(selection)")
+            let rows = model.answer(to: Question(selection)).rows
+            #expect(try Set(lane.all(selection)) == rows, "\(comment): \(selection)")
         }
     }
 

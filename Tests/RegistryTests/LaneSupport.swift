@@ -12,8 +12,10 @@ import Testing
 @testable import Registry
 
 let partition = TopicPartition("registry", 0)
+/// The time of the first registrations, in milliseconds since 1970.
 let start: Int64 = 1_763_600_000_000
 
+/// Opens the lane in a directory. The boot id says whether the machine was restarted.
 func openLane(
     _ directory: String, boot: String = "boot-1", metrics: Metrics = Metrics(), mapBytesAtStart: Int = 1 << 20
 ) throws -> Lane {
@@ -25,7 +27,8 @@ func openLane(
 }
 
 extension Lane {
-    func hear(_ key: RegistryKey, _ value: [UInt8]?, offset: Int64) throws {
+    /// Applies a record, or a tombstone if the value is nil.
+    func apply(_ value: [UInt8]?, to key: RegistryKey, offset: Int64) throws {
         if let value {
             try apply(key: key.bytes.span, value: value.span, offset: offset)
         } else {
@@ -39,7 +42,7 @@ extension Lane {
     func all(
         _ selection: TokenSelection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
         between: () throws -> Void = {}
-    ) throws -> [Found] {
+    ) throws -> [FoundRow] {
         var exclusions = ExclusionCounts()
         return try all(selection, from: cursor, rowsMax: rowsMax, leavingOut: &exclusions, between: between)
     }
@@ -48,25 +51,25 @@ extension Lane {
     func all(
         _ selection: TokenSelection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
         leavingOut exclusions: inout ExclusionCounts, between: () throws -> Void = {}
-    ) throws -> [Found] {
+    ) throws -> [FoundRow] {
         var page = TokenPage()
-        var found: [Found] = []
+        var rows: [FoundRow] = []
         var cursor: PageCursor? = cursor
         while let next = cursor {
             // The cursor goes through bytes, as in a continuation record.
-            let travelled = PageCursor(bytes: next.bytes)
-            cursor = try self.fillPage(with: selection, from: travelled!, into: &page, rowsMax: rowsMax)
+            let decodedCursor = PageCursor(bytes: next.bytes)
+            cursor = try self.fillPage(with: selection, from: decodedCursor!, into: &page, rowsMax: rowsMax)
             #expect(page.count <= rowsMax)
-            for index in 0..<page.count { found.append(Found(page[index])) }
+            for index in 0..<page.count { rows.append(FoundRow(page[index])) }
             exclusions += page.exclusions
             try between()
         }
-        return found
+        return rows
     }
 }
 
-/// A copy of a page's row.
-struct Found: Hashable {
+/// A copy of a page's row, which can be compared.
+struct FoundRow: Hashable {
     var recipient: String
     var installation: String
     var entry: String
@@ -99,7 +102,7 @@ struct Found: Hashable {
         hasMovedAway = row.hasMovedAway
     }
 
-    init(_ key: RegistryKey, _ row: TokenRow) {
+    init(_ row: TokenRow, of key: RegistryKey) {
         recipient = spelled(key.recipient.text)
         installation = spelled(key.installation ?? "")
         entry = spelled(key.entry.text)
@@ -128,11 +131,13 @@ private func spelled(_ text: String) -> String {
     text.unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
 }
 
+/// Returns the hash of the token with a number.
 func hash(_ number: Int) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits + String(repeating: "0", count: 16)
 }
 
+/// Returns a row with the token of a number.
 func token(
     _ number: Int, group: String? = nil, type: String? = "Match", registeredAt: Int64 = start
 ) -> TokenRow {

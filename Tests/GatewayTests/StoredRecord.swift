@@ -2,16 +2,17 @@ import Kafka
 import Lifecycle
 import Telemetry
 
-/// A record of `reports` as any consumer reads it.
-struct StoredReport: Equatable {
+/// A record of a topic as any consumer reads it, with its key and its value as text.
+struct StoredRecord: Equatable {
     let partition: Int32
     let key: String
     let value: String
 
-    /// Returns all records when there are at least as many as wanted. Blocks.
-    static func all(
-        _ settings: KafkaSettings, _ topic: String, lanes: Int, _ wanted: Int
-    ) throws -> [StoredReport] {
+    /// Reads a topic until each lane was read to its end and at least `count` records came, for at most a minute.
+    /// Returns the records that came. Blocks.
+    static func readAll(
+        of topic: String, lanes: Int, atLeast count: Int, on settings: KafkaSettings
+    ) throws -> [StoredRecord] {
         let consumer = try Consumer(
             settings: settings, options: ConsumerOptions(membership: .manual), name: "test", log: .silent,
             metrics: Metrics())
@@ -20,23 +21,24 @@ struct StoredReport: Equatable {
             startingAt: (0..<Int32(lanes)).map {
                 PartitionStart(partition: TopicPartition(topic, $0), position: .beginning)
             })
-        var found: [StoredReport] = []
+        var records: [StoredRecord] = []
         var batch = RecordBatch()
-        var ends: Set<Int32> = []
-        let limit = Instant.now().advanced(byMilliseconds: 60_000)
-        while found.count < wanted || ends.count < lanes, Instant.now() < limit {
+        var lanesAtEnd: Set<Int32> = []
+        let deadline = Instant.now().advanced(byMilliseconds: 60_000)
+        while records.count < count || lanesAtEnd.count < lanes, Instant.now() < deadline {
             for event in consumer.poll(into: &batch, waitMilliseconds: 50) {
-                if case .reachedEnd(let partition, _) = event { ends.insert(partition.partition) }
+                if case .reachedEnd(let partition, _) = event { lanesAtEnd.insert(partition.partition) }
             }
             for index in 0..<batch.count {
                 let record = batch[index]
-                found.append(
-                    StoredReport(
+                records.append(
+                    StoredRecord(
                         partition: record.partition, key: text(record.key), value: text(record.value)))
             }
         }
+        // The batch owns messages of the consumer, which is closed next.
         batch.clear()
-        return found
+        return records
     }
 
     private static func text(_ span: Span<UInt8>?) -> String {

@@ -5,64 +5,71 @@ import Simulation
 
 @testable import Registry
 
-/// The lane as a dictionary: the newest row of each key, and a slow second form of the rules.
-struct Model {
+/// A lane as a dictionary of the newest row of each key. It follows the same rules as the lane, but searches all rows
+/// for each answer.
+struct RegistryModel {
     var tokens: [RegistryKey: TokenRow] = [:]
     var profiles: [RegistryKey: ProfileRow] = [:]
 
+    /// Whether a row is not served because another installation has a newer row with the same token.
     func isShadowed(_ key: RegistryKey) -> Bool {
         guard let row = tokens[key] else { return false }
         return tokens.contains { other, rival in
-            // Another installation's row wins, and none of this installation's rows is newer.
-            guard !Self.isSameHolder(other, key), contests(rival, other, row, key) else { return false }
-            return !tokens.contains { own, mine in
-                Self.isSameHolder(own, key) && contests(mine, own, row, key)
-                    && Self.isNewer(mine, own, than: rival, other)
+            // Another installation's row wins, unless one of this installation's rows is newer.
+            guard !Self.isSameHolder(other, key), hasSameToken(rival, of: other, as: row, of: key) else {
+                return false
+            }
+            return !tokens.contains { own, ownRow in
+                Self.isSameHolder(own, key) && hasSameToken(ownRow, of: own, as: row, of: key)
+                    && Self.isNewer(ownRow, of: own, than: rival, of: other)
             }
         }
     }
 
-    private func contests(_ a: TokenRow, _ aKey: RegistryKey, _ b: TokenRow, _ bKey: RegistryKey) -> Bool {
-        aKey.app == bKey.app && a.tokenHash == b.tokenHash && a.environment == b.environment
-            && (a.movedTo == nil) == (b.movedTo == nil)
+    private func hasSameToken(
+        _ row: TokenRow, of key: RegistryKey, as other: TokenRow, of otherKey: RegistryKey
+    ) -> Bool {
+        key.app == otherKey.app && row.tokenHash == other.tokenHash && row.environment == other.environment
+            && (row.movedTo == nil) == (other.movedTo == nil)
     }
 
-    private static func isSameHolder(_ a: RegistryKey, _ b: RegistryKey) -> Bool {
-        a.recipient == b.recipient && a.installation.isExactlyEqual(to: b.installation)
+    private static func isSameHolder(_ key: RegistryKey, _ other: RegistryKey) -> Bool {
+        key.recipient == other.recipient && key.installation.isExactlyEqual(to: other.installation)
     }
 
     private static func isNewer(
-        _ row: TokenRow, _ key: RegistryKey, than other: TokenRow, _ otherKey: RegistryKey
+        _ row: TokenRow, of key: RegistryKey, than other: TokenRow, of otherKey: RegistryKey
     ) -> Bool {
         if row.registeredAt != other.registeredAt { return row.registeredAt > other.registeredAt }
         return otherKey.bytes.lexicographicallyPrecedes(key.bytes)
     }
 
-    /// Returns the result of a walk through the selection.
-    func answer(_ question: Question) -> Answer {
+    /// Returns the rows that a walk through the selection must find, and the number of excluded rows by reason.
+    func answer(to question: Question) -> Answer {
         var answer = Answer()
-        for (key, row) in tokens where question.looksAt(key, row) {
+        for (key, row) in tokens where question.looks(at: row, of: key) {
             // An installation's token for the type has priority over the one for all types.
             if case .starts(let type) = question.selection.tokens, key.entry == .start(type: nil) {
                 var own = key
                 own.entry = .start(type: type)
-                if let row = tokens[own], exclusion(question.selection, own, row) == nil {
+                if let row = tokens[own], exclusion(of: row, key: own, from: question.selection) == nil {
                     answer.exclusions[.reachedByTypedToken, default: 0] += 1
                     continue
                 }
             }
-            if let exclusion = exclusion(question.selection, key, row) {
+            if let exclusion = exclusion(of: row, key: key, from: question.selection) {
                 answer.exclusions[exclusion, default: 0] += 1
             } else {
-                answer.rows.insert(Found(key, row))
+                answer.rows.insert(FoundRow(row, of: key))
             }
         }
         return answer
     }
 
-    private func exclusion(_ selection: TokenSelection, _ key: RegistryKey, _ row: TokenRow)
-        -> ExclusionReason?
-    {
+    /// Returns the reason for which a row is not served to a selection.
+    private func exclusion(
+        of row: TokenRow, key: RegistryKey, from selection: TokenSelection
+    ) -> ExclusionReason? {
         if row.dismissedAt != nil { return .dismissed }
         if row.activitiesEnabled == false { return .activitiesOff }
         if isShadowed(key) { return .shadowed }
@@ -94,7 +101,7 @@ struct Model {
     }
 }
 
-/// A selection, and the names in it.
+/// A selection of tokens, with the recipients that it names, or nil for all.
 struct Question {
     var selection: TokenSelection
     var recipients: [Recipient]?
@@ -105,20 +112,23 @@ struct Question {
         self.selection.recipients = recipients.map(NamedRecipients.init)
     }
 
-    func looksAt(_ key: RegistryKey, _ row: TokenRow) -> Bool {
+    /// Whether a walk through the selection meets the row, before any exclusion.
+    func looks(at row: TokenRow, of key: RegistryKey) -> Bool {
         guard key.app == selection.app, recipients?.contains(key.recipient) ?? true else { return false }
         switch (selection.tokens, key.entry) {
-        case (.starts(let wanted), .start(let type)): return type?.isExactlyEqual(to: wanted) ?? true
+        case (.starts(let startedType), .start(let type)):
+            return type?.isExactlyEqual(to: startedType) ?? true
         case (.updates(let group), .update): return row.group.isExactlyEqual(to: group)
-        case (.activities(let wanted), .update(let activity)):
-            return wanted.contains { $0.isExactlyEqual(to: activity) }
+        case (.activities(let activities), .update(let activity)):
+            return activities.contains { $0.isExactlyEqual(to: activity) }
         default: return false
         }
     }
 }
 
+/// The result of a walk through a selection.
 struct Answer: Equatable {
-    var rows: Set<Found> = []
+    var rows: Set<FoundRow> = []
     var exclusions: [ExclusionReason: Int] = [:]
 }
 
@@ -126,7 +136,8 @@ extension RegistryKey {
     var isUpdate: Bool { if case .update = entry { true } else { false } }
 }
 
-/// Few names, so that rows collide: short names, UUIDs in both cases, near-UUIDs, and long names.
+/// Makes random keys, rows and questions. There are few names, so that rows collide. The names are short, long, UUIDs in
+/// both cases, and almost UUIDs.
 struct RowMaker {
     var random: SeededGenerator
     static let installations = [

@@ -12,7 +12,7 @@ import Testing
 @testable import APNsSimulator
 
 /// The stream allowance of a connection, and its end.
-@Suite struct SQLiteConnectionTests {
+@Suite struct ConnectionLimitTests {
     @Test func `a connection has one stream until its first good push, then a thousand`() async throws {
         let subject = try RunningSimulator()
         let client = subject.client()
@@ -27,25 +27,25 @@ import Testing
         var settings = StreamSettings()
         settings.initialStreams = 100
         settings.streamsMax = 100
-        var standing = ConnectionState(settings: settings)
-        for _ in 0..<1_000 { #expect(standing.recordAnswer(status: 410, isBadToken: false) == .none) }
-        for _ in 0..<49 { #expect(standing.recordAnswer(status: 400, isBadToken: false) == .none) }
-        #expect(standing.recordAnswer(status: 400, isBadToken: false) == .allow(streams: 50))
-        for _ in 0..<9 { #expect(standing.recordAnswer(status: 400, isBadToken: true) == .none) }
-        #expect(standing.recordAnswer(status: 400, isBadToken: true) == .allow(streams: 25))
-        for _ in 0..<79 { #expect(standing.recordAnswer(status: 400, isBadToken: true) != .close) }
-        #expect(standing.recordAnswer(status: 400, isBadToken: true) == .close)
+        var connection = ConnectionState(settings: settings)
+        for _ in 0..<1_000 { #expect(connection.recordAnswer(status: 410, isBadToken: false) == .none) }
+        for _ in 0..<49 { #expect(connection.recordAnswer(status: 400, isBadToken: false) == .none) }
+        #expect(connection.recordAnswer(status: 400, isBadToken: false) == .allow(streams: 50))
+        for _ in 0..<9 { #expect(connection.recordAnswer(status: 400, isBadToken: true) == .none) }
+        #expect(connection.recordAnswer(status: 400, isBadToken: true) == .allow(streams: 25))
+        for _ in 0..<79 { #expect(connection.recordAnswer(status: 400, isBadToken: true) != .close) }
+        #expect(connection.recordAnswer(status: 400, isBadToken: true) == .close)
     }
 
     @Test func `good pushes restore the streams`() async throws {
         let phones = KnownTokens([PushToken(hex: "aa")!: .unknown])
         let subject = try RunningSimulator(phones: phones) { $0.streams.pointsPerHalving = 10 }
         let client = subject.client()
-        let good = TestRequest.push(subject.token())
-        #expect(await client.send(good).status == 200)
-        for _ in 0..<2 { #expect(await client.send(good.at("/3/device/aa")).status == 400) }
+        let acceptedPush = TestRequest.push(subject.token())
+        #expect(await client.send(acceptedPush).status == 200)
+        for _ in 0..<2 { #expect(await client.send(acceptedPush.at("/3/device/aa")).status == 400) }
         try await eventually("fewer streams") { client.streamsMax.last == 500 }
-        for _ in 0..<10 { #expect(await client.send(good).status == 200) }
+        for _ in 0..<10 { #expect(await client.send(acceptedPush).status == 200) }
         try await eventually("all streams") { client.streamsMax.last == 1_000 }
     }
 
@@ -53,9 +53,9 @@ import Testing
         let phones = KnownTokens([PushToken(hex: "aa")!: .unknown])
         let subject = try RunningSimulator(phones: phones) { $0.streams.pointsMax = 10 }
         let client = subject.client()
-        let bad = TestRequest.push(subject.token()).at("/3/device/aa")
-        #expect(await client.send(bad).status == 400)
-        #expect(await client.send(bad).status == 400)
+        let pushToUnknownToken = TestRequest.push(subject.token()).at("/3/device/aa")
+        #expect(await client.send(pushToUnknownToken).status == 400)
+        #expect(await client.send(pushToUnknownToken).status == 400)
         try await eventually("the GOAWAY") { client.goaway != nil }
         #expect(
             client.goaway.map { String(decoding: $0.debug, as: UTF8.self) } == #"{"reason":"BadDeviceToken"}"#
@@ -75,10 +75,8 @@ import Testing
     }
 
     @Test func `stopping answers the started requests and sends Shutdown`() async throws {
-        var late = InjectedFault()
-        late.delayMilliseconds = 300
-        let ruling = late
-        let subject = try RunningSimulator(mischief: RulingsByRequest { _ in ruling })
+        let delayed = InjectedFault(requestFault: .none, delayMilliseconds: 300)
+        let subject = try RunningSimulator(faultInjector: FaultsByRequest { _ in delayed })
         let client = subject.client()
         async let answer = client.send(.push(subject.token()))
         try await eventually("the request") {
@@ -92,7 +90,8 @@ import Testing
 
     @Test func `stopping closes the remaining connections at the deadline`() async throws {
         let subject = try RunningSimulator(
-            mischief: RulingsByRequest { _ in InjectedFault(requestFault: .none, delayMilliseconds: 3_600_000)
+            faultInjector: FaultsByRequest { _ in
+                InjectedFault(requestFault: .none, delayMilliseconds: 3_600_000)
             })
         let client = subject.client()
         async let answer = client.send(.push(subject.token()))

@@ -603,10 +603,49 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     #expect(try cancel("b", at: 50_000).note?.cancelledSends == ["a", "b"])
     #expect(try planner.plan(makeSend(.update), at: 60_000, in: &rows).note?.cancelledSends == ["a", "b"])
     #expect(try planner.plan(makeSend(.update), at: 90_000, in: &rows).note?.cancelledSends == ["b"])
-    for number in 0..<150 { _ = try cancel("c\(number)", at: 90_001) }
-    let note = try #require(try planner.plan(makeSend(.update), at: 90_002, in: &rows).note)
-    #expect(note.cancelledSends.count == SupersededVersions.cancelledSendsMax)
-    #expect(note.cancelledSends.last == "c149")
+}
+
+@Test func `a cancel is refused if a hundred other sends of the group were cancelled within a day`() throws {
+    var rows = Rows()
+    let key = ScopeKey(app: "shop", group: "match")
+    func cancel(_ id: String, at seconds: Int64) throws -> Plan {
+        let cancel = Cancellation(send: id, app: "shop", key: key, acceptedAt: dawn * 1000)
+        return try planner.plan(.cancellation(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
+    }
+    let names = (0..<SupersededVersions.cancelledSendsMax).map { "c\($0)" }
+    for (number, name) in names.enumerated() {
+        #expect(try cancel(name, at: Int64(number)).verdicts == [.stopping])
+    }
+    _ = try planner.plan(makeSend(.update, id: "before", state: 1), at: 200, in: &rows)
+    _ = try planner.plan(makeSend(.update, id: "wrong", state: 2), at: 210, in: &rows)
+    let full = rows
+    let refused = try cancel("wrong", at: 220)
+    #expect(refused.verdicts == [.cancelRefused])
+    #expect(refused.stop == nil && refused.expansions.isEmpty && refused.note == nil)
+    #expect(rows == full, "no earlier cancel is forgotten")
+    guard case .planner(let part) = refused.progress.first?.part else {
+        Issue.record("no record of the planner")
+        return
+    }
+    #expect(part.findings.first?.contains("the send is not cancelled and goes on") == true)
+    // A repeated cancel takes no place, and a cancel of more than a day ago makes room.
+    #expect(try cancel("c7", at: 230).verdicts == [.stopping])
+    let later = try cancel("wrong", at: 86_400)
+    #expect(later.verdicts == [.stopping, .planned])
+    #expect(later.note?.cancelledSends.count == SupersededVersions.cancelledSendsMax)
+    #expect(later.note?.cancelledSends.contains("c0") == false)
+}
+
+@Test func `a cancel drops a held send also if the group is full of cancels`() throws {
+    var rows = Rows()
+    let key = ScopeKey(app: "shop", group: "match")
+    func cancel(_ id: String) throws -> Plan {
+        let cancel = Cancellation(send: id, app: "shop", key: key, acceptedAt: dawn * 1000)
+        return try planner.plan(.cancellation(cancel), stamp: dawn * 1000, app: shop, in: &rows)
+    }
+    for number in 0..<SupersededVersions.cancelledSendsMax { _ = try cancel("c\(number)") }
+    for ahead in 0...6 { _ = try planner.plan(makeSend(.update, id: "u\(ahead)"), at: 0, in: &rows) }
+    #expect(try cancel("u6").verdicts == [.cancelled])
 }
 
 @Test func `a timed send does not reach a user who got an END since it was scheduled`() throws {

@@ -267,6 +267,15 @@ struct SendProgressTests {
         timed.add(said(.stopping))
         timed.add(said(.cancelled))
         #expect(timed.plannerPart?.verdict == .cancelled && timed.isComplete)
+        var notStopped = SendProgress(id: "s")
+        notStopped.add(said(.planned))
+        notStopped.add(said(.cancelRefused))
+        #expect(notStopped.stateName == "cancelRefused" && !notStopped.isComplete)
+        #expect(notStopped.plannerPart?.version == 1 && notStopped.plannerPart?.laneCount == 1)
+        var ended = SendProgress(id: "s")
+        ended.add(said(.ended))
+        ended.add(said(.cancelRefused))
+        #expect(ended.plannerPart?.verdict == .ended, "the lanes have nothing to stop")
         var send = Send(
             id: "s", app: "shop", group: "g", audience: .users(["ada"]), content: PushContent(.update),
             priority: .immediate, acceptedAt: 1)

@@ -754,3 +754,28 @@ private func answer(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) thr
     _ = try planner.plan(.cancellation(cancel), stamp: (dawn + 7) * 1000, app: shop, in: &rows)
     #expect(try answer(at: 8, in: &rows) == Plan(), "the update was cancelled")
 }
+
+@Test func `a send whose names would be copied into too many lanes is refused`() throws {
+    let wide = Planner(lanes: 96) { _, _ in 0 }
+    func plan(_ count: Int, by planner: Planner = wide) throws -> Plan {
+        var rows = Rows()
+        let names = (0..<count).map { "\(String(repeating: "a", count: 33))\(1_000_000 + $0)" }
+        return try planner.plan(makeSend(.update, to: .activities(names)), at: 0, in: &rows)
+    }
+    let bytesPerName = 40 + 3
+    let countMax = NamedActivityCopies.bytesMax / 96 / bytesPerName
+    #expect(countMax < Audience.namesMax)
+    let largest = try plan(countMax)
+    #expect(largest.verdicts == [.planned])
+    let bytes = largest.expansions.reduce(0) { $0 + $1.expansion.encoded().count } * 96
+    #expect(bytes < PlannerOutput.bytesMax + 96 * 4096, "all copies fit into one transaction")
+    let refused = try plan(countMax + 1)
+    #expect(refused.verdicts == [.refused])
+    #expect(refused.expansions.isEmpty)
+    guard case .planner(let part) = refused.progress.first?.part else {
+        Issue.record("no record of the planner")
+        return
+    }
+    #expect(part.findings.first?.hasSuffix("send at least 2 requests with fewer activities each") == true)
+    #expect(try plan(Audience.namesMax, by: planner).verdicts == [.planned])
+}

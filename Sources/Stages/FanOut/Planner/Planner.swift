@@ -49,6 +49,14 @@ package struct Planner: Sendable {
         return job.plan
     }
 
+    /// Refuses a send that cannot be carried out. A repetition under the same idempotency key is planned.
+    package func refuse(_ send: Send, stamp: Int64, because reason: String) -> Plan {
+        guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
+        var job = PlanBuilder(self, key: key, stamp: stamp)
+        job.report(.refused, for: send, findings: [reason])
+        return job.plan
+    }
+
     private func plan(
         _ send: Send, stamp: Int64, app: App?, in table: inout some GroupTable
     ) throws(StoreError) -> Plan {

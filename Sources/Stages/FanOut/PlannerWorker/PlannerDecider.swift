@@ -58,6 +58,7 @@ final class PlannerDecider: RecordDecider {
         form.loopNumber = FanOutService.Loop.planner.rawValue
         (form.batchRecordsMax, form.batchBytesMax) = (settings.batchSendsMax, settings.batchBytesMax)
         (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
+        form.loneRecordTriesMax = settings.loneSendTriesMax
         form.viewLimits = settings.viewLimits
         form.sessionMilliseconds = settings.sessionMilliseconds
         form.prefetchKibibytesMax = settings.prefetchKibibytesMax

@@ -3,11 +3,13 @@ import FanOutTesting
 import IngestTesting
 import Kafka
 import KafkaTesting
+import Lifecycle
 import Payloads
 import ProcessTesting
 import RecordFormat
 import Sends
 import Simulation
+import StageSupport
 import Telemetry
 import Testing
 import Topics
@@ -177,5 +179,50 @@ import Topics
         #expect(verdicts["u38"] == [.held, .superseded])
         #expect(verdicts.values.count { $0.last == .planned } < 20)
         #expect(try bed.notes().count == verdicts.values.count { $0.last == .planned })
+    }
+
+    @Test func `a large send that is never committed becomes a dead letter, and the next sends go on`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let settings = bed.settings
+        let identity = try bed.environment(under: directory.path)
+            .identity(of: FanOutService.name, loop: FanOutService.Loop.planner.rawValue)
+        let sender = try RecordWriter(on: bed, to: .sends)
+        let users = (0..<5000).map { String(repeating: "u", count: 150) + "\($0)" }
+        var large = makeSend(.update, to: .users(users), id: "large")
+        large.fingerprint = "f"
+        sender.send(large)
+        for number in 0..<3 { sender.send(makeSend(.update, id: "small\(number)", state: number)) }
+        #expect(sender.finish())
+        // Every transaction fails until the send is set aside. It comes first, so each of them takes it.
+        let running = TracedLock<PlannerStage?>(nil)
+        let stage = try await PlannerStage(
+            bed, directory: directory.path, { $0.loneSendTriesMax = 2 },
+            onStep: { step in
+                let deadLetters = running.withLock {
+                    $0?.metric(
+                        "flotilla_fan_out_dead_letters_total{loop=\"planner\",code=\"never_committed\"}")
+                }
+                guard step == .progressSent, deadLetters ?? 0 == 0 else { return }
+                // Takes over the stage's transactional id, so that its transaction is refused.
+                let other = try? TransactionalProducer(
+                    settings: settings, transactionalID: identity, name: "other", log: .silent,
+                    metrics: Metrics())
+                try? other?.initialize()
+            })
+        running.withLock { $0 = stage }
+        try await eventually("all sends are handled") { stage.handled == 4 || stage.failure != nil }
+        #expect(stage.failure == nil)
+        running.withLock { $0 = nil }
+        await stage.stop()
+        let letters = try TopicContent(of: .deadLetters, in: bed).records
+        #expect(letters.compactMap { $0.headers["flotilla-dead-code"] } == ["never_committed"])
+        #expect(letters.first?.value == large.encoded())
+        let verdicts = try bed.verdicts()
+        #expect(verdicts["large"] == [.refused])
+        for number in 0..<3 { #expect(verdicts["small\(number)"]?.last == .planned) }
     }
 }

@@ -188,6 +188,16 @@ func
     #expect(try planner.plan(send, at: 86_400, in: &rows).verdicts == [.planned])
 }
 
+@Test func `an app that is not known yet does not use up the idempotency key`() throws {
+    var rows = Rows()
+    var send = makeSend(.start, to: .everyone)
+    send.fingerprint = "f1"
+    #expect(try planner.plan(send, at: 0, in: &rows, app: nil).verdicts == [.unknownApp])
+    #expect(rows == Rows())
+    #expect(try planner.plan(send, at: 1, in: &rows).verdicts == [.planned])
+    #expect(try planner.plan(send, at: 2, in: &rows) == Plan())
+}
+
 @Test func `a dry run takes the same path and leaves no trace`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)

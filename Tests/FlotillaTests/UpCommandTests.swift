@@ -153,6 +153,41 @@ struct UpCommandTests {
         #expect(try await flotilla("lag", "nobody", "--kafka-brokers", broker).status == 64)
     }
 
+    @Test func `an offset is set for the named group if several groups read the topic`() async throws {
+        let directory = try TemporaryDirectory()
+        let process = try up(directory.path)
+        try await process.waitForOutput(containing: "ingest: partitions assigned")
+        let broker = try address(of: "broker", in: process)
+        let topic = "flotilla.audit"
+        let writer = try ChildProcess(
+            "kcat", arguments: ["-b", broker, "-P", "-t", topic, "-p", "0"], input: Data("0\n".utf8))
+        #expect(try await writer.exitStatus() == 0)
+        for group in ["flotilla.first", "flotilla.second"] {
+            let reader = try await run(
+                "kcat", "-b", broker, "-G", group, "-e", "-q", "-X", "auto.offset.reset=earliest", topic)
+            #expect(reader.status == 0, "\(reader.errors)")
+        }
+        func reset(_ arguments: String...) async throws -> Answer {
+            let process = try ChildProcess(
+                builtProductPath(named: "flotilla"),
+                arguments: [
+                    "replay", "offset", "--topic", "audit", "--partition", "0", "--to", "beginning",
+                    "--dry-run", "--kafka-brokers", broker,
+                ] + arguments)
+            return Answer(
+                status: try await process.exitStatus(), output: process.output, errors: process.errors)
+        }
+        let unnamed = try await reset()
+        #expect(unnamed.status == 64 && unnamed.errors.contains("name one with --group"), "\(unnamed)")
+        #expect(unnamed.errors.contains("flotilla.first, ") && unnamed.errors.contains("flotilla.second"))
+        let named = try await reset("--group", "flotilla.second")
+        #expect(named.status == 0 && named.output.contains("group      flotilla.second"), "\(named)")
+        let unknown = try await reset("--group", "flotilla.third")
+        #expect(
+            unknown.status == 64 && unknown.errors.contains("group flotilla.third has no offset"),
+            "\(unknown)")
+    }
+
     @Test func `a port in use gives one sentence and the status for an unavailable service`() async throws {
         let directory = try TemporaryDirectory()
         let first = try up(directory.filePath(named: "a"))

@@ -159,6 +159,10 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
         lines.bytes[Int($0.addressee.lowerBound)..<Int($0.addressee.upperBound)] + [UInt8(ascii: "\n")]
     }
     #expect(ReceiptLines.systemVersions(in: receipt.span) == [26, 0, 255, 5, 100])
+    let withoutLastNewline = Array(receipt.dropLast())
+    #expect(ReceiptLines.systemVersions(in: withoutLastNewline.span) == [26, 0, 255, 5, 100])
+    let nothing: [UInt8] = []
+    #expect(ReceiptLines.systemVersions(in: nothing.span) == [])
     #expect(ReceiptLines.addressees(in: receipt.span).map(\.recipient) == Array(repeating: "u:ann", count: 5))
     for wrong in ["", "x", "256", "1000", "-1", "18\t1"] {
         let line = Array("c0ffee\tp\tupdate:a\tu:ann\t\(wrong)\n".utf8)
@@ -236,4 +240,13 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
         _ = try? SheetOrigin(parsing: flotilla.span)
         if let jobs = try? SheetJobs(parsing: to.span) { #expect(jobs.count <= 9, "seed \(seed)") }
     }
+}
+
+@Test func `a job with the system version 0 names no system`() throws {
+    var lines = JobLines()
+    lines.append(
+        token: Array("c0ffee".utf8).span, installation: Array("p".utf8).span,
+        entry: Array("update:a".utf8).span, recipient: Array("u:ann".utf8).span, system: OSVersion(0, 9))
+    #expect(text(lines.bytes) == "c0ffee\tp\tupdate:a\tu:ann\n")
+    #expect(try SheetIndex(parsing: lines.bytes).lines.count == 1)
 }

@@ -95,6 +95,45 @@ import Topics
         #expect(try stand.resend(withUnknownStarts: true).preview().jobs == 2)
     }
 
+    @Test func `starts with an unknown outcome are counted also if their sheet has expired`() throws {
+        try accepted()
+        let head = stand.head(.start)
+        // The topic ends before this sheet, so it has deleted the sheet.
+        try receipt(
+            head, at: JobPosition(topic: "jobs", partition: 0, offset: 900),
+            [
+                Receipt.Part(.unknown, lines: lines(0, 2)),
+                Receipt.Part(.rejected, lines: lines(1), status: 500),
+            ])
+        let usual = try stand.resend().preview()
+        #expect(usual.jobs == 0 && usual.lost == 1 && usual.unknown == 2, "\(usual)")
+        let requested = try stand.resend(withUnknownStarts: true).preview()
+        #expect(requested.jobs == 0 && requested.lost == 3 && requested.unknown == 0, "\(requested)")
+    }
+
+    @Test func `resend sends the jobs of a redrive that was killed and given up`() throws {
+        try accepted()
+        let place = try sheet(
+            stand.head(), to: 0..<1, [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)])
+        let letter = try stand.bury(stand.head(), to: 0..<1)
+        let jobs = [DeadLetterMark.SheetLines(position: place, lines: LineSet(all: 1))]
+        func mark(_ phase: DeadLetterMark.Phase, of run: String) throws {
+            try stand.mark(
+                DeadLetterMark(
+                    .redrive, phase: phase, run: run, author: "tester", at: stand.now,
+                    letterOffsets: [letter.offset], jobs: jobs), in: 0)
+        }
+        try mark(.begun, of: "dead")
+        #expect(try stand.resend().preview().sentBefore == 1)
+        // The next redrive gives up the killed one, and is killed too before it begins.
+        try mark(.left, of: "dead")
+        #expect(try stand.resend().preview().jobs == 1)
+        // A late mark about the first call does not concern the next one.
+        try mark(.begun, of: "next")
+        try mark(.left, of: "dead")
+        #expect(try stand.resend().preview().sentBefore == 1)
+    }
+
     @Test func `a job is sent again by redrive or by resend, never by both`() throws {
         try writeAccepted()
         let parts = [

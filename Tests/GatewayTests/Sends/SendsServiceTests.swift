@@ -286,6 +286,15 @@ struct SendProgressTests {
         stoppingFirst.add(record(with: .stopping))
         stoppingFirst.add(record(with: .cancelled))
         #expect(stoppingFirst.plannerPart?.verdict == .cancelled && stoppingFirst.isComplete)
+        var notStopped = SendProgress(id: "s")
+        notStopped.add(record(with: .planned))
+        notStopped.add(record(with: .cancelRefused))
+        #expect(notStopped.stateName == "cancelRefused" && !notStopped.isComplete)
+        #expect(notStopped.plannerPart?.version == 1 && notStopped.plannerPart?.laneCount == 1)
+        var ended = SendProgress(id: "s")
+        ended.add(record(with: .ended))
+        ended.add(record(with: .cancelRefused))
+        #expect(ended.plannerPart?.verdict == .ended, "the lanes have nothing to stop")
         var send = Send(
             id: "s", app: "shop", group: "g", audience: .users(["ada"]), content: PushContent(.update),
             priority: .immediate, acceptedAt: 1)

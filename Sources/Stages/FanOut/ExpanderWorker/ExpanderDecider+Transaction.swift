@@ -360,8 +360,7 @@ extension ExpanderDecider {
     }
 
     func repair(partition: Int32, after error: StoreError) throws {
-        // The path in the error tells which file is damaged. A view's directory has the name of its table.
-        if error.description.contains("/registry-") {
+        if registry.contains(error, ofLane: partition) {
             try registry.repair(lane: partition, after: error)
             stage.member.startOverLater()
         } else {

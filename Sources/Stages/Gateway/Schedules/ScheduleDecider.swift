@@ -20,7 +20,8 @@ struct ScheduleDecider: Sendable {
         var draft = body.draft
         draft.problems += proofProblems
         let validator = SendValidator(
-            app: context.app, catalog: context.catalog, now: context.now, fields: ScheduleBody.fields)
+            app: context.app, catalog: context.catalog, now: context.now, fields: ScheduleBody.fields,
+            lanes: lanes)
         let validated = try validator.validate(draft, afterReading: context.problems)
         guard let time = draft.time else { preconditionFailure("a schedule has a time") }
         let schedule = TimedSendDecider.RequestedSchedule(

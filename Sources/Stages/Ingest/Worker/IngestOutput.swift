@@ -51,6 +51,8 @@ struct IngestOutput: ~Copyable {
         (installations.count, registry.count, events.count)
     }
 
+    var byteCount: Int { keys.count + values.count }
+
     var isFull: Bool {
         registry.count + events.count + reservedSpace.records >= recordsMax
             || keys.count + values.count + reservedSpace.bytes >= Self.bytesMax

@@ -43,6 +43,13 @@ extension SchedulerDecider {
     }
 
     var isOutputFull: Bool { output.isFull }
+    var outputByteCount: Int { output.byteCount }
+
+    func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
+        outcomeCounts[OrderOutcome.rejected, default: 0] += 1
+        stage.sendToDeadLetters(
+            recordAt: index, of: batch, as: rejection, at: stage.time.wall().milliseconds)
+    }
 
     func addChangedRows() {
         for table in timersByPartition.values { table.write(to: &output) }
@@ -150,9 +157,7 @@ extension SchedulerDecider {
         do throws(RejectedRecord) {
             (order, stamp) = try read(batch[index], of: topic)
         } catch {
-            outcomeCounts[OrderOutcome.rejected, default: 0] += 1
-            return stage.sendToDeadLetters(
-                recordAt: index, of: batch, as: error, at: stage.time.wall().milliseconds)
+            return setAside(recordAt: index, of: batch, as: error)
         }
         let offset = batch[index].offset
         // `inout` needs a variable. The table is an object, so this copies only a reference.

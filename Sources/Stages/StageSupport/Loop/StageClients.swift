@@ -23,6 +23,8 @@ package final class StageClients<Decider: StageDecider> {
     package var clock: ClusterClock
     /// The limit of the records that one transaction takes.
     package internal(set) var sizeLimit: TransactionSizeLimit
+    /// The records that fail alone.
+    var loneFailures: LoneRecordFailures
 
     /// Takes clients that exist. A simulation makes its own.
     package init(
@@ -41,6 +43,7 @@ package final class StageClients<Decider: StageDecider> {
         self.writer = writer
         self.transaction = transaction
         sizeLimit = TransactionSizeLimit(recordsMax: configuration.batchRecordsMax)
+        loneFailures = LoneRecordFailures(triesMax: configuration.loneRecordTriesMax)
         member = GroupMember(
             consumer: consumer, layout: layout, topics: configuration.topics,
             followedTopics: configuration.followedTopics,

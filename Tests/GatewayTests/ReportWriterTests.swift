@@ -1,3 +1,4 @@
+import Catalog
 import CatalogRecords
 import KafkaTesting
 import Lifecycle
@@ -12,6 +13,10 @@ import Testing
 /// The writer without a server. The test owns the replies.
 struct ReportWriterTests {
     /// Returns a reply and the slot that receives its response.
+    private static let caller = RequestCaller(
+        key: APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 0).record, app: shop,
+        address: "127.0.0.1", peer: "127.0.0.1")
+
     private func makeReply() -> (HTTPReply, ReplySlot) {
         let slot = ReplySlot {}
         return (HTTPReply(slot: slot), slot)
@@ -24,14 +29,15 @@ struct ReportWriterTests {
         let writer = try await onThread {
             try ReportWriter(
                 KafkaSettings(brokers: cluster.brokers), topic: "reports", sealingKeys: nil,
-                limits: GatewayLimits(), pendingLimit: PendingRequestLimit(limits: GatewayLimits()),
+                limits: GatewayLimits(), rates: CallerRates(limits: GatewayLimits()),
+                pendingLimit: PendingRequestLimit(limits: GatewayLimits()),
                 context: context,
                 metrics: GatewayMetrics(context.metrics),
                 clock: GatewayClock(), onAcknowledgement: {})
         }
         cluster.setRoundTripTime(ofBroker: 1, milliseconds: 60_000)
         let (first, slot) = makeReply()
-        #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: first))
+        #expect(writer.accept(Array(heartbeat().utf8), from: Self.caller, reply: first))
         try await onThread {
             writer.withProducer { producer in
                 KafkaLibraryTestFunctions.raiseFatalError(
@@ -39,13 +45,13 @@ struct ReportWriterTests {
             }
         }
         let (second, nextSlot) = makeReply()
-        #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: second))
+        #expect(writer.accept(Array(heartbeat().utf8), from: Self.caller, reply: second))
         try await eventually("both answers") { slot.response != nil && nextSlot.response != nil }
         #expect(slot.response?.status == 503 && nextSlot.response?.status == 503)
         cluster.setRoundTripTime(ofBroker: 1, milliseconds: 0)
         try await eventually("acceptance") {
             let (reply, slot) = makeReply()
-            #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: reply))
+            #expect(writer.accept(Array(heartbeat().utf8), from: Self.caller, reply: reply))
             try await eventually("an answer") { slot.response != nil }
             return slot.response?.status == 202
         }

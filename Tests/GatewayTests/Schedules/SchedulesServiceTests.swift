@@ -1,3 +1,4 @@
+import CatalogRecords
 import Foundation
 import JSON
 import Kafka
@@ -49,7 +50,7 @@ struct SchedulesServiceTests {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let scheduler = StandInScheduler(bench.settings, bench.layout, Self.obliging)
         let made = try await bench.call(
-            "POST", Self.path, Self.chest(more: #","id":"s-1","name":"again""#), key: "shop/report")
+            "POST", Self.path, Self.chest(more: #","id":"s-1","name":"again""#))
         #expect(made.status == 200, "\(made.body)")
         let order = try #require(scheduler.orders.first)
         guard case .schedule(let schedule) = order.action else { throw JudgedSends.NotStored() }
@@ -58,7 +59,7 @@ struct SchedulesServiceTests {
                 #"{"scheduleId":"s-1","scheduleName":"again","sendId":"\#(schedule.send.id)","dueAt":1060000,"replaced":true,"bytes":"#
             ), "\(made.body)")
         let canceled = try await bench.call(
-            "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/report")
+            "DELETE", Self.path + "?user=jane&activity=chest_timer")
         #expect(canceled.status == 200 && canceled.body == #"{"canceled":2,"tooLate":1}"#)
         let listed = try await bench.call("GET", Self.path + "?user=jane", key: "shop/read")
         #expect(
@@ -67,6 +68,15 @@ struct SchedulesServiceTests {
         )
         #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
         #expect(try await bench.call("POST", Self.path, Self.chest(), key: "shop/read").status == 403)
+        // The app does not require user proofs, so phones may not schedule or cancel.
+        for (method, path, body) in [
+            ("POST", Self.path, Self.chest()), ("DELETE", Self.path + "?user=jane&activity=chest_timer", ""),
+        ] {
+            let refused = try await bench.call(method, path, body, key: "shop/report")
+            #expect(refused.status == 403 && refused.code == "schedules_need_proof", "\(refused.body)")
+        }
+        #expect(scheduler.orders.count == 3 && scheduler.orders.allSatisfy { $0.address == "127.0.0.1" })
+        #expect(scheduler.orders.prefix(2).allSatisfy { $0.author == bench.records["shop/send"]?.id })
         // The answer to a send for later has its due time, and `sends` has no record of it.
         let later = try await bench.call(
             "POST", "/v1/sends",

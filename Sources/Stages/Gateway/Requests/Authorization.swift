@@ -12,7 +12,7 @@ internal import Telemetry
 ///   console session if the request has no such header.
 /// - The key must be neither revoked nor expired, and its app must exist (`CatalogSnapshot.access`).
 /// - The key's role must include the role that the route asks for. A send asks for `send`. A schedule and its
-///   cancel ask for `report`, so that a phone can make them for its own user. Queries ask for `read`. Changes
+///   cancel ask for `report`, so that a phone can make them for its own user, in apps that permit it. Queries ask for `read`. Changes
 ///   of the catalog and repairs of dead letters ask for `admin`.
 /// - `send` includes `read` and `report`, and `admin` includes all roles.
 /// - `RequestWorker` checks the key again before it decides the request.

@@ -54,6 +54,8 @@ struct LettersServiceTests {
         let each = try await get("/each?limit=1")
         #expect(each.body.contains(#""letter":"1/1""#) || each.body.contains(#""letter":"1/0""#), "\(each)")
         #expect(each.body.contains(#""more":1"#) && !each.body.contains(#""app":"bank""#))
+        let limited = try await get("?limit=1")
+        #expect(limited.status == 422 && limited.field == "limit", "sums have no limit: \(limited)")
         let whole = try await get("/1/0")
         #expect(whole.status == 200 && whole.body.contains(#""message":"in words""#), "\(whole)")
         #expect(!(sums.body + each.body + whole.body).contains(Self.secret))

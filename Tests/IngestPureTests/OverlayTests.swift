@@ -56,7 +56,9 @@ import Testing
                     model.apply(key)
                 case 7:
                     var taken: [String: [UInt8]] = [:]
-                    overlay.takeRepeatedRows { taken[String(decoding: $0.bytes, as: UTF8.self)] = $1 }
+                    for key in overlay.writableRepeatedKeys {
+                        taken[String(decoding: key.bytes, as: UTF8.self)] = overlay.takeRepeatedRow(of: key)
+                    }
                     #expect(taken == model.take(), "seed \(seed), step \(step)")
                 default:
                     now = now.advanced(byMilliseconds: 1000 + random.number(below: 60_000))

@@ -77,6 +77,9 @@ final class IngestDecider: RecordDecider {
         (configuration.overlayRowsMax, configuration.overlayBytesMax) = (
             settings.overlayRowsMax, settings.overlayBytesMax
         )
+        configuration.prefetchKibibytesMax = settings.prefetchKibibytesMax
+        configuration.fetchKibibytesMax = settings.fetchKibibytesMax
+        configuration.partitionKibibytesMax = settings.partitionKibibytesMax
         configuration.viewLimits = settings.viewLimits
         configuration.sessionMilliseconds = settings.sessionMilliseconds
         stage = try StageClients(

@@ -181,6 +181,111 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
+    @Test func `a body with too many reports for its address is refused as a whole, with a retry time`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster {
+            $0.limits.reportsPerPeerAndSecondMax = 1000
+        }
+        try await bench.startAndWait()
+        // Reports that are refused cost as much work, so they count too.
+        let body = "[" + Array(repeating: "{}", count: 1000).joined(separator: ",") + "]"
+        var limited: HTTPAnswer?
+        for _ in 0..<20 where limited == nil {
+            let answer = try await bench.post(body)
+            if answer.status == 429 { limited = answer } else { #expect(answer.status == 422) }
+        }
+        let answer = try #require(limited)
+        #expect(answer.code == "rate_limited" && answer.header("Retry-After") == "1")
+        #expect(answer.body.contains("gateway.peer-reports: your address may send 1000 reports per second"))
+        #expect(try await bench.post(body, key: "shop/send").status == 422, "a backend's key")
+        #expect(bench.metrics.render().contains(#"turned_away_total{reason="peer_reports"} 1"#))
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test(arguments: [false, true])
+    func `an address is charged by byte, from the head or when its chunks have arrived`(_ isChunked: Bool)
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster {
+            $0.limits.bytesPerPeerAndSecondMax = 1 << 20
+        }
+        try await bench.startAndWait()
+        let body = Array(repeating: UInt8(ascii: " "), count: 1_000_000)
+        let (port, key) = (bench.port, try #require(bench.keys["shop/report"]))
+        var limited: HTTPAnswer?
+        for _ in 0..<20 where limited == nil {
+            let answer = try await onThread {
+                let (peer, headers) = (try HTTPPeer(port: port), ["Authorization: Bearer \(key)"])
+                return isChunked
+                    ? try peer.exchangeChunk("POST", "/v1/reports", headers, body)
+                    : try peer.exchange("POST", "/v1/reports", headers, body)
+            }
+            if answer.status == 429 { limited = answer } else { #expect(answer.status == 400) }
+        }
+        let answer = try #require(limited)
+        #expect(answer.header("Retry-After") == "1")
+        #expect(answer.body.contains("gateway.peer-bytes: your address may send 1048576 bytes per second"))
+        #expect(bench.metrics.render().contains(#"turned_away_total{reason="peer_bytes"} 1"#))
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `an address may report a number of new installations, and a private address any`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster {
+            $0.limits.newInstallationsPerPeerAndHourMax = 2
+            $0.proxies = [AddressRange("127.0.0.0/8")!]
+        }
+        try await bench.startAndWait()
+        func post(_ names: [String], _ address: String, as key: String = "shop/report") async throws
+            -> HTTPAnswer
+        {
+            try await bench.post(batch(names), key: key, headers: ["X-Forwarded-For: \(address)"])
+        }
+        let mixed = try await post(["a", "b", "c", "a"], "203.0.113.9")
+        #expect(mixed.status == 202)
+        #expect(
+            mixed.body.hasPrefix(
+                #"{"accepted":3,"refused":[{"index":2,"problems":[{"code":"rate_limited","field":"installationId","message":"gateway.peer-installations: your address may report 2 new"#
+            ), "\(mixed.body)")
+        let alone = try await post(["d"], "203.0.113.9")
+        #expect(alone.status == 429 && alone.code == "rate_limited")
+        #expect(try #require(alone.header("Retry-After").flatMap { Int($0) }) > 1500)
+        #expect(
+            try await post(["b", "a"], "203.0.113.9").body.hasPrefix(#"{"accepted":2,"#), "they are known")
+        // The owner of an IPv6 network has one quota.
+        #expect(try await post(["a", "b"], "2001:db8::1").status == 202)
+        #expect(try await post(["c"], "2001:db8::ffff:2").status == 429)
+        // A private address belongs to an internal network, which hides the phones.
+        #expect(try await post(["a", "b", "c", "d"], "10.1.2.3").body.hasPrefix(#"{"accepted":4,"#))
+        #expect(try await post(["e", "f", "g"], "203.0.113.9", as: "shop/send").status == 202)
+        #expect(bench.metrics.render().contains(#"turned_away_total{reason="peer_installations"} 3"#))
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `every rate limit has a setting, a counter from the start, and a place on the page`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        func page(_ name: String) throws -> String {
+            try String(contentsOf: root.appendingPathComponent("deploy/book/\(name)"), encoding: .utf8)
+        }
+        let metrics = Metrics()
+        _ = GatewayMetrics(metrics)
+        let (settings, gateway, rendered) = (
+            try page("settings.md"), try page("gateway.md"), metrics.render()
+        )
+        for limit in RateLimit.allCases {
+            #expect(settings.contains("| `gateway.\(limit.rawValue)` |"), "\(limit)")
+            #expect(gateway.contains("`gateway.\(limit.rawValue)`"), "\(limit)")
+            #expect(gateway.contains("`\(limit.label)`"), "\(limit)")
+            #expect(rendered.contains(#"{reason="\#(limit.label)"} 0"#), "\(limit)")
+        }
+    }
+
     @Test func `only the reports of an installation beyond its rate are refused, with a retry time`()
         async throws
     {

@@ -59,6 +59,17 @@ final class HTTPPeer {
         return try answer()
     }
 
+    /// Sends the body as one chunk, so that the head does not tell its size.
+    func exchangeChunk(
+        _ method: String, _ path: String, _ headers: [String], _ body: [UInt8]
+    ) throws -> HTTPAnswer {
+        let lines = ["Host: test", "Transfer-Encoding: chunked"] + headers
+        let head = "\(method) \(path) HTTP/1.1\r\n" + lines.joined(separator: "\r\n") + "\r\n\r\n"
+        let size = String(body.count, radix: 16)
+        try send(Array((head + size + "\r\n").utf8) + body + Array("\r\n0\r\n\r\n".utf8))
+        return try answer()
+    }
+
     /// Announces a body, asks for `100 Continue`, and never sends the body.
     func announce(_ path: String, headers: [String], bodyByteCount bodyBytes: Int) throws -> HTTPAnswer {
         let lines = ["Host: test", "Content-Length: \(bodyBytes)", "Expect: 100-continue"] + headers

@@ -58,7 +58,9 @@ import Testing
                     model.markRead(key)
                 case 7:
                     var rows: [String: [UInt8]] = [:]
-                    overlay.takeRepeatedRows { rows[String(decoding: $0.bytes, as: UTF8.self)] = $1 }
+                    for key in overlay.writableRepeatedKeys {
+                        rows[String(decoding: key.bytes, as: UTF8.self)] = overlay.takeRepeatedRow(of: key)
+                    }
                     #expect(rows == model.takeRepeatedRows(), "seed \(seed), step \(step)")
                 default:
                     now = now.advanced(byMilliseconds: 1000 + random.number(below: 60_000))

@@ -1,4 +1,5 @@
 import CatalogRecords
+import Foundation
 import Identifiers
 import Ingest
 import IngestTesting
@@ -8,6 +9,7 @@ import KafkaTesting
 import ProcessTesting
 import RecordFormat
 import Simulation
+import Telemetry
 import Testing
 import Topics
 
@@ -89,5 +91,30 @@ import Topics
         let writtenPartitions = try TopicContent(of: .reports, in: bed).records.map(\.partition)
         #expect(writtenPartitions.contains(rightPartition))
         try expectModel(in: bed)
+    }
+
+    @Test func `a row that cannot be read is named in the log at each pass of the sweep`() async throws {
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let writer = try RecordWriter(on: bed, to: .installations)
+        writer.write(key: Array("shop/i:damaged".utf8), value: Array("damaged".utf8), partition: 0)
+        #expect(writer.finish())
+        let reports = try RecordWriter(on: bed)
+        reports.write(
+            Report(app: TestBed.app.id, environment: .production, installation: "p", kind: .heartbeat))
+        #expect(reports.finish())
+        let file = open(directory.filePath(named: "log"), O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+        let sink = LogSink(level: .error, format: .text, descriptor: file)
+        let stage = try await Stage(
+            bed, directory: directory.path, log: Log(component: "ingest", sink: sink),
+            { $0.sweepMilliseconds = 50 })
+        try await eventually("the log names the row") {
+            sink.flush()
+            let log = try String(contentsOfFile: directory.filePath(named: "log"), encoding: .utf8)
+            return log.contains("records of installations cannot be read") && log.contains("records=1")
+        }
+        await stage.stop()
+        #expect(stage.failure == nil)
     }
 }

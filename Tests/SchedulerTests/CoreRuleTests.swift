@@ -240,21 +240,36 @@ private func decide(_ command: ScheduleCommand, at stamp: Int64 = 1000, in table
             }
             let end = AutomaticEnd(
                 app: "shop", group: key.group ?? "", owner: recipient, generation: 5, endsAt: 100)
-            #expect(try TimerCommands().decide(end, stamp: 3000, offset: 1, in: &table) == .scheduled)
+            #expect(try TimerCommands().decide(end, stamp: 3000, offset: 1, in: &table) == .set(.scheduled))
         }
+    }
+
+    @Test func `an automatic end whose key is too long for a timer is rejected, and sets none`() throws {
+        var table = PlainTable()
+        let end = AutomaticEnd(
+            app: "shop", group: String(repeating: "/", count: 200), owner: .user("ada"), generation: 5,
+            endsAt: 100)
+        guard
+            case .keyTooLong(let byteCount) = try TimerCommands().decide(
+                end, stamp: 3000, offset: 1, in: &table)
+        else {
+            Issue.record("the end is not rejected")
+            return
+        }
+        #expect(byteCount > TimerCommands.keyBytesMax && table.rows.isEmpty)
     }
 
     @Test func `a group's end is one timer of its newest generation`() throws {
         var table = PlainTable()
-        func end(_ generation: Int64, at: Int64) throws -> TimerCommands.Decision.Outcome? {
+        func end(_ generation: Int64, at: Int64) throws -> TimerCommands.EndDecision {
             try TimerCommands().decide(
                 AutomaticEnd(app: "shop", group: "m", owner: nil, generation: generation, endsAt: at),
                 stamp: 3000,
                 offset: 1, in: &table)
         }
-        #expect(try end(5, at: 100) == .scheduled)
-        #expect(try end(5, at: 90) == .replaced)
-        #expect(try end(4, at: 80) == nil)
+        #expect(try end(5, at: 100) == .set(.scheduled))
+        #expect(try end(5, at: 90) == .set(.replaced))
+        #expect(try end(4, at: 80) == .outdated)
         #expect(table.rows.count == 1)
         guard let row = table.rows.values.first else { return }
         #expect(row.dueAt == 90_000 && row.owner == .group("m"))

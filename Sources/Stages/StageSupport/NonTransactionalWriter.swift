@@ -16,6 +16,11 @@ package final class NonTransactionalWriter {
     /// The limit above, and space for the headers that describe the dead letter.
     private static let recordBytesMax = copiedBytesMax + 1 << 16
 
+    /// The limits of the records that wait for acknowledgement. Beyond them a record waits for space. They bound the
+    /// memory of a batch whose records are all forwarded or rejected.
+    private static let queueRecordsMax = 20_000
+    private static let queueKibibytesMax = 16_384
+
     /// The usual number of headers of a dead letter, for their memory.
     private static let deadLetterHeaderCount = 12
     /// The pause before a record is sent again to a full queue.
@@ -41,6 +46,8 @@ package final class NonTransactionalWriter {
         var options = ProducerOptions()
         options.recordBytesMax = Self.recordBytesMax
         options.deliveryMillisecondsMax = Self.acknowledgementWaitMilliseconds
+        options.queueRecordsMax = Self.queueRecordsMax
+        options.queueKibibytesMax = Self.queueKibibytesMax
         self.kafka = settings
         self.options = options
         self.name = name

@@ -56,6 +56,8 @@ struct LettersServiceTests {
         let list = try await get("/each?limit=1")
         #expect(list.body.contains(#""letter":"1/1""#) || list.body.contains(#""letter":"1/0""#), "\(list)")
         #expect(list.body.contains(#""more":1"#) && !list.body.contains(#""app":"bank""#))
+        let limited = try await get("?limit=1")
+        #expect(limited.status == 422 && limited.field == "limit", "sums have no limit: \(limited)")
         let letter = try await get("/1/0")
         #expect(letter.status == 200 && letter.body.contains(#""message":"in words""#), "\(letter)")
         #expect(!(sums.body + list.body + letter.body).contains(Self.secret))

@@ -15,7 +15,11 @@ import Testing
 
 /// Bodies that become commands for the scheduler, validated without a gateway.
 struct ScheduleBodyTests {
-    private let judged = JudgedSends(privateType: true)
+    private let judged = {
+        var judged = JudgedSends(privateType: true)
+        judged.app.allowsUnprovenSchedules = true
+        return judged
+    }()
     private let decider = ScheduleDecider(lanes: 4)
 
     /// The example of Teak's documentation.
@@ -182,6 +186,59 @@ struct ScheduleBodyTests {
         ])
         #expect(
             problems { try JudgedSends.own.decide(in: judged.context(body)) } == ["contentState too_large"])
+    }
+
+    @Test func `a phone may schedule if its app requires proofs or allows schedules without them`() throws {
+        let secret = UserProofSettings.Secret(createdAt: 0, sealed: "s")
+        let cases: [(proof: UserProofSettings?, isAllowed: Bool, expected: [String])] = [
+            (nil, false, [" schedules_need_proof"]), (nil, true, []),
+            (.init(isRequired: false, secrets: [secret]), false, [" schedules_need_proof"]),
+            (.init(isRequired: false, secrets: [secret]), true, []),
+            // Without a secret no proof can be checked.
+            (.init(isRequired: true, secrets: []), false, [" schedules_need_proof"]),
+        ]
+        for (proof, isAllowed, expected) in cases {
+            var judged = judged
+            (judged.app.userProof, judged.app.allowsUnprovenSchedules) = (proof, isAllowed)
+            let query = [(name: "user", value: "jane"), (name: "activity", value: "a")]
+            let cancel = judged.context("", query: query, as: .report)
+            #expect(
+                problems { try decider.schedule(in: judged.context(Self.teak, as: .report)) } == expected)
+            #expect(problems { try decider.cancel(in: cancel) } == expected)
+            for role in [APIKey.Role.send, .admin] {
+                #expect(problems { try decider.schedule(in: judged.context(Self.teak, as: role)) } == [])
+            }
+        }
+        var judged = judged
+        judged.app.userProof = .init(isRequired: true, secrets: [secret])
+        let body = judged.context(Self.teak, as: .report)
+        #expect(problems { try decider.schedule(in: body) } == ["userProof user_proof_missing"])
+    }
+
+    @Test func `the refusal of a phone's schedule says what to do`() throws {
+        var judged = judged
+        judged.app.allowsUnprovenSchedules = false
+        let refusal = try #require(throws: RefusedRequest.self) {
+            try decider.schedule(in: judged.context(Self.teak, as: .report))
+        }
+        #expect(refusal.response.status == 403)
+        let body = String(decoding: refusal.response.body, as: UTF8.self)
+        for remedy in [
+            "flotilla apps user-proof shop --require yes", "a key of the role send",
+            "flotilla apps update shop --unproven-schedules yes",
+        ] {
+            #expect(body.contains(remedy), "\(body)")
+        }
+    }
+
+    @Test func `an order names the key and the address of its caller`() throws {
+        let query = [(name: "user", value: "jane"), (name: "activity", value: "a")]
+        for order in try [
+            order(decider.schedule(in: judged.context(Self.teak, as: .report))),
+            order(decider.cancel(in: judged.context("", query: query, as: .report))),
+        ] {
+            #expect(order.author == "key" && order.address == "127.0.0.1")
+        }
     }
 
     @Test func `an idempotency key determines both ids, and a phone's schedule has no audit record`() throws {

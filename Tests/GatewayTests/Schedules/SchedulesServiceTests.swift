@@ -1,3 +1,4 @@
+import CatalogRecords
 import Foundation
 import JSON
 import Kafka
@@ -52,7 +53,7 @@ struct SchedulesServiceTests {
             settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
         let created = try await bench.call(
             "POST", Self.path, body: Self.schedule(otherFields: #","id":"s-1","name":"again""#),
-            key: "shop/report")
+            key: "shop/send")
         #expect(created.status == 200, "\(created.body)")
         let command = try #require(scheduler.commands.first)
         guard case .schedule(let schedule) = command.action else { throw JudgedSends.NotStored() }
@@ -61,7 +62,7 @@ struct SchedulesServiceTests {
                 #"{"scheduleId":"s-1","scheduleName":"again","sendId":"\#(schedule.send.id)","dueAt":1060000,"replaced":true,"bytes":"#
             ), "\(created.body)")
         let canceled = try await bench.call(
-            "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/report")
+            "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/send")
         #expect(canceled.status == 200 && canceled.body == #"{"canceled":2,"tooLate":1}"#)
         let listed = try await bench.call("GET", Self.path + "?user=jane", key: "shop/read")
         #expect(
@@ -71,6 +72,16 @@ struct SchedulesServiceTests {
         #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
         #expect(
             try await bench.call("POST", Self.path, body: Self.schedule(), key: "shop/read").status == 403)
+        // The app does not require user proofs, so phones may not schedule or cancel.
+        for (method, path, body) in [
+            ("POST", Self.path, Self.schedule()),
+            ("DELETE", Self.path + "?user=jane&activity=chest_timer", ""),
+        ] {
+            let refused = try await bench.call(method, path, body: body, key: "shop/report")
+            #expect(refused.status == 403 && refused.code == "schedules_need_proof", "\(refused.body)")
+        }
+        #expect(scheduler.commands.count == 3 && scheduler.commands.allSatisfy { $0.address == "127.0.0.1" })
+        #expect(scheduler.commands.prefix(2).allSatisfy { $0.author == bench.records["shop/send"]?.id })
         // The answer to a send for later has its due time, and `sends` has no record of it.
         let later = try await bench.call(
             "POST", "/v1/sends",
@@ -91,7 +102,8 @@ struct SchedulesServiceTests {
     {
         let (bench, _cluster) = try await GatewayBench.forSends()
         async let created = bench.call("POST", Self.path, body: Self.schedule())
-        async let canceled = bench.call("DELETE", Self.path + "?user=jane&activity=chest_timer")
+        async let canceled = bench.call(
+            "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/send")
         async let listed = bench.call("GET", Self.path + "?user=jane")
         async let sent = bench.call(
             "POST", "/v1/sends", body: #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)

@@ -43,11 +43,10 @@ package final class StageProcess {
 
     /// - Parameters:
     ///   - program: The path of `flotilla-bench`.
-    ///   - memoryBytesMax: The limit of private memory. Mapped files do not count.
     ///   - extraArguments: Additional arguments of this worker.
     package init(
         _ worker: Worker, of program: String, on bed: TestBed, data: String, sweepMilliseconds: Int? = nil,
-        death: PlannedDeath? = nil, memoryBytesMax: Int? = nil, extraArguments: [String] = []
+        death: PlannedDeath? = nil, extraArguments: [String] = []
     ) throws {
         var arguments =
             [
@@ -59,11 +58,7 @@ package final class StageProcess {
         if let after = death?.after { arguments += ["--after-step", String(after)] }
         if death?.isStop == true { arguments += ["--stop-there", "1"] }
         arguments += extraArguments
-        guard let memoryBytesMax else {
-            process = try ChildProcess(program, arguments: arguments)
-            return
-        }
-        process = try ChildProcess("prlimit", arguments: ["--data=\(memoryBytesMax)", program] + arguments)
+        process = try ChildProcess(program, arguments: arguments)
     }
 
     package func kill() { process.send(signal: SIGKILL) }

@@ -132,7 +132,8 @@ package final class Fleet {
             portsOfGateways[number] = port
             arguments += [
                 "--gateway-listen", "127.0.0.1:\(port)", "--gateway-key-rate", "1000000",
-                "--gateway-peer-rate", "1000000", "--gateway-installation-rate", "1000000",
+                "--gateway-peer-rate", "1000000", "--gateway-peer-reports", "1000000", "--gateway-peer-bytes",
+                "1GiB", "--gateway-installation-rate", "1000000",
             ]
         case .sender:
             arguments += [

@@ -12,11 +12,11 @@ struct IngestOutput: ~Copyable {
     /// The limits of one transaction, in records and in bytes. The report that reaches a limit is the transaction's
     /// last, and the next transaction takes the rest. Both limits are well below the producer's queue size.
     static let recordsMax = 40_000
-    static let bytesMax = 24 << 20
+    static let bytesMax = 16 << 20
 
     /// The limit of the records that one transaction decodes, in bytes. A decoded installation takes about three times
     /// as much memory as its record.
-    static let decodedBytesMax = 16 << 20
+    static let decodedBytesMax = 8 << 20
 
     private struct StagedRecord {
         var partition: Int32

@@ -36,6 +36,7 @@ package struct LoopConfiguration {
     /// Limits of the consumer's prefetch. Nil for its defaults.
     package var prefetchKibibytesMax: Int?
     package var partitionKibibytesMax: Int?
+    package var fetchKibibytesMax: Int?
 
     package init(
         stage: String, group: String, inputName: String, topics: [TopicName], outputTopics: [TopicName],

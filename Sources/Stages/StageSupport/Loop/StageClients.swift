@@ -73,6 +73,7 @@ package final class StageClients<Decider: StageDecider> {
         options.sessionMilliseconds = configuration.sessionMilliseconds
         configuration.prefetchKibibytesMax.map { options.prefetchKibibytesMax = $0 }
         configuration.partitionKibibytesMax.map { options.partitionKibibytesMax = $0 }
+        configuration.fetchKibibytesMax.map { options.fetchKibibytesMax = $0 }
         self.init(
             configuration, layout: layout, context, metrics: metrics,
             clock: ClusterClock(

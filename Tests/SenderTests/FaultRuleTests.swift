@@ -173,7 +173,9 @@ private func decision(after answer: PushAnswer, _ history: PushHistory) -> Retry
         ] {
             #expect(CommitMetadata(text: metadata.text) == metadata)
         }
-        for text in ["", "2 1 1", "1 1", "1 x 1", "1 -1 4", "1 1 9999999999"] {
+        for text in [
+            "", "2 1 1", "1 1", "1 x 1", "1 -1 4", "1 1 9999999999", "1 1 4 x", "1 1 4 -1", "1 1 4 5 6",
+        ] {
             #expect(CommitMetadata(text: text) == nil)
         }
     }

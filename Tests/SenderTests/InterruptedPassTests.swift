@@ -15,6 +15,7 @@ import Testing
     private var plan = DeliveryPlan(SenderLimits(), seed: 1)
     private var time = CurrentTime(
         now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
+    private var topic = JobTopic.normal
     private var nextOffset: Int64 = 0
 
     init() throws {
@@ -31,7 +32,7 @@ import Testing
     private mutating func arrive(_ phones: [Int], in group: String = "match", version: Int64) throws {
         let sheet = try SheetRecord.update(
             of: "shop", to: phones.map { "\($0)" }, in: group, version: version, at: time)
-        plan.arrived(sheet, from: .normal, lane: 0, offset: nextOffset, at: time)
+        plan.arrived(sheet, from: topic, lane: 0, offset: nextOffset, at: time)
         nextOffset += 1
     }
 
@@ -81,6 +82,20 @@ import Testing
         }
         let rest = served(room: Self.phones)
         #expect(Set(rest).count == Self.phones - room, "the last update reaches all the others")
+    }
+
+    @Test mutating func `an urgent update continues too where a newer state broke off the last one`() throws {
+        (topic, nextOffset) = (.urgent, 0)
+        try arrive([0], in: "first-urgent", version: 1)
+        #expect(served(room: 2) == [0])
+        var chance = SeededGenerator(seed: 5)
+        var expected: Int?
+        for version in 1...60 {
+            try arriveAll(from: chance.number(below: Self.phones), version: Int64(version))
+            let found = served(room: 5)
+            if let expected { #expect(found == (0..<5).map { (expected + $0) % Self.phones }) }
+            expected = (try #require(found.last) + 1) % Self.phones
+        }
     }
 
     @Test mutating func `sheets of another group keep their place`() throws {

@@ -130,7 +130,10 @@ package final class AppQueues {
 
     /// Notes where a newer state interrupts the passes of sheets. The caller drops the sheets afterwards.
     func interruptPasses(of overtaken: [Sheet], seed: UInt64) {
-        normal.interruptPasses(of: overtaken, seed: seed)
+        for jobClass in JobClass.allCases {
+            let sheets = overtaken.filter { $0.topic.jobClass == jobClass }
+            if !sheets.isEmpty { self[jobClass].interruptPasses(of: sheets, seed: seed) }
+        }
     }
 
     /// Counts a queued sheet whose lines are all decided or abandoned. Such sheets are removed when they are

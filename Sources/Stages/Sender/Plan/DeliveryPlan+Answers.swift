@@ -169,8 +169,10 @@ extension DeliveryPlan {
                 sheet, line: line, as: .final(.expired, status: answer.status, reason: answer.reasonCode))
         }
         let triesHere = Int(sheet.states[line].tries)
-        // A move that is no try gives back the last try that was counted here.
-        let tries = sheet.earlierTries + (countsAsTry ? triesHere : max(0, triesHere - 1))
+        // If a move is no try, the try of this push is subtracted, but only if it was counted. A push that surely did not
+        // arrive was not counted.
+        let uncounted = !countsAsTry && answer.end.mayHaveArrived ? 1 : 0
+        let tries = sheet.earlierTries + triesHere - uncounted
         decide(
             sheet, line: line,
             as: .retryInTier(tier, tries: tries, status: answer.status, reason: answer.reasonCode))

@@ -82,6 +82,17 @@ struct Phone {
         }
     }
 
+    @discardableResult
+    func proof(
+        of token: String, _ entry: RegistryKey.Entry, at minutes: Int,
+        environment: Environment = .production
+    ) -> ReportMerger.Outcome {
+        says(.provenToken, at: minutes, environment: environment) {
+            $0.proof = .init(
+                tokenHash: Hex.text(of: TokenSeal(keys: nil).hash(of: PushToken(hex: token)!)), entry: entry)
+        }
+    }
+
     func sweep(at minutes: Int) { run.sweep(at: Self.at(minutes)) }
 
     /// The registry, as `recipient entry token`.

@@ -47,24 +47,28 @@ struct LaneChangesTests {
         #expect(try next(0) == ["one u:ada token: 1 -"])
         row.registeredAt += 1000
         #expect(try next(1) == [])
+        row.isUnproven = true
+        #expect(try next(2) == [])
+        row.isUnproven = false
+        #expect(try next(3) == [], "a proof is no new token")
         row.group = "g"
-        #expect(try next(2) == ["one u:ada group: 1 g"])
+        #expect(try next(4) == ["one u:ada group: 1 g"])
         row = hashed(2, group: "h", registeredAt: start + 2000)
-        #expect(try next(3) == ["one u:ada token group: 2 h"])
+        #expect(try next(5) == ["one u:ada token group: 2 h"])
         row.activitiesEnabled = false
-        #expect(try next(4) == [])
-        row.activitiesEnabled = true
-        #expect(try next(5) == ["one u:ada token: 2 h"])
-        row.expiresAt = start + 3000
         #expect(try next(6) == [])
+        row.activitiesEnabled = true
+        #expect(try next(7) == ["one u:ada token: 2 h"])
+        row.expiresAt = start + 3000
+        #expect(try next(8) == [])
         row.registeredAt = start + 3000
         row.expiresAt = start + 9000
-        #expect(try next(7) == ["one u:ada token: 2 h"], "it had expired")
+        #expect(try next(9) == ["one u:ada token: 2 h"], "it had expired")
         (row.token, row.tokenHash, row.dismissedAt) = ("", "", start + 4000)
-        #expect(try next(8) == ["one u:ada dismissal:  h"])
-        #expect(try next(9) == [])
-        try lane.hear(key, nil, offset: 10)
-        #expect(try told(lane, 11) == [])
+        #expect(try next(10) == ["one u:ada dismissal:  h"])
+        #expect(try next(11) == [])
+        try lane.hear(key, nil, offset: 12)
+        #expect(try told(lane, 13) == [])
         try lane.close()
     }
 

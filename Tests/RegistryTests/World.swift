@@ -81,6 +81,7 @@ struct Found: Hashable {
     var registeredAt: Int64
     var movedAt: Int64?
     var hasMovedAway: Bool
+    var isUnproven: Bool
 
     init(_ row: TokenPageRow) {
         recipient = text(row.recipient)
@@ -97,6 +98,7 @@ struct Found: Hashable {
         registeredAt = row.registeredAt
         movedAt = row.movedAt
         hasMovedAway = row.hasMovedAway
+        isUnproven = row.isUnproven
     }
 
     init(_ key: RegistryKey, _ row: TokenRow) {
@@ -118,6 +120,7 @@ struct Found: Hashable {
         registeredAt = row.registeredAt
         movedAt = row.movedAt
         hasMovedAway = row.movedTo != nil
+        isUnproven = row.isUnproven
     }
 }
 

@@ -110,13 +110,40 @@ private func decision(after answer: PushAnswer, _ history: PushHistory) -> Retry
         var breaker = Breaker()
         for step in 0..<1_000 {
             breaker.accepted(9, at: at(step))
-            let opens = breaker.wrongToken(because: "BadDeviceToken", at: at(step))
+            let opens = breaker.wrongToken(of: UInt64(step), because: "BadDeviceToken", at: at(step))
             #expect(!opens)
         }
         var other = Breaker()
-        let opened = (0..<30).map { other.wrongToken(because: "BadDeviceToken", at: at($0)) }
-        #expect(opened.firstIndex(of: true) == Breaker.wrongTokensMin - 1 && other.isOpen)
+        let opened = (0..<30).map {
+            other.wrongToken(of: UInt64($0), because: "BadDeviceToken", at: at($0))
+        }
+        #expect(opened.firstIndex(of: true) == Breaker.refusedRecipientsMin - 1 && other.isOpen)
         #expect(opened.filter { $0 }.count == 1)
+    }
+
+    @Test func `wrong tokens of a few recipients do not open the breaker, in any window`() {
+        var breaker = Breaker()
+        for step in 0..<5_000 {
+            let recipient = UInt64(step % (Breaker.refusedRecipientsMin - 1))
+            let opens = breaker.wrongToken(of: recipient, because: "BadDeviceToken", at: at(step))
+            #expect(!opens)
+        }
+    }
+
+    @Test func `most unproven tokens must be refused to be suspect, and acceptance ends it`() {
+        var unproven = UnprovenTokens()
+        for step in 0..<100 {
+            unproven.accepted(at: at(step))
+            let begins = unproven.refused(at: at(step))
+            #expect(!begins || step >= UnprovenTokens.refusedMin - 1)
+        }
+        var attacked = UnprovenTokens()
+        let began = (0..<30).map { attacked.refused(at: at($0)) }
+        #expect(began.firstIndex(of: true) == UnprovenTokens.refusedMin - 1)
+        #expect(began.filter { $0 }.count == 1 && attacked.areSuspect(at: at(30)))
+        #expect(!attacked.areSuspect(at: at(30 + UnprovenTokens.suspicionMilliseconds)))
+        for step in 30..<61 { attacked.accepted(at: at(step)) }
+        #expect(!attacked.areSuspect(at: at(61)))
     }
 
     @Test func `one push probes the setting and closes the breaker`() {

@@ -31,8 +31,12 @@ struct SimulatedKafka {
         committed = Array(repeating: nil, count: lanes * 4)
     }
 
-    mutating func append(_ content: SheetContent, origin: SheetOrigin?, to place: Partition) throws -> Int64 {
-        sheets[place.index].append(.sheet(try SheetRecord(content, origin: origin?.headerValue)))
+    mutating func append(
+        _ content: SheetContent, origin: SheetOrigin?, unproven: LineSet, to place: Partition
+    ) throws -> Int64 {
+        let record = try SheetRecord(
+            content, origin: origin?.headerValue, unproven: UnprovenLines.headerValue(of: unproven))
+        sheets[place.index].append(.sheet(record))
         return Int64(sheets[place.index].count - 1)
     }
 

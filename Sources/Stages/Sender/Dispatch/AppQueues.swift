@@ -35,6 +35,7 @@ package final class AppQueues {
     private var suspectWaitingStarts = 0
 
     @safe @exclusivity(unchecked) var breaker = Breaker()
+    @safe @exclusivity(unchecked) var unproven = UnprovenTokens()
     /// By lane, the time until which a scout waits in the short tier: a sheet that comes back early to probe an open
     /// breaker.
     private var scoutReturns: [Int32: Instant] = [:]

@@ -20,6 +20,7 @@ struct SenderMetrics {
     let clockAhead: Gauge
     let suspectTokens: Gauge
     let deadTokens: Counter
+    let provenTokens: Counter
     let written: Counter
     let writeFailures: Counter
 
@@ -55,6 +56,8 @@ struct SenderMetrics {
             help: "remembered tokens that APNs refused the last time")
         deadTokens = metrics.counter(
             "flotilla_sender_dead_tokens_total", help: "tokens reported as dead")
+        provenTokens = metrics.counter(
+            "flotilla_sender_proven_tokens_total", help: "tokens reported as accepted for the first time")
         written = metrics.counter(
             "flotilla_sender_written_total", help: "records stored: receipts, later tiers, dead letters")
         writeFailures = metrics.counter(

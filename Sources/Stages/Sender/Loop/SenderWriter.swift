@@ -129,6 +129,9 @@ final class SenderWriter {
         headers.add(SheetHeaderName.flotilla, value: sheet.content.flotilla.span)
         headers.add(SheetHeaderName.to, value: sheet.content.lines(lines, by: sheet.index).span)
         headers.add(SheetHeaderName.origin, value: origin.headerValue.span)
+        if let value = UnprovenLines.headerValue(of: lines.positions(of: sheet.unprovenLines)) {
+            headers.add(SheetHeaderName.unproven, value: value.span)
+        }
         return headers
     }
 
@@ -138,8 +141,7 @@ final class SenderWriter {
         return answer.isEmpty ? code : "\(code): APNs said \(answer)"
     }
 
-    /// Writes a report of a dead token. If it is lost with the process, the next push finds the dead token
-    /// again.
+    /// Writes a report of a dead or a proven token. If it is lost with the process, a later push finds the fact again.
     func report(_ report: Report) {
         report.encode(to: &json)
         var headers = RecordHeaders(capacity: 0)
@@ -149,7 +151,6 @@ final class SenderWriter {
                 to: .reports, partition: nil, key: key.span, value: bytes.bindMemory(to: UInt8.self).span,
                 headers: &headers, id: Self.unawaited)
         }
-        metrics.deadTokens.add()
     }
 
     private func send(

@@ -27,6 +27,16 @@ struct ExpanderTests {
         #expect(jobs.allSatisfy { $0.head.topic == "com.example.shop.push-type.liveactivity" })
     }
 
+    @Test func `a sheet names the lines whose tokens APNs has never accepted`() throws {
+        let lane = try OneLane()
+        for number in 0..<8 {
+            try lane.phone("p\(number)", .start(type: "Match")) { $0.isUnproven = number % 3 == 0 }
+        }
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        let unproven = lane.takeJobs().filter(\.isUnproven).map(\.installation)
+        #expect(Set(unproven) == ["p0", "p3", "p6"])
+    }
+
     @Test func `a dry run counts by environment and has no other effect`() throws {
         let lane = try OneLane()
         try lane.reportToken(of: "p1", .start(type: "Match"))

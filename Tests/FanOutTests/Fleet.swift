@@ -39,6 +39,7 @@ struct Job {
     var installation: String
     var entry: String
     var recipient: String
+    var isUnproven: Bool
 }
 
 /// A process that owns a lane. It has the lane's files, which outlive it, and a state in memory.
@@ -181,11 +182,12 @@ final class LaneOwner {
         precondition(read == head.head, "a head reads back unchanged")
         var jobs: [Job] = []
         surely {
-            try SheetJobs(parsing: sheet.lines.bytes.span).forEachJob { _, job in
+            try SheetJobs(parsing: sheet.lines.bytes.span).forEachJob { line, job in
                 jobs.append(
                     Job(
                         head: read, body: body, token: text(job.token), installation: text(job.installation),
-                        entry: text(job.entry), recipient: text(job.recipient)))
+                        entry: text(job.entry), recipient: text(job.recipient),
+                        isUnproven: sheet.unprovenLines.contains(line)))
             }
         }
         return jobs

@@ -145,9 +145,11 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     #expect(verdicts(profile) == ["0 installationId invalid"])
 }
 
-@Test func `only Flotilla itself may report a dead token`() throws {
-    let text =
-        #"{"kind":"deadToken","environment":"production","installationId":"i","tokenHash":"00","entry":"profile","reason":"Unregistered","dispatchedAt":1}"#
+@Test(arguments: [
+    #"{"kind":"deadToken","environment":"production","installationId":"i","tokenHash":"00","entry":"profile","reason":"Unregistered","dispatchedAt":1}"#,
+    #"{"kind":"provenToken","environment":"production","installationId":"i","tokenHash":"00","entry":"profile"}"#,
+])
+func `only Flotilla itself may report a dead or a proven token`(text: String) throws {
     for role in APIKey.Role.allCases {
         let refused = try ReportValidator(sealingKeys: nil).validate(Array(text.utf8), for: shop, role: role)
             .refused

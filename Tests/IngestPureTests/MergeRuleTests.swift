@@ -21,6 +21,37 @@ import Testing
         #expect(phone.rows == ["i:i profile vip", "i:i start:Match aa", "i:i update:A bb"])
     }
 
+    @Test func `a new token is unproven until APNs accepts it, and a repetition keeps the proof`() {
+        phone.startToken("aa", at: 0)
+        phone.updateToken("bb", of: "A", at: 0)
+        #expect(phone.row("start:Match")?.isUnproven == true && phone.row("update:A")?.isUnproven == true)
+        phone.proof(of: "aa", .start(type: "Match"), at: 1)
+        phone.proof(of: "bb", .update(activity: "A"), at: 1)
+        #expect(phone.row("start:Match")?.isUnproven == false && phone.row("update:A")?.isUnproven == false)
+        phone.startToken("aa", at: 2)
+        phone.updateToken("bb", of: "A", at: 3_000)
+        #expect(phone.row("start:Match")?.isUnproven == false && phone.row("update:A")?.isUnproven == false)
+        phone.startToken("cc", at: 3_001)
+        #expect(phone.row("start:Match")?.isUnproven == true, "another token has its own proof")
+        #expect(phone.run.divergence == [])
+    }
+
+    @Test func `a proof of another token, entry or environment changes nothing`() {
+        func isUnchanged(_ outcome: ReportMerger.Outcome) -> Bool {
+            if case .unchanged = outcome { true } else { false }
+        }
+        #expect(isUnchanged(phone.proof(of: "aa", .start(type: "Match"), at: 0)))
+        #expect(phone.run.installation == nil, "a proof creates no installation")
+        phone.startToken("aa", at: 1)
+        #expect(isUnchanged(phone.proof(of: "bb", .start(type: "Match"), at: 2)))
+        #expect(isUnchanged(phone.proof(of: "aa", .start(type: nil), at: 2)))
+        #expect(isUnchanged(phone.proof(of: "aa", .update(activity: "A"), at: 2)))
+        #expect(isUnchanged(phone.proof(of: "aa", .profile, at: 2)))
+        #expect(phone.row("start:Match")?.isUnproven == true)
+        #expect(!isUnchanged(phone.proof(of: "aa", .start(type: "Match"), at: 3)))
+        #expect(isUnchanged(phone.proof(of: "aa", .start(type: "Match"), at: 4)))
+    }
+
     @Test func `a field that a report lacks keeps its value`() {
         phone.updateToken("bb", of: "A", group: "m1", at: 0)
         phone.send(.heartbeat, at: 1) {

@@ -90,6 +90,17 @@ struct Phone {
         }
     }
 
+    @discardableResult
+    func proof(
+        of token: String, _ entry: RegistryKey.Entry, at minutes: Int,
+        environment: Environment = .production
+    ) -> ReportMerger.Outcome {
+        says(.provenToken, at: minutes, environment: environment) {
+            $0.proof = .init(
+                tokenHash: Hex.text(of: TokenSeal(keys: nil).hash(of: PushToken(hex: token)!)), entry: entry)
+        }
+    }
+
     func sweep(at minutes: Int) { run.sweep(at: Self.at(minutes)) }
 
     /// The rows of the registry, for example `u:anna start:Match aa`. A token that has moved ends with `>RECIPIENT`, a

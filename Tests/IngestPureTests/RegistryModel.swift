@@ -129,7 +129,7 @@ struct RegistryModel {
         else { return nil }
         var row = TokenRow(
             environment: newest.environment!, token: newest.token!, tokenHash: hash(newest),
-            attributesType: nil, registeredAt: time[1])
+            attributesType: nil, registeredAt: time[1], isUnproven: true)
         row.os = last(phone, { $0.os }, { $0 })?.value
         row.frequentPushesEnabled = last(phone, { $0.frequentPushesEnabled }, { "\($0)" })?.value
         row.activitiesEnabled = last(phone, { $0.activitiesEnabled }, { "\($0)" })?.value

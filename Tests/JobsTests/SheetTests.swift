@@ -127,6 +127,25 @@ extension [UInt8] {
     #expect(throws: SheetError.noJobs) { try jobs(in: lines.bytes) }
 }
 
+@Test func `the unproven lines of a sheet read back, and keep their jobs in a part of the sheet`() throws {
+    var unproven = LineSet()
+    for line in [0, 1, 2, 7] { unproven.append(line) }
+    let header = UnprovenLines.headerValue(of: unproven)
+    #expect(header.map { text($0) } == "0-2,7")
+    #expect(try UnprovenLines.parse(header, lineCount: 8) == unproven)
+    #expect(UnprovenLines.headerValue(of: LineSet()) == nil)
+    #expect(try UnprovenLines.parse(nil, lineCount: 8).isEmpty, "an old sheet has proven tokens only")
+    for wrong in ["", "x", "0-9", "8", "2,1"] {
+        #expect(throws: SheetError.invalidUnprovenLines) {
+            try UnprovenLines.parse(Array(wrong.utf8), lineCount: 8)
+        }
+    }
+    var part = LineSet()
+    for line in [1, 3, 7] { part.append(line) }
+    #expect(part.positions(of: unproven).text == "0,2")
+    #expect(part.positions(of: LineSet()).isEmpty)
+}
+
 @Test(arguments: [
     "token\ti1\tupdate:a", "token\ti1\tupdate:a\tu:1\tmore", "\ti1\tupdate:a\tu:1", "token\t\tupdate:a\tu:1",
     "token\ti1\t\tu:1", "token\ti1\tupdate:a\t", "token\ti1\tupdate:a\tx:1", "token\ti1\tupdate:a\tu:", "",

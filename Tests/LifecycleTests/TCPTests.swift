@@ -191,6 +191,75 @@ import Testing
         #expect(eventually { client.read(\.bytes) == [42] })
     }
 
+    @Test func `addresses that do not answer delay the connection only shortly`() throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        let listener = try serve(on: running, peers: peers) { Peer($0, onReceived: { $0.send($1) }) }
+        defer { listener.stop() }
+        let silent = try SilentListener(port: listener.port)
+        defer { silent.close() }
+        let addresses =
+            Array(repeating: try silent.address, count: 8)
+            + (try SocketAddress.resolve(host: "127.0.0.1", port: listener.port, numericOnly: true).get())
+        let began = Instant.now()
+        let result = race(to: addresses, milliseconds: 20_000, on: running.loop)
+        #expect(eventually(within: 20_000) { result.withLock { $0 } != nil })
+        let delay = Instant.now().milliseconds(since: began)
+        let descriptor = try #require(result.withLock { $0 }).get()
+        Glibc.close(descriptor)
+        #expect(delay >= 8 * TCPConnector.attemptDelayMilliseconds - 50 && delay < 6_000)
+        #expect(eventually { peers.all.count == 1 }, "the winner is connected, and the others are closed")
+    }
+
+    @Test func `at the deadline the error names an address that does not answer`() throws {
+        let running = try RunningLoop()
+        let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) {
+            _ in
+            nil
+        }
+        defer { listener.stop() }
+        let silent = try SilentListener(port: listener.port)
+        defer { silent.close() }
+        let result = race(
+            to: Array(repeating: try silent.address, count: 3), milliseconds: 400, on: running.loop)
+        #expect(eventually { result.withLock { $0 } != nil })
+        let failure = #expect(throws: TCPConnector.ConnectFailure.self) {
+            _ = try result.withLock { $0 }?.get()
+        }
+        #expect(
+            failure?.description
+                == "cannot connect to apns.example:\(listener.port): 127.0.0.2 does not answer (last of 3 addresses)"
+        )
+    }
+
+    @Test func `the families of a host's addresses alternate`() throws {
+        func address(_ host: String) throws -> SocketAddress {
+            try #require(try SocketAddress.resolve(host: host, port: 1, numericOnly: true).get().first)
+        }
+        let six = try (1...3).map { try address("2001:db8::\($0)") }
+        let four = try (1...2).map { try address("192.0.2.\($0)") }
+        #expect(
+            TCPConnector.interleaved(six + four).map(\.host)
+                == ["2001:db8::1", "192.0.2.1", "2001:db8::2", "192.0.2.2", "2001:db8::3"])
+        #expect(TCPConnector.interleaved([]).isEmpty)
+    }
+
+    private func race(
+        to addresses: [SocketAddress], milliseconds: Int, on loop: EventLoop
+    ) -> ConnectResult {
+        let result = ConnectResult()
+        _ = loop.perform {
+            let port = addresses[0].port
+            TCPConnector(
+                host: "apns.example", port: port, on: loop,
+                deadline: Instant.now().advanced(byMilliseconds: milliseconds),
+                resolve: { $2(.success(addresses)) },
+                report: { outcome in result.withLock { $0 = outcome } }
+            ).start()
+        }
+        return result
+    }
+
     @Test func `a cancelled connect reports its end once`() throws {
         let running = try RunningLoop()
         let client = Peer()

@@ -62,7 +62,7 @@ struct DecodingTests {
             #expect(fields.isSandbox == (row.environment == .sandbox))
             #expect(fields.registeredAt == row.registeredAt && fields.expiresAt == row.expiresAt)
             #expect(fields.movedAt == row.movedAt && fields.dismissedAt == row.dismissedAt)
-            #expect(fields.arrivedAt == row.arrivedAt)
+            #expect(fields.arrivedAt == row.arrivedAt && fields.isUnproven == row.isUnproven)
             #expect(fields.activitiesEnabled == row.activitiesEnabled)
             #expect(fields.frequentPushesEnabled == row.frequentPushesEnabled)
         }

@@ -51,24 +51,28 @@ struct LaneChangesTests {
         #expect(try changes(at: 0) == ["one u:ada token: 1 -"])
         row.registeredAt += 1000
         #expect(try changes(at: 1) == [])
+        row.isUnproven = true
+        #expect(try changes(at: 2) == [])
+        row.isUnproven = false
+        #expect(try changes(at: 3) == [], "a proof is no new token")
         row.group = "g"
-        #expect(try changes(at: 2) == ["one u:ada group: 1 g"])
+        #expect(try changes(at: 4) == ["one u:ada group: 1 g"])
         row = makeRow(hashDigit: 2, group: "h", registeredAt: start + 2000)
-        #expect(try changes(at: 3) == ["one u:ada token group: 2 h"])
+        #expect(try changes(at: 5) == ["one u:ada token group: 2 h"])
         row.activitiesEnabled = false
-        #expect(try changes(at: 4) == [])
-        row.activitiesEnabled = true
-        #expect(try changes(at: 5) == ["one u:ada token: 2 h"])
-        row.expiresAt = start + 3000
         #expect(try changes(at: 6) == [])
+        row.activitiesEnabled = true
+        #expect(try changes(at: 7) == ["one u:ada token: 2 h"])
+        row.expiresAt = start + 3000
+        #expect(try changes(at: 8) == [])
         row.registeredAt = start + 3000
         row.expiresAt = start + 9000
-        #expect(try changes(at: 7) == ["one u:ada token: 2 h"], "it had expired")
+        #expect(try changes(at: 9) == ["one u:ada token: 2 h"], "it had expired")
         (row.token, row.tokenHash, row.dismissedAt) = ("", "", start + 4000)
-        #expect(try changes(at: 8) == ["one u:ada dismissal:  h"])
-        #expect(try changes(at: 9) == [])
-        try lane.apply(nil, to: key, offset: 10)
-        #expect(try reportedChanges(of: lane, committing: 11) == [])
+        #expect(try changes(at: 10) == ["one u:ada dismissal:  h"])
+        #expect(try changes(at: 11) == [])
+        try lane.apply(nil, to: key, offset: 12)
+        #expect(try reportedChanges(of: lane, committing: 13) == [])
         try lane.close()
     }
 

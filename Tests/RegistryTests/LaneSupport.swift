@@ -84,6 +84,7 @@ struct FoundRow: Hashable {
     var registeredAt: Int64
     var movedAt: Int64?
     var hasMovedAway: Bool
+    var isUnproven: Bool
 
     init(_ row: TokenPageRow) {
         recipient = text(row.recipient)
@@ -100,6 +101,7 @@ struct FoundRow: Hashable {
         registeredAt = row.registeredAt
         movedAt = row.movedAt
         hasMovedAway = row.hasMovedAway
+        isUnproven = row.isUnproven
     }
 
     init(_ row: TokenRow, of key: RegistryKey) {
@@ -121,6 +123,7 @@ struct FoundRow: Hashable {
         registeredAt = row.registeredAt
         movedAt = row.movedAt
         hasMovedAway = row.movedTo != nil
+        isUnproven = row.isUnproven
     }
 }
 

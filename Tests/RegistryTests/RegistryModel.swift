@@ -189,6 +189,7 @@ struct RowMaker {
                 if random.number(below: 2) == 0 { row.arrivedAt = start + Int64(random.number(below: 4)) }
             }
         }
+        row.isUnproven = random.number(below: 3) == 0
         if random.number(below: 8) == 0 {
             (row.token, row.tokenHash) = ("", "")
             row.dismissedAt = start + Int64(random.number(below: 3))

@@ -44,6 +44,23 @@ import Topics
         #expect(audit.count == 1 && audit[0].contains("dead-letters.redrive") && audit[0].contains("tester"))
     }
 
+    @Test func `a redriven sheet keeps the unproven lines of the jobs that are sent`() throws {
+        let head = stand.head()
+        let origin = SheetOrigin(
+            topic: "jobs", partition: 0, offset: 7, lines: LineSet(all: 3), attempt: 4, countedPushes: 6,
+            dueAt: 0)
+        var unproven = LineSet()
+        unproven.append(0)
+        unproven.append(2)
+        try stand.bury(
+            from: .jobsLater2m, 0, stage: "sender", code: "attempts_exhausted", value: ReplayStand.body,
+            headers: stand.sheet(head, to: 0..<3) + [
+                ("origin", origin.headerValue), ("unproven", UnprovenLines.headerValue(of: unproven) ?? []),
+            ])
+        #expect(try stand.redriveAll().jobs == 3)
+        #expect(try stand.content(.jobsLater5s).first?.headers["unproven"] == "0,2")
+    }
+
     @Test func `a redriven record that becomes a dead letter again is left to the next call`() throws {
         try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
         var hasComeBack = false

@@ -12,7 +12,9 @@ import Testing
         #expect(CommitMetadata(text: metadata.text) == metadata)
     }
 
-    @Test(arguments: ["", "2 1 1", "1 1", "1 x 1", "1 -1 4", "1 1 9999999999"])
+    @Test(arguments: [
+        "", "2 1 1", "1 1", "1 x 1", "1 -1 4", "1 1 9999999999", "1 1 4 x", "1 1 4 -1", "1 1 4 5 6",
+    ])
     func `a damaged text is not read`(text: String) {
         #expect(CommitMetadata(text: text) == nil)
     }

@@ -15,6 +15,7 @@ import Testing
 
     private var plan = DeliveryPlan(SenderLimits(), seed: 1)
     private var time = CurrentTime.testStart
+    private var topic = JobTopic.normal
     private var nextOffset: Int64 = 0
 
     init() throws {
@@ -30,7 +31,7 @@ import Testing
     private mutating func arrive(_ phones: [Int], in group: String = "match", version: Int64) throws {
         let sheet = try SheetRecord.update(
             of: "shop", to: phones.map { "\($0)" }, in: group, version: version, at: time)
-        plan.arrived(sheet, from: .normal, lane: 0, offset: nextOffset, at: time)
+        plan.arrived(sheet, from: topic, lane: 0, offset: nextOffset, at: time)
         nextOffset += 1
     }
 
@@ -85,6 +86,20 @@ import Testing
         #expect(
             Set(remainingPhones).count == Self.phones - capacity,
             "the last update does not reach all the others")
+    }
+
+    @Test mutating func `an urgent update continues too where a newer state broke off the last one`() throws {
+        (topic, nextOffset) = (.urgent, 0)
+        try arrive([0], in: "first-urgent", version: 1)
+        #expect(phonesPushed(capacity: 2) == [0])
+        var random = SeededGenerator(seed: 5)
+        var expectedFirst: Int?
+        for version in 1...60 {
+            try arriveUpdate(from: random.number(below: Self.phones), version: Int64(version))
+            let pushed = phonesPushed(capacity: 5)
+            if let expectedFirst { #expect(pushed == (0..<5).map { (expectedFirst + $0) % Self.phones }) }
+            expectedFirst = (try #require(pushed.last) + 1) % Self.phones
+        }
     }
 
     @Test mutating func `sheets of another group keep their place`() throws {

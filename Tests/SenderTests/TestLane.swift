@@ -44,7 +44,8 @@ extension SheetRecord {
 
     static func update(
         of app: String, to phones: [String], in group: String, version: Int64, at time: CurrentTime,
-        deadlineSeconds: Int64 = 3_600
+        deadlineSeconds: Int64 = 3_600, unproven: LineSet = LineSet(),
+        recipient: (String) -> String = { "i:i\($0)" }
     ) throws -> SheetRecord {
         let head = SheetHead(
             topic: "t.push-type.liveactivity", priority: .immediate, expiration: 0, app: app,
@@ -55,7 +56,8 @@ extension SheetRecord {
             SheetContent(
                 body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
                 to: Array(
-                    phones.map { "00\ti\($0)\tupdate:a\($0)\ti:i\($0)\n" }.joined().utf8)), origin: nil)
+                    phones.map { "00\($0)\ti\($0)\tupdate:a\($0)\t\(recipient($0))\n" }.joined().utf8)),
+            origin: nil, unproven: UnprovenLines.headerValue(of: unproven))
     }
 }
 

@@ -1,3 +1,4 @@
+import IngestTesting
 import Jobs
 import KafkaTesting
 import Payloads
@@ -76,6 +77,32 @@ import Topics
         }
         await sender.stop()
         #expect(stand.journal.requests == 100)
+    }
+
+    @Test func `the first acceptance of a token is reported, and invented tokens do not pause the app`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers)
+        let sender = try await RunningSender(stand, slots: "one")
+        try stand.write(
+            stand.head(.update, group: "invented"), to: 100..<300, lane: 0, areKnown: false, areProven: false)
+        try await eventually("the invented tokens are refused") { sender.outcomes(.moved) >= 200 }
+        try stand.write(stand.head(.update), to: 0..<50, lane: 0, areProven: false)
+        try await eventually("the others are pushed") { sender.outcomes(.accepted) == 50 }
+        await sender.stop()
+        let gauge = #"flotilla_sender_breaker_open{app="shop",environment="production"}"#
+        #expect(sender.metric(gauge) == 0)
+        #expect(
+            sender.log.contains("apns refuses most tokens that it never accepted before"), "\(sender.log)")
+        #expect(sender.metric("flotilla_sender_proven_tokens_total") == 50)
+        let proofs = try TopicContent(of: .reports, in: stand.bed).records.map {
+            String(decoding: $0.value ?? [], as: UTF8.self)
+        }.filter { $0.contains(#""kind":"provenToken""#) }
+        #expect(proofs.count == 50)
+        for phone in 0..<50 {
+            #expect(proofs.count { $0.contains(#""entry":"update:a\#(phone)""#) } == 1, "phone \(phone)")
+        }
     }
 
     @Test func `an app whose tokens are all refused is paused and loses no token`() async throws {

@@ -171,10 +171,11 @@ final class SenderStand: Sendable {
     ///
     /// - Parameters:
     ///   - areKnown: Whether APNs knows the phones' tokens.
+    ///   - areProven: Whether APNs has accepted the tokens before, according to the sheet.
     ///   - seal: The seal of the tokens, or nil for tokens in clear text.
     func write(
         _ head: SheetHead, to phones: Range<Int>, lane: Int32, _ topic: TopicName = .jobs,
-        areKnown: Bool = true, sealedBy seal: TokenSeal? = nil
+        areKnown: Bool = true, areProven: Bool = true, sealedBy seal: TokenSeal? = nil
     ) throws {
         var lines = JobLines()
         for phone in phones {
@@ -195,6 +196,10 @@ final class SenderStand: Sendable {
         headers.add(SheetHeaderName.apns, value: head.apnsLines.span)
         headers.add(SheetHeaderName.flotilla, value: head.flotillaLines.span)
         headers.add(SheetHeaderName.to, value: lines.bytes.span)
+        let unproven = areProven ? LineSet() : LineSet(all: lines.count)
+        if let value = UnprovenLines.headerValue(of: unproven) {
+            headers.add(SheetHeaderName.unproven, value: value.span)
+        }
         let start =
             head.event == .start
             ? #","attributes-type":"Match","attributes":{},"alert":{"title":"a","body":"b"}"# : ""

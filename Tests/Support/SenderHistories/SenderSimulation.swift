@@ -287,7 +287,8 @@ final class SenderSimulation {
                 lane: write.lane, topic: tier == .seconds5 ? .later5s : .later2m)
             var content = sheet.content
             content.to = sheet.content.lines(write.lines, by: sheet.index)
-            do { return try kafka.append(content, origin: origin, to: partition) } catch {
+            let unproven = write.lines.positions(of: sheet.unprovenLines)
+            do { return try kafka.append(content, origin: origin, unproven: unproven, to: partition) } catch {
                 recordFault("a tier's sheet cannot be read: \(error)")
                 return -1
             }
@@ -519,6 +520,14 @@ final class SenderSimulation {
         where token.sheet.head.app == "wrong" && token.reason != "Unregistered" {
             recordFault("a wrong setting costs a token")
         }
+        for token in actions.provenTokens {
+            let job = SimulatedJobID(
+                position: token.sheet.originPosition, line: token.sheet.originLine(token.line))
+            if jobs[job]?.processedCount == 0 { recordFault("a token is reported as proven that is not") }
+            if !token.sheet.unprovenLines.contains(token.line) {
+                recordFault("a proven token is reported as proven")
+            }
+        }
         if process.plan.actions.isNotEmpty { performActions(of: process) }
     }
 }
@@ -526,6 +535,6 @@ final class SenderSimulation {
 extension DeliveryActions {
     fileprivate var isNotEmpty: Bool {
         !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !reads.isEmpty || !pauses.isEmpty
-            || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased
+            || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased || !provenTokens.isEmpty
     }
 }

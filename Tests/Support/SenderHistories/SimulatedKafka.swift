@@ -38,10 +38,12 @@ struct SimulatedKafka {
     }
 
     /// Stores a sheet and returns its offset.
-    mutating func append(_ content: SheetContent, origin: SheetOrigin?, to partition: Partition) throws
-        -> Int64
-    {
-        sheets[partition.index].append(.sheet(try SheetRecord(content, origin: origin?.headerValue)))
+    mutating func append(
+        _ content: SheetContent, origin: SheetOrigin?, unproven: LineSet, to partition: Partition
+    ) throws -> Int64 {
+        let record = try SheetRecord(
+            content, origin: origin?.headerValue, unproven: UnprovenLines.headerValue(of: unproven))
+        sheets[partition.index].append(.sheet(record))
         return Int64(sheets[partition.index].count - 1)
     }
 

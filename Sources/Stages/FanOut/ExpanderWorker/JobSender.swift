@@ -18,6 +18,9 @@ struct JobSender {
         for sheet in output.sheets {
             var headers = sheetHeaders.copy(forHead: sheet.head)
             headers.add(SheetHeaderName.to, value: sheet.lines.bytes.span)
+            if let value = UnprovenLines.headerValue(of: sheet.unprovenLines) {
+                headers.add(SheetHeaderName.unproven, value: value.span)
+            }
             while true {
                 let result = producer.send(
                     to: sheet.isUrgent ? urgent : normal, partition: Int32(sheet.lane), key: nil,

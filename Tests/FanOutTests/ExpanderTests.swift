@@ -30,7 +30,7 @@ struct ExpanderTests {
     @Test func `a sheet names the lines whose tokens APNs has never accepted`() throws {
         let lane = try OneLane()
         for number in 0..<8 {
-            try lane.phone("p\(number)", .start(type: "Match")) { $0.isUnproven = number % 3 == 0 }
+            try lane.reportToken(of: "p\(number)", .start(type: "Match")) { $0.isUnproven = number % 3 == 0 }
         }
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         let unproven = lane.takeJobs().filter(\.isUnproven).map(\.installation)

@@ -1,4 +1,5 @@
 import Payloads
+import RecordFormat
 import Sends
 import Testing
 

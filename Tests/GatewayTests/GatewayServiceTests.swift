@@ -219,8 +219,8 @@ struct GatewayServiceTests {
             let answer = try await onThread {
                 let (peer, headers) = (try HTTPPeer(port: port), ["Authorization: Bearer \(key)"])
                 return isChunked
-                    ? try peer.exchangeChunk("POST", "/v1/reports", headers, body)
-                    : try peer.exchange("POST", "/v1/reports", headers, body)
+                    ? try peer.exchangeChunk("POST", "/v1/reports", headers: headers, body: body)
+                    : try peer.exchange("POST", "/v1/reports", headers: headers, body: body)
             }
             if answer.status == 429 { limited = answer } else { #expect(answer.status == 400) }
         }
@@ -243,7 +243,7 @@ struct GatewayServiceTests {
         func post(_ names: [String], _ address: String, as key: String = "shop/report") async throws
             -> HTTPAnswer
         {
-            try await bench.post(batch(names), key: key, headers: ["X-Forwarded-For: \(address)"])
+            try await bench.post(heartbeats(of: names), key: key, headers: ["X-Forwarded-For: \(address)"])
         }
         let mixed = try await post(["a", "b", "c", "a"], "203.0.113.9")
         #expect(mixed.status == 202)

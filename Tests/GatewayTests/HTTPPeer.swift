@@ -61,7 +61,7 @@ final class HTTPPeer {
 
     /// Sends the body as one chunk, so that the head does not tell its size.
     func exchangeChunk(
-        _ method: String, _ path: String, _ headers: [String], _ body: [UInt8]
+        _ method: String, _ path: String, headers: [String], body: [UInt8]
     ) throws -> HTTPAnswer {
         let lines = ["Host: test", "Transfer-Encoding: chunked"] + headers
         let head = "\(method) \(path) HTTP/1.1\r\n" + lines.joined(separator: "\r\n") + "\r\n\r\n"

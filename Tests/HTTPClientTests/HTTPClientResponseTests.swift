@@ -8,7 +8,7 @@ import Testing
         var parser = HTTPResponseParser()
         var result = HTTPResponseParser.ParseResult.needsMore
         let bytes = Array(text.utf8)
-        for start in stride(from: 0, to: bytes.count, inPiecesOf: size) where result == .needsMore {
+        for start in stride(from: 0, to: bytes.count, by: size) where result == .needsMore {
             result = bytes[start..<min(bytes.count, start + size)].withUnsafeBytes { parser.parse($0) }
         }
         return result

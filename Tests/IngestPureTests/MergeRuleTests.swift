@@ -33,7 +33,7 @@ import Testing
         #expect(phone.row("start:Match")?.isUnproven == false && phone.row("update:A")?.isUnproven == false)
         phone.startToken("cc", at: 3_001)
         #expect(phone.row("start:Match")?.isUnproven == true, "another token has its own proof")
-        #expect(phone.run.divergence == [])
+        #expect(phone.run.keysThatDiffer == [])
     }
 
     @Test func `a proof of another token, entry or environment changes nothing`() {

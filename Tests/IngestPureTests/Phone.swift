@@ -90,12 +90,13 @@ struct Phone {
         }
     }
 
+    /// Reports that APNs accepted a token.
     @discardableResult
     func proof(
         of token: String, _ entry: RegistryKey.Entry, at minutes: Int,
         environment: Environment = .production
     ) -> ReportMerger.Outcome {
-        says(.provenToken, at: minutes, environment: environment) {
+        send(.provenToken, at: minutes, environment: environment) {
             $0.proof = .init(
                 tokenHash: Hex.text(of: TokenSeal(keys: nil).hash(of: PushToken(hex: token)!)), entry: entry)
         }

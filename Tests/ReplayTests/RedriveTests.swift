@@ -52,13 +52,13 @@ import Topics
         var unproven = LineSet()
         unproven.append(0)
         unproven.append(2)
-        try stand.bury(
-            from: .jobsLater2m, 0, stage: "sender", code: "attempts_exhausted", value: ReplayStand.body,
-            headers: stand.sheet(head, to: 0..<3) + [
+        try stand.writeDeadLetter(
+            from: .jobsLater2m, lane: 0, stage: "sender", code: "attempts_exhausted", value: ReplayStand.body,
+            headers: stand.sheetHeaders(head, to: 0..<3) + [
                 ("origin", origin.headerValue), ("unproven", UnprovenLines.headerValue(of: unproven) ?? []),
             ])
         #expect(try stand.redriveAll().jobs == 3)
-        #expect(try stand.content(.jobsLater5s).first?.headers["unproven"] == "0,2")
+        #expect(try stand.records(of: .jobsLater5s).first?.headers["unproven"] == "0,2")
     }
 
     @Test func `a redriven record that becomes a dead letter again is left to the next call`() throws {

@@ -96,12 +96,12 @@ import Topics
     }
 
     @Test func `starts with an unknown outcome are counted also if their sheet has expired`() throws {
-        try accepted()
+        try writeAccepted()
         let head = stand.head(.start)
         // The topic ends before this sheet, so it has deleted the sheet.
-        try receipt(
-            head, at: JobPosition(topic: "jobs", partition: 0, offset: 900),
-            [
+        try writeReceipt(
+            of: head, at: JobPosition(topic: "jobs", partition: 0, offset: 900),
+            parts: [
                 Receipt.Part(.unknown, lines: lines(0, 2)),
                 Receipt.Part(.rejected, lines: lines(1), status: 500),
             ])
@@ -112,16 +112,16 @@ import Topics
     }
 
     @Test func `resend sends the jobs of a redrive that was killed and given up`() throws {
-        try accepted()
-        let place = try sheet(
-            stand.head(), to: 0..<1, [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)])
-        let letter = try stand.bury(stand.head(), to: 0..<1)
+        try writeAccepted()
+        let place = try writeSheet(
+            stand.head(), to: 0..<1, outcomes: [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)])
+        let letter = try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
         let jobs = [DeadLetterMark.SheetLines(position: place, lines: LineSet(all: 1))]
         func mark(_ phase: DeadLetterMark.Phase, of run: String) throws {
-            try stand.mark(
+            try stand.writeMark(
                 DeadLetterMark(
                     .redrive, phase: phase, run: run, author: "tester", at: stand.now,
-                    letterOffsets: [letter.offset], jobs: jobs), in: 0)
+                    letterOffsets: [letter.offset], jobs: jobs), lane: 0)
         }
         try mark(.begun, of: "dead")
         #expect(try stand.resend().preview().sentBefore == 1)

@@ -7,7 +7,7 @@ import Testing
 
 /// Our server against OpenSSL's client.
 @Suite struct OpenSSLClientTests {
-    private func client(_ port: Int, _ options: [String], saying text: String = "") throws -> ChildProcess {
+    private func client(_ port: Int, _ options: [String], sending text: String = "") throws -> ChildProcess {
         try ChildProcess(
             "openssl", arguments: ["s_client", "-connect", "127.0.0.1:\(port)"] + options,
             input: Data(text.utf8))

@@ -231,13 +231,13 @@ struct ScheduleBodyTests {
         }
     }
 
-    @Test func `an order names the key and the address of its caller`() throws {
+    @Test func `a command names the key and the address of its caller`() throws {
         let query = [(name: "user", value: "jane"), (name: "activity", value: "a")]
-        for order in try [
-            order(decider.schedule(in: judged.context(Self.teak, as: .report))),
-            order(decider.cancel(in: judged.context("", query: query, as: .report))),
+        for command in try [
+            command(of: decider.schedule(in: judged.context(Self.teak, as: .report))),
+            command(of: decider.cancel(in: judged.context("", query: query, as: .report))),
         ] {
-            #expect(order.author == "key" && order.address == "127.0.0.1")
+            #expect(command.author == "key" && command.address == "127.0.0.1")
         }
     }
 

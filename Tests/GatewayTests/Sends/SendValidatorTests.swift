@@ -65,11 +65,11 @@ struct SendValidatorTests {
     @Test func `a send names at most as many activities as its copies in all lanes allow`() {
         let names = (0..<Audience.namesMax).map { "\"\(String(repeating: "a", count: 30))-\($0)\"" }
         let body = updateBody(["audience": #"{"activities":[\#(names.joined(separator: ","))]}"#])
-        #expect(judged.problems(body) == [])
+        #expect(judged.problems(in: body) == [])
         let manyLanes = SendDecider(route: "/v1/sends", fields: .standard, lanes: 96) { root, context in
             SendBody.draft(from: root, now: context.now)
         }
-        #expect(judged.problems(body, by: manyLanes) == ["audience out_of_range"])
+        #expect(judged.problems(in: body, by: manyLanes) == ["audience out_of_range"])
     }
 
     @Test

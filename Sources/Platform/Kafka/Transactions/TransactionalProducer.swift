@@ -11,7 +11,7 @@ package import Telemetry
 package final class TransactionalProducer {
     /// The broker ends a transaction after this time. Until then an abandoned transaction hides all
     /// records behind it.
-    package static let transactionMillisecondsMax = 10_000
+    package static let transactionMillisecondsMax = 6000
     /// The limit of one call that a loop waits for, and of all records of a transaction together. It is a fifth of the
     /// usual session, so that the loop keeps its membership.
     package static let callMillisecondsMax = 2000

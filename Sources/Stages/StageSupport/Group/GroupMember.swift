@@ -30,7 +30,7 @@ package final class GroupMember<Part: AssignedPartition> {
     /// The pause before the loop starts over. It doubles with each failure, up to the maximum. Each attempt asks Kafka
     /// a few questions and waits for the answers, so a short pause is no load. All partitions wait for its end.
     static var retryPauseMillisecondsMin: Int { 10 }
-    static var retryPauseMillisecondsMax: Int { 5000 }
+    static var retryPauseMillisecondsMax: Int { 1000 }
 
     let consumer: Consumer
     let layout: TopicLayout

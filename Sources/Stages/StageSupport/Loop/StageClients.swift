@@ -80,6 +80,8 @@ package final class StageClients<Decider: StageDecider> {
                 name: "\(configuration.group)-transactions",
                 log: log, metrics: processMetrics)
         }
+        // An open transaction of an earlier run is ended while the other clients are made.
+        _ = try transaction.prepare(withinMilliseconds: 1)
         self.init(
             configuration, layout: layout, context, metrics: metrics,
             clock: ClusterClock(

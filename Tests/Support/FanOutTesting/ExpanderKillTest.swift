@@ -21,6 +21,7 @@ package final class ExpanderKillTest: KillTestScenario {
         package var freezeCount = 1
         package var frozenSteps: [ExpanderStep] = [.pagesWalked, .transactionBegun, .jobsSent, .offsetsSent]
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
@@ -98,7 +99,7 @@ package final class ExpanderKillTest: KillTestScenario {
     /// Sends a start of a new group, an update of the common group, or an update for one phone.
     private func writeExpansion() {
         let number = expectedTokens.count + 1
-        let isBusy = (expander.missingClosings() ?? .max) >= Self.openSendsMax * bed.layout.lanes
+        let isBusy = expander.missingClosings() >= Self.openSendsMax * bed.layout.lanes
         let version = 1_763_600_000 + Int64(number)
         let send = "s\(number)"
         var expansion: Expansion

@@ -21,6 +21,7 @@ package final class PlannerKillTest: KillTestScenario {
         /// Per 1,000 records: records that are not sends.
         package var invalidPerThousand = 10
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }

@@ -22,6 +22,7 @@ package final class IngestKillTest: KillTestScenario {
         package var misplacedPerThousand = 10
         package var invalidPerThousand = 10
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }

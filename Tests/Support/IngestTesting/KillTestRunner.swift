@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Lifecycle
 internal import ProcessTesting
 internal import Simulation
 
@@ -16,6 +17,8 @@ package protocol KillTestPlan: Sendable {
     /// freezes are at random moments.
     var frozenSteps: [Step] { get }
     var seed: UInt64 { get set }
+    /// Called with a line about the progress of the test.
+    var report: @Sendable (String) -> Void { get set }
 }
 
 extension KillTestPlan {
@@ -53,12 +56,22 @@ package enum KillTestMoment {
 /// Two processes of a stage under a kill test. They die at every numbered step and at random moments, freeze
 /// beyond their session and wake as zombies, and stop in order.
 package final class KillTestRunner<Plan: KillTestPlan> {
-    private enum Fault {
+    private enum Fault: CustomStringConvertible {
         case killAtStep(Plan.Step)
         case kill
         case freeze
         case freezeAtStep(Plan.Step)
         case restart
+
+        var description: String {
+            switch self {
+            case .killAtStep(let step): "a kill at the step \(step)"
+            case .kill: "a kill"
+            case .freeze: "a freeze"
+            case .freezeAtStep(let step): "a freeze at the step \(step)"
+            case .restart: "a restart"
+            }
+        }
     }
 
     /// The limit of 50 ms rounds until a step counts as not reached. A process with an unusable file first
@@ -96,10 +109,14 @@ package final class KillTestRunner<Plan: KillTestPlan> {
         faults += Array(repeating: .restart, count: plan.freezeCount)
         faults.shuffle(using: &random)
         processes = [try startProcess(0, nil), try startProcess(1, nil)]
+        let began = Instant.now()
         for (number, act) in faults.enumerated() {
+            let seconds = Instant.now().milliseconds(since: began) / 1000
+            plan.report("fault \(number + 1) of \(faults.count): \(act); \(seconds) s")
             scenario.work(at: .beforeFault(number + 1, of: faults.count))
             try await inject(act, into: random.number(below: 2), during: scenario)
         }
+        plan.report("waiting for the remaining work")
         guard scenario.finish() else { throw KillTestFailure("the sent records were not stored") }
         try await waitUntilSettled(scenario)
         for process in processes { process.stop() }

@@ -24,6 +24,7 @@ package final class SchedulerKillTest: KillTestScenario {
         package var invalidPerThousand = 10
         package var endsPerThousand = 100
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }

@@ -52,8 +52,7 @@ package final class TransactionRunner {
     /// Whether a producer can begin a transaction. If not, call `prepare`.
     package var isReady: Bool { isInitialized }
 
-    /// The partitions that take no records now. While there are any, a transaction should take the work of one
-    /// partition, so that its failure tells which work has to wait.
+    /// The partitions that take no records now. A transaction that writes to one of them is refused at once.
     package var unavailablePartitions: Set<TopicPartition> { stalled.partitions }
 
     /// Makes a producer and fences any earlier producer with the same id. Retries transient failures within

@@ -25,6 +25,10 @@ package final class StageClients<Decider: StageDecider> {
     package internal(set) var sizeLimit: TransactionSizeLimit
     /// The partition whose work the last transaction took, if it was limited to one.
     private var lastLimitedPartition: Int32 = -1
+    /// The end of the time in which each transaction takes the work of one partition.
+    private var limitedUntil = Instant(nanoseconds: 0)
+    /// The length of that time. It is enough for a turn of all partitions.
+    private static var limitedMilliseconds: Int { 5000 }
 
     /// Takes clients that exist. A simulation makes its own.
     package init(
@@ -169,6 +173,7 @@ package final class StageClients<Decider: StageDecider> {
         case .unavailable(let written):
             let partitions = Set(offsets.map(\.partition.partition))
             // If the transaction has the work of several partitions, the next ones try them one by one.
+            limitedUntil = time.now().advanced(byMilliseconds: Self.limitedMilliseconds)
             if partitions.count == 1, let partition = partitions.first {
                 member.setAside(partition, until: written)
             }
@@ -177,9 +182,11 @@ package final class StageClients<Decider: StageDecider> {
         return false
     }
 
-    /// Whether a transaction takes the work of only one partition, because a partition that it may write to takes no
-    /// records now.
-    package var isLimitedToOnePartition: Bool { !transaction.unavailablePartitions.isEmpty }
+    /// Whether a transaction takes the work of only one partition, because a transaction has just failed at a partition
+    /// that takes no records. Its next failure then tells which work has to wait.
+    package var isLimitedToOnePartition: Bool {
+        !transaction.unavailablePartitions.isEmpty && time.now() < limitedUntil
+    }
 
     /// Returns the partitions whose work the next transaction takes: usually all, else one after another.
     ///

@@ -37,7 +37,7 @@ import Testing
         let consumer = try Consumer(
             settings: settings, options: ConsumerOptions(membership: .manual), name: "test", log: .silent,
             metrics: Metrics())
-        let transaction = TransactionRunner(topics: ["installations"], log: .silent) {
+        let transaction = TransactionRunner(topics: ["installations"], log: .silent) { _ in
             try TransactionalProducer(
                 settings: settings, transactionalID: "test", name: "test", log: .silent, metrics: Metrics())
         }

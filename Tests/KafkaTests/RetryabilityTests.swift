@@ -51,7 +51,7 @@ struct RetryabilityTests {
             let cluster = try TestCluster(delaySeed: seed)
             let settings = KafkaSettings(brokers: cluster.brokers)
             try createTopic("t", by: try makeAdmin(for: cluster))
-            let transaction = TransactionRunner(topics: ["t"], log: .silent) {
+            let transaction = TransactionRunner(topics: ["t"], log: .silent) { _ in
                 try TransactionalProducer(
                     settings: settings, transactionalID: "stage", name: "test", log: .silent,
                     metrics: Metrics())
@@ -66,7 +66,7 @@ struct RetryabilityTests {
     @Test func `a stage that cannot begin in time names the failed call and its code`() async throws {
         try await onThread {
             let settings = KafkaSettings(brokers: ["127.0.0.1:1"])
-            let transaction = TransactionRunner(topics: ["t"], log: .silent) {
+            let transaction = TransactionRunner(topics: ["t"], log: .silent) { _ in
                 try TransactionalProducer(
                     settings: settings, transactionalID: "stage", name: "test", log: .silent,
                     metrics: Metrics())

@@ -19,6 +19,7 @@ package final class ExpanderKillTest: KillTestScenario {
         package var freezeCount = 1
         package var frozenSteps: [ExpanderStep] = [.pagesWalked, .transactionBegun, .jobsSent, .offsetsSent]
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
@@ -103,7 +104,7 @@ package final class ExpanderKillTest: KillTestScenario {
     /// Sends a start of a new group, an update of the common group, or an update for one phone.
     private func writeExpansion() {
         let number = expectedTokens.count + 1
-        let isBusy = (expander.missingClosings() ?? .max) >= Self.openSendsMax * bed.layout.lanes
+        let isBusy = expander.missingClosings() >= Self.openSendsMax * bed.layout.lanes
         let version = Self.firstVersion + Int64(number)
         let send = "s\(number)"
         var expansion: Expansion

@@ -26,8 +26,11 @@ package final class ExpanderTestBed {
     private let normalWriter: RecordWriter
     private let startWriter: RecordWriter
     private var tokenCount = 0
-    /// The number of closings, one for each lane of each expansion. A lane closes an expansion by reporting its tally.
+    /// The number of closings, one for each lane of each expansion, and of those that were read. A lane closes an
+    /// expansion by reporting its tally.
     private var expectedClosings = 0
+    private var readClosings = 0
+    private let progress: TopicFollower
 
     package init(on bed: TestBed) throws {
         self.bed = bed
@@ -35,6 +38,7 @@ package final class ExpanderTestBed {
         urgentWriter = try RecordWriter(on: bed, to: .expansionsUrgent)
         normalWriter = try RecordWriter(on: bed, to: .expansions)
         startWriter = try RecordWriter(on: bed, to: .starts)
+        progress = try TopicFollower(of: .progress, in: bed)
     }
 
     /// Writes a token row to its recipient's lane. Each call uses a new token.
@@ -102,22 +106,23 @@ package final class ExpanderTestBed {
         registryWriter.finish() && urgentWriter.finish() && normalWriter.finish() && startWriter.finish()
     }
 
-    /// Returns the number of closings that are still missing, or nil if the cluster did not answer.
-    /// Committed offsets cannot show this, because the continuations of an expansion lie behind the former
-    /// ends of the lanes.
-    package func missingClosings() -> Int? {
-        guard let records = try? TopicContent(of: .progress, in: bed).records else { return nil }
+    /// Returns the number of closing records that are still missing, as far as they can be read now. Committed offsets
+    /// cannot show this, because the continuations of an expansion lie behind the former ends of the lanes.
+    package func missingClosings() -> Int {
         let reader = JSONReader()
-        return records.reduce(expectedClosings) { missingCount, record in
-            guard let progress = try? ProgressRecord.decode(record.value ?? [], with: reader),
+        progress.readAvailable { record in
+            guard
+                let progress = try? ProgressRecord.decode(
+                    [UInt8](copying: record.value) ?? [], with: reader),
                 case .lanes(let lanes, _) = progress.part
-            else { return missingCount }
-            return missingCount - lanes.count
+            else { return }
+            readClosings += lanes.count
         }
+        return expectedClosings - readClosings
     }
 
     /// Returns whether all expansions are closed.
-    package func isEverythingClosed() -> Bool { missingClosings().map { $0 <= 0 } ?? false }
+    package func isEverythingClosed() -> Bool { missingClosings() <= 0 }
 
     /// A job of a sheet, as a sender reads it.
     package struct Job {

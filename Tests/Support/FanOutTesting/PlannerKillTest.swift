@@ -20,6 +20,7 @@ package final class PlannerKillTest: KillTestScenario {
         /// The number of records that are not sends, per 1,000 records.
         package var invalidPerThousand = 10
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Lifecycle
 internal import ProcessTesting
 internal import Simulation
 
@@ -19,6 +20,8 @@ package protocol KillTestPlan: Sendable {
     /// freezes are at random moments.
     var frozenSteps: [Step] { get }
     var seed: UInt64 { get set }
+    /// Called with a line about the progress of the test.
+    var report: @Sendable (String) -> Void { get set }
 }
 
 extension KillTestPlan {
@@ -60,13 +63,23 @@ package enum KillTestMoment {
 /// A kill test of two processes of a stage. They die at every numbered step and at random moments, freeze beyond their
 /// session and wake as zombies, and stop in order. A process that traps fails the test.
 package final class KillTestRunner<Plan: KillTestPlan> {
-    private enum Fault {
+    private enum Fault: CustomStringConvertible {
         case killAtStep(Plan.Step)
         case kill
         case freeze
         case freezeAtStep(Plan.Step)
         /// A stop in order and a new start.
         case restart
+
+        var description: String {
+            switch self {
+            case .killAtStep(let step): "a kill at the step \(step)"
+            case .kill: "a kill"
+            case .freeze: "a freeze"
+            case .freezeAtStep(let step): "a freeze at the step \(step)"
+            case .restart: "a restart"
+            }
+        }
     }
 
     private static var roundMilliseconds: Int { 50 }
@@ -102,10 +115,14 @@ package final class KillTestRunner<Plan: KillTestPlan> {
     package func run(_ scenario: some KillTestScenario<Plan.Step>) async throws {
         let faults = shuffledFaults()
         processes = [try startProcess(0, nil), try startProcess(1, nil)]
+        let began = Instant.now()
         for (index, fault) in faults.enumerated() {
+            let seconds = Instant.now().milliseconds(since: began) / 1000
+            plan.report("fault \(index + 1) of \(faults.count): \(fault); \(seconds) s")
             scenario.work(at: .beforeFault(index + 1, of: faults.count))
             try await inject(fault, intoProcess: random.number(below: 2), during: scenario)
         }
+        plan.report("waiting for the remaining work")
         guard scenario.finish() else { throw KillTestFailure("the sent records were not stored") }
         try await waitUntilSettled(scenario)
         for process in processes { process.stop() }

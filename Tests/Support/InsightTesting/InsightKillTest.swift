@@ -21,6 +21,7 @@ package final class InsightKillTest: KillTestScenario {
         /// The number of people in each app.
         package var people = 150
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }

@@ -1,4 +1,4 @@
-internal import Broker
+package import Broker
 internal import Glibc
 internal import Lifecycle
 
@@ -38,6 +38,16 @@ package final class TestCluster: Sendable {
         var settings = try BrokerSettings.temporary()
         delays = seed.map { SeededClusterDelays(seed: $0) }
         delays?.install(in: &settings)
+        let broker = try RunningBroker(settings: settings)
+        brokers = ["\(broker.host):\(broker.port)"]
+        embedded = broker
+    }
+
+    /// Starts the embedded broker with faults that a test controls.
+    package init(injecting faults: any ClusterDelays) throws {
+        var settings = try BrokerSettings.temporary()
+        settings.clusterDelays = faults
+        delays = nil
         let broker = try RunningBroker(settings: settings)
         brokers = ["\(broker.host):\(broker.port)"]
         embedded = broker

@@ -23,6 +23,7 @@ package final class SchedulerKillTest: KillTestScenario {
         /// The number of ends of groups that a planner requests, per 1,000 records.
         package var endsPerThousand = 100
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }

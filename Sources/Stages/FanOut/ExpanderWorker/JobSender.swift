@@ -3,8 +3,6 @@ internal import Kafka
 
 /// Sends the output of a lane. Heads and bodies of sheets are encoded once.
 struct JobSender {
-    /// The longest wait for space in a full producer queue.
-    private static let queueWaitMilliseconds = 5000
 
     private let producer: TransactionalProducer
 
@@ -47,7 +45,7 @@ struct JobSender {
     }
 
     private func waitForSpace(after result: SendResult) -> Bool {
-        result == .full && producer.waitForQueueSpace(withinMilliseconds: Self.queueWaitMilliseconds)
+        result == .full && producer.waitForQueueSpace()
     }
 }
 

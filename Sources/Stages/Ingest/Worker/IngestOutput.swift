@@ -170,9 +170,6 @@ struct IngestOutput: ~Copyable {
         return true
     }
 
-    /// The maximum wait for space in a full queue.
-    private static let queueWaitMilliseconds = 5000
-
     private borrowing func send(
         _ records: [StagedRecord], to topic: Topic, by producer: TransactionalProducer
     ) -> Bool {
@@ -192,7 +189,7 @@ struct IngestOutput: ~Copyable {
                         }
                     if result == .queued { break }
                     guard result == .full,
-                        producer.waitForQueueSpace(withinMilliseconds: Self.queueWaitMilliseconds)
+                        producer.waitForQueueSpace()
                     else { return false }
                 }
             }

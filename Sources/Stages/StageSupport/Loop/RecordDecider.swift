@@ -132,6 +132,7 @@ extension RecordDecider {
                 OffsetToCommit(
                     partition: stage.topicPartition(of: stage.configuration.topics[topic], number: partition),
                     offset: endOffset))
+            if stage.isLimitedToOnePartition { break }
         }
         return taken
     }

@@ -32,7 +32,7 @@ import Testing
             switch self {
             case .continuations:
                 Flood.frame(
-                    type: continuation, stream: stream, payload: [UInt8](repeating: 0, count: 8_000))
+                    type: 9, stream: stream, payload: [UInt8](repeating: 0, count: 8_000))
             case .settings: Flood.frame(type: 4, payload: [UInt8](repeating: 0x09, count: 6 * 2_500))
             case .pings:
                 [[UInt8]](

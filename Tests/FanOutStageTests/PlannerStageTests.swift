@@ -214,7 +214,7 @@ import Topics
                 try? other?.initialize()
             })
         running.withLock { $0 = stage }
-        try await eventually("all sends are handled") { stage.handled == 4 || stage.failure != nil }
+        try await eventually("all sends are handled") { stage.handledCount == 4 || stage.failure != nil }
         #expect(stage.failure == nil)
         running.withLock { $0 = nil }
         await stage.stop()

@@ -43,7 +43,7 @@ import Topics
         let bed = try TestBed(brokers: cluster.brokers, lanes: Self.lanes)
         let directory = try TemporaryDirectory()
         let stage = try await PlannerStage(bed, directory: directory.path)
-        try await eventually("the stage is ready") { stage.obstacles.isEmpty }
+        try await eventually("the stage is ready") { stage.readinessProblems.isEmpty }
         unavailable.refuse(bed.layout.name(of: .expansionsUrgent), partition: 2)
         let sender = try RecordWriter(on: bed, to: .sends)
         // Partition 0 has the only send for the recipients of lane 2.
@@ -61,17 +61,19 @@ import Topics
         #expect(sender.finish())
         let others = sendsOfPartition * (Self.lanes - 1)
         try await eventually("the other sends are planned") {
-            stage.handled >= others || stage.failure != nil
+            stage.handledCount >= others || stage.failure != nil
         }
         try await eventually("the stage names the partition") {
-            stage.obstacles.contains { $0.contains(bed.layout.name(of: .expansionsUrgent) + "/2") }
+            stage.readinessProblems.contains { $0.contains(bed.layout.name(of: .expansionsUrgent) + "/2") }
         }
-        #expect(stage.handled == others)
+        #expect(stage.handledCount == others)
         unavailable.acceptAll()
         try await eventually("all sends are planned") {
-            stage.handled == others + sendsOfPartition || stage.failure != nil
+            stage.handledCount == others + sendsOfPartition || stage.failure != nil
         }
-        try await eventually("the stage is ready again") { stage.obstacles.isEmpty || stage.failure != nil }
+        try await eventually("the stage is ready again") {
+            stage.readinessProblems.isEmpty || stage.failure != nil
+        }
         #expect(stage.failure == nil)
         await stage.stop()
         let fault = try PlannerModel(
@@ -90,7 +92,7 @@ import Topics
         for number in 0..<phones { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
-        try await eventually("the stage is ready") { stage.obstacles.isEmpty }
+        try await eventually("the stage is ready") { stage.readinessProblems.isEmpty }
         unavailable.refuse(bed.layout.name(of: .jobs), partition: 1, hasLeader: false)
         world.write(
             ExpanderTestBed.makeExpansion(
@@ -100,7 +102,7 @@ import Topics
             world.missingClosings() == 1 || stage.failure != nil
         }
         try await eventually("the stage names the partition") {
-            stage.obstacles.contains { $0.contains(bed.layout.name(of: .jobs) + "/1") }
+            stage.readinessProblems.contains { $0.contains(bed.layout.name(of: .jobs) + "/1") }
         }
         unavailable.acceptAll()
         try await eventually("all lanes are expanded") {

@@ -37,7 +37,7 @@ import Topics
         let bed = try TestBed(brokers: cluster.brokers, lanes: Self.lanes)
         let directory = try TemporaryDirectory()
         let stage = try await Stage(bed, directory: directory.path)
-        try await eventually("the stage is ready") { stage.obstacles.isEmpty }
+        try await eventually("the stage is ready") { stage.readinessProblems.isEmpty }
         unavailable.refuse(bed.layout.name(of: .registry), partition: 2)
         let sender = try RecordWriter(on: bed)
         let reportsOfPartition = 10
@@ -53,17 +53,19 @@ import Topics
         #expect(number == Self.lanes * reportsOfPartition)
         let others = (Self.lanes - 1) * reportsOfPartition
         try await eventually("the other reports are merged") {
-            stage.handled >= others || stage.failure != nil
+            stage.handledCount >= others || stage.failure != nil
         }
         try await eventually("the stage names the partition") {
-            stage.obstacles.contains { $0.contains(bed.layout.name(of: .registry) + "/2") }
+            stage.readinessProblems.contains { $0.contains(bed.layout.name(of: .registry) + "/2") }
         }
-        #expect(stage.handled == others)
+        #expect(stage.handledCount == others)
         unavailable.acceptAll()
-        try await eventually("all reports are merged") { stage.handled == number || stage.failure != nil }
+        try await eventually("all reports are merged") {
+            stage.handledCount == number || stage.failure != nil
+        }
         #expect(stage.failure == nil)
         await stage.stop()
         #expect(try TopicContent(of: .registry, in: bed).newestValues.count == number)
-        try judge(bed)
+        try expectModel(in: bed)
     }
 }

@@ -150,7 +150,7 @@ struct PoolWindow {
     mutating func narrow(within streamsMax: Int, isCalm: Bool, at now: Instant) {
         let isOfSameBurst =
             narrowedAt.map { now.milliseconds(since: $0) < settings.narrowIntervalMilliseconds } ?? false
-        base = streamsMax(at: now)
+        base = self.streamsMax(at: now)
         if !isOfSameBurst {
             base = max(1, min(base, streamsMax) / 2)
             narrowedAt = now

@@ -57,7 +57,7 @@ struct DepartureTests {
 
     @Test func `a client that leaves while its group forms harms no other client`() throws {
         try withBroker { broker in
-            var leaves: RawClient? = try broker.client()
+            var leaving: RawClient? = try broker.client()
             let remaining = try broker.client()
             try waitUntil { broker.hasMetric("flotilla_broker_connections 2") }
             if let leaving { join(leaving, correlation: 1) }

@@ -95,7 +95,7 @@ struct SessionTests {
         try withBroker { broker in
             let client = try broker.client()
             for byte in RawClient.request(
-                key: APIKey.apiVersions.rawValue, version: 0, correlation: 9, { _ in })
+                key: APIKey.apiVersions.rawValue, version: 0, correlation: 9, body: { _ in })
             { client.send([byte]) }
             #expect(try client.receive().correlation == 9)
         }

@@ -1,6 +1,7 @@
 internal import Foundation
 package import Insight
 internal import Members
+internal import ProcessTesting
 
 /// A check of an insight process. It asks all questions about a day and compares each figure of the answers with the
 /// model.
@@ -49,13 +50,13 @@ package struct DayChecker {
             kind, app: app, id: id,
             parameters: parameters.map { InsightQuery.Parameter(name: $0.key, value: $0.value) })
         // On a busy machine the other process may not answer for a while. Then the answer has the field `partial`.
-        let deadline = Date(timeIntervalSinceNow: Self.partialSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.partialSecondsMax)
         while true {
             guard let body = await service.answer(query),
                 let answer = try JSONSerialization.jsonObject(with: Data(body)) as? JSONAnswer
             else { throw DayCheckFailure(description: "\(kind) got no answer") }
             if answer["partial"] == nil { return answer }
-            guard Date() < deadline else { throw DayCheckFailure(description: "\(kind) is partial") }
+            guard !deadline.hasPassed() else { throw DayCheckFailure(description: "\(kind) is partial") }
         }
     }
 

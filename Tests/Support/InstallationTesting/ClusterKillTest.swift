@@ -165,9 +165,9 @@ package final class ClusterKillTest {
     }
 
     private func waitUntilShown(goals: Int) async throws {
-        let limit = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        var limit = PollingDeadline(seconds: Self.completionSecondsMax)
         var screens = ""
-        while Date() < limit {
+        while !limit.hasPassed() {
             try await advanceAndPause()
             screens = try await backend.screens(of: match.group)
             if screens.contains("\"activities\":\(plan.phones),"), Self.oldestGoals(in: screens) == goals {
@@ -179,10 +179,10 @@ package final class ClusterKillTest {
     }
 
     private func waitUntilComplete(_ sends: [FleetBackend.AcceptedSend]) async throws {
-        let limit = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        var limit = PollingDeadline(seconds: Self.completionSecondsMax)
         for send in sends {
             while try await backend.progress(of: send, key: fleet.mainApp.readKey)?.isComplete != true {
-                guard Date() < limit else {
+                guard !limit.hasPassed() else {
                     throw KillTestFailure("the send \(send.id) does not become complete\n\(logEnds)")
                 }
                 try await advanceAndPause()

@@ -1,5 +1,6 @@
 internal import CatalogRecords
 internal import Foundation
+internal import ProcessTesting
 
 /// A match that a backend sends to the phones of a fleet: the bodies of its sends, and waits until phones have them.
 package struct FleetMatch {
@@ -53,7 +54,7 @@ package struct FleetMatch {
     package func wait(
         for phones: Int, in body: String, meanwhile: () async throws -> Void = {}
     ) async throws {
-        var deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.noProgressSecondsMax)
         var highestCount = -1
         var dryRuns = 0
         while true {
@@ -62,7 +63,7 @@ package struct FleetMatch {
                 body, named: "dry-\(phones)-\(dryRuns)-\(body.count)", meanwhile: meanwhile)
             var progress = try await backend.progress(of: send, key: fleet.mainApp.readKey)
             while progress?.isComplete != true {
-                guard Date() < deadline else {
+                guard !deadline.hasPassed() else {
                     throw FleetFailure("a dry run does not end: \(progress as Any)")
                 }
                 try await meanwhile()
@@ -73,9 +74,9 @@ package struct FleetMatch {
             if targeted >= phones { return }
             if targeted > highestCount {
                 highestCount = targeted
-                deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+                deadline.restart()
             }
-            guard Date() < deadline else {
+            guard !deadline.hasPassed() else {
                 throw FleetFailure("a send finds \(targeted) of \(phones) phones: \(progress as Any)")
             }
             // A dry run reads the rows of all phones too, so the pause grows with the phones.
@@ -91,14 +92,14 @@ package struct FleetMatch {
     package func wait(
         forDelivered pushes: Int, meanwhile: () async throws -> Void = {}
     ) async throws {
-        var deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.noProgressSecondsMax)
         var highestCount = -1
         while case let delivered = try await deliveredPushCount(), delivered < pushes {
             if delivered > highestCount {
                 highestCount = delivered
-                deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+                deadline.restart()
             }
-            guard Date() < deadline else {
+            guard !deadline.hasPassed() else {
                 throw FleetFailure("\(delivered) of \(pushes) pushes were delivered")
             }
             try await meanwhile()

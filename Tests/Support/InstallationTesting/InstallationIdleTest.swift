@@ -81,9 +81,9 @@ package final class InstallationIdleTest {
 
     /// Waits until every phone shows one activity of the match, with this content state.
     private func waitUntilShown(_ state: String, in match: FleetMatch) async throws {
-        let deadline = Date(timeIntervalSinceNow: Self.waitSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.waitSecondsMax)
         var screens = ""
-        while Date() < deadline {
+        while !deadline.hasPassed() {
             screens = try await backend.screens(of: match.group)
             let areAllEqual = screens.contains(
                 #""activities":\#(plan.phones),"phonesWithSeveral":0,"states":1,"#)
@@ -124,9 +124,9 @@ package final class InstallationIdleTest {
     }
 
     private func waitUntilRead(by group: String, topics: [TopicName]) async throws {
-        let deadline = Date(timeIntervalSinceNow: Self.waitSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.waitSecondsMax)
         while !fleet.bed.isEverythingRead(by: group, in: topics) {
-            guard Date() < deadline else { throw FleetFailure("\(group) does not read its topics") }
+            guard !deadline.hasPassed() else { throw FleetFailure("\(group) does not read its topics") }
             try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
         }
     }
@@ -138,10 +138,10 @@ package final class InstallationIdleTest {
                 faults.append("\(member.name) discarded a file: \(log.suffix(1_500))")
             }
         }
-        let deadline = Date(timeIntervalSinceNow: Self.waitSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.waitSecondsMax)
         var missingIDs = firstSends.map(\.id)
         var answer = ""
-        while !missingIDs.isEmpty, Date() < deadline {
+        while !missingIDs.isEmpty, !deadline.hasPassed() {
             answer =
                 try await backend.get(path: "/v1/sends?group=\(firstGroup)", key: fleet.mainApp.readKey)?.text
                 ?? ""

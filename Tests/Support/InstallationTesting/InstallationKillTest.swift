@@ -171,10 +171,10 @@ package final class InstallationKillTest {
     /// Waits until all phones show the state and no push is pending. Phones whose start has an unknown
     /// outcome may be missing.
     private func waitUntilShown(goals: Int) async throws {
-        let deadline = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.completionSecondsMax)
         var nextUnknownStartCount = Date(timeIntervalSinceNow: Self.unknownStartCountSeconds)
         var screens = ""
-        while Date() < deadline {
+        while !deadline.hasPassed() {
             try await advanceAndPause()
             screens = try await backend.screens(of: match.group)
             let summary = screens.firstMatch(of: #/"activities":(\d+),"phonesWithSeveral":\d+,"states":1,/#)
@@ -206,10 +206,10 @@ package final class InstallationKillTest {
     }
 
     private func waitUntilSendsComplete() async throws {
-        let deadline = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.completionSecondsMax)
         for send in acceptedSends {
             while try await backend.progress(of: send, key: fleet.mainApp.readKey)?.isComplete != true {
-                guard Date() < deadline else {
+                guard !deadline.hasPassed() else {
                     throw KillTestFailure("the send \(send.id) does not become complete")
                 }
                 try await advanceAndPause()

@@ -2,6 +2,7 @@ internal import CatalogRecords
 internal import Foundation
 internal import IngestTesting
 internal import Kafka
+internal import ProcessTesting
 internal import Telemetry
 internal import Topics
 
@@ -55,11 +56,11 @@ struct InstallationReplay {
 
     /// Waits until ingest and planner have read everything, and then for the time that the later stages need.
     private func waitUntilQuiet() async throws {
-        let deadline = Date(timeIntervalSinceNow: Self.quietSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.quietSecondsMax)
         var lastActivity = Date()
         while Date().timeIntervalSince(lastActivity) < Self.quietSeconds {
             if try !isEverythingRead() { lastActivity = Date() }
-            guard Date() < deadline else { throw FleetFailure("the fleet does not come to rest") }
+            guard !deadline.hasPassed() else { throw FleetFailure("the fleet does not come to rest") }
             try await Task.sleep(for: .milliseconds(200))
         }
     }

@@ -1,6 +1,8 @@
 internal import Identifiers
 internal import InstallationRecords
 
+// Reports about activities: signs of life, states, taps, lists of running activities, and unregistered types.
+
 extension ReportMerger {
     /// Merges a sign that an activity runs: its token, a state, or a heartbeat that names it.
     func mergeSignOfLife(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
@@ -57,6 +59,22 @@ extension ReportMerger {
         if closing == oldClosing { return }
         context.installation.activities[index].closing = closing
         context.markChanged()
+    }
+
+    /// Adds a tap on an activity, once.
+    func mergeTap(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+        guard let id = report.activity else { throw RejectedReport.missing(field: "activityId") }
+        let tap = Installation.Tap(at: context.time.event, id: report.id)
+        // An older tap may be one that was pruned.
+        if let prunedUpTo = context.installation.tapsPrunedUpTo, tap.at <= prunedUpTo { return }
+        if context.installation.taps.contains(where: { $0.isSame(as: tap) }) { return }
+        context.installation.taps.append(tap)
+        context.markChanged()
+        let activity = context.installation.activities.first { $0.id.isExactlyEqual(to: id) }
+        context.appendEvent(
+            .tap, attributesType: activity?.type?.value ?? report.attributesType, activity: id,
+            group: activity?.group?.value ?? report.group, scheduleID: report.scheduleID,
+            scheduleName: report.scheduleName)
     }
 
     /// Merges the request of the phone to start no activity of a type on it.

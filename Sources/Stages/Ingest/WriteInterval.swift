@@ -1,7 +1,7 @@
 internal import CatalogRecords
 
-/// The interval at which repetitions are written. A phone that repeats a report changes only times, and the new times
-/// are written once per interval: a day, or at most an hour for update tokens, because their rows expire.
+/// The intervals at which repeated values are written. A phone that reports known values again changes only their times.
+/// The new times are written once per interval: a day, or at most an hour for update tokens, because their rows expire.
 ///
 /// Intervals begin at multiples of their length since 1970. A repetition is written if it falls into another interval
 /// than the time that is known.

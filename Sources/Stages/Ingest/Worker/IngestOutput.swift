@@ -18,6 +18,7 @@ struct IngestOutput: ~Copyable {
     /// as much memory as its record.
     static let decodedBytesMax = 8 << 20
 
+    /// A record, by the positions of its bytes.
     private struct StagedRecord {
         var partition: Int32
         /// The bytes in `keys`.
@@ -35,7 +36,8 @@ struct IngestOutput: ~Copyable {
     /// Finds the record of a registry key, by the number of the record in `registry`.
     private var registryIndices = HashIndex()
     private var events: [StagedRecord] = []
-    /// The number of changed installations, which are added at the end, and an estimate of their bytes.
+    /// The number of changed installations and an estimate of their bytes. They are added after the last report, so the
+    /// limits count them before.
     private var reservedSpace = (records: 0, bytes: 0)
     private var decodedBytes = 0
     /// The key of the record that is being added.
@@ -70,7 +72,7 @@ struct IngestOutput: ~Copyable {
         decodedBytes = 0
     }
 
-    /// Counts the bytes of an installation that was decoded for this transaction.
+    /// Counts the size of an installation's record that was decoded for this transaction.
     mutating func countDecoded(bytes: Int) { decodedBytes += bytes }
 
     /// Reserves space for a changed installation. It is added after all its reports are merged.
@@ -138,6 +140,8 @@ struct IngestOutput: ~Copyable {
         events.append(
             StagedRecord(partition: Int32(lane), key: appendKey(scratch), value: start..<values.count))
     }
+
+    // MARK: Keys
 
     private mutating func appendKey(_ key: [UInt8]) -> Range<Int> {
         let start = keys.count

@@ -3,8 +3,9 @@ internal import Kafka
 internal import RecordFormat
 internal import StageSupport
 
-/// The installations in the reports of one partition, as the current transaction changes them.
+/// The installations to which the reports of one partition belong, as the current transaction changes them.
 struct InstallationBatch {
+    /// The change of an installation in the current transaction.
     enum Status {
         case unchanged
         /// The report repeats known content within its write interval. Only the times are new.
@@ -13,6 +14,7 @@ struct InstallationBatch {
         case changed
     }
 
+    /// An installation. The number of an entry is its index in `entries`.
     struct Entry {
         let key: HashedKey
         /// Nil until the first report of an unknown installation is merged.
@@ -24,8 +26,9 @@ struct InstallationBatch {
 
     let partition: Int32
     private(set) var entries: [Entry] = []
+    /// Finds the number of an entry by Kafka's hash of its key.
     private var hashIndex = HashIndex()
-    /// The error of a record that a newer program version wrote, if there was one.
+    /// The error of an installation that a newer program version wrote, if there was one. It ends the process.
     var newerRecord: RecordDecodingError?
 
     init(partition: Int32) { self.partition = partition }

@@ -4,8 +4,7 @@ internal import JSON
 internal import Lifecycle
 internal import TokenSealing
 
-/// The `ReportMerger` of each app in the catalog. It is made again when the catalog has changed the app. Pinned to the
-/// loop's thread.
+/// The `ReportMerger` of each app in the catalog. It is made again when the app has changed. Pinned to the loop's thread.
 final class ReportMergers {
     /// The maximum wait for an app in the catalog. A report can be slightly ahead of the catalog that this
     /// process has read. So a young report of an unknown app waits before it is rejected.
@@ -38,7 +37,7 @@ final class ReportMergers {
     /// Whether the catalog has been read.
     var isReady: Bool { apps() != nil }
 
-    /// Reads the catalog again. Called once per batch.
+    /// Reads the catalog again. Called once per batch and per page of the sweep.
     func refresh() {
         let known = apps() ?? [:]
         lastMerger = nil
@@ -50,8 +49,8 @@ final class ReportMergers {
         }
     }
 
-    /// Returns the merger of an app, or nil if the catalog does not have the app even after a wait. Blocks the loop for
-    /// at most `catalogWaitMilliseconds`.
+    /// Returns the merger of an app, or nil if the catalog does not have the app even after a wait. Blocks the loop for at
+    /// most `catalogWaitMilliseconds`, less the age of the report.
     ///
     /// - Parameter age: the age of the report in milliseconds.
     func merger(for app: String, age: Int64) -> ReportMerger? {
@@ -59,14 +58,15 @@ final class ReportMergers {
         // The wait uses the steady clock. By a wall clock that is behind, the report would stay young, and the wait
         // would be longer.
         let wait = Int(min(max(0, Self.catalogWaitMilliseconds - age), Self.catalogWaitMilliseconds))
-        let until = Instant.now().advanced(byMilliseconds: wait)
+        let waitEnd = Instant.now().advanced(byMilliseconds: wait)
         while true {
             if let merger = mergers[app] {
                 lastMerger = merger
                 return merger
             }
             if unknownApps.contains(app) { return nil }
-            if Instant.now() >= until {
+            if Instant.now() >= waitEnd {
+                // At the limit all are forgotten. Then the next report of each of them waits again.
                 if unknownApps.count >= Self.unknownAppsMax { unknownApps.removeAll() }
                 unknownApps.insert(app)
                 return nil

@@ -5,7 +5,9 @@ internal import Topics
 
 extension GroupMember {
     /// Logs the reason and starts over.
-    package func startOverLater(logging message: StaticString, reason: String) {
+    ///
+    /// - Parameter reason: the details, if the message does not say everything.
+    package func startOverLater(logging message: StaticString, reason: String = "") {
         log.warning(message, .field("reason", reason))
         startOverLater()
     }

@@ -161,7 +161,7 @@ package final class StageClients<Decider: StageDecider> {
         send: (TransactionalProducer, [Topic]) -> Bool
     ) throws -> Bool {
         guard let group = consumer.captureGroupMetadata(forEpoch: epoch) else {
-            member.startOverLater(logging: "the partitions were reassigned", reason: "")
+            member.startOverLater(logging: "the partitions were reassigned")
             return false
         }
         func onTransactionStep(_ step: TransactionRunner.TransactionStep) {

@@ -95,7 +95,7 @@ package final class StageLoop<Decider: StageDecider> {
         }
         fullSince = now
         if isOverlayFull {
-            stage.member.startOverLater(logging: "the views lag behind the committed records", reason: "")
+            stage.member.startOverLater(logging: "the views lag behind the committed records")
         }
         return true
     }

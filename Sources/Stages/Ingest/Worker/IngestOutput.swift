@@ -3,6 +3,7 @@ internal import InstallationRecords
 internal import JSON
 internal import Kafka
 internal import RecordFormat
+internal import StageSupport
 
 /// The records that a transaction writes, ready to send. A key that several reports changed is written once, with its
 /// last value. The memory is used again for every transaction.
@@ -48,7 +49,7 @@ struct IngestOutput: ~Copyable {
         self.recordsMax = recordsMax
     }
 
-    var isEmpty: Bool { installations.isEmpty && registry.isEmpty && events.isEmpty }
+    /// The numbers of records by topic.
     var counts: (installations: Int, registry: Int, events: Int) {
         (installations.count, registry.count, events.count)
     }
@@ -182,19 +183,10 @@ struct IngestOutput: ~Copyable {
             let (keys, values) = unsafe (keys.span, Span<UInt8>(_unsafeBytes: values))
             for record in records {
                 let key = keys.extracting(record.key)
-                while true {
-                    let result =
-                        if let value = record.value {
-                            producer.send(
-                                to: topic, partition: record.partition, key: key,
-                                value: values.extracting(value))
-                        } else {
-                            producer.send(to: topic, partition: record.partition, key: key, value: nil)
-                        }
-                    if result == .queued { break }
-                    guard result == .full,
-                        producer.waitForQueueSpace()
-                    else { return false }
+                let value: Span<UInt8>? =
+                    if let range = record.value { values.extracting(range) } else { nil }
+                guard producer.queue(to: topic, partition: record.partition, key: key, value: value) else {
+                    return false
                 }
             }
             return true

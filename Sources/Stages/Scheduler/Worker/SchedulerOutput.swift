@@ -65,7 +65,6 @@ struct SchedulerOutput: ~Copyable {
         self.replyPartitionCount = replyPartitionCount
     }
 
-    var isEmpty: Bool { records.count == 0 }
     var byteCount: Int { records.byteCount }
     var isFull: Bool { records.count >= Self.recordsMax || records.byteCount >= Self.bytesMax }
 

@@ -11,7 +11,7 @@ internal import Topics
 /// their tombstones.
 ///
 /// A transaction that fires timers also commits the unchanged offsets, to prove that the partition is still assigned to
-/// this process.
+/// this process. `+UpcomingTimers`, `+TimeProbe` and `+OrderEnds` supply the facts that firing needs.
 final class SchedulerDecider: RecordDecider {
     typealias Step = SchedulerStep
     typealias Part = SchedulesPartition
@@ -33,7 +33,7 @@ final class SchedulerDecider: RecordDecider {
     var output: SchedulerOutput
     /// The rows that it reads and changes, by partition.
     var timersByPartition: [Int32: TransactionTimers] = [:]
-    /// The number of its orders, by outcome.
+    /// The numbers of its orders, by outcome. The outcomes are labels of a metric.
     var outcomeCounts: [String: Int] = [:]
 
     // Firing.
@@ -41,9 +41,10 @@ final class SchedulerDecider: RecordDecider {
     var firingBudget: FiringBudget
     /// The partitions of orders whose ends are asked for.
     var awaitedEnds = AwaitedEnds()
-    /// The time of the newest batch with a stamp. A stamp must be young when timers are due, because the steady clock
-    /// may run faster than the cluster's.
+    /// The time at which the newest batch with stamps of the cluster was read. When timers are due, its stamp must be
+    /// young, because the steady clock may run faster than the cluster's.
     var lastStampedAt: Instant?
+    /// The time from which another time probe may be written.
     var nextTimeProbe = Instant(nanoseconds: 0)
 
     init(settings: SchedulerSettings, in environment: StageEnvironment, context: StageContext<Step>)
@@ -108,6 +109,10 @@ final class SchedulerDecider: RecordDecider {
 
     // MARK: Membership
 
+    var servingPartitions: [SchedulesPartition] {
+        stage.member.assignedPartitions.values.filter(\.isServing)
+    }
+
     func partitionsAssigned(_ numbers: [Int32]) {}
 
     func partitionsRevoked() { awaitedEnds.removeAll() }
@@ -126,7 +131,7 @@ final class SchedulerDecider: RecordDecider {
         try countTimers()
     }
 
-    /// Drops rows and keys from memory that are now in the view.
+    /// Drops entries and keys from memory that are now in the view. The overlay still has the others.
     private func dropWrittenTimers() {
         for (partition, part) in stage.member.assignedPartitions
         where part.upcomingTimers.unwrittenCount > 0 || !part.unreadTimers.isEmpty {

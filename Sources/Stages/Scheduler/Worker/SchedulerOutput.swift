@@ -31,7 +31,7 @@ struct SchedulerOutput: ~Copyable {
         }
     }
 
-    /// A row that the transaction writes.
+    /// A row of `timers` that the transaction writes. "Entry" is its `DueEntry`.
     private struct Row {
         let key: HashedKey
         let partition: Int32

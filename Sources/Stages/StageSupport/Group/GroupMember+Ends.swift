@@ -2,7 +2,8 @@ internal import Kafka
 internal import Lifecycle
 
 extension GroupMember {
-    /// Commits the ends that were read, so that no committed offset points to a marker that retention can delete.
+    /// Commits the ends that were read, so that no committed offset points to a transaction marker that retention can
+    /// delete (`UncommittedEnds`).
     ///
     /// Twice a day it also commits all other offsets again, so that Kafka does not expire the offsets of quiet topics.
     func commitEnds() throws {

@@ -3,12 +3,13 @@ internal import Lifecycle
 internal import Telemetry
 internal import Topics
 
-/// The partitions whose committed offset is out of range, so that Kafka no longer has their next record. Such a
-/// partition waits alone until the reason is known, and perhaps until an operator decides.
+/// The partitions whose committed offset is out of range, because Kafka no longer has their next record. Such a partition
+/// waits alone until the reason is known, and perhaps until an operator decides.
 struct OpenGaps {
     /// The pause between two checks of a partition that waits for the operator.
     static let recheckMilliseconds = 10_000
 
+    /// The state of one partition.
     struct Gap {
         /// The query whose answer has not come yet.
         var pendingQuery: OffsetQueryID?

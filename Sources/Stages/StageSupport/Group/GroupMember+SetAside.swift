@@ -2,7 +2,8 @@ package import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// Partitions whose results go to a partition that takes no records now. They wait, and the others are served.
+// Partitions whose results go to a partition that takes no records now. They are set aside, and the others are served.
+
 extension GroupMember {
     /// Lets a partition wait until other partitions take records again. The caller then starts over, because the records
     /// of the failed transaction are read again.

@@ -25,7 +25,7 @@ package struct LoopConfiguration {
 
     package var batchRecordsMax = RecordBatch.recordsMaxDefault
     package var batchBytesMax = RecordBatch.bytesMaxDefault
-    /// The number of failed transactions with only one record after which that record is set aside.
+    /// The number of failed transactions with only one record after which that record becomes a dead letter.
     package var loneRecordTriesMax = LoneRecordFailures.triesMaxDefault
     /// The most rows and bytes that are committed and not read back into the views of all partitions. Above either limit
     /// the loop takes no records.

@@ -19,7 +19,7 @@ package protocol RecordDecider: StageDecider where Step: RecordStep, Part: Posit
     var isOutputFull: Bool { get }
     /// Decides records of the part until all are taken, `recordsMax` are taken, or the output is full.
     func decideRecords(of part: inout BatchPart, in batch: borrowing RecordBatch, recordsMax: Int) throws
-    /// Sends a record to the dead letters, because its output is never committed.
+    /// Sends a record to the dead letters.
     func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord)
     /// The size of the output in bytes.
     var outputByteCount: Int { get }
@@ -117,7 +117,7 @@ extension RecordDecider {
             let takenBefore = batch.parts[index].takenCount
             let (partition, topic) = (batch.parts[index].partition, batch.parts[index].topic)
             do {
-                if setAsideFirstRecord(of: batch.parts[index], in: batch.records) {
+                if rejectNeverCommittedRecord(of: batch.parts[index], in: batch.records) {
                     batch.parts[index].markNextTaken()
                 } else {
                     try decideRecords(of: &batch.parts[index], in: batch.records, recordsMax: remaining)
@@ -140,8 +140,9 @@ extension RecordDecider {
         return taken
     }
 
-    /// Sets the next record of the part aside if its output is never committed. Returns false if it is decided.
-    private func setAsideFirstRecord(of part: BatchPart, in records: borrowing RecordBatch) -> Bool {
+    /// Sends the next record of the part to the dead letters if its output is never committed. Returns false if the record
+    /// is to be decided.
+    private func rejectNeverCommittedRecord(of part: BatchPart, in records: borrowing RecordBatch) -> Bool {
         if stage.loneFailures.isEmpty { return false }
         let (index, topic) = (part.nextIndex, stage.configuration.topics[part.topic])
         let partition = stage.topicPartition(of: topic, number: part.partition)

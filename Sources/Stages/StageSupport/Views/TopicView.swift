@@ -147,7 +147,7 @@ package final class TopicView {
         body(key.span)
     }
 
-    /// Notes that all records below the offset were read, and that the topic had no others at the time.
+    /// Notes that the partition ends at the offset now, and that all its records were read.
     package func advance(to end: Int64, now: WallTime) {
         identityCheck.recordRead(upTo: end)
         receivedProgress.offset = max(receivedProgress.offset, end)

@@ -52,8 +52,8 @@ package struct ClockWait: Sendable {
     }
 
     /// Returns the beginning of the difference. A batch without reports that are ahead does not end it, because the next
-    /// batch can have such reports again. It is over if its stamp is no longer ahead (`update`), or if it was not seen for
-    /// a long time.
+    /// batch can have such reports again. It is over if its stamp is no longer ahead, or if it was not seen for a long
+    /// time.
     private func beginOrContinue(at now: Instant) -> Instant {
         guard let difference,
             now.milliseconds(since: difference.seenAt) <= Self.brokerClockMillisecondsMax

@@ -8,7 +8,7 @@ internal import Telemetry
 // The installation before a report: from the current transaction, else from the overlay, else from the view.
 
 extension IngestDecider {
-    /// Returns the number of the entry with the current report's key. A new entry gets the newest known installation.
+    /// Returns the index of the entry with the current report's key. A new entry gets the newest known installation.
     func findOrLoadEntry(
         keyHash: UInt32, in installations: inout InstallationBatch, overlay: Overlay, view: TopicView,
         snapshot: borrowing ReadSnapshot

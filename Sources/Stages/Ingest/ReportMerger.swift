@@ -12,8 +12,8 @@ package import TokenSealing
 /// report wins. A missing value changes nothing.
 ///
 /// The result therefore depends only on the set of reports. Their order and their repetitions change nothing. Three
-/// things depend on the order of arrival. The rows that are left under a former recipient and `movedAt` count from the
-/// move of the installation. The proof of a token applies to the token that is known when the proof arrives.
+/// things depend on the order of arrival: the rows that are left under a former recipient, `movedAt`, and the proof of a
+/// token, which applies to the token that is known when the proof arrives.
 package final class ReportMerger {
     package let app: App
     let tokenSeal: TokenSeal
@@ -112,7 +112,8 @@ package final class ReportMerger {
         }
     }
 
-    /// Makes the result of a report after all its fields are merged.
+    /// Makes the result of a report after all its fields are merged. An installation that must not be written keeps its
+    /// rows: only times have changed.
     private func finish(_ context: inout MergeContext, from old: Installation?, now: Int64)
         -> MergedInstallation
     {

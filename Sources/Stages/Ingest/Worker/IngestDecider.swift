@@ -68,26 +68,30 @@ final class IngestDecider: RecordDecider {
             tokenlessMilliseconds: Int64(settings.tokenlessMilliseconds),
             apps: { environment.catalog?.apps })
         deadLetterSeal = DeadLetterSeal(tokenSeal: mergers.tokenSeal, reader: mergers.reader)
+        stage = try StageClients(
+            configuration: Self.loopConfiguration(for: settings, layout: layout), in: environment,
+            context: context, metrics: metrics.stage, settleMilliseconds: settleMilliseconds)
+        forwarder = ReportForwarder(writer: stage.writer, topic: layout.name(of: .reports))
+    }
+
+    private static func loopConfiguration(
+        for settings: IngestSettings, layout: TopicLayout
+    ) -> LoopConfiguration {
         var configuration = LoopConfiguration(
             stage: IngestService.name, group: "ingest", inputName: "reports", topics: [.reports],
             outputTopics: [.installations, .registry, .events],
             view: TopicViewDefinition(
-                topic: layout.name(of: .installations), table: "installations", schema: Self.viewSchema))
-        (configuration.batchRecordsMax, configuration.batchBytesMax) = (
-            settings.batchRecordsMax, settings.batchBytesMax
-        )
-        (configuration.overlayRowsMax, configuration.overlayBytesMax) = (
-            settings.overlayRowsMax, settings.overlayBytesMax
-        )
+                topic: layout.name(of: .installations), table: "installations", schema: viewSchema))
+        configuration.batchRecordsMax = settings.batchRecordsMax
+        configuration.batchBytesMax = settings.batchBytesMax
+        configuration.overlayRowsMax = settings.overlayRowsMax
+        configuration.overlayBytesMax = settings.overlayBytesMax
         configuration.prefetchKibibytesMax = settings.prefetchKibibytesMax
         configuration.fetchKibibytesMax = settings.fetchKibibytesMax
         configuration.partitionKibibytesMax = settings.partitionKibibytesMax
         configuration.viewLimits = settings.viewLimits
         configuration.sessionMilliseconds = settings.sessionMilliseconds
-        stage = try StageClients(
-            configuration: configuration, in: environment, context: context, metrics: metrics.stage,
-            settleMilliseconds: settleMilliseconds)
-        forwarder = ReportForwarder(writer: stage.writer, topic: layout.name(of: .reports))
+        return configuration
     }
 
     // MARK: Readiness

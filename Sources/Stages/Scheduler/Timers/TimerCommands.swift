@@ -77,13 +77,7 @@ package struct TimerCommands: Sendable {
             return repetition
         }
         let row = makeTimer(for: schedule, of: command, stamp: stamp, offset: offset)
-        let keyByteCounts = [row.key.count, idempotencyKey?.count ?? 0]
-        if let byteCount = keyByteCounts.first(where: { $0 > Self.keyBytesMax }) {
-            return .refused(
-                reason:
-                    "app, owner and id make a key of \(byteCount) bytes, and the limit is \(Self.keyBytesMax)"
-            )
-        }
+        if let refusal = refusalOfLongKey(row.key, idempotencyKey: idempotencyKey) { return refusal }
         let timers = try table.timers(of: command.owner, app: command.app)
         let older = timers.first { $0.id.isExactlyEqual(to: schedule.id) }
         if older == nil, timers.count >= Self.timersMax {
@@ -105,6 +99,15 @@ package struct TimerCommands: Sendable {
         return Decision(
             outcome: older == nil ? .scheduled : .replaced, answer: .scheduled(answer),
             progress: superseded.map { [$0.progress(.superseded, at: stamp)] } ?? [])
+    }
+
+    /// Returns the refusal of a schedule whose key is too long, or nil.
+    private func refusalOfLongKey(_ key: [UInt8], idempotencyKey: [UInt8]?) -> Decision? {
+        let byteCounts = [key.count, idempotencyKey?.count ?? 0]
+        guard let byteCount = byteCounts.first(where: { $0 > Self.keyBytesMax }) else { return nil }
+        return .refused(
+            reason: "app, owner and id make a key of \(byteCount) bytes, and the limit is \(Self.keyBytesMax)"
+        )
     }
 
     private func makeTimer(

@@ -57,26 +57,28 @@ final class SchedulerDecider: RecordDecider {
         output = SchedulerOutput(
             partitioner: partitioner, replyPartitionCount: layout.partitionCount(of: .replies))
         firingBudget = FiringBudget(perSecond: settings.firesPerSecond)
-        var view = TopicViewDefinition(
-            topic: layout.name(of: .timers), table: "timers", schema: Self.viewSchema)
-        view.derive = Self.writeDueRow
+        stage = try StageClients(
+            configuration: Self.loopConfiguration(for: settings, layout: layout), in: environment,
+            context: context, metrics: metrics.stage, confirmationMilliseconds: settings.holdMilliseconds)
+    }
+
+    private static func loopConfiguration(
+        for settings: SchedulerSettings, layout: TopicLayout
+    ) -> LoopConfiguration {
+        var view = TopicViewDefinition(topic: layout.name(of: .timers), table: "timers", schema: viewSchema)
+        view.derive = writeDueRow
         var configuration = LoopConfiguration(
             stage: SchedulerService.name, group: "scheduler", inputName: "orders",
             topics: SchedulerInputTopic.allCases.map(\.name),
-            outputTopics: SchedulerOutput.OutputTopic.allCases.map(\.topic),
-            view: view)
-        (configuration.batchRecordsMax, configuration.batchBytesMax) = (
-            settings.batchOrdersMax, settings.batchBytesMax
-        )
-        (configuration.overlayRowsMax, configuration.overlayBytesMax) = (
-            settings.overlayRowsMax, settings.overlayBytesMax
-        )
+            outputTopics: SchedulerOutput.OutputTopic.allCases.map(\.topic), view: view)
+        configuration.batchRecordsMax = settings.batchOrdersMax
+        configuration.batchBytesMax = settings.batchBytesMax
+        configuration.overlayRowsMax = settings.overlayRowsMax
+        configuration.overlayBytesMax = settings.overlayBytesMax
         configuration.viewLimits = settings.viewLimits
         configuration.sessionMilliseconds = settings.sessionMilliseconds
-        configuration.prefetchKibibytesMax = Self.prefetchKibibytesMax
-        stage = try StageClients(
-            configuration: configuration, in: environment, context: context, metrics: metrics.stage,
-            confirmationMilliseconds: settings.holdMilliseconds)
+        configuration.prefetchKibibytesMax = prefetchKibibytesMax
+        return configuration
     }
 
     /// Writes the second row that the view stores for each row: its entry in due order, which has no value. Returns

@@ -71,22 +71,8 @@ package final class StageClients<Decider: StageDecider> {
         let (layout, log, processMetrics) = (environment.layout, context.log, context.metrics)
         let kafka = environment.cluster.settings
         let identity = environment.identity(of: configuration.stage, loop: configuration.loopNumber)
-        var options = ConsumerOptions(
-            membership: .group(
-                layout.prefix + configuration.group, instanceID: identity,
-                topics: configuration.topics.map(layout.name)))
-        options.sessionMilliseconds = configuration.sessionMilliseconds
-        configuration.prefetchKibibytesMax.map { options.prefetchKibibytesMax = $0 }
-        configuration.partitionKibibytesMax.map { options.partitionKibibytesMax = $0 }
-        configuration.fetchKibibytesMax.map { options.fetchKibibytesMax = $0 }
-        let transaction = TransactionRunner(topics: configuration.outputTopics.map(layout.name), log: log) {
-            idNumber in
-            try TransactionalProducer(
-                settings: kafka, options: configuration.producerOptions,
-                transactionalID: idNumber == 0 ? identity : "\(identity).spare-\(idNumber)",
-                name: "\(configuration.group)-transactions",
-                log: log, metrics: processMetrics)
-        }
+        let transaction = StageClients.makeTransactionRunner(
+            for: configuration, in: environment, identity: identity, log: log, metrics: processMetrics)
         // This begins to end an open transaction of an earlier run. It goes on while the other clients are made.
         _ = try transaction.prepare(withinMilliseconds: 1)
         self.init(
@@ -95,10 +81,10 @@ package final class StageClients<Decider: StageDecider> {
                 now: context.time.now(), settleMilliseconds: settleMilliseconds,
                 confirmationMilliseconds: confirmationMilliseconds),
             consumer: try Consumer(
-                settings: kafka, options: options, name: "\(configuration.group)-\(configuration.inputName)",
-                log: log,
-                metrics: processMetrics
-            ),
+                settings: kafka,
+                options: StageClients.consumerOptions(for: configuration, identity: identity, layout: layout),
+                name: "\(configuration.group)-\(configuration.inputName)", log: log,
+                metrics: processMetrics),
             views: try TopicViews(
                 definition: configuration.view,
                 directory: environment.stateDirectory(of: configuration.stage),
@@ -112,6 +98,33 @@ package final class StageClients<Decider: StageDecider> {
             transaction: transaction)
         if let problem = try transaction.prepare(withinMilliseconds: TransactionRunner.startMillisecondsMax) {
             throw StageFailure.client(problem)
+        }
+    }
+
+    private static func consumerOptions(
+        for configuration: LoopConfiguration, identity: String, layout: TopicLayout
+    ) -> ConsumerOptions {
+        var options = ConsumerOptions(
+            membership: .group(
+                layout.prefix + configuration.group, instanceID: identity,
+                topics: configuration.topics.map(layout.name)))
+        options.sessionMilliseconds = configuration.sessionMilliseconds
+        configuration.prefetchKibibytesMax.map { options.prefetchKibibytesMax = $0 }
+        configuration.partitionKibibytesMax.map { options.partitionKibibytesMax = $0 }
+        configuration.fetchKibibytesMax.map { options.fetchKibibytesMax = $0 }
+        return options
+    }
+
+    private static func makeTransactionRunner(
+        for configuration: LoopConfiguration, in environment: StageEnvironment, identity: String, log: Log,
+        metrics: Metrics
+    ) -> TransactionRunner {
+        let (layout, kafka) = (environment.layout, environment.cluster.settings)
+        return TransactionRunner(topics: configuration.outputTopics.map(layout.name), log: log) { idNumber in
+            try TransactionalProducer(
+                settings: kafka, options: configuration.producerOptions,
+                transactionalID: idNumber == 0 ? identity : "\(identity).spare-\(idNumber)",
+                name: "\(configuration.group)-transactions", log: log, metrics: metrics)
         }
     }
 

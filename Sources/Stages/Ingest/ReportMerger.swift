@@ -55,7 +55,7 @@ package final class ReportMerger {
             var context = MergeContext(installation: oldInstallation, at: arrival.reportTime(of: report))
             try mergeFields(from: report, into: &context)
             if context.hasNoEffect { return .unchanged }
-            return .merged(finish(&context, from: installation, now: now))
+            return .merged(completeMerge(&context, from: installation, now: now))
         } catch {
             return .rejected(error)
         }
@@ -112,9 +112,9 @@ package final class ReportMerger {
         }
     }
 
-    /// Makes the result of a report after all its fields are merged. An installation that must not be written keeps its
-    /// rows: only times have changed.
-    private func finish(_ context: inout MergeContext, from old: Installation?, now: Int64)
+    /// Completes a merge after all fields: applies a move and the passage of time, and makes the changes and events. If only
+    /// times have changed, the rows stay as they are until the next write.
+    private func completeMerge(_ context: inout MergeContext, from old: Installation?, now: Int64)
         -> MergedInstallation
     {
         let mustBeWritten = context.isChanged || context.mustWrite

@@ -33,7 +33,7 @@ package struct ClockWait: Sendable {
 
     package init() {}
 
-    /// Returns whether a batch must wait.
+    /// Returns whether a batch must wait, and notes it. Called before each batch is merged.
     ///
     /// - Parameters:
     ///   - newestStamp: the newest stamp of the cluster in the batch, in milliseconds since 1970. Nil if it has none.

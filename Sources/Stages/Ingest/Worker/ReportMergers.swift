@@ -9,7 +9,7 @@ final class ReportMergers {
     /// The maximum wait for an app in the catalog. A report can be slightly ahead of the catalog that this
     /// process has read. So a young report of an unknown app waits before it is rejected.
     static let catalogWaitMilliseconds: Int64 = 1000
-    /// The pause between two looks at the catalog during that wait.
+    /// The pause between two reads of the catalog during that wait.
     private static let catalogPauseMicroseconds: UInt32 = 20_000
     /// The maximum number of unknown apps that are remembered. Only the first report of an unknown app waits.
     static let unknownAppsMax = 1000
@@ -79,8 +79,8 @@ final class ReportMergers {
     /// Returns the merger of an app without a wait, or nil if the catalog does not have the app.
     func knownMerger(for app: String) -> ReportMerger? { mergers[app] }
 
-    /// Returns whether the app has been missing in the catalog for the grace time, as far as this process has seen. If
-    /// an app was deleted by mistake and is added again within that time, it loses nothing.
+    /// Returns whether the app has been missing in the catalog for the grace time. The first call about a missing app notes
+    /// the time. If an app was deleted by mistake and is added again within the grace time, it loses nothing.
     func isMissing(app: String, forMilliseconds grace: Int, now: Instant = .now()) -> Bool {
         guard isReady, mergers[app] == nil else { return false }
         if let since = missingSince[app] { return now.milliseconds(since: since) >= grace }

@@ -45,7 +45,9 @@ package final class TopicViews {
     let definition: TopicViewDefinition
     let directory: String
     let limits: EnvironmentLimits
+    /// The present boot of the machine. A file that an earlier boot left open is discarded.
     let boot: BootID
+    /// The cluster's id. A file of another cluster is discarded.
     let cluster: String
     let consumer: Consumer
     let log: Log
@@ -53,6 +55,7 @@ package final class TopicViews {
     let metrics: TopicViewMetrics
     /// Set before the first call.
     package weak var owner: (any TopicViewsOwner)?
+    /// The records of the last poll, until the views have them.
     var batch = RecordBatch(recordsMax: recordsMax, bytesMax: bytesMax)
     /// The open views. They stay open during a rebalance, because most partitions return.
     var openViews: [Int32: TopicView] = [:]
@@ -101,10 +104,13 @@ package final class TopicViews {
     /// A file descriptor that is readable while records wait.
     package var descriptor: Int32 { consumer.descriptor }
 
+    /// The view of a partition. Nil if its file is not open.
     package subscript(partition: Int32) -> TopicView? { openViews[partition] }
-    package var overlayRowCount: Int { overlays.values.reduce(0) { $0 + $1.unreadCount } }
-    package var overlayByteCount: Int { overlays.values.reduce(0) { $0 + $1.byteCount } }
 
+    /// The number of rows that are committed and not read back.
+    package var overlayRowCount: Int { overlays.values.reduce(0) { $0 + $1.unreadCount } }
+    /// The size of all rows in the overlays, also of the repeated ones.
+    package var overlayByteCount: Int { overlays.values.reduce(0) { $0 + $1.byteCount } }
     /// The number of repeated rows that are only in memory.
     package var repeatedRowCount: Int { overlays.values.reduce(0) { $0 + $1.repeatedCount } }
 

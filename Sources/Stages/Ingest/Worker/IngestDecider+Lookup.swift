@@ -13,7 +13,7 @@ extension IngestDecider {
         keyHash: UInt32, in installations: inout InstallationBatch, overlay: Overlay, view: TopicView,
         snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> Int {
-        if let entry = installations.index(of: reportKey, hash: keyHash) { return entry }
+        if let index = installations.index(of: reportKey, hash: keyHash) { return index }
         let key = HashedKey(reportKey)
         let installation =
             if let record = overlay[key] { decodeOverlayRecord(record) } else {

@@ -54,27 +54,27 @@ extension IngestDecider {
         guard let merger = mergers.merger(for: report.app, age: decidedAt - arrival.receivedAt) else {
             return setAside(recordAt: index, of: batch, as: .unknownApp(report.app))
         }
-        let entry = try findOrLoadEntry(
+        let entryIndex = try findOrLoadEntry(
             keyHash: keyHash, in: &installations, overlay: overlay, view: view, snapshot: snapshot)
         let outcome = merger.merge(
-            report, arrival: arrival, into: installations.entries[entry].installation, now: decidedAt)
+            report, arrival: arrival, into: installations.entries[entryIndex].installation, now: decidedAt)
         if report.isUserErasure, !isErasureCopy, case .merged = outcome {
             copyToAllPartitions(recordAt: index, of: batch, report: report, arrival: arrival)
         }
-        apply(outcome, toEntry: entry, recordAt: index, of: batch, in: &installations)
+        apply(outcome, toEntryAt: entryIndex, recordAt: index, of: batch, in: &installations)
     }
 
     /// Takes over the outcome of a report: its entry, and the records for the output.
     private func apply(
-        _ outcome: consuming ReportMerger.Outcome, toEntry entry: Int, recordAt index: Int,
+        _ outcome: consuming ReportMerger.Outcome, toEntryAt entryIndex: Int, recordAt index: Int,
         of batch: borrowing RecordBatch, in installations: inout InstallationBatch
     ) {
         switch consume outcome {
         case .rejected(let rejection): setAside(recordAt: index, of: batch, as: RejectedRecord(rejection))
         case .unchanged: outcomeCounts.unchanged += 1
         case .merged(var merged):
-            let isFirstChange = installations.entries[entry].status != .changed
-            guard installations.updateEntry(at: entry, with: merged) else {
+            let isFirstChange = installations.entries[entryIndex].status != .changed
+            guard installations.updateEntry(at: entryIndex, with: merged) else {
                 outcomeCounts.unchanged += 1
                 return
             }

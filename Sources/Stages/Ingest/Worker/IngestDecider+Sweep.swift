@@ -85,19 +85,19 @@ extension IngestDecider {
             let key = HashedKey([UInt8](copying: key))
             // A row that is newer in the overlay is swept in the next pass.
             guard stage.views.overlays[partition]?[key] == nil,
-                let result = sweepRow(key: key, value: value, now: time)
+                let swept = sweepRow(key: key, value: value, now: time)
             else {
                 return
             }
-            for change in result.changes { output.add(change) }
+            for change in swept.changes { output.add(change) }
             let recordNumber =
-                if let installation = result.installation {
+                if let installation = swept.installation {
                     output.add(installation, key: key.bytes, partition: partition)
                 } else {
                     output.addTombstone(key: key.bytes, partition: partition)
                 }
             changes.append((key, recordNumber))
-            metrics.sweptRows.add(result.changes.count)
+            metrics.sweptRows.add(swept.changes.count)
         }
         if let rangeBeyondOutput {
             return SweptPage(changes: changes, remainingRange: rangeBeyondOutput, hasMoreRows: true)

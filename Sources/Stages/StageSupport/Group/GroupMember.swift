@@ -186,7 +186,7 @@ package final class GroupMember<Part: AssignedPartition> {
             return try handleCommittedOffsets(answer, of: numbers)
         }
         let foundEnds = awaitedEnds.handle(answer, to: id, at: time.now())
-        for found in foundEnds { firstOffsets[found.partition] = found.ends.low }
+        for partitionEnds in foundEnds { firstOffsets[partitionEnds.partition] = partitionEnds.ends.low }
         if !foundEnds.isEmpty { mustStartReading = true }
         try handleGapAnswer(answer, to: id)
     }

@@ -2,8 +2,8 @@ package import Lifecycle
 
 /// The time of the cluster, as far as this process can know it.
 ///
-/// It has three sources: the stamps that brokers write on records, the clock of this machine, and the steady clock,
-/// which never jumps. No source alone moves the time forward by more than a step:
+/// It has three sources: the stamps that brokers write on records, the clock of this machine, and the steady clock, which
+/// never jumps. No source alone moves the time forward by more than a step at once:
 ///
 /// - A stamp can be older than the time, because its record waited. The highest stamps of the last one to two minutes
 ///   therefore tell the time.
@@ -36,6 +36,7 @@ package struct ClusterClock: Sendable {
     /// The stamps that are safe in additions, in milliseconds since 1970. Others are ignored.
     package static let validStamps: ClosedRange<Int64> = 1...1 << 53
 
+    /// The time from which the sources are watched.
     let startedAt: Instant
     let settleMilliseconds: Int
     private let confirmationMilliseconds: Int

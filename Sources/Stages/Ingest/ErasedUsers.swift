@@ -8,8 +8,8 @@ package import InstallationRecords
 /// row stays as long as an older report can still arrive. It sorts before the installations of its app, so a sweep of
 /// the partition reads it first, and then erases the user's installations.
 package struct ErasedUsers: Sendable {
-    /// The most users of one partition. Beyond it, erasures are not remembered, and an operator has to repeat them after
-    /// some days, when older ones have expired.
+    /// The most users of one partition. Beyond it, erasures are not remembered, and an operator has to repeat them
+    /// after some days, when older ones have expired.
     static let usersMax = 100_000
 
     /// The times up to which reports are erased, by app and user.

@@ -76,8 +76,8 @@ extension Installation {
         return newest
     }
 
-    /// The server's time of the newest profile value. Nil if no report contained such a value. The operating system does
-    /// not count, because the token rows have it too.
+    /// The server's time of the newest profile value. Nil if no report contained such a value. The operating system
+    /// does not count, because the token rows have it too.
     var profileUpdatedAt: Int64? {
         let unknown: Int64 = -1
         let newest = max(profileReportedAt?.received ?? unknown, appBuild?.at.received ?? unknown)

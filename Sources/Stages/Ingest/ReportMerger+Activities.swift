@@ -102,8 +102,8 @@ extension ReportMerger {
         context.record(
             effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
         context.affectedRows.insertAll()
-        // A repeated list has a later time. So it can end activities that were reported after the list before, and revive
-        // expired activities that it names.
+        // A repeated list has a later time. So it can end activities that were reported after the list before, and
+        // revive expired activities that it names.
         guard effect == .repeated else { return }
         let new = context.installation
         let hasChanged = new.activities.contains {

@@ -12,8 +12,8 @@ package import TokenSealing
 /// report wins. A missing value changes nothing.
 ///
 /// The result therefore depends only on the set of reports. Their order and their repetitions change nothing. Three
-/// things depend on the order of arrival: the rows that are left under a former recipient, `movedAt`, and the proof of a
-/// token, which applies to the token that is known when the proof arrives.
+/// things depend on the order of arrival: the rows that are left under a former recipient, `movedAt`, and the proof of
+/// a token, which applies to the token that is known when the proof arrives.
 package final class ReportMerger {
     package let app: App
     let tokenSeal: TokenSeal
@@ -87,7 +87,8 @@ package final class ReportMerger {
 
     /// Merges all fields of a report. A missing field leaves the known value unchanged.
     func mergeFields(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
-        // These two come from the sender, which names the token by its hash. So they have their own rules about erasures.
+        // These two come from the sender, which names the token by its hash. So they have their own rules about
+        // erasures.
         if report.kind == .deadToken { return try mergeTokenRefusal(from: report, into: &context) }
         if report.kind == .provenToken { return try mergeTokenProof(from: report, into: &context) }
         if let erasedAt = context.installation.erasedUpTo, context.time <= erasedAt {
@@ -112,8 +113,8 @@ package final class ReportMerger {
         }
     }
 
-    /// Completes a merge after all fields: applies a move and the passage of time, and makes the changes and events. If only
-    /// times have changed, the rows stay as they are until the next write.
+    /// Completes a merge after all fields: applies a move and the passage of time, and makes the changes and events. If
+    /// only times have changed, the rows stay as they are until the next write.
     private func completeMerge(_ context: inout MergeContext, from old: Installation?, now: Int64)
         -> MergedInstallation
     {

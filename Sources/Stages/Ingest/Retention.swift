@@ -3,8 +3,8 @@ internal import InstallationRecords
 /// The retention periods, in milliseconds. Together they ensure that no late report revives a forgotten
 /// state: while such a report can arrive, the state that rejects it is kept.
 package enum Retention {
-    /// The age from which a report is rejected. The topic keeps reports for seven days. An older one was put back later,
-    /// so its order among the other reports is unknown.
+    /// The age from which a report is rejected. The topic keeps reports for seven days. An older one was put back
+    /// later, so its order among the other reports is unknown.
     package static let reportAgeMillisecondsMax: Int64 = 8 * 86_400_000
     /// The time by which the stamp of a record may be ahead of the time for decisions.
     package static let clockSkewMillisecondsMax: Int64 = 5 * 60_000

@@ -2,8 +2,8 @@ internal import CatalogRecords
 internal import Identifiers
 internal import InstallationRecords
 
-/// The registry changes of an installation that keeps its only recipient. Nearly all reports leave such an installation,
-/// so only the affected rows are made and compared.
+/// The registry changes of an installation that keeps its only recipient. Nearly all reports leave such an
+/// installation, so only the affected rows are made and compared.
 ///
 /// The comparison of all rows in `RegistryChange` gives the same changes and costs more. It serves installations that
 /// left a recipient.

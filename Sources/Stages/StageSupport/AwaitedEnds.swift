@@ -1,8 +1,8 @@
 package import Kafka
 package import Lifecycle
 
-/// The partitions whose ends (watermarks) a loop has queried or is about to query. The loop submits queries and does not
-/// wait. If a query fails, its partitions are queried again after a pause.
+/// The partitions whose ends (watermarks) a loop has queried or is about to query. The loop submits queries and does
+/// not wait. If a query fails, its partitions are queried again after a pause.
 package struct AwaitedEnds {
     /// The pause after a failed query.
     package static let retryMilliseconds = 500

@@ -61,8 +61,8 @@ extension ClusterClock {
         return offset + now.milliseconds
     }
 
-    /// Returns an upper bound of the time, in milliseconds since 1970: the higher of the sources. Returns the largest number
-    /// before the first observation.
+    /// Returns an upper bound of the time, in milliseconds since 1970: the higher of the sources. Returns the largest
+    /// number before the first observation.
     package func latestTime(at now: Instant) -> Int64 {
         let highestOffset = [knownOffset, machineClock?.upperOffset].compactMap(\.self).max()
         return highestOffset.map { $0 + now.milliseconds } ?? .max

@@ -2,8 +2,8 @@ package import Lifecycle
 
 /// The time of the cluster, as far as this process can know it.
 ///
-/// It has three sources: the stamps that brokers write on records, the clock of this machine, and the steady clock, which
-/// never jumps. No source alone moves the time forward by more than a step at once:
+/// It has three sources: the stamps that brokers write on records, the clock of this machine, and the steady clock,
+/// which never jumps. No source alone moves the time forward by more than a step at once:
 ///
 /// - A stamp can be older than the time, because its record waited. The highest stamps of the last one to two minutes
 ///   therefore tell the time.
@@ -116,8 +116,8 @@ package struct ClusterClock: Sendable {
         offsetMax = stamp - now.milliseconds + age
     }
 
-    /// Notes a time in the value of a record, which another process took from a stamp. A time ahead of the machine's clock
-    /// counts as the machine's time.
+    /// Notes a time in the value of a record, which another process took from a stamp. A time ahead of the machine's
+    /// clock counts as the machine's time.
     ///
     /// - Parameter time: milliseconds since 1970.
     package mutating func observe(recordedTime time: Int64, at now: Instant) {

@@ -86,7 +86,8 @@ package final class NonTransactionalWriter {
 
     // MARK: Sending
 
-    /// Sends a record. While the queue is full, it waits for a limited time. `waitForAcknowledgements` reports a failure.
+    /// Sends a record. While the queue is full, it waits for a limited time. `waitForAcknowledgements` reports a
+    /// failure.
     package func send(
         to topic: String, partition: Int32, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: inout RecordHeaders

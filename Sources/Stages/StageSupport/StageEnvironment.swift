@@ -58,8 +58,8 @@ package struct StageEnvironment: Sendable {
     /// The current apps and keys. Nil until they are known.
     package var catalog: CatalogSnapshot? { readCatalog() }
 
-    /// Calls `then` when the catalog has every record that was acknowledged before this call, or after some seconds with
-    /// the catalog that is known at that time. `then` is called on any thread.
+    /// Calls `then` when the catalog has every record that was acknowledged before this call, or after some seconds
+    /// with the catalog that is known at that time. `then` is called on any thread.
     package func refreshCatalog(then: @escaping @Sendable (CatalogSnapshot?) -> Void) {
         requestCatalogRefresh(then)
     }

@@ -2,8 +2,8 @@ internal import JSON
 package import Kafka
 package import RecordFormat
 
-/// The records of one transaction, ready to be sent. A caller encodes a value, and adds records with it. Keys and values
-/// lie in two buffers, without an allocation for each record. The memory is used again for every transaction.
+/// The records of one transaction, ready to be sent. A caller encodes a value, and adds records with it. Keys and
+/// values lie in two buffers, without an allocation for each record. The memory is used again for every transaction.
 package struct TransactionOutput: ~Copyable {
     /// An encoded value. It can be sent to several partitions.
     package struct EncodedValue: Sendable, Equatable {

@@ -32,8 +32,8 @@ struct DeadLetterSeal {
         return replacing(Array(digits.utf8), with: Array(token.utf8), in: value) ?? sealed.encoded()
     }
 
-    /// Returns a copy with the replacement in place of each `text`. Returns nil if the text is not there, because the JSON
-    /// has escapes.
+    /// Returns a copy with the replacement in place of each `text`. Returns nil if the text is not there, because the
+    /// JSON has escapes.
     private func replacing(_ text: [UInt8], with replacement: [UInt8], in value: Span<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         result.reserveCapacity(value.count + replacement.count)

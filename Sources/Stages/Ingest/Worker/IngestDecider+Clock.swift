@@ -120,7 +120,8 @@ extension IngestDecider {
 
     // MARK: Upkeep
 
-    /// Ends the wait of reports if the clock has been set, and reports a difference of the clocks. Called once a second.
+    /// Ends the wait of reports if the clock has been set, and reports a difference of the clocks. Called once a
+    /// second.
     func checkClocks(at now: Instant) {
         clockWait.update(decisionTime: decisionTime, at: now)
         let difference = clockDifference

@@ -10,8 +10,8 @@ internal import Telemetry
 // The sweep: it visits all installations of this process repeatedly, page by page, and writes the effects of time.
 
 extension IngestDecider {
-    /// Sweeps one page, and begins a pass if one is due. Data expires by the earliest time of the cluster's clock, so that
-    /// nothing expires too early.
+    /// Sweeps one page, and begins a pass if one is due. Data expires by the earliest time of the cluster's clock, so
+    /// that nothing expires too early.
     func sweepPage(at now: Instant) throws {
         guard let time = stage.clock.earliestTime(at: now) else { return }
         if sweepPosition.partition == nil {
@@ -37,7 +37,8 @@ extension IngestDecider {
             .field("partition", partition), .field("records", count), .field("error", error))
     }
 
-    /// Sweeps one page, and commits its changes in one transaction. Returns true if this pass is done with the partition.
+    /// Sweeps one page, and commits its changes in one transaction. Returns true if this pass is done with the
+    /// partition.
     private func sweepPage(of partition: Int32, time: Int64) throws -> Bool {
         let onlyTopic = 0
         // Without a committed offset, the transaction could not prove that this process owns the partition.

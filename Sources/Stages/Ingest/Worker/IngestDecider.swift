@@ -18,8 +18,8 @@ final class IngestDecider: RecordDecider {
 
     /// The version of the view files' layout. Another number makes the stage rebuild the views.
     static let viewSchema = 3
-    /// The maximum number of installations whose newest times are only in memory. Beyond it, they are written to the views
-    /// at once. A kill loses these times.
+    /// The maximum number of installations whose newest times are only in memory. Beyond it, they are written to the
+    /// views at once. A kill loses these times.
     static let repeatedRowsMax = 10_000
 
     let settings: IngestSettings

@@ -21,8 +21,8 @@ package struct IngestSettings: OperatorSettings {
     package var batchMilliseconds = 5
     /// The most installations that are committed and not yet read back. Beyond it, reading reports pauses.
     package var overlayRowsMax = 100_000
-    /// The most bytes of installations that are committed and not yet read back, or whose newest times are only in memory.
-    /// Beyond it, reading reports pauses.
+    /// The most bytes of installations that are committed and not yet read back, or whose newest times are only in
+    /// memory. Beyond it, reading reports pauses.
     package var overlayBytesMax = 32 << 20
     /// The interval of the sweep that expires tokens of all installations.
     package var sweepMilliseconds = 3_600_000

@@ -4,7 +4,8 @@ internal import JSON
 internal import Lifecycle
 internal import TokenSealing
 
-/// The `ReportMerger` of each app in the catalog. It is made again when the app has changed. Pinned to the loop's thread.
+/// The `ReportMerger` of each app in the catalog. It is made again when the app has changed. Pinned to the loop's
+/// thread.
 final class ReportMergers {
     /// The maximum wait for an app in the catalog. A report can be slightly ahead of the catalog that this
     /// process has read. So a young report of an unknown app waits before it is rejected.
@@ -49,8 +50,8 @@ final class ReportMergers {
         }
     }
 
-    /// Returns the merger of an app, or nil if the catalog does not have the app even after a wait. Blocks the loop for at
-    /// most `catalogWaitMilliseconds`, less the age of the report.
+    /// Returns the merger of an app, or nil if the catalog does not have the app even after a wait. Blocks the loop for
+    /// at most `catalogWaitMilliseconds`, less the age of the report.
     ///
     /// - Parameter age: the age of the report in milliseconds.
     func merger(for app: String, age: Int64) -> ReportMerger? {
@@ -79,8 +80,8 @@ final class ReportMergers {
     /// Returns the merger of an app without a wait, or nil if the catalog does not have the app.
     func knownMerger(for app: String) -> ReportMerger? { mergers[app] }
 
-    /// Returns whether the app has been missing in the catalog for the grace time. The first call about a missing app notes
-    /// the time. If an app was deleted by mistake and is added again within the grace time, it loses nothing.
+    /// Returns whether the app has been missing in the catalog for the grace time. The first call about a missing app
+    /// notes the time. If an app was deleted by mistake and is added again within the grace time, it loses nothing.
     func isMissing(app: String, forMilliseconds grace: Int, now: Instant = .now()) -> Bool {
         guard isReady, mergers[app] == nil else { return false }
         if let since = missingSince[app] { return now.milliseconds(since: since) >= grace }

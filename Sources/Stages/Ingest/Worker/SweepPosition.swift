@@ -2,8 +2,8 @@ internal import Lifecycle
 internal import RecordFormat
 internal import Store
 
-/// The position of the sweep, which visits all installations of this process repeatedly, page by page. A pass visits the
-/// partitions in ascending order.
+/// The position of the sweep, which visits all installations of this process repeatedly, page by page. A pass visits
+/// the partitions in ascending order.
 struct SweepPosition {
     /// The most installations in one page. One page is swept per second.
     static let rowsMax = 2000

@@ -1,5 +1,5 @@
-/// The time up to which the scheduler knows all orders of a partition of `schedules`. A timer fires only when every cancel
-/// is known that was acknowledged long enough before the due time.
+/// The time up to which the scheduler knows all orders of a partition of `schedules`. A timer fires only when every
+/// cancel is known that was acknowledged long enough before the due time.
 ///
 /// Kafka has no compare-and-set, so a cancel and a timer can cross. The scheduler therefore asks for the end of the
 /// partition at a known time, and processes the orders up to that end. All times are milliseconds since 1970, by the

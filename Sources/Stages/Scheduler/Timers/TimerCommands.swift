@@ -8,8 +8,8 @@ package import Store
 /// The rules by which commands change the timers of their owner: schedule, cancel and list, and the automatic ends of
 /// groups.
 ///
-/// The only clock is the cluster's stamp on the command's record. So a process that repeats a decision from the committed
-/// rows decides the same.
+/// The only clock is the cluster's stamp on the command's record. So a process that repeats a decision from the
+/// committed rows decides the same.
 package struct TimerCommands: Sendable {
     /// The most timers of one owner. Beyond it a schedule is refused.
     package static let timersMax = 1000

@@ -4,8 +4,8 @@ package import StageSupport
 /// The next due entries of a partition, in memory. The other entries are in the view's file, in due order, and are read
 /// page by page. So a million timers need as much memory as a few thousand.
 ///
-/// Entries come from two sources: pages of the file, and commits whose rows may not be in the file yet ("unwritten"). An
-/// entry is only a reminder. The row alone decides whether a timer waits, so an extra entry does no harm.
+/// Entries come from two sources: pages of the file, and commits whose rows may not be in the file yet ("unwritten").
+/// An entry is only a reminder. The row alone decides whether a timer waits, so an extra entry does no harm.
 package struct UpcomingTimers {
     /// The number of entries in a page.
     package static let pageRows = 2000

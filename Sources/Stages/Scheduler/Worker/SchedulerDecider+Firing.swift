@@ -18,7 +18,8 @@ extension SchedulerDecider {
     /// The due time of the next timer over all partitions, in milliseconds since 1970.
     private var nextDueAt: Int64? { servingPartitions.compactMap(\.upcomingTimers.first?.dueAt).min() }
 
-    /// Fires the due timers in one transaction, the oldest first over all partitions. Returns the time of the next call.
+    /// Fires the due timers in one transaction, the oldest first over all partitions. Returns the time of the next
+    /// call.
     func performDueWork(at now: Instant) throws -> Wakeup? {
         guard try fillUpcomingTimers() else { return nil }
         guard let firstDueAt = nextDueAt else {

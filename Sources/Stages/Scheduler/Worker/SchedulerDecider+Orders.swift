@@ -8,8 +8,8 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-// The transaction that takes a batch of orders. An order is a record of `schedules` or `schedules.auto`, and changes the
-// timers of its owner.
+// The transaction that takes a batch of orders. An order is a record of `schedules` or `schedules.auto`, and changes
+// the timers of its owner.
 
 /// A decoded order.
 private enum OrderRecord {

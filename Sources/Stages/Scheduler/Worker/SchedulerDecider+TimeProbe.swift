@@ -13,8 +13,8 @@ extension SchedulerDecider {
     /// The age from which the newest stamp is too old, and the time before a timer is due from which that matters.
     private static let freshStampMilliseconds = 10_000
 
-    /// Writes a time probe if one is needed: if a timer is due soon, and no batch has brought a stamp lately or a clock has
-    /// jumped.
+    /// Writes a time probe if one is needed: if a timer is due soon, and no batch has brought a stamp lately or a clock
+    /// has jumped.
     ///
     /// - Parameters:
     ///   - time: the cluster's time in milliseconds since 1970. Nil if it is unknown.

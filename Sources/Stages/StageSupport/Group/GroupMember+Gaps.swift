@@ -3,8 +3,8 @@ internal import Lifecycle
 internal import Telemetry
 internal import Topics
 
-/// The partitions whose committed offset is out of range, because Kafka no longer has their next record. Such a partition
-/// waits alone until the reason is known, and perhaps until an operator decides.
+/// The partitions whose committed offset is out of range, because Kafka no longer has their next record. Such a
+/// partition waits alone until the reason is known, and perhaps until an operator decides.
 struct OpenGaps {
     /// The pause between two checks of a partition that waits for the operator.
     static let recheckMilliseconds = 10_000
@@ -55,8 +55,8 @@ extension GroupMember {
         }
     }
 
-    /// Handles an answer about a waiting partition. The watermarks decide how it continues. A recheck asks for the committed
-    /// offset first.
+    /// Handles an answer about a waiting partition. The watermarks decide how it continues. A recheck asks for the
+    /// committed offset first.
     func handleGapAnswer(_ answer: OffsetQueryResult, to id: OffsetQueryID) throws {
         guard let partition = openGaps.partition(forQuery: id), let topic = topicIndex(of: partition) else {
             return

@@ -8,8 +8,8 @@ internal import Topics
 extension GroupMember {
     // MARK: Serving
 
-    /// Serves the records of a partition. The loop calls it when the state that they need is complete. If the partition's
-    /// position is not known yet, the partition is served as soon as it is.
+    /// Serves the records of a partition. The loop calls it when the state that they need is complete. If the
+    /// partition's position is not known yet, the partition is served as soon as it is.
     package func startServing(_ partition: Int32) {
         guard !mustStartOver, let part = assignedPartitions[partition], part.state == .restoring else {
             return
@@ -26,8 +26,8 @@ extension GroupMember {
         owner?.partitionStartedServing(partition)
     }
 
-    /// Continues to read some topics of a partition. Returns false if a position is not known yet, or if the seek failed
-    /// and the loop starts over.
+    /// Continues to read some topics of a partition. Returns false if a position is not known yet, or if the seek
+    /// failed and the loop starts over.
     ///
     /// - Parameter indices: the topics, by their index in the subscription.
     package func resumeReading(topicsAt indices: [Int], of partition: Int32) -> Bool {
@@ -71,8 +71,8 @@ extension GroupMember {
 
     // MARK: Positions
 
-    /// Starts the consumer at every partition whose position is known. The served partitions continue at their committed
-    /// offsets, so the loop must hold no batch: its records come again.
+    /// Starts the consumer at every partition whose position is known. The served partitions continue at their
+    /// committed offsets, so the loop must hold no batch: its records come again.
     func startReadingAll() {
         var starts: [PartitionStart] = []
         for partition in topicPartitions(numbered: assignedPartitions.keys.sorted()) {

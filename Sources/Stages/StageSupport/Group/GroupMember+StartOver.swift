@@ -36,10 +36,10 @@ extension GroupMember {
 
     /// Takes the next step of starting over, or serves the partitions. The loop calls it once per iteration.
     ///
-    /// The order of the steps matters. First the offer of the group is accepted, because all members wait for that. Then
-    /// the committed offsets are queried, which succeeds only while no open transaction has newer ones. Then the loop reads
-    /// the state that the records need, up to the ends as they are after that. So the state always has the results of all
-    /// records before the first one that is read.
+    /// The order of the steps matters. First the offer of the group is accepted, because all members wait for that.
+    /// Then the committed offsets are queried, which succeeds only while no open transaction has newer ones. Then the
+    /// loop reads the state that the records need, up to the ends as they are after that. So the state always has the
+    /// results of all records before the first one that is read.
     package func performDueWork() throws {
         switch startOverState {
         case .done: try performReadingWork()

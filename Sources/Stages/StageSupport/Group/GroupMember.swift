@@ -3,8 +3,8 @@ internal import Lifecycle
 package import Telemetry
 package import Topics
 
-/// The membership of a loop in a consumer group, and the partitions that it reads as a member: where each continues, and
-/// whether its records are served. Pinned to the loop's thread.
+/// The membership of a loop in a consumer group, and the partitions that it reads as a member: where each continues,
+/// and whether its records are served. Pinned to the loop's thread.
 ///
 /// A new assignment and every failure are handled in one way: the loop starts over. It reads again from the committed
 /// offsets, after it has read the state that the records need, such as a view, to its end (`StartOverState`):
@@ -13,8 +13,8 @@ package import Topics
 ///      ▲              │              │
 ///      └──────────────┴──────────────┘  anything fails, or the group offers partitions
 ///
-/// No call waits for the answer to a query: it comes as an event. `+StartOver` has these steps, and `+Reading` serves the
-/// partitions afterwards. `+Gaps` handles offsets that are out of range, and `+Ends` commits ends.
+/// No call waits for the answer to a query: it comes as an event. `+StartOver` has these steps, and `+Reading` serves
+/// the partitions afterwards. `+Gaps` handles offsets that are out of range, and `+Ends` commits ends.
 /// `GroupMember+SetAside.swift` handles partitions whose results cannot be written.
 package final class GroupMember<Part: AssignedPartition> {
     /// The progress of a start-over.
@@ -27,8 +27,8 @@ package final class GroupMember<Part: AssignedPartition> {
         case done
     }
 
-    /// The pause before the loop starts over. It doubles with each failure, up to the maximum. All partitions wait for its
-    /// end, so it begins short. An attempt costs Kafka only a few queries.
+    /// The pause before the loop starts over. It doubles with each failure, up to the maximum. All partitions wait for
+    /// its end, so it begins short. An attempt costs Kafka only a few queries.
     static var retryPauseMillisecondsMin: Int { 10 }
     static var retryPauseMillisecondsMax: Int { 1000 }
 

@@ -7,8 +7,8 @@ package import Lifecycle
 /// record is the offset of a marker. Retention can delete records and markers up to the end of the log. A committed
 /// offset that points to a marker is then out of range at the next start. An idle stage therefore commits the end.
 package struct UncommittedEnds {
-    /// The time for which a partition must have been quiet at its end before the end is committed. A busy partition commits
-    /// its records anyway. Retention takes hours, so a young end can wait.
+    /// The time for which a partition must have been quiet at its end before the end is committed. A busy partition
+    /// commits its records anyway. Retention takes hours, so a young end can wait.
     package static let quietMilliseconds = 5000
     /// The pause between two commits of all offsets, changed or not. Kafka deletes an offset after seven days without a
     /// commit if the group does not subscribe to its topic.

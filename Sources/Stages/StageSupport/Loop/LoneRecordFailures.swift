@@ -1,7 +1,7 @@
 package import Kafka
 
-/// The failures of transactions that took only one record. Such a record would stop its partition for ever, so it becomes
-/// a dead letter after enough tries.
+/// The failures of transactions that took only one record. Such a record would stop its partition for ever, so it
+/// becomes a dead letter after enough tries.
 ///
 /// A small output fails only because of the cluster, which heals. Its record is always tried again. A large output may
 /// be more than the cluster stores within the time of one transaction.

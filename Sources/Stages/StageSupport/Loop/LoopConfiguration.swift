@@ -27,8 +27,8 @@ package struct LoopConfiguration {
     package var batchBytesMax = RecordBatch.bytesMaxDefault
     /// The number of failed transactions with only one record after which that record becomes a dead letter.
     package var loneRecordTriesMax = LoneRecordFailures.triesMaxDefault
-    /// The most rows and bytes that are committed and not read back into the views of all partitions. Above either limit
-    /// the loop takes no records.
+    /// The most rows and bytes that are committed and not read back into the views of all partitions. Above either
+    /// limit the loop takes no records.
     package var overlayRowsMax = Int.max
     package var overlayBytesMax = Int.max
     /// The time after which the group gives up a silent member.

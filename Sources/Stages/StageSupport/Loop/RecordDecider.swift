@@ -4,14 +4,14 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// A decider whose transactions take the records of one batch, in the order of each partition. Each call of `process` runs
-/// one transaction. The requirements are the steps of `process`, in their order.
+/// A decider whose transactions take the records of one batch, in the order of each partition. Each call of `process`
+/// runs one transaction. The requirements are the steps of `process`, in their order.
 ///
 /// An interruption leaves nothing behind except perhaps duplicate dead letters, because uncommitted records are read
 /// again.
 package protocol RecordDecider: StageDecider where Step: RecordStep, Part: PositionedPartition {
-    /// Prepares for a batch, before its first transaction. Returns false if the batch has to be read again later. Then the
-    /// decider has started over.
+    /// Prepares for a batch, before its first transaction. Returns false if the batch has to be read again later. Then
+    /// the decider has started over.
     func prepare(for batch: borrowing PendingBatch) -> Bool
     /// Drops the output of the previous transaction.
     func beginTransaction()
@@ -140,8 +140,8 @@ extension RecordDecider {
         return taken
     }
 
-    /// Sends the next record of the part to the dead letters if its output is never committed. Returns false if the record
-    /// is to be decided.
+    /// Sends the next record of the part to the dead letters if its output is never committed. Returns false if the
+    /// record is to be decided.
     private func rejectNeverCommittedRecord(of part: BatchPart, in records: borrowing RecordBatch) -> Bool {
         if stage.loneFailures.isEmpty { return false }
         let (index, topic) = (part.nextIndex, stage.configuration.topics[part.topic])

@@ -55,8 +55,8 @@ package protocol StageDecider: AnyObject, SendableMetatype {
     func pollOwnClients() throws
     /// Handles an event of the loop's consumer, such as the answer to a query of the decider.
     func handle(_ event: ConsumerEvent)
-    /// Takes all or some of the batch's records, with at most one transaction. The loop calls it until none is left, once
-    /// in each iteration.
+    /// Takes all or some of the batch's records, with at most one transaction. The loop calls it until none is left,
+    /// once in each iteration.
     func process(_ batch: inout PendingBatch) throws
     /// Returns the time for which more records gather before the next batch is read.
     ///

@@ -94,8 +94,8 @@ package final class StageLoop<Decider: StageDecider> {
         return mayProcessRecordsWhileFull(at: now)
     }
 
-    /// While the loop is full, it reads no records, so that its queues drain and the views catch up. After a limit it polls
-    /// all the same. If the overlay is still full then, the loop starts over with an empty one.
+    /// While the loop is full, it reads no records, so that its queues drain and the views catch up. After a limit it
+    /// polls all the same. If the overlay is still full then, the loop starts over with an empty one.
     private func mayProcessRecordsWhileFull(at now: Instant) -> Bool {
         guard let since = fullSince, now.milliseconds(since: since) >= Self.fullMillisecondsMax else {
             fullSince = fullSince ?? now

@@ -1,8 +1,8 @@
 internal import Kafka
 package import Lifecycle
 
-/// The rows of a partition that this loop knows and its view does not have yet. A lookup asks the overlay before the view.
-/// The overlay has two kinds of rows:
+/// The rows of a partition that this loop knows and its view does not have yet. A lookup asks the overlay before the
+/// view. The overlay has two kinds of rows:
 ///
 /// - A committed row leaves when the view has read it back. A key can be committed again before its first record is
 ///   read back, so the overlay counts the outstanding records of each row.

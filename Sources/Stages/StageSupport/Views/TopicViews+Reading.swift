@@ -93,8 +93,8 @@ extension TopicViews {
 
     // MARK: Writing
 
-    /// Writes the pending rows of a view to its file. If the disk is full, they wait. If the file is damaged, it is built
-    /// again.
+    /// Writes the pending rows of a view to its file. If the disk is full, they wait. If the file is damaged, it is
+    /// built again.
     package func writePendingRows(of partition: Int32) throws {
         guard let view = openViews[partition], diskFull == nil else { return }
         do throws(StoreError) {

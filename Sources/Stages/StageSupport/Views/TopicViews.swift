@@ -13,9 +13,9 @@ package protocol TopicViewsOwner: AnyObject {
     func viewsDidReach(_ step: TopicViews.Step)
 }
 
-/// The views of one compacted topic, one for each partition of a loop, and the consumer that reads the topic for them. A
-/// view is a copy of a partition in a file (`TopicView`). Beside each view is an overlay with the rows that the loop has
-/// committed and the view has not read back. Pinned to the loop's thread.
+/// The views of one compacted topic, one for each partition of a loop, and the consumer that reads the topic for them.
+/// A view is a copy of a partition in a file (`TopicView`). Beside each view is an overlay with the rows that the loop
+/// has committed and the view has not read back. Pinned to the loop's thread.
 ///
 /// Every failure here has one repair, in the loop: it starts over from the committed offsets, after the views have read
 /// everything that was written.
@@ -142,8 +142,9 @@ package final class TopicViews {
         body(&overlay)
     }
 
-    /// Moves the repeated rows from the overlays to the views (`Overlay`). They follow from records that the view has read.
-    /// So they stay right if the partition moves: later commits of other owners have higher offsets and overwrite them.
+    /// Moves the repeated rows from the overlays to the views (`Overlay`). They follow from records that the view has
+    /// read. So they stay right if the partition moves: later commits of other owners have higher offsets and overwrite
+    /// them.
     package func writeRepeatedRows() throws {
         for partition in overlays.keys {
             var keys = overlays[partition]?.writableRepeatedKeys[...] ?? []

@@ -1,6 +1,6 @@
 package import Lifecycle
 
-/// The work of a stage's thread. It runs until its `LoopState` asks it to stop.
+/// The loop of a stage's thread. It runs until its `LoopState` asks it to stop.
 package protocol ThreadLoop: AnyObject {
     func run() throws
 }

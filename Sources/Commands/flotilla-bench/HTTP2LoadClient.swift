@@ -3,7 +3,7 @@ internal import HTTP2
 internal import Lifecycle
 internal import TLS
 
-/// Our client in the HTTP/2 comparison, in a process of its own. Several sessions over TLS, all on one event loop, send
+/// Our client in the HTTP/2 comparison, in a separate process. Several sessions over TLS, all on one event loop, send
 /// pushes (`PushLoad`) until the wanted number was answered. Confined to its loop.
 final class HTTP2LoadClient {
     /// The pushes that each session keeps open.

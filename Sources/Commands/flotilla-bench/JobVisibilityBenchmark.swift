@@ -80,7 +80,7 @@ final class JobVisibilityBenchmark {
             let partitionKey = RegistryKey.partitionKey(app: key.app, recipient: key.recipient)
             let lane = Murmur2.partition(
                 forKey: partitionKey.span, partitionCount: testBed.layout.lanes)
-            // The queue has room for all rows.
+            // All rows fit into the queue.
             _ = producer.send(
                 to: topic, partition: Int32(lane), key: key.bytes.span, value: row.encoded().span, tag: 0)
         }

@@ -130,7 +130,7 @@ struct ReceiptBacklog {
     }
 
     /// Returns the header `to` of a receipt, a line for each job: installation, entry, recipient and system version,
-    /// separated by tabs. Each job has a phone of its own.
+    /// separated by tabs. Each job has another phone.
     private func makeRecipientLines(receipt number: Int) -> [UInt8] {
         let lines = (0..<jobsPerReceipt).map { job in
             let phone = number * jobsPerReceipt + job

@@ -1,7 +1,7 @@
 internal import IngestTesting
 
-/// Kills two processes of the ingest stage at every step and at random while reports arrive. At the end the registry and
-/// the events must equal the model's. It is `IngestKillTest` with more reports and kills than in the tests.
+/// The kill test of ingest, with more reports and kills than in the tests (`IngestKillTest`). Two processes of the stage
+/// die at every step and at random while reports arrive. At the end the registry and the events must equal the model's.
 enum IngestKillsProof {
     static func run(arguments: [String]) throws {
         var plan = IngestKillTest.Plan()

@@ -1,12 +1,13 @@
 internal import InsightTesting
 
-/// Kills two processes of the insight stage at every step and at random while the records of a day arrive. At the end
-/// every figure must agree with the topics. It is `InsightKillTest` with more records and kills than in the tests.
+/// The kill test of insight, with more records and kills than in the tests (`InsightKillTest`). Two processes of the
+/// stage die at every step and at random while the records of a day arrive. At the end every figure must agree with the
+/// topics.
 enum InsightKillsProof {
     static func run(arguments: [String]) throws {
         var plan = InsightKillTest.Plan()
         plan.records = 2_000_000
-        // With one death at each step, about 100.
+        // Together with one kill at each step, about 100.
         plan.randomKills = 92
         plan.people = 20_000
         let proof = KillsProof<InsightKillTest.Plan>(

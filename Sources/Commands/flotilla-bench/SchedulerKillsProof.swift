@@ -1,13 +1,13 @@
 internal import SchedulerTesting
 
-/// Kills two processes of the scheduler at every step and at random while commands arrive and timers fire. At the end
-/// each command must have one reply, and each timer one outcome. It is `SchedulerKillTest` with more commands and kills
-/// than in the tests.
+/// The kill test of the scheduler, with more commands and kills than in the tests (`SchedulerKillTest`). Two processes
+/// die at every step and at random while commands arrive and timers fire. At the end each command must have one reply,
+/// and each timer one outcome.
 enum SchedulerKillsProof {
     static func run(arguments: [String]) throws {
         var plan = SchedulerKillTest.Plan()
         plan.commands = 100_000
-        // With one death at each of the 20 steps, 200.
+        // Together with one kill at each step, about 200.
         plan.randomKills = 180
         let proof = KillsProof<SchedulerKillTest.Plan>(
             name: "scheduler-kills",

@@ -2,8 +2,9 @@ internal import Foundation
 internal import KafkaTesting
 internal import SenderTesting
 
-/// Kills, freezes and stops two senders while jobs arrive, and kills the broker and the simulated APNs. At the end each
-/// job must be done once. It is `SenderKillTest` with more jobs and faults than in the tests.
+/// The kill test of the sender, with more jobs and faults than in the tests (`SenderKillTest`). Two senders are killed,
+/// frozen and stopped while jobs arrive, and the broker and the simulated APNs are killed. At the end each job must be
+/// done once.
 enum SenderKillsProof {
     private struct Options {
         var plan = SenderKillTest.Plan()

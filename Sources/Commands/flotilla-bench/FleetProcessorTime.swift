@@ -5,7 +5,7 @@ internal import SenderTesting
 
 /// A measurement of the processor time of each process of a fleet. It begins when the value is made.
 struct FleetProcessorTime {
-    /// The name of the simulated APNs in `seconds`, where a reader leaves it out of the fleet's sum.
+    /// The name of the simulated APNs, so that a reader can leave it out of the fleet's sum.
     static let simulatorName = "simulator"
 
     private let processes: [(name: String, processID: Int32, secondsBefore: Double)]

@@ -18,7 +18,7 @@ struct Freshness: Sendable {
     var behindSecondsMean = 0.0
     var behindSecondsMax = 0.0
 
-    /// The time from the write of the last update to its last delivery. It has a meaning only if `unfinishedPhones` is 0.
+    /// The time from the write of the last update to its last delivery. It has a meaning only if all phones got it.
     var newestAfterSeconds = 0.0
     /// The phones without the last update at the end of the run.
     var unfinishedPhones = 0

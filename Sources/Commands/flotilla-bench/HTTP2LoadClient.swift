@@ -58,7 +58,7 @@ final class HTTP2LoadClient {
         try result.wait()
     }
 
-    /// Submits pushes until the session has `streams` open ones, or all were submitted.
+    /// Submits pushes until the session has as many open ones as it keeps, or all were submitted.
     func submit(to session: ClientSession) {
         let paths = joinedPaths
         while submittedCount < requests, session.openRequestCount < streams {

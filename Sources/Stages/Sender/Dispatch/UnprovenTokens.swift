@@ -5,9 +5,9 @@ internal import Lifecycle
 ///
 /// Usually they use the usual connections. After a first start to millions of new phones all tokens are unproven, and
 /// the single suspect connection would be a bottleneck. But anyone with a report key can invent tokens, and APNs slows
-/// down connections with many refusals. So if APNs refuses most of them, the suspect connections are preferred. If these
-/// are full, the usual ones are used, so that honest unproven tokens never wait. When most are accepted again, the
-/// preference ends at once.
+/// down connections with many refusals. So if APNs refuses most of them, the suspect connections are preferred. If
+/// these are full, the usual ones are used, so that honest unproven tokens never wait. When most are accepted again,
+/// the preference ends at once.
 struct UnprovenTokens: Sendable {
     /// Lower limit of refusals that makes unproven tokens suspect.
     static let refusedMin = 20

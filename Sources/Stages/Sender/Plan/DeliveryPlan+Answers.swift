@@ -200,8 +200,8 @@ extension DeliveryPlan {
                 sheet, line: line, as: .final(.expired, status: answer.status, reason: answer.reasonCode))
         }
         let triesHere = Int(sheet.states[line].tries)
-        // If a move is no try, the try of this push is subtracted, but only if it was counted. A push that surely did not
-        // arrive was not counted.
+        // If a move is no try, the try of this push is subtracted, but only if it was counted. A push that surely did
+        // not arrive was not counted.
         let uncounted = !countsAsTry && answer.end.mayHaveArrived ? 1 : 0
         let tries = sheet.earlierTries + triesHere - uncounted
         decide(

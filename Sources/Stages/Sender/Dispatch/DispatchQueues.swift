@@ -12,12 +12,15 @@ struct DispatchQueues {
     private var byName: [AppEnvironment: AppQueues] = [:]
     /// All apps in the order of their first sheets.
     private(set) var apps: [AppQueues] = []
+    /// Index of the app that had the last turn.
     private var currentApp = 0
+    /// Lines that wait for the time of their next try.
     private var backingOff = DueHeap<QueuedLine>()
 
     /// An app that had a turn within this time still counts as busy.
     private static let lastUseMilliseconds = 60_000
 
+    /// Time of the next try of a line that waits for it.
     var earliestRetry: Instant? { backingOff.earliest }
 
     /// Returns the queues of an app, and makes them for its first sheet.
@@ -29,7 +32,7 @@ struct DispatchQueues {
         return app
     }
 
-    /// Returns the app whose turn it is.
+    /// Returns the app that has the next turn. There must be an app.
     mutating func nextApp() -> AppQueues {
         currentApp = (currentApp + 1) % apps.count
         return apps[currentApp]
@@ -37,11 +40,11 @@ struct DispatchQueues {
 
     /// Whether at most one app has work, or had work lately.
     func isOneAppAlone(at now: Instant) -> Bool {
-        let busyApps = apps.count { app in
+        let busyAppCount = apps.count { app in
             let hadWorkLately = now.milliseconds(since: app.lastUsed) < Self.lastUseMilliseconds
             return app.permits > 0 || app.hasWork || hadWorkLately
         }
-        return busyApps < 2
+        return busyAppCount < 2
     }
 
     /// Lets a line wait for the time of its next try.

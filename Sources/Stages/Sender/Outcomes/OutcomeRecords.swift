@@ -11,10 +11,10 @@ struct OutcomeRecords {
 
     // MARK: Outcomes without a record
 
-    /// Sheets with outcomes that are not written.
-    private var unwritten: [Sheet] = []
-    /// Start of the wait of `unwritten`, if there are such sheets.
-    private var unwrittenSince = Instant.distantFuture
+    /// Sheets whose outcomes are written after a moment.
+    private var sheetsToWrite: [Sheet] = []
+    /// Start of the moment, if there are such sheets.
+    private var sheetsToWriteSince = Instant.distantFuture
     /// Sheets whose transfers wait for a lease.
     private var sheetsWithoutLease: [Sheet] = []
 
@@ -33,7 +33,7 @@ struct OutcomeRecords {
 
     /// The time of the next write if no event comes before.
     var nextDue: Instant {
-        unwritten.isEmpty ? .distantFuture : unwrittenSince.advanced(byMilliseconds: waitMilliseconds)
+        sheetsToWrite.isEmpty ? .distantFuture : sheetsToWriteSince.advanced(byMilliseconds: waitMilliseconds)
     }
 
     // MARK: Outcomes
@@ -42,19 +42,19 @@ struct OutcomeRecords {
     mutating func add(_ sheet: Sheet, at now: Instant) {
         guard !sheet.awaitsRecord else { return }
         sheet.awaitsRecord = true
-        if unwritten.isEmpty { unwrittenSince = now }
-        unwritten.append(sheet)
+        if sheetsToWrite.isEmpty { sheetsToWriteSince = now }
+        sheetsToWrite.append(sheet)
     }
 
     /// Returns the sheets whose outcomes are written now. A sheet that is decided completely is written at
     /// once.
     mutating func takeDue(at now: Instant, permits: Permits) -> [Sheet] {
-        guard !unwritten.isEmpty else { return [] }
+        guard !sheetsToWrite.isEmpty else { return [] }
         let areAllDue =
-            now.milliseconds(since: unwrittenSince) >= waitMilliseconds || holdsUp(permits)
+            now.milliseconds(since: sheetsToWriteSince) >= waitMilliseconds || holdsUp(permits)
         var due: [Sheet] = []
         var waiting: [Sheet] = []
-        for sheet in unwritten {
+        for sheet in sheetsToWrite {
             if areAllDue || sheet.undecidedLines == 0 || sheet.lane.isLeaving {
                 sheet.awaitsRecord = false
                 due.append(sheet)
@@ -62,8 +62,8 @@ struct OutcomeRecords {
                 waiting.append(sheet)
             }
         }
-        unwritten = waiting
-        if areAllDue { unwrittenSince = now }
+        sheetsToWrite = waiting
+        if areAllDue { sheetsToWriteSince = now }
         return due
     }
 
@@ -71,8 +71,10 @@ struct OutcomeRecords {
     /// and at least a quarter belongs to outcomes that wait for the other lines of their sheets.
     private func holdsUp(_ permits: Permits) -> Bool {
         guard permits.free * Self.shareOfPermits < permits.limit else { return false }
-        let waitingLines = unwritten.reduce(0) { $0 + ($1.undecidedLines > 0 ? $1.unwrittenLines : 0) }
-        return waitingLines * Self.shareOfPermits >= permits.limit
+        let waitingLineCount = sheetsToWrite.reduce(0) { count, sheet in
+            count + (sheet.undecidedLines > 0 ? sheet.unwritten.lineCount : 0)
+        }
+        return waitingLineCount * Self.shareOfPermits >= permits.limit
     }
 
     /// Orders the records of a sheet's outcomes. Final outcomes share a receipt. Returns the lines that
@@ -82,19 +84,20 @@ struct OutcomeRecords {
     mutating func write(
         _ sheet: Sheet, transfers: TransferTiming, at time: CurrentTime, into actions: inout DeliveryActions
     ) -> LineSet {
-        let (accepted, others) = sheet.takeOutcomes()
+        let outcomes = sheet.unwritten.takeAll()
         var parts: [Receipt.Part] = []
-        var linesInReceipt = accepted
+        var linesInReceipt = outcomes.accepted
         var linesForNextOwner = LineBitmap()
-        if !accepted.isEmpty {
-            parts.append(Receipt.Part(.accepted, lines: sheet.originLines(of: accepted.lineSet)))
+        if !outcomes.accepted.isEmpty {
+            parts.append(Receipt.Part(.accepted, lines: sheet.originLines(of: outcomes.accepted.lineSet)))
         }
-        for (outcome, lines) in others {
+        for linesOfOutcome in outcomes.others {
+            let (outcome, lines) = (linesOfOutcome.outcome, linesOfOutcome.lines)
             let timing: TransferTiming = outcome.isTransfer ? transfers : .now
             switch timing {
             case .never: lines.forEachLine { linesForNextOwner.insert($0) }
             case .later:
-                sheet.putBackOutcome(outcome, of: lines)
+                sheet.unwritten.putBack(linesOfOutcome)
                 if !sheet.awaitsRecord { sheetsWithoutLease.append(sheet) }
                 sheet.awaitsRecord = true
             case .now:
@@ -192,11 +195,11 @@ struct OutcomeRecords {
     /// transfers to write again, which may have to wait again.
     mutating func takeTransfers(of lanes: LaneOwnership, at now: Instant) -> [UInt64] {
         if sheetsWithoutLease.isEmpty, recordsWithoutLease.isEmpty { return [] }
-        if unwritten.isEmpty { unwrittenSince = now }
+        if sheetsToWrite.isEmpty { sheetsToWriteSince = now }
         let sheets = sheetsWithoutLease
         let mustWait = { (sheet: Sheet) in lanes.transferTiming(of: sheet.lane, at: now) == .later }
         sheetsWithoutLease = sheets.filter { mustWait($0) }
-        unwritten += sheets.filter { !mustWait($0) }
+        sheetsToWrite += sheets.filter { !mustWait($0) }
         defer { recordsWithoutLease = [] }
         return recordsWithoutLease
     }

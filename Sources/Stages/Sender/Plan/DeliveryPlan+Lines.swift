@@ -12,7 +12,7 @@ extension DeliveryPlan {
     /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
         guard endTurn(of: sheet, line: line) else { return }
-        sheet.addOutcome(outcome, for: line)
+        sheet.unwritten.add(line, as: outcome)
         // The next owner reads the sheet again, so its offset stays open.
         if outcome == .released { sheet.isAbandoned = true }
         records.add(sheet, at: time.now)
@@ -33,7 +33,7 @@ extension DeliveryPlan {
 
     mutating func accept(_ sheet: Sheet, line: Int) {
         guard endTurn(of: sheet, line: line) else { return }
-        sheet.addAccepted(line)
+        sheet.unwritten.addAccepted(line)
         records.add(sheet, at: time.now)
     }
 

@@ -1,7 +1,7 @@
 internal import Jobs
 internal import Lifecycle
 
-// The choice of the next lines, and the departure of single lines.
+// The dispatch: the choice of the next lines, and the departure of single lines. `DispatchQueues` describes the order.
 extension DeliveryPlan {
     /// Limit of requeued lines that are tried without success before the next sheet has its turn.
     private static let stuckLinesMax = 16
@@ -105,6 +105,7 @@ extension DeliveryPlan {
         return hasMoved
     }
 
+    /// Gives a turn to a line: decides about it, and carries the decision out.
     private mutating func giveTurn(
         to sheet: Sheet, line: Int, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> LineTurnResult {
@@ -160,6 +161,7 @@ extension DeliveryPlan {
         return .setAside
     }
 
+    /// Lets the line probe the app's open breaker.
     private func beginProbe(_ sheet: Sheet, line: Int) {
         if sheet.states[line].isProbe { return }
         sheet.app.breaker.beginProbe()
@@ -176,7 +178,7 @@ extension DeliveryPlan {
         actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: isSuspect))
     }
 
-    /// Counts pushes that have left. From now on the app waits for APNs.
+    /// Counts pushes that have left. If the app did not wait for APNs, its silence begins.
     func notePushesLeft(_ count: Int, of sheet: Sheet) {
         sheet.lane.pushesInFlight += count
         sheet.app.pushesInFlight += count
@@ -186,14 +188,16 @@ extension DeliveryPlan {
 
     // MARK: Intents
 
-    /// Stores the intents of starts, so that the starts may leave.
+    /// Stores the intents of starts in one receipt. The starts leave when it is stored.
+    ///
+    /// - Parameter first: a line whose checks are made.
     private mutating func storeIntents(
         of sheet: Sheet, from first: Int, atMost countMax: Int, in turn: inout AppTurn
     ) {
         let state = sheet.states[first]
-        // Each of the other lines would need its own checks.
-        let isSingle = state.isProbe || state.isSuspect || first != sheet.cursor || sheet.needsLedger
-        var remaining = isSingle ? 1 : countMax
+        // In these cases each of the other lines would need its own checks.
+        let isAlone = state.isProbe || state.isSuspect || first != sheet.cursor || sheet.needsLedger
+        var remaining = isAlone ? 1 : countMax
         var lines = LineSet()
         for line in first..<sheet.lineCount where remaining > 0 {
             guard line == first || mayStoreIntent(of: sheet, line: line) else { continue }
@@ -210,6 +214,7 @@ extension DeliveryPlan {
             in: sheet.lane, at: time, into: &actions)
     }
 
+    /// Returns whether an unsent line may store its intent together with the line before it.
     private mutating func mayStoreIntent(of sheet: Sheet, line: Int) -> Bool {
         let avoidsUsualConnections =
             sheet.states[line].isUnproven && sheet.app.unproven.areSuspect(at: time.now)

@@ -3,7 +3,8 @@ internal import Lifecycle
 internal import Payloads
 internal import Sends
 
-// The arrival of sheets, and newer versions.
+// The arrival of sheets, their begin, and the newer versions that drop them. A sheet begins when the window has reached
+// it: then its lines may leave.
 extension DeliveryPlan {
     /// Handles a sheet that was read.
     package mutating func arrived(
@@ -35,6 +36,8 @@ extension DeliveryPlan {
     /// Begins sheets that may be begun, in order.
     mutating func begin(_ sheets: [Sheet]) { for sheet in sheets { begin(sheet) } }
 
+    /// Begins a sheet: compares it with the receipts of earlier owners and with the newest versions, and queues it if
+    /// lines are left.
     private mutating func begin(_ sheet: Sheet) {
         let lane = sheet.lane
         sheet.needsLedger = lane.mayHaveReceipts(about: sheet)
@@ -68,15 +71,6 @@ extension DeliveryPlan {
                 }
             }
         }
-    }
-
-    /// Skips unsent lines whose jobs a duplicate has done since the sheet began.
-    mutating func skipLinesDoneByDuplicates(of sheet: Sheet) {
-        sheet.comparedLedgerRevision = sheet.lane.ledger.revision
-        guard sheet.lane.ledger.knows(sheet.originPosition) else { return }
-        for line in 0..<sheet.lineCount
-        where sheet.isUnsent(line) && sheet.recordedProgress(of: line) == .done { skip(sheet, line: line) }
-        removeIfDone(sheet)
     }
 
     // MARK: Newer versions

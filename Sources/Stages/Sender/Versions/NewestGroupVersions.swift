@@ -44,15 +44,16 @@ struct NewestGroupVersions: Sendable {
     // MARK: New versions
 
     /// Merges a record of `superseded`. Returns the group's fingerprint if it has something new.
-    mutating func merge(_ note: SupersededVersions) -> Fingerprint? {
+    mutating func merge(_ record: SupersededVersions) -> Fingerprint? {
         var isNew = false
-        for send in note.cancelledSends {
-            let key = fingerprint(app: note.app, send: send)
+        for send in record.cancelledSends {
+            let key = fingerprint(app: record.app, send: send)
             if cancelled[key] == nil { isNew = true }
             cancelled.set(true, for: key)
         }
-        let group = fingerprint(app: note.app, group: note.group)
-        if raise(group, to: GroupVersions(update: note.updateVersion, end: note.endVersion)) { isNew = true }
+        let group = fingerprint(app: record.app, group: record.group)
+        let versions = GroupVersions(update: record.updateVersion, end: record.endVersion)
+        if raise(group, to: versions) { isNew = true }
         return isNew ? group : nil
     }
 

@@ -21,7 +21,7 @@ struct NewestVersions {
     mutating func markComplete() { isComplete = true }
 
     /// Merges a record of `superseded`. Returns the group if it has something new.
-    mutating func merge(_ note: SupersededVersions) -> Fingerprint? { groups.merge(note) }
+    mutating func merge(_ record: SupersededVersions) -> Fingerprint? { groups.merge(record) }
 
     /// Merges the versions of a sheet. Returns the group if its version is new.
     mutating func merge(_ sheet: Sheet) -> Fingerprint? {

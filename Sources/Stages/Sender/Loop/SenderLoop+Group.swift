@@ -5,7 +5,7 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-// The jobs of the group's lanes, and the events of the group: it offers, revokes and takes lanes.
+// The jobs of the group's lanes, and the events of the group: it offers lanes, revokes them, and answers commits.
 extension SenderLoop {
     /// Limit of the last commit before the lanes are given back: a fifth of the default session.
     private static let lastCommitMilliseconds = 2_000
@@ -41,6 +41,7 @@ extension SenderLoop {
         }
     }
 
+    /// Handles an event of the consumer that is a member of the group.
     private func handle(_ event: ConsumerEvent) throws {
         switch event {
         case .offered(let partitions):
@@ -63,7 +64,9 @@ extension SenderLoop {
             if case .refused(let code) = outcome {
                 log.error("offsets are refused", .field("code", code.rawValue))
             }
-            guard let number = unansweredCommits.first else { preconditionFailure("an answer to no commit") }
+            guard let number = unansweredCommits.first else {
+                preconditionFailure("an answer without a commit")
+            }
             unansweredCommits.removeFirst()
             plan.committed(number, isDone: outcome == .committed, at: time)
         case .reachedEnd(let partition, let offset):
@@ -81,7 +84,8 @@ extension SenderLoop {
 
     // MARK: Offers
 
-    /// Asks for the committed offsets of offered partitions. The lanes are assigned when the answer comes.
+    /// Asks for the committed offsets of offered partitions, unless the question is under way. The lanes are assigned
+    /// when the answer comes.
     private func takeOffer() {
         guard let partitions = offeredPartitions, offsetsQuery == nil, loop.now >= nextOffsetsQuery else {
             return
@@ -151,68 +155,9 @@ extension SenderLoop {
         return LaneOffer(partitions)
     }
 
-    // MARK: Offsets out of range
-
-    /// Asks for the first and the last offset of a partition whose next offset is out of range.
-    private func askForEnds(of partition: TopicPartition) {
-        partitionsOutOfRange[consumer.submit(.watermarks([partition]))] = partition
-    }
-
-    /// Continues a partition whose next offset is out of range, unless records were lost.
-    private func endsAnswered(_ answer: OffsetQueryResult, to id: OffsetQueryID) {
-        guard let partition = partitionsOutOfRange.removeValue(forKey: id),
-            let topic = topics[partition.topic]
-        else {
-            return
-        }
-        guard case .watermarks(let watermarks) = answer, let ends = watermarks[partition] else {
-            return askForEnds(of: partition)
-        }
-        guard let position = plan.position(of: topic, lane: partition.partition) else { return }
-        if partitionsWithoutOffset.remove(partition) != nil {
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
-            return restartReading()
-        }
-        let gap = OffsetGap(partition: partition, committed: position, watermarks: ends)
-        switch gap.assessment(for: topic.topic) {
-        case .inRange: restartReading()
-        case .transactionMarker:
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
-            restartReading()
-        case .expired:
-            log.error(
-                "jobs expired before they were read; the partition continues behind them: find out why the senders stood still",
-                .field("partition", partition.description), .field("from", position), .field("to", ends.low))
-            consumer.countSkippedOffsets(gap.missingCount)
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
-            restartReading()
-        case .recordsLost, .logIsShorter:
-            unreadablePartitions.append(gap.description)
-            log.error(
-                "a partition of jobs cannot continue, because its committed offset is out of range: stop every sender, then continue with flotilla replay offset",
-                .field("partition", partition.description), .field("reason", gap.description))
-        }
-    }
-
-    /// Starts to read all partitions again, each from the position in the plan. A partition that was out of range
-    /// continues.
-    private func restartReading() {
-        let starts = consumer.partitions.compactMap { partition -> PartitionStart? in
-            guard let topic = topics[partition.topic],
-                let position = plan.position(of: topic, lane: partition.partition)
-            else { return nil }
-            return PartitionStart(partition: partition, position: .offset(position))
-        }
-        do throws(KafkaError) {
-            try consumer.startReading(at: starts)
-        } catch {
-            // The membership has ended. The lanes are lost, and the group assigns new ones.
-            log.warning("partitions of jobs cannot be read on now", .field("error", error))
-        }
-    }
-
     // MARK: Commits
 
+    /// Commits the offsets that the plan asks for.
     func commit(_ actions: DeliveryActions) {
         guard !actions.commits.isEmpty || actions.isLastCommit else { return }
         let offsets = actions.commits.map { commit in

@@ -22,21 +22,22 @@ package struct DeliveryPlan {
 
     // MARK: Values that answer single questions
 
-    /// Which lanes are ours, which sheets may begin, and which offsets are committed.
+    /// The lanes: their takeover, the sheets that may begin, and the offsets to commit.
     var lanes: LaneOwnership
     var sheets: SheetsInHand
-    /// Which jobs are stale.
+    /// The newest versions. Jobs with older ones are stale.
     var versions: NewestVersions
-    /// Which line is next.
+    /// The waiting lines, and the order in which they leave.
     var queues = DispatchQueues()
-    /// Which permits and subjects the lines hold.
+    /// The permits and subjects that the lines hold.
     var claims: LineClaims
-    /// Which tokens use the suspect connections.
+    /// The subjects whose pushes use the suspect connections.
     var suspects = SuspectSubjects()
+    /// The tokens that count as proven in this process.
     var reportedTokens = ReportedTokens()
-    /// Which sheets make room for other apps.
+    /// The rule by which sheets make room for other apps.
     var eviction = SheetEviction()
-    /// Which outcomes are written, and when.
+    /// The records of outcomes, until they are stored.
     var records: OutcomeRecords
 
     /// - Parameter seed: makes fingerprints unpredictable, so that no caller can choose two names that

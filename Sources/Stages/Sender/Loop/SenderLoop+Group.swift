@@ -60,15 +60,7 @@ extension SenderLoop {
                 "this process was stopped for a while; nothing leaves until the group confirms its lanes",
                 .field("milliseconds", milliseconds))
             plan.suspended()
-        case .committed(_, let outcome):
-            if case .refused(let code) = outcome {
-                log.error("offsets are refused", .field("code", code.rawValue))
-            }
-            guard let number = unansweredCommits.first else {
-                preconditionFailure("an answer without a commit")
-            }
-            unansweredCommits.removeFirst()
-            plan.committed(number, isDone: outcome == .committed, at: time)
+        case .committed(_, let outcome): commitAnswered(outcome)
         case .reachedEnd(let partition, let offset):
             if let topic = topics[partition.topic] {
                 plan.reachedEnd(of: topic, lane: partition.partition, at: offset)
@@ -173,10 +165,23 @@ extension SenderLoop {
                 ? .committed : consumer.commit(offsets, withinMilliseconds: Self.lastCommitMilliseconds)
             plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
         } else if let outcome = consumer.commitAsynchronously(offsets) {
+            // The commit could not be sent.
             plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
         } else {
             unansweredCommits.append(actions.commitNumber)
         }
+    }
+
+    /// Reports to the plan the answer to the oldest commit without one.
+    private func commitAnswered(_ outcome: CommitOutcome) {
+        if case .refused(let code) = outcome {
+            log.error("offsets are refused", .field("code", code.rawValue))
+        }
+        guard let number = unansweredCommits.first else {
+            preconditionFailure("an answer without a commit")
+        }
+        unansweredCommits.removeFirst()
+        plan.committed(number, isDone: outcome == .committed, at: time)
     }
 
     /// Gives the partitions back, because the plan has given up all lanes.

@@ -52,7 +52,7 @@ extension Lane {
 
     /// Returns the metadata for the next owner.
     private func metadata(of topic: JobTopic, window: Int64, hasNothingInFlight: Bool) -> CommitMetadata {
-        let receiptsFrom = self[topic].receiptsForNextOwner(of: topic, end: receiptsEnd)
+        let receiptsFrom = self[topic].receiptsForNextOwner(end: receiptsEnd)
         let partition = self[topic]
         var windowEnd = max(partition.windowEnd, partition.earlierWindowEnd)
         // While sheets of an earlier owner wait, a window that covers both windows lets the sheets above them begin.

@@ -59,7 +59,7 @@ final class Lane {
     // MARK: Receipts of earlier owners
 
     /// The offset from which the earlier owners' receipts are read.
-    var receiptsFrom: Int64 { partitions.map(\.receiptsFrom).min() ?? 0 }
+    var receiptsFrom: Int64 { partitions.map(\.earlierSheets.receiptsFrom).min() ?? 0 }
 
     /// Takes over a receipt of an earlier owner into the ledger.
     func takeOver(_ receipt: Receipt) {

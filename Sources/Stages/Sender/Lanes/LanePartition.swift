@@ -31,24 +31,11 @@ struct LanePartition {
 
     /// The earlier owner's commit metadata, if it left some.
     let earlierMetadata: CommitMetadata?
-    /// An earlier owner may have begun sheets below this offset.
-    let earlierWindowEnd: Int64
-    /// Receipts of an earlier owner for its unfinished sheets lie at or above this offset of `receipts`.
-    private(set) var receiptsFrom: Int64
-    /// All sheets below this offset were read, and no sheet of an earlier owner lies at or above it; nil until the end
-    /// of the partition was reached.
-    private(set) var caughtUpAt: Int64?
-    /// The end that was reached last while records of an earlier owner may still come.
-    private(set) var unconfirmedEnd: Int64?
+    private(set) var earlierSheets: EarlierOwnerSheets
 
     // MARK: Sheets that we wrote to a tier
 
-    /// Our own sheets lie at or above this offset, and all sheets of earlier owners below; nil until a sheet of ours is
-    /// stored. It is needed because the end of a tier may never be reached: its last sheets are not due.
-    private(set) var ownSheetsFrom: Int64?
-    /// Number of sheets of ours whose offsets are unknown.
-    private(set) var sheetsWithoutOffset = 0
-    /// Sheets of ours that may have duplicates.
+    /// Sheets of ours that may have duplicates, if their offsets are known.
     private var duplicateHolds = DuplicateJobHolds()
 
     init(_ start: LanePartitionStart, of topic: JobTopic, window: Int64) {
@@ -56,14 +43,14 @@ struct LanePartition {
         tracker = OffsetTracker(from: start.base)
         committedOffset = start.base
         earlierMetadata = start.metadata
+        committedReceiptsFrom = start.metadata?.receiptsFrom ?? 0
         let earlierWindow = start.metadata?.window ?? window
-        earlierWindowEnd = start.base + earlierWindow
+        earlierSheets = EarlierOwnerSheets(
+            below: start.base + earlierWindow, receiptsFrom: committedReceiptsFrom, isTier: topic.tier != nil)
         // Until our own metadata is committed, the next owner uses the earlier owner's. If that is missing, or
         // says that nothing is in flight, the next owner would not wait for our pushes.
         let firstWindow = Self.announcesPushes(start.metadata) ? min(earlierWindow, window) : 0
         windowEnd = start.base + firstWindow
-        receiptsFrom = start.metadata?.receiptsFrom ?? 0
-        committedReceiptsFrom = receiptsFrom
     }
 
     /// Whether metadata tells the next owner that pushes may be in flight.
@@ -75,15 +62,8 @@ struct LanePartition {
     /// Whether nothing may be begun before our own metadata is committed.
     var needsOwnMetadata: Bool { windowEnd == committedOffset && !Self.announcesPushes(earlierMetadata) }
 
-    /// Whether sheets that an earlier owner began or wrote to a tier may be unfinished. This includes sheets
-    /// that are unread or wait for it.
-    func mayHaveSheetsOfEarlierOwner(topic: JobTopic) -> Bool {
-        let unfinishedFrom = tracker.offsetToCommit
-        if let ownSheetsFrom, unfinishedFrom >= ownSheetsFrom { return false }
-        if let caughtUpAt, tracker.areAllFinished || unfinishedFrom >= caughtUpAt { return false }
-        // An earlier owner began sheets only within its window, but it may have written to a tier at any offset.
-        return topic.tier != nil || tracker.offsetToCommit < earlierWindowEnd
-    }
+    /// An earlier owner may have begun sheets below this offset.
+    var earlierWindowEnd: Int64 { earlierSheets.windowEnd }
 
     // MARK: Sheets
 
@@ -98,7 +78,7 @@ struct LanePartition {
     var waitsForDeferredSheet: Bool { deferredSheet != nil }
 
     /// Handles a record that arrived: an end that was reached before is no longer the end.
-    mutating func recordArrived() { unconfirmedEnd = nil }
+    mutating func recordArrived() { earlierSheets.recordArrived() }
 
     /// Notes a sheet that was read. Returns false for a sheet that was read before.
     mutating func markRead(_ offset: Int64) -> Bool { tracker.markRead(offset) }
@@ -137,24 +117,19 @@ struct LanePartition {
     /// - Parameter isSettled: whether no record of an earlier owner can follow.
     mutating func reachedEnd(at offset: Int64, isSettled: Bool) {
         tracker.advance(to: offset)
-        if isSettled {
-            caughtUpAt = caughtUpAt ?? offset
-        } else {
-            unconfirmedEnd = offset
-        }
+        earlierSheets.reachedEnd(at: offset, isSettled: isSettled)
     }
 
     /// Notes that the last end that was reached is still the end, and that no record of an earlier owner can follow.
-    mutating func confirmEnd() { caughtUpAt = caughtUpAt ?? unconfirmedEnd }
+    mutating func confirmEnd() { earlierSheets.confirmEnd() }
 
     // MARK: Tiers
 
-    /// Notes a sheet that we wrote to this tier after all sheets of earlier owners.
+    /// Notes a sheet that we wrote to this tier when no earlier owner could write there any more.
     ///
-    /// - Parameter unknownBefore: `sheetsWithoutOffset` when the write was ordered. If it has risen since, a sheet of
-    ///   ours with an unknown offset may lie before this one.
+    /// - Parameter unknownBefore: `earlierSheets.ownSheetsWithoutOffset` when the write was ordered.
     mutating func noteOwnSheet(at offset: Int64, unknownBefore: Int) {
-        if unknownBefore == sheetsWithoutOffset { ownSheetsFrom = ownSheetsFrom ?? offset }
+        earlierSheets.noteOwnSheet(at: offset, unknownBefore: unknownBefore)
     }
 
     /// Remembers a sheet that we wrote to this tier, and that may be stored twice or whose jobs may also lie on another
@@ -164,13 +139,11 @@ struct LanePartition {
     ///   - offset: nil if it is unknown.
     ///   - receiptsOffset: the outcome of the duplicate lies at or above this offset of `receipts`.
     mutating func holdDuplicate(at offset: Int64?, receiptsFrom receiptsOffset: Int64) {
-        if let offset { return duplicateHolds.add(offset, receiptsFrom: receiptsOffset) }
-        // The sheet lies before the next end that is reached, and before every sheet ordered from now on. Until one of
-        // these is known, the partition counts as if an earlier owner had written the sheet.
-        caughtUpAt = nil
-        ownSheetsFrom = nil
-        sheetsWithoutOffset += 1
-        receiptsFrom = min(receiptsFrom, receiptsOffset)
+        if let offset {
+            duplicateHolds.add(offset, receiptsFrom: receiptsOffset)
+        } else {
+            earlierSheets.addOwnSheetWithoutOffset(receiptsFrom: receiptsOffset)
+        }
     }
 
     // MARK: Reading
@@ -197,9 +170,9 @@ struct LanePartition {
     /// Returns the offset of `receipts` from which the next owner must read.
     ///
     /// - Parameter end: the end of our own receipts.
-    mutating func receiptsForNextOwner(of topic: JobTopic, end: Int64) -> Int64 {
+    mutating func receiptsForNextOwner(end: Int64) -> Int64 {
         var from = tracker.receiptsFrom(otherwise: end)
-        if mayHaveSheetsOfEarlierOwner(topic: topic) { from = min(from, receiptsFrom) }
+        if earlierSheets.mayBeUnfinished(tracker) { from = min(from, earlierSheets.receiptsFrom) }
         let heldFrom = duplicateHolds.receiptsFrom(above: tracker.offsetToCommit)
         if let heldFrom { from = min(from, heldFrom) }
         return from

@@ -43,7 +43,7 @@ package struct RecordToWrite {
         (self.status, self.reason, writtenAt) = (status, reason, time.unixMilliseconds)
         receiptsFrom = lane.receiptsEnd
         if case .tier(let tier, _) = content, lane.isSettled {
-            unknownBefore = lane[tier.jobTopic].sheetsWithoutOffset
+            unknownBefore = lane[tier.jobTopic].earlierSheets.ownSheetsWithoutOffset
         } else {
             unknownBefore = nil
         }

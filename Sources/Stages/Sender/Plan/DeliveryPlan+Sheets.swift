@@ -43,7 +43,8 @@ extension DeliveryPlan {
         sheet.needsLedger = lane.mayHaveReceipts(about: sheet)
         // Earlier owners may have stored outcomes of the sheet.
         if sheet.needsLedger, lane.ledger.knows(sheet.originPosition) {
-            lane[sheet.topic].noteReceipts(about: sheet.offset, from: lane[sheet.topic].receiptsFrom)
+            let receiptsFrom = lane[sheet.topic].earlierSheets.receiptsFrom
+            lane[sheet.topic].noteReceipts(about: sheet.offset, from: receiptsFrom)
             takeOverOutcomes(of: sheet)
         }
         sheet.comparedLedgerRevision = lane.ledger.revision

@@ -23,7 +23,7 @@ struct DispatchQueues {
     /// Time of the next try of a line that waits for it.
     var earliestRetry: Instant? { backingOff.earliest }
 
-    /// Returns the queues of an app, and makes them for its first sheet.
+    /// Returns the state of an app, and makes it for the first sheet of the app.
     mutating func app(_ name: AppEnvironment) -> AppQueues {
         if let existing = byName[name] { return existing }
         let app = AppQueues(name, number: UInt64(apps.count) + 1)

@@ -25,15 +25,15 @@ enum LineDecision: Sendable {
 
     /// A duplicate has done the line's job.
     case skip
-    /// The outcome holds for this line.
+    /// The line's job ends, or waits in a tier.
     case endLine(LineOutcome)
-    /// The outcome holds for all lines of the sheet that have not left.
+    /// The jobs of all lines of the sheet that wait end, or wait in a tier.
     case endSheet(LineOutcome)
     /// The app's breaker is open. The sheet waits in a tier.
     case pauseSheet(cause: String?)
 }
 
-// The functions are mutating although they change nothing of the plan, because otherwise each call copies the plan.
+// These functions change nothing of the plan. They are mutating, because otherwise each call copies the plan.
 extension DeliveryPlan {
     /// Decides about a line whose turn has come. The order: the job may be over, the app may be paused, the subject
     /// may be busy, a permit may be missing, and the connections may be full.
@@ -106,9 +106,10 @@ extension DeliveryPlan {
     /// Whether APNs refused the line's token last, so that it has to use the suspect connections.
     private mutating func wasRefused(_ sheet: Sheet, line: Int) -> Bool {
         let state = sheet.states[line]
-        // An unproven token may use them without a refusal.
-        let usedThemAfterRefusal = state.isSuspect && !state.isUnproven
-        return usedThemAfterRefusal || sheet.wasRefusedBefore || suspects.contains(sheet.subjects[line])
+        // An unproven token may use the suspect connections without a refusal.
+        let wasRefusedHere = state.isSuspect && !state.isUnproven
+        // `isSubjectBusy` has computed the subjects.
+        return wasRefusedHere || sheet.wasRefusedBefore || suspects.contains(sheet.subjects[line])
     }
 
     /// Whether the line is unproven and uses the suspect connections because they have room.

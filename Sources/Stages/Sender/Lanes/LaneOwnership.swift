@@ -16,7 +16,7 @@ struct LaneOwnership {
     /// The time until which no other process can own the lanes.
     var lease = Lease()
 
-    // MARK: Takeover
+    // MARK: State of the takeovers
 
     /// Whether a lane may be in the phase `settling`.
     private var isSettling = false
@@ -100,6 +100,7 @@ struct LaneOwnership {
             settlesAt: now.advanced(byMilliseconds: limits.settleMilliseconds))
         var begun: [Sheet] = []
         switch lane.phase {
+        // The phase did not wait for receipts.
         case previousPhase: return []
         case .open:
             hasUnconfirmedEnds = true

@@ -16,7 +16,7 @@ extension SenderLoop {
 
     /// Passes sheets to the plan, and handles the events of the group.
     func pollJobs() throws {
-        takeOffer()
+        queryOfferedOffsets()
         let events = consumer.poll(into: &batch)
         if !hasStoredRecord { noteStamps() }
         let time = time
@@ -47,7 +47,7 @@ extension SenderLoop {
         case .offered(let partitions):
             offeredPartitions = partitions
             offsetsQuery = nil
-            takeOffer()
+            queryOfferedOffsets()
         case .revoked(_, let deadline):
             offeredPartitions = nil
             let drainDeadline = loop.now.advanced(byMilliseconds: Self.drainMilliseconds)
@@ -78,7 +78,7 @@ extension SenderLoop {
 
     /// Asks for the committed offsets of offered partitions, unless the question is under way. The lanes are assigned
     /// when the answer comes.
-    private func takeOffer() {
+    private func queryOfferedOffsets() {
         guard let partitions = offeredPartitions, offsetsQuery == nil, loop.now >= nextOffsetsQuery else {
             return
         }
@@ -90,7 +90,7 @@ extension SenderLoop {
         guard let partitions = offeredPartitions else { return }
         do throws(KafkaError) {
             switch answer {
-            case .committedOffsets(let offsets): try begin(partitions, from: offsets)
+            case .committedOffsets(let offsets): try assign(partitions, from: offsets)
             case .failed(_, let error): throw error
             case .watermarks, .firstRecords: break
             }
@@ -103,7 +103,7 @@ extension SenderLoop {
 
     /// Assigns the offered partitions to the consumer, and their lanes to the plan. The partitions are paused until the
     /// plan resumes them.
-    private func begin(
+    private func assign(
         _ partitions: [TopicPartition], from committed: [CommittedOffset]
     ) throws(KafkaError) {
         let offer = laneOffer(committed)

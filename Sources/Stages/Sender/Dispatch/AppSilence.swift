@@ -19,22 +19,6 @@ struct AppSilence: Sendable {
     /// An answer to another app shows for this time that the network works.
     private static let answerCountsMilliseconds = 2 * shortMilliseconds
 
-    /// The answers of APNs to all apps, with which each app is compared. They include the app itself. Its own answer
-    /// does not count, because it is not later than itself by `networkFailureSpreadMilliseconds`.
-    struct AllApps: Sendable {
-        /// The shortest silence of an app with sheets in hand, in milliseconds.
-        var leastMilliseconds = Int.max
-        /// Time of the newest answer of APNs to any app.
-        var answeredAt: Instant?
-
-        /// Adds an app. An app whose first connection is still being opened has not begun its silence.
-        mutating func add(_ silence: AppSilence, hasSheets: Bool, at now: Instant) {
-            if let answered = silence.answeredAt { answeredAt = max(answeredAt ?? answered, answered) }
-            guard hasSheets, silence.connectingSince == nil else { return }
-            leastMilliseconds = min(leastMilliseconds, silence.durationMilliseconds(at: now))
-        }
-    }
-
     /// Start of the silence; nil if no push waits for an answer or for a connection.
     private(set) var startedAt: Instant?
     /// Time of the newest answer to the app.
@@ -95,6 +79,8 @@ struct AppSilence: Sendable {
     func durationMilliseconds(at now: Instant) -> Int { startedAt.map { now.milliseconds(since: $0) } ?? 0 }
 
     /// Decides whether the app blocks others.
+    ///
+    /// - Parameter all: all apps of the loop, including this one.
     mutating func updateBlocksOthers(among all: AllApps, at now: Instant) {
         let silence = durationMilliseconds(at: now)
         guard silence >= Self.shortMilliseconds else {
@@ -121,5 +107,23 @@ struct AppSilence: Sendable {
         let answerAge = all.answeredAt.map { now.milliseconds(since: $0) } ?? .max
         let wasRecentlyAnswered = answerAge < Self.answerCountsMilliseconds && isClearlyAfterStart(answerAge)
         return isAnotherActive || wasRecentlyAnswered
+    }
+}
+
+extension AppSilence {
+    /// The answers of APNs to all apps, with which each app is compared. They include the app itself. Its own answer
+    /// does not count, because it is not later than itself by `networkFailureSpreadMilliseconds`.
+    struct AllApps: Sendable {
+        /// The shortest silence of an app with sheets in hand, in milliseconds.
+        var leastMilliseconds = Int.max
+        /// Time of the newest answer of APNs to any app.
+        var answeredAt: Instant?
+
+        /// Adds an app. An app whose first connection is still being opened has not begun its silence.
+        mutating func add(_ silence: AppSilence, hasSheets: Bool, at now: Instant) {
+            if let answered = silence.answeredAt { answeredAt = max(answeredAt ?? answered, answered) }
+            guard hasSheets, silence.connectingSince == nil else { return }
+            leastMilliseconds = min(leastMilliseconds, silence.durationMilliseconds(at: now))
+        }
     }
 }

@@ -55,6 +55,7 @@ extension DeliveryPlan {
         if !sheet.needsLedger { claims.freeSubject(sheet, line: line) }
     }
 
+    /// Returns the facts that decide beside the answer.
     private func history(of sheet: Sheet, line: Int) -> PushHistory {
         let state = sheet.states[line]
         let breaker = sheet.app.breaker
@@ -66,6 +67,7 @@ extension DeliveryPlan {
 
     // MARK: Decisions
 
+    /// Carries out the decision about a job whose push has ended.
     private mutating func carryOut(
         _ decision: RetryDecision, on sheet: Sheet, line: Int, after answer: PushAnswer
     ) {

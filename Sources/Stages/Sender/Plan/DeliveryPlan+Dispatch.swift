@@ -37,9 +37,9 @@ extension DeliveryPlan {
         app.lastUsed = time.now
         var hasProgress = false
         while turn.lines < AppQueues.turnLinesMax {
-            let lines = giveTurnToNextLines(of: app, in: &turn, by: availability)
-            if lines == 0 { break }
-            turn.lines += lines
+            let lineCount = giveTurnToNextLines(of: app, in: &turn, by: availability)
+            if lineCount == 0 { break }
+            turn.lines += lineCount
             hasProgress = true
         }
         return hasProgress
@@ -58,9 +58,9 @@ extension DeliveryPlan {
         guard let (sheet, jobClass) = app.next else { return 0 }
         if app.dequeueIfAtEnd(sheet, of: jobClass) { return 1 }
         switch pushRun(of: sheet, jobClass: jobClass, in: &turn, by: availability) {
-        case .pushed(let lines):
-            app.countPushes(lines, of: jobClass)
-            return lines
+        case .pushed(let count):
+            app.countPushes(count, of: jobClass)
+            return count
         case .sheetChanged: return 1
         case .needsSingleChecks: break
         }
@@ -79,6 +79,7 @@ extension DeliveryPlan {
     ) -> Bool {
         for _ in 0..<Self.stuckLinesMax {
             guard let next = app.takeRequeuedLine() else { return false }
+            // The line has ended while it was queued.
             if !next.isQueued { return true }
             if giveTurn(to: next.sheet, line: next.line, in: &turn, by: availability) != .stuck {
                 return true
@@ -119,6 +120,7 @@ extension DeliveryPlan {
 
     // MARK: Decisions
 
+    /// Carries out the decision about a line whose turn has come.
     private mutating func carryOut(
         _ decision: LineDecision, on sheet: Sheet, line: Int, in turn: inout AppTurn
     ) -> LineTurnResult {
@@ -168,6 +170,7 @@ extension DeliveryPlan {
         sheet.setProbe(true, for: line)
     }
 
+    /// Lets the push of a line leave.
     private mutating func push(_ sheet: Sheet, line: Int, isSuspect: Bool, in turn: inout AppTurn) {
         turn.permits -= claims.takePermit(sheet, line: line)
         sheet.app.useCapacity(1, isSuspect: isSuspect)

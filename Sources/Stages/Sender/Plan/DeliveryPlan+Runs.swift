@@ -4,6 +4,7 @@ internal import Lifecycle
 // A run is a sequence of lines of one sheet that leave in one step. Checks that hold for the whole sheet are made once
 // for a run. Nearly all lines leave in runs. A line that needs single checks ends the run and has its own turn.
 extension DeliveryPlan {
+    /// The result of a run.
     enum RunResult {
         /// This number of lines was pushed.
         case pushed(Int)

@@ -47,6 +47,7 @@ package final class Sheet {
     // cost a sixth of the plan's time. This is safe: only one thread uses them, and nothing that is called during an
     // access touches them.
 
+    /// The states of the lines, by their numbers.
     @safe @exclusivity(unchecked) private(set) var states: [LineState]
     /// Number of lines that are not done.
     @safe @exclusivity(unchecked) private(set) var unfinishedLines: Int
@@ -57,7 +58,7 @@ package final class Sheet {
     @safe @exclusivity(unchecked) private(set) var subjects: [UInt64] = []
     /// The activity of each line, for sends to a recipient's scope; otherwise empty.
     private(set) var activities: [Fingerprint] = []
-    /// Lines before the cursor are not unsent, except those that were passed over.
+    /// The line whose turn is next. The lines before it have had their turn, except those that were passed over.
     @safe @exclusivity(unchecked) var cursor = 0
     /// Whether it continues an interrupted pass, ahead of earlier sheets of the same update. A pass is the pushes of
     /// one update through a lane.
@@ -65,6 +66,7 @@ package final class Sheet {
     /// Lines before this one were passed over. They leave after the lines behind it.
     private(set) var passedOver = 0
 
+    /// The outcomes that are not written yet.
     @safe @exclusivity(unchecked) var unwritten = UnwrittenOutcomes()
 
     // MARK: Progress in the plan
@@ -144,7 +146,7 @@ package final class Sheet {
     /// Returns the tag by which the connections report the end of a line's push.
     package func tag(of line: Int) -> UInt64 { UInt64(slot) << Self.lineBitCount | UInt64(line) }
 
-    /// Returns the slot and the line that a tag names.
+    /// Returns the slot and the line in a tag.
     static func slotAndLine(ofTag tag: UInt64) -> (slot: Int, line: Int) {
         (Int(tag >> lineBitCount), Int(tag & ((1 << lineBitCount) - 1)))
     }
@@ -257,7 +259,7 @@ extension Sheet {
     /// Whether it is part of a pass: of an update to a whole group that the next update replaces.
     var isPartOfPass: Bool { isPlain && head.event == .update && head.scope == .group && head.isConflatable }
 
-    /// Lets the pass continue ahead of earlier sheets of the same update.
+    /// Sets whether the sheet goes ahead of earlier sheets of its update.
     func setContinuesPass(_ continues: Bool) { continuesPass = continues }
 
     /// Lets the pass continue at a line. The lines before it come last.

@@ -66,6 +66,7 @@ struct SheetsInHand {
     mutating func remove(_ sheet: Sheet) {
         guard sheet.isInHand else { return }
         if !sheet.isAbandoned { sheet.lane[sheet.topic].finish(sheet.offset) }
+        // The content counts, so it is freed at the end.
         memory.remove(sheet.memoryByteCount, of: sheet.topic)
         slots[sheet.slot] = nil
         freeSlots.append(sheet.slot)

@@ -4,24 +4,25 @@ internal import Jobs
 // The order of the sheets of one pass: the pushes of one update to a group through a lane. If the update continues an
 // interrupted pass, the sheets with the phones whose turn is next come first.
 extension Sheet {
-    /// The part that a sheet plays in its pass. Sheets with a lower value come first.
-    private enum PassPart: Int {
+    /// The rank of a sheet in its pass. Sheets with a lower rank come first.
+    private enum PassRank: Int {
         /// The sheet continues an interrupted pass.
         case continuation
-        case unsentLines
+        /// The sheet has lines that were not passed over.
+        case ordinary
         /// The sheet has only lines that were passed over.
-        case passedOverLines
+        case passedOver
     }
 
-    private var passPart: PassPart {
-        if nextUnsentFromCursor == nil { return .passedOverLines }
-        return continuesPass ? .continuation : .unsentLines
+    private var passRank: PassRank {
+        if nextUnsentFromCursor == nil { return .passedOver }
+        return continuesPass ? .continuation : .ordinary
     }
 
     /// Returns whether this sheet comes before another of the same update and lane.
     func comesBefore(_ other: Sheet) -> Bool {
-        let (part, otherPart) = (passPart.rawValue, other.passPart.rawValue)
-        return part == otherPart ? offset < other.offset : part < otherPart
+        let (rank, otherRank) = (passRank.rawValue, other.passRank.rawValue)
+        return rank == otherRank ? offset < other.offset : rank < otherRank
     }
 
     /// The first unsent line from the cursor on, then of the lines that were passed over.

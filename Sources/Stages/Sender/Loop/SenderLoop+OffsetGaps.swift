@@ -2,8 +2,8 @@ internal import Kafka
 internal import StageSupport
 internal import Telemetry
 
-// Partitions of jobs whose next offset is out of range: its record was deleted, or records were lost. `OffsetGap` tells
-// which, by the first and the last offset of the partition.
+// Partitions of jobs whose next offset is out of range, because its record was deleted, or records were lost.
+// `OffsetGap` decides between these causes, by the first and the last offset of the partition.
 extension SenderLoop {
     /// Asks for the first and the last offset of a partition whose next offset is out of range.
     func askForEnds(of partition: TopicPartition) {

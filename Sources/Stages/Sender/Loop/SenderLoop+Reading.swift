@@ -9,6 +9,7 @@ extension SenderLoop {
     /// Limit of a seek, and the pause after a failed one. The library answers without a broker.
     private static let seekMilliseconds = 250
 
+    /// Pauses partitions. They are not resumed after a pending seek.
     func pause(_ pauses: [DeliveryActions.PartitionPause]) {
         let partitions = pauses.map { partition(of: $0.topic, lane: $0.lane) }
         partitionsToResume.subtract(partitions)

@@ -19,10 +19,11 @@ final class SenderWriter {
     /// Buffer for the producer's deliveries.
     private var deliveries: [Delivery] = []
     /// Records for which the producer's queue was full, in order.
-    private var waiting = FIFOQueue<(id: UInt64, write: RecordToWrite)>()
+    private var recordsAwaitingRoom = FIFOQueue<(id: UInt64, write: RecordToWrite)>()
     /// Ids of records that Kafka does not accept as they are.
-    private var refused: [UInt64] = []
+    private var refusedRecords: [UInt64] = []
 
+    /// The topics of the records.
     private static let writtenTopics: [TopicName] = [
         .receipts, .jobsLater5s, .jobsLater2m, .deadLetters, .reports,
     ]
@@ -56,7 +57,7 @@ final class SenderWriter {
         producer = try makeProducer()
         try openTopics()
         deliveries.removeAll()
-        waiting = FIFOQueue()
+        recordsAwaitingRoom = FIFOQueue()
     }
 
     // MARK: Records
@@ -65,7 +66,7 @@ final class SenderWriter {
     func write(_ write: RecordToWrite, id: UInt64) {
         // A record that is written again was counted before.
         if !write.isRepeated { metrics.count(write) }
-        if !waiting.isEmpty || !send(write, id: id) { waiting.append((id, write)) }
+        if !recordsAwaitingRoom.isEmpty || !send(write, id: id) { recordsAwaitingRoom.append((id, write)) }
     }
 
     /// Returns false if the producer's queue is full.
@@ -172,7 +173,7 @@ final class SenderWriter {
         case .full: return false
         case .refused, .unusable:
             // The next `takeRefused` reports it.
-            if id != Self.unawaited { refused.append(id) }
+            if id != Self.unawaited { refusedRecords.append(id) }
             return true
         }
     }
@@ -197,13 +198,15 @@ final class SenderWriter {
             }
         }
         deliveries.removeAll(keepingCapacity: true)
-        while let next = waiting.first, send(next.write, id: next.id) { waiting.removeFirst() }
+        while let next = recordsAwaitingRoom.first, send(next.write, id: next.id) {
+            recordsAwaitingRoom.removeFirst()
+        }
     }
 
     /// Returns the ids of newly refused records.
     func takeRefused() -> [UInt64] {
-        defer { refused.removeAll() }
-        return refused
+        defer { refusedRecords.removeAll() }
+        return refusedRecords
     }
 
     /// Waits until all records are delivered, or the limit is over.

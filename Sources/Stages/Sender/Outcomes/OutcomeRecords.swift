@@ -7,13 +7,14 @@ internal import Lifecycle
 /// separate request to the cluster. Transfers, the records that give jobs to a later attempt or to the next owner, wait
 /// for a lease. A record that is not stored is written again, until it is stored or must not be written any more.
 struct OutcomeRecords {
+    /// The time for which outcomes of a sheet wait for others.
     private let waitMilliseconds: Int
 
     // MARK: Outcomes without a record
 
-    /// Sheets whose outcomes are written after a moment.
+    /// Sheets whose outcomes are written when the wait is over.
     private var sheetsToWrite: [Sheet] = []
-    /// Start of the moment, if there are such sheets.
+    /// Start of the wait, if there are such sheets.
     private var sheetsToWriteSince = Instant.distantFuture
     /// Sheets whose transfers wait for a lease.
     private var sheetsWithoutLease: [Sheet] = []

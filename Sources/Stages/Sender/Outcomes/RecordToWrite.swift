@@ -3,6 +3,7 @@ package import Jobs
 /// A record that the plan asks the loop to store: a receipt, a sheet for a tier, or a dead letter. Its bytes are made
 /// from its sheet when it is written, so the sheet stays in hand until it is stored.
 package struct RecordToWrite {
+    /// The kind of the record, with the facts that its sheet does not have.
     package enum Content {
         /// Final outcomes, and marks: intents, moves and releases. Intents and releases have a separate receipt with
         /// one part.
@@ -24,8 +25,9 @@ package struct RecordToWrite {
     let laneInHand: Lane
     /// Time of the order, in milliseconds since 1970.
     package let writtenAt: Int64
-    // The last answer of APNs about jobs that move to a tier or to the dead letters.
+    /// Status of APNs' last answer about jobs that move to a tier or to the dead letters.
     package let status: Int?
+    /// Reason of that answer, or of the sender.
     package let reason: String?
     /// End of `receipts` when the record was ordered. Later receipts about its jobs lie at or above it.
     let receiptsFrom: Int64

@@ -55,18 +55,18 @@ extension DeliveryPlan {
     ) -> Int {
         if giveTurnToRequeuedLine(of: app, in: &turn, by: availability) { return 1 }
         if giveTurnToSuspectLine(of: app, in: &turn, by: availability) { return 1 }
-        guard let (sheet, jobClass) = app.next else { return 0 }
-        if app.dequeueIfAtEnd(sheet, of: jobClass) { return 1 }
+        guard let (sheet, jobClass) = app.sheets.next else { return 0 }
+        if app.sheets.dequeueIfAtEnd(sheet, of: jobClass) { return 1 }
         switch pushRun(of: sheet, jobClass: jobClass, in: &turn, by: availability) {
         case .pushed(let count):
-            app.countPushes(count, of: jobClass)
+            app.sheets.countPushes(count, of: jobClass)
             return count
         case .sheetChanged: return 1
         case .needsSingleChecks: break
         }
         switch giveTurn(to: sheet, line: sheet.cursor, in: &turn, by: availability) {
         case .progress:
-            app.countPushes(1, of: jobClass)
+            app.sheets.countPushes(1, of: jobClass)
             return 1
         case .setAside: return 1
         case .stuck: return 0

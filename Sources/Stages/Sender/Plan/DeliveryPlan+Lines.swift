@@ -50,7 +50,7 @@ extension DeliveryPlan {
         }
         if sheet.states[line].isProbe { giveUpProbe(sheet, line: line) }
         // The app's queue removes such sheets from time to time, because a removal searches the whole queue.
-        if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.noteSheetIsOver() }
+        if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.sheets.noteSheetIsOver() }
         return true
     }
 

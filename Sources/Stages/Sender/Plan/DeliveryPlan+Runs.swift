@@ -33,7 +33,7 @@ extension DeliveryPlan {
             capacity > 0
         else { return .needsSingleChecks }
         sheet.ensureSubjects(seed: seed)
-        let linesOfClass = app.linesBeforeOtherClass(than: jobClass)
+        let linesOfClass = app.sheets.linesBeforeOtherClass(than: jobClass)
         let countMax = min(capacity, turn.permits, linesOfClass, AppQueues.turnLinesMax - turn.lines)
         let count = pushLines(of: sheet, atMost: countMax)
         app.useCapacity(count, isSuspect: false)

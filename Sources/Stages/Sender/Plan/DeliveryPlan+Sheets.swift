@@ -56,7 +56,7 @@ extension DeliveryPlan {
         dropIfStale(sheet)
         if sheet.unfinishedLines == 0 { return sheets.remove(sheet) }
         if sheet.undecidedLines == 0 { return }
-        sheet.app.enqueue(sheet, seed: seed)
+        sheet.app.sheets.enqueue(sheet, seed: seed)
     }
 
     /// Takes over the outcomes that an earlier owner stored.
@@ -94,7 +94,7 @@ extension DeliveryPlan {
         }
         // The phones of one group may belong to two environments.
         while let app = overtaken.first?.app {
-            app.interruptPasses(of: overtaken.filter { $0.app === app }, seed: seed)
+            app.sheets.interruptPasses(of: overtaken.filter { $0.app === app }, seed: seed)
             overtaken.removeAll { $0.app === app }
         }
     }

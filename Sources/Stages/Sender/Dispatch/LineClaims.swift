@@ -11,6 +11,7 @@ struct LineClaims {
     private var subjects = SubjectTable()
     /// Lines that wait for a subject, by the subject.
     private var blocked: [UInt64: [QueuedLine]] = [:]
+    /// The seed of the fingerprints of subjects.
     private let seed: UInt64
 
     init(permitsMax: Int, seed: UInt64) {

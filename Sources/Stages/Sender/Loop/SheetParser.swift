@@ -28,7 +28,7 @@ enum SheetParser {
         }
     }
 
-    /// Returns the value of a header.
+    /// Returns the value of a header. If there are several of this name, the last one counts.
     ///
     /// - Parameter line: the first required line of this header. The error names it if the header is missing.
     private static func bytes(

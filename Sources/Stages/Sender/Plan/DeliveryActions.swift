@@ -96,13 +96,13 @@ package struct DeliveryActions {
 
     /// Whether the plan asks for any action.
     var hasAny: Bool {
-        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !deadTokens.isEmpty
-            || !provenTokens.isEmpty
-            || !reads.isEmpty
-            || !pauses.isEmpty || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased
-            || !events.isEmpty
+        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty
+            || !deadTokens.isEmpty || !provenTokens.isEmpty
+            || !reads.isEmpty || !pauses.isEmpty || !resumes.isEmpty
+            || !commits.isEmpty || isLastCommit || isReleased || !events.isEmpty
     }
 
+    /// Removes all actions, and keeps their memory. `commitNumber` counts only together with commits.
     package mutating func removeAll() {
         pushes.removeAll(keepingCapacity: true)
         withdrawals.removeAll(keepingCapacity: true)

@@ -1,5 +1,5 @@
-/// The sheets of an app that wait to be pushed, in one queue for each class. Urgent sheets go first, and normal sheets get
-/// a share of the pushes.
+/// The sheets of an app that wait to be pushed, in one queue for each class. Urgent sheets go first, and normal sheets
+/// get a share of the pushes.
 struct SheetQueues {
     private var urgent = LaneRotation()
     private var normal = LaneRotation()

@@ -1,6 +1,7 @@
 internal import Jobs
 
-/// The outcome of a line that APNs did not accept: the answer of APNs, or the sender's decision.
+/// The outcome of a line that APNs did not accept: the answer of APNs, or the sender's decision. Accepted lines are
+/// kept separately, because nearly all lines are accepted.
 enum LineOutcome: Sendable, Hashable {
     /// The job ends with a receipt.
     case final(ReceiptOutcome, status: Int?, reason: String?)

@@ -1,8 +1,10 @@
 internal import Containers
 internal import Lifecycle
 
-// Sheets and lines of an app that waits for APNs make room for other apps.
+// The eviction: sheets and lines of an app that waits for APNs move to a tier, and make room for other apps.
+// `SheetEviction` has the rule.
 extension DeliveryPlan {
+    /// Moves sheets of silent apps, and lines that wait for full suspect connections, if others wait behind them.
     mutating func evict(by availability: AvailabilityCheck) {
         guard eviction.isDue(at: time.now) else { return }
         for app in queues.apps where app.isSuspectQueueStuck(at: time.now) { moveStuckSuspects(of: app) }
@@ -24,6 +26,7 @@ extension DeliveryPlan {
         return false
     }
 
+    /// Returns whether a sheet has begun, has lines to move, and has to make room.
     private func mustLeave(_ sheet: Sheet) -> Bool {
         sheet.undecidedLines > 0 && sheet.lane.hasBegun(sheet)
             && eviction.mustMakeRoom(sheet, memory: sheets.memory)

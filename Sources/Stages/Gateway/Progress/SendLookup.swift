@@ -15,6 +15,7 @@ package final class SendLookup: Sendable {
     }
 
     private let search: LoopOwned<SendSearch>
+    /// The calls whose search has not begun.
     private let waiting = Atomic<Int>(0)
 
     package init(cluster: Cluster, layout: TopicLayout, context: ServiceContext) throws {
@@ -25,7 +26,7 @@ package final class SendLookup: Sendable {
 
     package func stop() { search.stop { $0.close() } }
 
-    /// Finds a send and passes the result to `then`.
+    /// Finds a send and passes the result to `then`, on the thread of the searches.
     ///
     /// - Parameters:
     ///   - app: The app of the caller. A send of another app is reported as `.notFound`.

@@ -30,7 +30,7 @@ struct InsightEndpoint: Sendable {
         let query = InsightQuery(
             kind, app: authorized.caller.app.id, id: request.parameters["id"],
             parameters: request.query.map { InsightQuery.Parameter(name: $0.name, value: $0.value) })
-        // Only events can be requested as a file, with `format=csv` or `format=ndjson`.
+        // Only events can be requested as a file, with `format=csv` or `format=jsonl`.
         let format = kind == .events ? request.query(named: "format") : nil
         let reply = authorized.reply
         return relay.ask(query) { answer in reply.send(Self.response(from: answer, format: format)) }

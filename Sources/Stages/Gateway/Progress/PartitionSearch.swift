@@ -66,7 +66,7 @@ final class PartitionSearch {
         return true
     }
 
-    /// Returns the offset of the first record at or after a time, or nil if there is none.
+    /// Returns the offset of the first record at or after a time, or nil without such a record.
     private func offset(
         at time: Int64, in partition: TopicPartition, until deadline: Instant
     ) throws -> Int64? {

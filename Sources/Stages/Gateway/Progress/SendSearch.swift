@@ -8,7 +8,7 @@ internal import Sends
 internal import Telemetry
 internal import Topics
 
-/// The search for one send in the topics. It blocks its thread, which is that of `SendLookup`.
+/// The search for one send in the topics. It blocks the thread of the `SendLookup`.
 ///
 /// A planned send has records in `progress`. A send for later has a timer in `timers` until it fires. A send
 /// that is not planned yet is only in `sends` or `sends.timed`. The topics are searched in this order. There is

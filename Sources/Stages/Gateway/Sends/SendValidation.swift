@@ -76,7 +76,7 @@ struct SendValidation {
         return .user(users[0])
     }
 
-    /// Whether the group is private to one user, because the call or its type says so. An update or end for users may
+    /// Whether the group is private to one user, by the call or by its type. An update or end for users may
     /// say neither. Then the app's types decide, if all of them agree.
     private mutating func isPrivate(for type: ActivityType?) -> Bool {
         if draft.isPrivate == true || type?.isPrivate == true { return true }

@@ -125,7 +125,7 @@ final class DeadLetterProcessor {
         if stopping.isRaised { throw StopRequested() }
     }
 
-    /// Makes the id of one run, such as `g3fa29c01b4d7`, for the records in the topic and in the audit. `g` stands for a
-    /// gateway.
+    /// Makes the id of one run, such as `g3fa29c01b4d7`, for the records in the topic and in the audit. `g` stands for
+    /// a gateway.
     private static func makeRunID() -> String { "g" + Hex.text(of: Random.bytes(count: runIDByteCount)) }
 }

@@ -1,6 +1,7 @@
 // The calls about activity types, segments and definitions.
 
 extension OpenAPI {
+    /// Returns the path that lists the objects of a kind.
     private static func list(_ kind: CatalogObjectKind, id: String, of objects: String) -> String {
         ##"""
         "/v1/\##(kind.path)":{"get":{
@@ -16,58 +17,69 @@ extension OpenAPI {
         """##
     }
 
-    /// - Parameter schema: The schema of the body of `PUT`, or nil if there is no such call.
+    /// Returns the path of one object.
+    ///
+    /// - Parameters:
+    ///   - id: The object's name in each `operationId`.
+    ///   - shown: The schema of the object.
+    ///   - schema: The schema of the body of `PUT`, or nil if there is no such call.
     private static func object(
         _ kind: CatalogObjectKind, id: String, shown: String, put schema: String?
     ) -> String {
-        let name = ##""parameters":[{"$ref":"#/components/parameters/name"}]"##
-        var calls = [
-            ##"""
-            "get":{
-              "operationId":"show\##(id)",
-              "summary":"Shows one object.",
-              "description":"Role read.",
-              "security":[{"bearer":[]}],
-              \##(name),
-              "responses":{
-                \##(response(200, schema: shown, meaning: "The current object.")),
-                \##(refusals(missing: true))
-              }
-            }
-            """##,
-            ##"""
-            "delete":{
-              "operationId":"delete\##(id)",
-              "summary":"Deletes one object.",
-              "description":"Role admin.",
-              "security":[{"bearer":[]}],
-              \##(name),
-              "responses":{
-                "204":{"description":"The object was deleted."},
-                \##(refusals(missing: true, conflict: true))
-              }
-            }
-            """##,
-        ]
-        if let schema {
-            calls.append(
-                ##"""
-                "put":{
-                  "operationId":"put\##(id)",
-                  "summary":"Creates or replaces one object.",
-                  "description":"Role admin. Takes effect at once on every gateway.",
-                  "security":[{"bearer":[]}],
-                  \##(name),
-                  \##(body(schema: schema)),
-                  "responses":{
-                    \##(response(200, schema: shown, meaning: "The new object.")),
-                    \##(refusals(body: true, conflict: true))
-                  }
-                }
-                """##
-            )
-        }
+        var calls = [show(id: id, shown: shown), delete(id: id)]
+        if let schema { calls.append(put(id: id, shown: shown, schema: schema)) }
         return ##""/v1/\##(kind.path)/{name}":{\##(calls.joined(separator: ","))}"##
+    }
+
+    private static let nameParameter = ##""parameters":[{"$ref":"#/components/parameters/name"}]"##
+
+    private static func show(id: String, shown: String) -> String {
+        ##"""
+        "get":{
+          "operationId":"show\##(id)",
+          "summary":"Shows one object.",
+          "description":"Role read.",
+          "security":[{"bearer":[]}],
+          \##(nameParameter),
+          "responses":{
+            \##(response(200, schema: shown, meaning: "The current object.")),
+            \##(refusals(missing: true))
+          }
+        }
+        """##
+    }
+
+    private static func delete(id: String) -> String {
+        ##"""
+        "delete":{
+          "operationId":"delete\##(id)",
+          "summary":"Deletes one object.",
+          "description":"Role admin.",
+          "security":[{"bearer":[]}],
+          \##(nameParameter),
+          "responses":{
+            "204":{"description":"The object was deleted."},
+            \##(refusals(missing: true, conflict: true))
+          }
+        }
+        """##
+    }
+
+    private static func put(id: String, shown: String, schema: String) -> String {
+        ##"""
+        "put":{
+          "operationId":"put\##(id)",
+          "summary":"Creates or replaces one object.",
+          "description":"Role admin. Takes effect at once on every gateway.",
+          "security":[{"bearer":[]}],
+          \##(nameParameter),
+          \##(body(schema: schema)),
+          "responses":{
+            \##(response(200, schema: shown, meaning: "The new object.")),
+            \##(refusals(body: true, conflict: true))
+          }
+        }
+        """##
     }
 
     static let catalogPaths = [

@@ -5,8 +5,8 @@ internal import RecordFormat
 internal import Schedules
 internal import Telemetry
 
-/// The Kafka consumer of the `ReplyReader`, confined to its thread. A consumer that fails is replaced by a new one, which
-/// again starts at the end of the partition.
+/// The Kafka consumer of the `ReplyReader`, confined to its thread. A consumer that fails is replaced by a new one,
+/// which again starts at the end of the partition.
 final class ReplyConsumer: EventHandler {
     private static let requestMilliseconds = 2000
     private static let closeMillisecondsMax = 500

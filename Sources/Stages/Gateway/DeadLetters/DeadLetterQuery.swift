@@ -35,7 +35,7 @@ struct DeadLetterQuery: Sendable {
                 add(code: "duplicate_key", at: name, message: "occurs twice")
             }
             switch name {
-            case "limit" where isEach: limit = readLimit(value) ?? limit
+            case "limit" where isEach: readLimit(value)
             case "settled":
                 if value != "true" { add(code: "invalid", at: name, message: "must be true, or be omitted") }
                 includesSettled = true
@@ -109,10 +109,12 @@ struct DeadLetterQuery: Sendable {
 
     // MARK: Reading of query parameters
 
-    private mutating func readLimit(_ value: String) -> Int? {
-        if let number = Int(value), (1...Self.limitMax).contains(number) { return number }
-        add(code: "invalid", at: "limit", message: "must be a number from 1 to \(Self.limitMax)")
-        return nil
+    private mutating func readLimit(_ value: String) {
+        if let number = Int(value), (1...Self.limitMax).contains(number) {
+            limit = number
+        } else {
+            add(code: "invalid", at: "limit", message: "must be a number from 1 to \(Self.limitMax)")
+        }
     }
 
     private mutating func readTime(_ value: String, of name: String) -> Int64? {

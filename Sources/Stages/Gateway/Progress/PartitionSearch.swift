@@ -90,7 +90,8 @@ final class PartitionSearch {
             let events = consumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds)
             defer { batch.clear() }
             for index in 0..<batch.count {
-                if batch[index].offset >= end || visit(batch[index]) { return true }
+                if batch[index].offset >= end { return true }
+                if visit(batch[index]) { return true }
             }
             // The batch ended exactly before `end`.
             if (consumer.position(in: partition) ?? start) >= end { return true }

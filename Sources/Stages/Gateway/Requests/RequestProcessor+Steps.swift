@@ -22,7 +22,7 @@ extension RequestProcessor {
         case awaitReply(name: String)
     }
 
-    /// The owner of records that are in flight to Kafka.
+    /// The reason for records that are in flight to Kafka.
     enum PendingEntry: Sendable {
         case request(PendingRequest, then: NextStep)
         /// The start record of this gateway. Its broker's timestamp gives the cluster's time.

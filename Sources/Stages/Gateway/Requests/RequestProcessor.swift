@@ -56,8 +56,8 @@ final class RequestProcessor {
         self.startStored = startStored
         userProofs = UserProofCheck(seal: TokenSeal(keys: environment.sealingKeys))
         repliesPartition = Int32(ReplyReader.partition(of: environment))
-        sharedProducer.onSettled = { [unowned self] entry, isStored in
-            switch entry {
+        sharedProducer.onSettled = { [unowned self] write, isStored in
+            switch write {
             case .request(let pending, let nextStep): settle(pending, nextStep: nextStep, isStored: isStored)
             case .start: startStored.set(isStored)
             }
@@ -111,8 +111,9 @@ final class RequestProcessor {
         var pending = pending
         pending.hasReadCatalog = true
         environment.refreshCatalog { [pending, owner, pendingLimit] catalog in
-            // False if the gateway stops. Then no thread is left to process the request.
-            if !owner.execute({ $0.process(pending, with: catalog) }) {
+            let isTaken = owner.execute { $0.process(pending, with: catalog) }
+            // The gateway stops, and the thread has ended.
+            if !isTaken {
                 pendingLimit.release(bytes: pending.authorized.request.body.count)
                 pending.authorized.reply.send(Unavailable.overloaded)
             }
@@ -121,6 +122,8 @@ final class RequestProcessor {
 
     // MARK: Storing and answering
 
+    /// Takes the first step of a decision.
+    ///
     /// - Parameter acceptedAt: The time of the decision, in milliseconds since 1970.
     private func carryOut(_ decision: RequestDecision, of pending: PendingRequest, at acceptedAt: Int64) {
         switch decision {
@@ -160,8 +163,9 @@ final class RequestProcessor {
 
     private func readCatalogAndFinish(_ pending: PendingRequest, response: HTTPResponse) {
         environment.refreshCatalog { [pending, owner, pendingLimit] _ in
-            // False if the gateway stops.
-            if !owner.execute({ $0.finish(pending, as: .accepted, response: response) }) {
+            let isTaken = owner.execute { $0.finish(pending, as: .accepted, response: response) }
+            // The gateway stops, and the thread has ended.
+            if !isTaken {
                 pendingLimit.release(bytes: pending.authorized.request.body.count)
                 pending.authorized.reply.send(Unavailable.unstored)
             }
@@ -229,8 +233,8 @@ final class RequestProcessor {
     private func tick(waiting: [PendingEntry]) {
         var oldest: Instant?
         var isStartPending = false
-        for entry in waiting {
-            switch entry {
+        for write in waiting {
+            switch write {
             case .request(let pending, _): oldest = min(oldest ?? pending.receivedAt, pending.receivedAt)
             case .start: isStartPending = true
             }

@@ -5,7 +5,6 @@ internal import JSON
 internal import Kafka
 internal import Lifecycle
 internal import RecordFormat
-internal import Schedules
 internal import StageSupport
 internal import Telemetry
 internal import TokenSealing
@@ -16,15 +15,8 @@ internal import TokenSealing
 /// The steps of a request are `process`, `carryOut`, `send`, `settle` and `finish`. A step that waits for Kafka, for
 /// the catalog or for the scheduler ends at once, and an event starts the next one.
 final class RequestProcessor {
-    /// A request whose command is under way to the scheduler.
-    private struct AwaitedReply {
-        let pending: PendingRequest
-        /// Makes the answer. The outcome is nil if the scheduler did not reply in time.
-        let makeResponse: @Sendable (ScheduleReply.Outcome?) -> HTTPResponse
-    }
-
     let sharedProducer: SharedProducer<PendingEntry>
-    private unowned let owner: LoopOwned<RequestProcessor>
+    unowned let owner: LoopOwned<RequestProcessor>
     private let environment: StageEnvironment
     private let pendingLimit: PendingRequestLimit
     private let metrics: GatewayMetrics
@@ -33,10 +25,11 @@ final class RequestProcessor {
     private let startStored: AtomicFlag
     private let userProofs: UserProofCheck
     /// The partition of `replies` that this gateway reads.
-    private let repliesPartition: Int32
+    let repliesPartition: Int32
     /// The requests that wait for the scheduler. Those that wait for Kafka are in `sharedProducer`.
-    private var pendingReplies = PendingReplies<AwaitedReply>()
-    private var replyTimer: LoopTimer?
+    var pendingReplies = PendingReplies<AwaitedReply>()
+    /// The timer of the earliest deadline in `pendingReplies`.
+    var replyTimer: LoopTimer?
     private let reader = JSONReader(
         limits: JSONLimits(
             bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
@@ -142,7 +135,7 @@ final class RequestProcessor {
     }
 
     /// Sends records to Kafka. `settle` follows when all are acknowledged, or when one may not be stored.
-    private func send(_ records: [OutgoingRecord], of pending: PendingRequest, then nextStep: NextStep) {
+    func send(_ records: [OutgoingRecord], of pending: PendingRequest, then nextStep: NextStep) {
         sharedProducer.send(.request(pending, then: nextStep), records: records.count) { index, send in
             let record = records[index]
             return send(record.destination.rawValue, record.key.span, record.value?.span)
@@ -173,58 +166,11 @@ final class RequestProcessor {
     }
 
     /// Answers a request, which ends it. Every request comes here once, unless the gateway stops.
-    private func finish(_ pending: PendingRequest, as outcome: RequestOutcome, response: HTTPResponse) {
+    func finish(_ pending: PendingRequest, as outcome: RequestOutcome, response: HTTPResponse) {
         pendingLimit.release(bytes: pending.authorized.request.body.count)
         metrics.batchSeconds.observe(Instant.now().seconds(since: pending.receivedAt))
         metrics.countRequest(kind: pending.kind, outcome: outcome)
         pending.authorized.reply.send(response)
-    }
-
-    // MARK: Replies of the scheduler
-
-    /// Sends a command to the scheduler. The request waits for the reply from the beginning, because the reply may
-    /// arrive before Kafka's acknowledgement of the command.
-    private func ask(_ request: SchedulerRequest, for pending: PendingRequest) {
-        let name = PendingReplies<AwaitedReply>.makeName()
-        pendingReplies.add(AwaitedReply(pending: pending, makeResponse: request.makeResponse), named: name)
-        let replyTo = ScheduleCommand.ReplyAddress(partition: repliesPartition, request: name)
-        send(request.records(replyTo: replyTo), of: pending, then: .awaitReply(name: name))
-    }
-
-    /// Starts the time limit of the reply if the command is stored. If the reply is already here, the request is
-    /// answered and nothing remains to be done. The reply proves that the command is stored, even if Kafka's
-    /// acknowledgement is lost.
-    private func settleCommand(of pending: PendingRequest, replyName: String, isStored: Bool) {
-        if isStored {
-            pendingReplies.startWait(for: replyName, at: .now())
-            scheduleReplyTimeout()
-        } else if pendingReplies.remove(named: replyName) != nil {
-            finish(pending, as: .unstored, response: Unavailable.unstored)
-        }
-    }
-
-    /// Answers the requests to which these replies belong. Other replies are for other gateways, or too late.
-    func handle(_ replies: [ScheduleReply]) {
-        for reply in replies {
-            guard let awaited = pendingReplies.remove(named: reply.request) else { continue }
-            finish(awaited.pending, as: .answered, response: awaited.makeResponse(reply.outcome))
-        }
-    }
-
-    /// Sets the timer to the earliest time limit of a reply.
-    private func scheduleReplyTimeout() {
-        let timer = replyTimer ?? LoopTimer(on: owner.loop) { [unowned self] in answerOverdue() }
-        replyTimer = timer
-        guard let deadline = pendingReplies.nextDeadline() else { return timer.cancel() }
-        if !timer.isScheduled { timer.schedule(at: deadline) }
-    }
-
-    /// Answers the requests whose time for a reply is over. Their commands are stored and still under way.
-    private func answerOverdue() {
-        for awaited in pendingReplies.removeOverdue(at: .now()) {
-            finish(awaited.pending, as: .underWay, response: awaited.makeResponse(nil))
-        }
-        scheduleReplyTimeout()
     }
 
     // MARK: Once a second

@@ -59,6 +59,7 @@ final class UserProofCheck {
         return matches ? .valid : .wrong
     }
 
+    /// Returns the app's opened secrets. They are opened again only after its settings have changed.
     private func secrets(of app: App, settings: UserProofSettings) -> [HMACSHA256]? {
         if let opened = openedSecrets[app.id], opened.settings == settings { return opened.secrets }
         let secrets = openSecrets(in: settings, of: app)

@@ -36,6 +36,7 @@ struct SessionEndpoint: Sendable {
         }
     }
 
+    /// Stores the log-in in the audit, and answers with the cookie of a new session.
     private static func logIn(
         _ authorized: AuthorizedRequest, in context: RequestContext, sealedBy seal: SessionSeal
     ) -> RequestDecision {

@@ -46,6 +46,7 @@ final class DeadLetterProcessor {
         }
     }
 
+    /// Returns the open topic, or opens it.
     private func deadLetterTopic() -> DeadLetterTopic {
         if let openTopic { return openTopic }
         let topic = DeadLetterTopic(settings: environment.cluster.settings, layout: environment.layout)
@@ -121,6 +122,7 @@ final class DeadLetterProcessor {
         return DeadLetterResponse.discarded(count, inDoubt: nil, isDryRun: false)
     }
 
+    /// Ends a long call if the gateway stops.
     private func checkStopping() throws {
         if stopping.isRaised { throw StopRequested() }
     }

@@ -66,6 +66,7 @@ private final class RelayAttempts {
 
     func close() { memberClient.end() }
 
+    /// Asks up to `GatewayLimits.queryAttemptsMax` processes. `then` receives nil if none of them answers.
     func ask(body: [UInt8], then: @escaping @Sendable (HTTPClientResponse?) -> Void) {
         let members = members.table.members(of: InsightQuery.stage)
         queryCount &+= 1

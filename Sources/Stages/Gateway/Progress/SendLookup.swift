@@ -5,6 +5,7 @@ package import Topics
 
 /// The thread that finds sends by their ids, one after the other, for queries about a send and for its cancellation.
 package final class SendLookup: Sendable {
+    /// The result of a lookup.
     package enum LookupResult: Sendable {
         case send(FoundSend)
         case notFound

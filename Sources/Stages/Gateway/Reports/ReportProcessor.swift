@@ -49,6 +49,7 @@ final class ReportProcessor {
         try sharedProducer.start()
     }
 
+    /// Checks a body and sends its valid reports to Kafka, or refuses the body if it has none or exceeds a rate.
     func process(_ body: [UInt8], from caller: RequestCaller, reply: HTTPReply, receivedAt: Instant) {
         var reports: ValidatedReports
         do {

@@ -25,7 +25,9 @@ final class Authorization: Sendable {
         var hasLoggedProxy = false
     }
 
+    /// The result of finding the caller.
     private enum CallerCheck {
+        /// The access of the request's key, or of its session's key.
         case access(AccessDecision)
         /// The request has a console session that is not valid.
         case invalidSession(HTTPResponse)

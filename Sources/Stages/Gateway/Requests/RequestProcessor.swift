@@ -61,6 +61,7 @@ final class RequestProcessor {
 
     // MARK: Deciding
 
+    /// Decides a request and takes its first step.
     func process(_ pending: PendingRequest) { process(pending, with: environment.catalog) }
 
     private func process(_ pending: PendingRequest, with catalog: CatalogSnapshot?) {
@@ -154,6 +155,7 @@ final class RequestProcessor {
         }
     }
 
+    /// Reads the catalog to its end, which includes the stored change, and answers.
     private func readCatalogAndFinish(_ pending: PendingRequest, response: HTTPResponse) {
         environment.refreshCatalog { [pending, owner, pendingLimit] _ in
             let isTaken = owner.execute { $0.finish(pending, as: .accepted, response: response) }

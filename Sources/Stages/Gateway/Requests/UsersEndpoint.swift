@@ -36,6 +36,7 @@ struct UsersEndpoint: Sendable {
         }
     }
 
+    /// Sets the user's tags, attributes or both. A member that the body omits stays as it is.
     private static func putProfile(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let user = try context.name(inPath: "id")
         let object = try context.bodyRoot().object()

@@ -84,12 +84,12 @@ final class ReplyConsumer: EventHandler {
             let wasEmpty = batch.isEmpty
             batch.clear()
             if !replies.isEmpty { onReplies(replies) }
-            for case .failed(let failure) in events { handle(failure) }
+            for case .failed(let failure) in events { recover(from: failure) }
             if wasEmpty { return }
         }
     }
 
-    private func handle(_ failure: ConsumerFailure) {
+    private func recover(from failure: ConsumerFailure) {
         context.log.warning("cannot read the scheduler's replies", .field("error", "\(failure)"))
         switch failure {
         // The next poll connects again.

@@ -58,6 +58,7 @@ struct TimedSendDecider: Sendable {
             })
     }
 
+    /// Refuses a command that does not fit into a record with its reply address.
     private func checkSize(of command: ScheduleCommand, contentField: String) throws(RefusedRequest) {
         if command.encoded().count <= ScheduleCommand.bytesMax - Self.replyAddressBytesMax { return }
         throw RefusedRequest([
@@ -69,6 +70,7 @@ struct TimedSendDecider: Sendable {
         ])
     }
 
+    /// Makes the id of the send. It names the partitions of `sends.timed` and `timers`.
     private func makeID(
         of key: ScopeKey, owner: ScheduleOwner, idempotency: Idempotency?, in context: RequestContext
     ) -> SendID {

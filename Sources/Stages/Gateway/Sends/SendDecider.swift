@@ -37,6 +37,7 @@ struct SendDecider: Sendable {
         return decideNow(validated, idempotency: idempotency, in: context)
     }
 
+    /// The scheduler stores the send as a timer and sends it when it is due.
     private func decideLater(
         _ validated: SendValidator.ValidatedSend, at time: SendTime, idempotency: Idempotency?,
         in context: RequestContext
@@ -49,6 +50,7 @@ struct SendDecider: Sendable {
         }
     }
 
+    /// The send goes to the planner at once.
     private func decideNow(
         _ validated: SendValidator.ValidatedSend, idempotency: Idempotency?, in context: RequestContext
     ) -> RequestDecision {

@@ -73,6 +73,7 @@ package struct SendID: Sendable, Hashable {
             timersPartition: timersPartition, acceptedAt: time)
     }
 
+    /// Makes the id that depends only on the request and its idempotency key.
     private static func derived(
         from idempotencyKey: String, route: String, group: ScopeKey, partition: Int, timersPartition: Int?
     ) -> SendID {

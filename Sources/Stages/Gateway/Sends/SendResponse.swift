@@ -27,6 +27,7 @@ enum SendResponse {
         return response
     }
 
+    /// Writes the member `warnings`, which is an empty array without warnings.
     static func writeWarnings(_ warnings: [RequestProblem], to json: inout JSONWriter) {
         json.name("warnings")
         json.beginArray()

@@ -11,8 +11,8 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-/// The calls about dead letters: each function answers one. They block, and are confined to the thread of the
-/// `DeadLetterService`.
+/// The processor of the calls about dead letters. Each function answers one call. They block, and are confined to the
+/// thread of the `DeadLetterService`.
 final class DeadLetterProcessor {
     private struct StopRequested: Error {}
     private static let runIDByteCount = 6

@@ -4,8 +4,8 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// The bodies of reports at one gateway. It checks each body and its rates, sends the valid reports to Kafka, and
-/// answers when Kafka has acknowledged them. Confined to the thread of the `ReportWriter`.
+/// The processor of all bodies of reports at a gateway. It checks each body and its rates, sends the valid reports to
+/// Kafka, and answers when Kafka has acknowledged them. Confined to the thread of the `ReportWriter`.
 final class ReportProcessor {
     /// A body whose reports are in flight to Kafka.
     struct PendingBody {

@@ -9,8 +9,8 @@ internal import StageSupport
 internal import Telemetry
 internal import TokenSealing
 
-/// The requests of one gateway except reports. It decides each request, stores its records, waits for the scheduler
-/// if needed, and answers. Confined to the thread of the `RequestWorker`.
+/// The processor of all requests of a gateway except reports. It decides each request, stores its records, waits for
+/// the scheduler if needed, and answers. Confined to the thread of the `RequestWorker`.
 ///
 /// The steps of a request are `process`, `carryOut`, `send`, `settle` and `finish`. A step that waits for Kafka, for
 /// the catalog or for the scheduler ends at once, and an event starts the next one.
@@ -88,6 +88,7 @@ final class RequestProcessor {
         return catalog.access(with: key, for: caller.key.role, now: clock.now)
     }
 
+    /// Makes the input of the decision.
     private func makeContext(
         for authorized: AuthorizedRequest, app: App, catalog: CatalogSnapshot
     ) -> RequestContext {

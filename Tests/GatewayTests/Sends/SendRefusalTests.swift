@@ -125,6 +125,8 @@ struct SendRefusalTests {
         Case(updateBody(["deadline": "1795204700"]), "deadline date_passed"),
         Case(updateBody(["deadline": #"{"offset":72001}"#]), "deadline out_of_range"),
         Case(updateBody(["expiration": "1795204700"]), "expiration date_passed"),
+        Case(updateBody(["expiration": #""1970-01-01T00:00:00Z""#]), "expiration date_passed"),
+        Case(updateBody(["when": #""1970-01-01T00:00:00Z""#]), "when out_of_range"),
         Case(updateBody(["restart": "true"]), "restart not_allowed"),
         Case(updateBody(["onUnknownStart": #""resend""#]), "onUnknownStart not_allowed"),
         Case(endBody(["conflate": "false"]), "conflate not_allowed"),

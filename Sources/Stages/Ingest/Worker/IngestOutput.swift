@@ -201,7 +201,9 @@ extension Installation {
 
     /// An estimate of the record's size, for a limit. It is rather too large than too small.
     fileprivate var estimatedByteCount: Int {
-        let entries = 2 + startTokens.count + activities.count + refusedTokens.count + formerRecipients.count
+        let entries =
+            2 + startTokens.count + activities.count + refusedTokens.count + formerRecipients.count
+            + taps.count
         let names = (tags?.value.count ?? 0) + (runningActivities?.value.count ?? 0)
         return Self.entryByteCount * entries + Self.nameByteCount * names + (attributes?.value.count ?? 0)
     }

@@ -27,8 +27,10 @@ enum LineDecision: Sendable {
     case skip
     /// The line's job ends, or waits in a tier.
     case endLine(LineOutcome)
-    /// The jobs of all lines of the sheet that wait end, or wait in a tier.
+    /// The jobs of all lines of the sheet that wait end.
     case endSheet(LineOutcome)
+    /// The connections are closed. The lines of the sheet that wait move to a tier.
+    case moveSheet(LaterTier, reason: String)
     /// The app's breaker is open. The sheet waits in a tier.
     case pauseSheet(cause: String?)
 }
@@ -84,9 +86,7 @@ extension DeliveryPlan {
             wasRefused(sheet, line: line) || prefersSuspectConnections(sheet, line: line, by: availability)
         let capacity: Int
         switch sheet.availabilityInTurn(isSuspect: isSuspect, by: availability) {
-        // The move to a tier does not count as a try.
-        case .closed(let reason):
-            return .endSheet(.retryInTier(.minutes2, tries: sheet.earlierTries, status: nil, reason: reason))
+        case .closed(let reason): return .moveSheet(.minutes2, reason: reason)
         case .faulty(let code): return .endSheet(.deadLetter(code: code, status: nil, reason: nil))
         case .open(let count), .connecting(let count): capacity = count
         }

@@ -11,6 +11,7 @@ internal import TokenSealing
 extension SenderLoop {
     /// Passes the ends of pushes to the plan, and runs it.
     func handleOutcomes(_ outcomes: PushOutcomes) {
+        guard !hasEnded else { return }
         let time = time
         for outcome in outcomes.list {
             if outcome.disposition == .accepted, !outcome.isLate {
@@ -20,7 +21,7 @@ extension SenderLoop {
             }
         }
         // Pushes that leave in this turn are written to the connections together with the client's other bytes.
-        do { try turn() } catch { return context.fail(with: error) }
+        do { try turn() } catch { return end(with: error) }
         setTimer()
     }
 

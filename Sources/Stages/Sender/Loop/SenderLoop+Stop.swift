@@ -30,6 +30,14 @@ extension SenderLoop {
 
     var isStopping: Bool { stopBy != nil }
 
+    /// Ends the loop after an error that it cannot continue after. The process then ends.
+    func end(with error: any Error) {
+        hasEnded = true
+        context.fail(with: error)
+        whenStopped?()
+        whenStopped = nil
+    }
+
     /// Closes everything after the lanes were given back.
     func finish() {
         guard !hasEnded, let done = whenStopped else { return }

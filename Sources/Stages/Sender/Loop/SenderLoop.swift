@@ -194,11 +194,7 @@ final class SenderLoop: IterationHook {
         do {
             try pollQueues()
         } catch {
-            hasEnded = true
-            context.fail(with: error)
-            whenStopped?()
-            whenStopped = nil
-            return
+            return end(with: error)
         }
         metrics.batchSeconds.observe(Instant.now().seconds(since: startTime))
         setTimer()

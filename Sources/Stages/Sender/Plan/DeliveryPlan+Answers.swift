@@ -60,7 +60,7 @@ extension DeliveryPlan {
         let state = sheet.states[line]
         let breaker = sheet.app.breaker
         return PushHistory(
-            tries: sheet.earlierTries + Int(state.tries), repeats: Int(state.repeats),
+            tries: sheet.tries(of: line), repeats: Int(state.repeats),
             refusedBefore: sheet.refusedBefore, isBreakerOpen: breaker.isOpen,
             millisecondsSinceAccepted: breaker.millisecondsSinceAccepted(at: time.now))
     }
@@ -134,11 +134,10 @@ extension DeliveryPlan {
             return decide(
                 sheet, line: line, as: .final(.expired, status: answer.status, reason: answer.reasonCode))
         }
-        let triesHere = Int(sheet.states[line].tries)
         // If the move does not count as a try, the try of this push is subtracted, if it was counted.
         let wasCounted = answer.end.mayHaveArrived
         let uncountedTries = !countsAsTry && wasCounted ? 1 : 0
-        let tries = sheet.earlierTries + triesHere - uncountedTries
+        let tries = sheet.tries(of: line) - uncountedTries
         decide(
             sheet, line: line,
             as: .retryInTier(tier, tries: tries, status: answer.status, reason: answer.reasonCode))

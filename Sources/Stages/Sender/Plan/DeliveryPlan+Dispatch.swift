@@ -142,11 +142,10 @@ extension DeliveryPlan {
             removeIfDone(sheet)
         case .endLine(let outcome): decide(sheet, line: line, as: outcome)
         case .endSheet(let outcome): decideWaiting(sheet, as: outcome)
+        case .moveSheet(let tier, let reason): moveWaiting(sheet, to: tier, reason: reason)
         case .pauseSheet(let cause):
-            // The move to a tier does not count as a try.
             let tier = sheet.app.tierWhilePaused(lane: sheet.lane.number, at: time.now)
-            decideWaiting(
-                sheet, as: .retryInTier(tier, tries: sheet.earlierTries, status: nil, reason: cause))
+            moveWaiting(sheet, to: tier, reason: cause)
         }
         return .progress
     }

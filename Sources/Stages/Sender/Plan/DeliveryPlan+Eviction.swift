@@ -14,8 +14,7 @@ extension DeliveryPlan {
         guard mustMove else { return }
         for sheet in sheets.all where mustLeave(sheet) {
             let tier = eviction.tier(for: sheet, at: time.now)
-            decideWaiting(
-                sheet, as: .retryInTier(tier, tries: sheet.earlierTries, status: nil, reason: "apns_silent"))
+            moveWaiting(sheet, to: tier, reason: "apns_silent")
         }
     }
 
@@ -49,9 +48,8 @@ extension DeliveryPlan {
     /// Moves a line that waits for the suspect connections to a tier. The move does not count as a try. The
     /// reason stays, so that an earlier refusal of the token is still known.
     mutating func moveSuspectLine(_ sheet: Sheet, line: Int) {
-        let tries = sheet.earlierTries + Int(sheet.states[line].tries)
         let reason = sheet.reason ?? "suspects_wait"
         let tier = eviction.tier(for: sheet, at: time.now)
-        decide(sheet, line: line, as: .retryInTier(tier, tries: tries, status: nil, reason: reason))
+        decide(sheet, line: line, as: .move(of: line, on: sheet, to: tier, reason: reason))
     }
 }

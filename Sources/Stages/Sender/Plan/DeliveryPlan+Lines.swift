@@ -21,9 +21,18 @@ extension DeliveryPlan {
     /// Decides the same outcome for all lines that wait. A line whose duplicate is done is skipped. A line whose
     /// duplicate is under way waits for it.
     mutating func decideWaiting(_ sheet: Sheet, as outcome: LineOutcome) {
+        decideWaiting(sheet) { _ in outcome }
+    }
+
+    /// Moves all lines that wait to a tier. The move does not count as a try.
+    mutating func moveWaiting(_ sheet: Sheet, to tier: LaterTier, reason: String?) {
+        decideWaiting(sheet) { .move(of: $0, on: sheet, to: tier, reason: reason) }
+    }
+
+    private mutating func decideWaiting(_ sheet: Sheet, outcomeOfLine: (Int) -> LineOutcome) {
         for line in 0..<sheet.lineCount where sheet.states[line].stage.isWaiting {
             switch duplicateProgress(of: sheet, line: line) {
-            case .notStarted: decide(sheet, line: line, as: outcome)
+            case .notStarted: decide(sheet, line: line, as: outcomeOfLine(line))
             case .done: skip(sheet, line: line)
             case .underWay: claims.block(sheet, line: line)
             }

@@ -234,6 +234,8 @@ extension Sheet {
 
     func setProbe(_ isProbe: Bool, for line: Int) { states[line].isProbe = isProbe }
     func setHoldsSubject(_ holds: Bool, for line: Int) { states[line].holdsSubject = holds }
+    /// Number of pushes of a line's job that counted as tries, in all attempts.
+    func tries(of line: Int) -> Int { earlierTries + Int(states[line].tries) }
     func countTry(_ line: Int) { states[line].tries = UInt8(clamping: Int(states[line].tries) + 1) }
     func countRepeat(_ line: Int) { states[line].repeats = UInt8(clamping: Int(states[line].repeats) + 1) }
 

@@ -34,6 +34,9 @@ package struct HTTPLimits: Sendable {
     package var bodyBytesMax = 1 << 20
     /// Bytes of incoming bodies on all connections together. Beyond it the answer is 503.
     package var bodiesBytesMax = 64 << 20
+    /// Bytes of answers on all connections together, until they were sent. Beyond it the answer is 503 without the
+    /// body.
+    package var answersBytesMax = 64 << 20
     /// Threads that read requests, run immediate handlers and send answers.
     package var threads = 1
 

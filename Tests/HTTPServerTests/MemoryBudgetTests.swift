@@ -4,8 +4,8 @@ import Lifecycle
 import Telemetry
 import Testing
 
-/// The memory budget of incoming bodies.
-struct BodyMemoryBudgetTests {
+/// The memory budgets of incoming bodies and of answers.
+struct MemoryBudgetTests {
     private func bodyBytes(_ server: TestServer) -> Int {
         let line = server.metrics.render().split(separator: "\n").first {
             $0.hasPrefix("flotilla_http_body_bytes")

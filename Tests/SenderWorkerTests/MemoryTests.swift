@@ -1,0 +1,36 @@
+import Foundation
+import IngestTesting
+import Kafka
+import KafkaTesting
+import ProcessTesting
+import Sender
+import SenderTesting
+import Testing
+import Topics
+
+/// The anonymous memory of a sender stays below the bound that its settings give, while all jobs must wait.
+@Suite struct MemoryTests {
+    private static let lanes = TopicLayout.lanesDefault
+
+    @Test func `a backlog of the largest sheets fits into the bound of the settings`() async throws {
+        let settings = SenderSettings()
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: Self.lanes)
+        let directory = try TemporaryDirectory()
+        let keys = directory.filePath(named: "keys")
+        try SenderTestApps.makeKeys(in: keys)
+        // More bytes than a process takes in hand and fetches ahead.
+        let load = try JobLoad(on: bed, bodyBytes: 4000, jobsPerSheet: 1000)
+        load.write(load.makeUpdateHead(of: "match"), to: 0..<600_000)
+        #expect(load.finish())
+        // Nothing listens at this port, so every job waits for a connection.
+        let process = try StageProcess(
+            .sender, of: builtProductPath(named: "flotilla-bench"), on: bed,
+            data: directory.filePath(named: "data"),
+            extraArguments: ["--keys", keys, "--apns", "localhost:1"] + StageProcess.showMemoryArguments)
+        try await process.waitUntilMemorySettles(aboveMiB: settings.limits.sheetBytesMax >> 20)
+        let peak = try await process.stopAndReadPeakMiB()
+        print("private memory at most", peak, "MiB")
+        #expect(peak <= settings.anonymousBytesMax(lanes: Self.lanes) >> 20, "\(peak) MiB")
+    }
+}

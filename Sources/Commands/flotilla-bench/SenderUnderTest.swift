@@ -3,6 +3,7 @@ internal import IngestTesting
 internal import Jobs
 internal import Kafka
 internal import Lifecycle
+internal import ProcessTesting
 internal import SenderTesting
 internal import Telemetry
 internal import Topics

@@ -61,6 +61,10 @@ package struct GatewaySettings: OperatorSettings {
             "bodies", sets: \.http.bodiesBytesMax, as: ByteSize.self, in: 1 << 20...16 << 30,
             "memory for incoming bodies of all connections together; beyond it 503")
         declare(
+            "answers", sets: \.http.answersBytesMax, as: ByteSize.self, in: 1 << 20...16 << 30,
+            "memory for answers of more than 16 KiB on all connections together, until they were sent; beyond it 503"
+        )
+        declare(
             "waiting", sets: \.limits.requestsWaitingMax, in: 1...60_000,
             "requests that may wait for Kafka; beyond it 503 at once")
         declare(

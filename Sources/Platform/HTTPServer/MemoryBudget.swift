@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The memory for request bodies that a server is reading, on all connections together. A body counts until a
-/// handler takes it over.
-final class BodyMemoryBudget: Sendable {
+/// The memory that a server uses for bodies of one direction, on all connections together. The body of a request counts
+/// until a handler takes it over, and the body of an answer until it was sent.
+final class MemoryBudget: Sendable {
     private let bytesMax: Int
     private let reserved = Atomic<Int>(0)
 

@@ -5,13 +5,13 @@ internal import Synchronization
 /// pages, `RssAnon`: the same as the anonymous pages of `smaps_rollup`, without its walk through all pages.
 /// Pages of a mapped file are the kernel's cache and are not counted, although `smaps_rollup` calls them
 /// private while no other process maps the file.
-final class PrivateMemorySampler: Sendable {
+package final class PrivateMemorySampler: Sendable {
     private let peakKibibytes = Atomic(0)
     private let isStopped = Atomic(false)
     private let path: String
 
     /// - Parameter process: the process id; nil means this process.
-    init(of process: Int32? = nil) {
+    package init(of process: Int32? = nil) {
         path = "/proc/\(process.map(String.init) ?? "self")/status"
         Task.detached { [self] in
             while !isStopped.load(ordering: .relaxed) {
@@ -22,13 +22,13 @@ final class PrivateMemorySampler: Sendable {
     }
 
     /// The peak so far, in MiB.
-    var peakMiB: Int {
+    package var peakMiB: Int {
         sample()
         return peakKibibytes.load(ordering: .relaxed) >> 10
     }
 
     /// Ends the sampling. Returns the peak in MiB.
-    func stop() -> Int {
+    package func stop() -> Int {
         isStopped.store(true, ordering: .relaxed)
         return peakMiB
     }

@@ -4,12 +4,12 @@ import Lifecycle
 import Telemetry
 import Testing
 
-/// The memory budget of incoming bodies.
-struct BodyMemoryBudgetTests {
-    private func bodyBytes(_ server: TestServer) -> Int {
-        let line = server.metrics.render().split(separator: "\n").first {
-            $0.hasPrefix("flotilla_http_body_bytes")
-        }
+/// The memory budgets of incoming bodies and of answers.
+struct MemoryBudgetTests {
+    private func bodyBytes(_ server: TestServer) -> Int { metric("flotilla_http_body_bytes", server) }
+
+    private func metric(_ name: String, _ server: TestServer) -> Int {
+        let line = server.metrics.render().split(separator: "\n").first { $0.hasPrefix(name) }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
     }
 
@@ -116,6 +116,35 @@ struct BodyMemoryBudgetTests {
             gone.endSending()
             _ = gone.answers()
             self.wait("the reservation is released") { self.bodyBytes(server) == 0 }
+        }
+    }
+
+    @Test func `all answers share one budget, and slow readers do not exceed it`() async throws {
+        var limits = HTTPLimits()
+        limits.answersBytesMax = 8 << 20
+        // More than the kernel's buffers take for a peer that does not read.
+        let answerBytes = 8 << 20
+        let server = try TestServer(limits: limits) { routes in
+            routes.on(.get, path: "/large") { _ in
+                .text(String(repeating: "a", count: answerBytes))
+            }
+        }
+        let port = server.port
+        try await onThread {
+            let slowReader = try RawPeer(port: port)
+            slowReader.send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.wait("the budget is used up") {
+                self.metric("flotilla_http_answer_bytes", server) == answerBytes
+            }
+            let second = try RawPeer(port: port)
+            second.send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+            let refused = second.answers(atLeast: 1)
+            #expect(refused.map(\.status) == [503])
+            #expect(refused.first?.code == "answers_full" && refused.first?.header("Retry-After") == "1")
+            #expect(slowReader.answers(atLeast: 1).map(\.body.utf8.count) == [answerBytes])
+            self.wait("the memory is released") { self.metric("flotilla_http_answer_bytes", server) == 0 }
+            second.send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(second.answers(atLeast: 2).map(\.status) == [503, 200])
         }
     }
 }

@@ -33,6 +33,7 @@ extension RequestValidator {
         case .success(let registered): channel = registered
         case .failure(let refusal): return .refused(refusal.reason)
         }
+        // An expiration demands that the message is stored, which this channel must allow.
         guard channel.policy == .storesNewest || expiration == 0 else { return .refused(.badExpirationDate) }
         guard !request.isBodyTruncated, request.body.count <= Self.broadcastBytesMax else {
             return .refused(.payloadTooLarge)
@@ -57,7 +58,8 @@ extension RequestValidator {
                 isStored: channel.policy == .storesNewest, payload: payload, receivedAt: facts.receivedAt))
     }
 
-    /// Returns a refusal unless the app in the path may use channels and the provider token may send for it.
+    /// Checks that the app in the path may use channels and that the provider token may send for it. Returns
+    /// the refusal, or nil if both are true. The bundle id is stored in `facts`.
     func refusal(
         ofApp app: Range<Int>, in request: ReceivedRequest, state: ConnectionState,
         facts: inout RequestFacts
@@ -91,7 +93,7 @@ extension RequestValidator {
         return .success((id, policy))
     }
 
-    /// A refusal as the failure of a `Result`.
+    /// A refusal as the failure of a `Result`. It is never thrown.
     struct Refusal: Error {
         let reason: APNsReason
     }

@@ -20,14 +20,17 @@ final class DelayedActions: EventHandler {
     }
 
     private let loop: EventLoop
+    /// The waiting actions. The one that is due first is at the top.
     private var heap = MinHeap<DelayedAction>()
     private var scheduledCount = 0
+    /// Fires when the first action is due.
     private var timer: LoopTimer?
 
     init(on loop: EventLoop) { self.loop = loop }
 
     func schedule(afterMilliseconds: Int, action: @escaping () -> Void) {
         scheduledCount += 1
+        // The loop calls `loopWillEnd` of its handlers.
         if heap.isEmpty { loop.addHandler(self) }
         // Count from now and not from the start of the loop's iteration. Otherwise an action of a long
         // iteration runs too early.

@@ -2,19 +2,22 @@ internal import APNs
 internal import HTTP2
 internal import JSON
 
-/// Encodes replies and sends them. The header blocks and bodies of frequent replies are encoded once
-/// (`ResponseTemplate`, `SharedBody`), and only the request's id differs.
+/// Encodes replies and sends them. The header block and the body of a frequent reply are encoded once
+/// (`ResponseTemplate`, `SharedBody`) and kept. Each answer then only inserts the request's id.
 ///
 /// It is confined to the simulator's event loop.
 final class ReplyEncoder {
-    /// Limit on cached refusals. At the limit, for example if a script has endless reasons, the cache is
-    /// emptied.
+    /// Limit on cached refusals. At the limit the cache is emptied, because a script can have any number of
+    /// reasons.
     private static let refusalsMax = 1_000
 
-    private let acceptedDirect = ReplyEncoder.template(status: 200, headers: [], isDirect: true)
-    private let acceptedIndirect = ReplyEncoder.template(status: 200, headers: [], isDirect: false)
-    /// Refusals without a timestamp and a `retry-after`, by the values that differ.
+    /// The header block of an accepted push to a token.
+    private let acceptedPush = ReplyEncoder.template(status: 200, headers: [], isDirect: true)
+    /// The header block of an accepted request of any other kind.
+    private let acceptedOther = ReplyEncoder.template(status: 200, headers: [], isDirect: false)
+    /// Encoded refusals without a timestamp and a `retry-after`. The key joins the three values that differ.
     private var refusals: [String: (template: ResponseTemplate, body: SharedBody)] = [:]
+    /// Generates the values of `apns-unique-id`.
     private var uniqueIDs = RequestIDGenerator()
 
     /// Sends a reply. Returns false if the stream is gone.
@@ -34,7 +37,7 @@ final class ReplyEncoder {
     {
         switch reply {
         case .accepted:
-            guard hasUniqueID else { return (isDirect ? acceptedDirect : acceptedIndirect, nil) }
+            guard hasUniqueID else { return (isDirect ? acceptedPush : acceptedOther, nil) }
             let id = HeaderField(
                 name: "apns-unique-id", value: uniqueIDs.next().description, isIndexed: false)
             return (Self.template(status: 200, headers: [id], isDirect: isDirect), nil)
@@ -53,6 +56,7 @@ final class ReplyEncoder {
         }
     }
 
+    /// Returns the header block and the body of a `Reply.refused`, from the cache if possible.
     private func refusal(for reply: Reply, isDirect: Bool) -> (ResponseTemplate, SharedBody?) {
         guard case .refused(let status, let reason, let timestamp, let retryAfter) = reply else {
             preconditionFailure("not a refusal")
@@ -86,10 +90,13 @@ final class ReplyEncoder {
         return writer.bytes
     }
 
+    /// The statuses of final answers in HTTP.
+    private static let statuses = 200...599
+
     private static func template(status: Int, headers: [HeaderField], isDirect: Bool) -> ResponseTemplate {
         do {
             return try ResponseTemplate(
-                status: min(max(status, 200), 599), headers: headers,
+                status: min(max(status, statuses.lowerBound), statuses.upperBound), headers: headers,
                 varying: isDirect ? "apns-id" : "apns-request-id")
         } catch {
             preconditionFailure("a header of the simulator is invalid: \(error)")

@@ -64,6 +64,7 @@ package final class SimulatorService: Service {
         try loop.start()
         running.withLock { $0.loop = loop }
         let clock = SimulatorClock()
+        // The journal, the phones and the fault injector are confined to the loop, so it makes them.
         let controller = loop.perform { [settings] in
             records?.appendStart(at: clock.now)
             let journal = Journal(
@@ -90,6 +91,7 @@ package final class SimulatorService: Service {
             tlsFaults: running.withLock { $0.faultPorts }.map { ($0.fault, $0.port) },
             credentialsDirectory: settings.credentialsDirectory, keyID: credentials.keyID,
             population: settings.phones ?? portal.populations.first,
+            // Nil if the loop has stopped, or if the first phone has no token.
             firstToken: loop.perform {
                 controller.phones?.currentTokens(ofPhone: 0).starts.first?.token ?? nil
             } ?? nil)
@@ -155,7 +157,7 @@ package final class SimulatorService: Service {
         signers: [ProviderTokenRoute.Signer], metrics: Metrics
     ) throws -> HTTPServer {
         var limits = HTTPLimits()
-        // `POST /v1/wait` answers late.
+        // `POST /v1/wait` may answer that much later than other routes.
         limits.answerMilliseconds += WaitRoute.millisecondsMax
         let control = try HTTPServer(
             name: "apns-simulator", host: settings.controlHost, port: settings.controlPort, limits: limits,

@@ -3,6 +3,8 @@ internal import Identifiers
 internal import JSON
 internal import Payloads
 
+// The JSON form of a rule, with the fields that `FaultScript+Reading` reads.
+
 extension FaultRule {
     /// Writes the fields of the rule's object.
     func writeFields(to json: inout JSONWriter) {

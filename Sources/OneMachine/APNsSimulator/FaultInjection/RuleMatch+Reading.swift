@@ -3,7 +3,7 @@ internal import JSON
 internal import Payloads
 
 extension RuleMatch {
-    /// One year.
+    /// Limit on the start and the end of the time in which a rule applies: one year.
     private static let windowMillisecondsMax = 366 * 86_400_000
 
     /// Reads an object with the conditions, for example `{"kinds": ["push"], "connection": 1, "every": 10}`.

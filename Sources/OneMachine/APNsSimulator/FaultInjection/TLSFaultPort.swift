@@ -13,6 +13,7 @@ final class TLSFaultPort: Sendable {
 
     var port: Int { listener.port }
 
+    /// Starts listening.
     init(
         _ fault: TLSFault, host: String, port: Int, authority: CertificateAuthority, names: [String],
         on loop: EventLoop
@@ -22,6 +23,7 @@ final class TLSFaultPort: Sendable {
         listener = try TCPListener(
             host: host, port: port, on: [loop], connectionsMax: Self.connectionsMax
         ) { tcp in
+            // `TLSFault.context` returns no context for `oldTLS`.
             guard let context else { return OldTLSServer(tcp) }
             return TLSConnection.accept(tcp, context: context) { ClosingServer($0) }
         }

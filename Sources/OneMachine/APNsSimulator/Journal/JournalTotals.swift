@@ -2,14 +2,14 @@ internal import APNs
 internal import HTTP2
 internal import Identifiers
 
-/// Computes the `JournalSummary`. For the duplicates it has tables with all ids and targets, as large as the
-/// fleet. It is not copyable, because a copy of the tables would block the simulator's loop.
+/// The counts from which the `JournalSummary` is made. To find duplicates it has tables with the ids and targets
+/// of all accepted pushes. It is not copyable, because a copy of the tables would block the simulator's loop.
 ///
-/// Counting is delayed where that makes it faster: runs of equal answers are added when they end, and ids and
-/// targets are counted in batches. `summary` counts the rest first.
+/// Counting is delayed where that makes it faster: a run of equal answers is added when it ends, and ids and
+/// targets are counted in batches. `summary` first counts those that wait.
 struct JournalTotals: ~Copyable {
     private var totals = JournalSummary()
-    /// The current run of answers of one kind. Equal answers come in long runs. Looking up a kind for each
+    /// The current run of consecutive answers of one kind. Runs are long, and a lookup of the kind for each
     /// answer would cost as much as all other counting here.
     private var run = (kind: JournalSummary.AnswerKind(status: 200), count: 0)
     /// Accepted pushes whose ids and targets are not counted yet.
@@ -61,6 +61,7 @@ struct JournalTotals: ~Copyable {
         }
     }
 
+    /// Counts a request and its outcome.
     mutating func add(_ entry: JournalEntry) {
         totals.requests += 1
         if entry.isDelivered { totals.delivered += 1 }

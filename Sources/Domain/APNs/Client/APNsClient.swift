@@ -73,7 +73,7 @@ package final class APNsClient: IterationHook {
         isStopped ? 0 : template.pool(isSuspect: isSuspect).stateMachine.capacity
     }
 
-    /// Whether the first connection for pushes of this template is still to come.
+    /// Whether the pool of this template has no connection yet, and no attempt to connect has failed.
     package func isConnecting(for template: PushTemplate) -> Bool {
         template.pool(isSuspect: false).stateMachine.isConnecting
     }
@@ -243,6 +243,7 @@ package final class APNsClient: IterationHook {
         scheduleIterationEnd()
     }
 
+    /// Passes an outcome to the completion of its push.
     private func complete(
         _ completion: PushEntry.Completion, append: (inout PushOutcomes, UInt64) -> Void
     ) {
@@ -272,6 +273,8 @@ package final class APNsClient: IterationHook {
         loop.callAtEndOfIteration(self)
     }
 
+    /// Does the work of the iteration. The order matters: the receiver of outcomes can push, and these pushes are
+    /// flushed too.
     package func iterationWillEnd() {
         isIterationEndScheduled = false
         growPools()
@@ -281,6 +284,7 @@ package final class APNsClient: IterationHook {
         releasePoolsIfStopped()
     }
 
+    /// Lets the pools that requested it open connections.
     private func growPools() {
         guard !poolsToGrow.isEmpty else { return }
         let growingPools = poolsToGrow

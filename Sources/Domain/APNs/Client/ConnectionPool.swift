@@ -218,11 +218,13 @@ final class ConnectionPool {
         flush()
     }
 
+    /// Opens a connection if requests wait for one.
     func grow() {
         stateMachine.grow(at: now) { mayConnect($0) }
         performActions()
     }
 
+    /// Takes a connection from the budget of the host. Without a key none is taken.
     private func mayConnect(_ request: ConnectRequest) -> Bool {
         bearer != nil
             && client.provider.mayConnect(to: key.endpoint.host, for: requesterID, request: request, at: now)
@@ -249,11 +251,13 @@ final class ConnectionPool {
 
     // MARK: Stop and actions
 
+    /// Takes no more pushes, and closes each connection when its pushes have ended.
     func stop() {
         stateMachine.stop(at: now)
         performActions()
     }
 
+    /// Closes all connections at once. Their open pushes end as unknown.
     func closeAll() {
         stateMachine.closeAll()
         performActions()

@@ -57,6 +57,7 @@ struct ProviderSigner {
             earlyTokenCount: earlyTokenCount)
     }
 
+    /// Makes a new token.
     private mutating func signToken(at now: Instant, wall: WallTime, revision: Int) {
         let token = ProviderToken.make(teamID: name.teamID, keyID: name.keyID, key: file.key, at: wall)
         if let current, now.milliseconds(since: current.madeAt) < ProviderTokenPolicy.minimumAgeMilliseconds {
@@ -69,6 +70,7 @@ struct ProviderSigner {
         signedCount += 1
     }
 
+    /// Uses the former token again. For a connection it is an early change of the token.
     private mutating func restore(_ formerToken: SignedToken, revision: Int) {
         keepCurrentAsPrevious()
         current = formerToken

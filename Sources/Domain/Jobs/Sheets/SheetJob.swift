@@ -35,6 +35,7 @@ package struct SheetJob: ~Escapable {
         guard Self.isRecipient(recipient) else { return nil }
     }
 
+    /// Whether the text is `u:` or `i:` and at least one byte more.
     private static func isRecipient(_ text: Span<UInt8>) -> Bool {
         guard text.count > 2, text[1] == UInt8(ascii: ":") else { return false }
         return text[0] == UInt8(ascii: "u") || text[0] == UInt8(ascii: "i")

@@ -45,6 +45,7 @@ extension JSONWriter {
         }
     }
 
+    /// Writes an object with one member, the constructor.
     private mutating func constructor(_ constructorName: StaticString, body: (inout JSONWriter) -> Void) {
         beginObject()
         name(constructorName)

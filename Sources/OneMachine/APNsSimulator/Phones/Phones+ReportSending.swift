@@ -51,14 +51,10 @@ extension Phones {
                 decoding: startToken(slot: Int(pending.index), ofPhone: number).hex, as: UTF8.self)
         case .updateToken:
             let index = Int(pending.index)
-            let activity = activities[index]
-            guard activity.slotGeneration == pending.slotGeneration, activity.state != .free else {
-                return nil
-            }
-            report.attributesType = type(of: activity).name
-            report.activity = activityID(index: index, slotGeneration: activity.slotGeneration)
-            report.group = groups[activity.group]
-            report.token = String(decoding: updateToken(ofActivity: index).hex, as: UTF8.self)
+            let isObsolete =
+                activities[index].slotGeneration != pending.slotGeneration || activities[index].state == .free
+            if isObsolete { return nil }
+            addUpdateToken(ofActivity: index, to: &report)
         case .state:
             report.activity = activityID(index: Int(pending.index), slotGeneration: pending.slotGeneration)
             report.state = pending.state
@@ -77,6 +73,14 @@ extension Phones {
         case .heartbeat, .erase, .deadToken, .provenToken: break
         }
         return report
+    }
+
+    private func addUpdateToken(ofActivity index: Int, to report: inout Report) {
+        let activity = activities[index]
+        report.attributesType = type(of: activity).name
+        report.activity = activityID(index: index, slotGeneration: activity.slotGeneration)
+        report.group = groups[activity.group]
+        report.token = String(decoding: updateToken(ofActivity: index).hex, as: UTF8.self)
     }
 
     /// Returns a report with the fields that every kind has.

@@ -87,12 +87,7 @@ extension Phones {
         activity.nextIndex = phones[number].firstActivity
         phones[number].firstActivity = Int32(index)
         if let content = payload.contentState { activity.content = contents.retain(content) }
-        if let attributes = payload.attributes {
-            let typeNumber = typeNumber(app: app, type: type)
-            let activityType = apps[Int(app)].types[Int(type)]
-            let group = decoder.group(in: attributes, of: activityType, typeNumber: typeNumber)
-            if let group { activity.group = groups.retain(group) }
-        }
+        activity.group = retainGroup(of: payload, app: app, type: type)
         activity.timestamp = payload.timestamp ?? time / 1_000
         activity.startedAt = time
         activity.changedAt = time
@@ -109,6 +104,15 @@ extension Phones {
         activities[index] = activity
         schedule(activity: index)
         deliverStoredMessage(toActivity: index, at: time)
+    }
+
+    /// Retains the group that the attributes of a start name. Returns its number, or -1 if they name none.
+    private func retainGroup(of payload: PushPayload, app: UInt16, type: UInt16) -> Int32 {
+        guard let attributes = payload.attributes else { return -1 }
+        let group = decoder.group(
+            in: attributes, of: apps[Int(app)].types[Int(type)],
+            typeNumber: typeNumber(app: app, type: type))
+        return group.map { groups.retain($0) } ?? -1
     }
 
     /// Returns the time at which the app gets the update token of a new activity. `.max` for the share of

@@ -35,6 +35,14 @@ extension RequestValidator {
         }
         // An expiration demands that the message is stored, which this channel must allow.
         guard channel.policy == .storesNewest || expiration == 0 else { return .refused(.badExpirationDate) }
+        return validateBroadcastBody(request, to: channel, expiration: expiration, facts: &facts)
+    }
+
+    /// Checks the body and the rate of a broadcast whose header fields are valid.
+    private func validateBroadcastBody(
+        _ request: ReceivedRequest, to channel: (id: String, policy: Channels.StoragePolicy),
+        expiration: Int64, facts: inout RequestFacts
+    ) -> RequestVerdict {
         guard !request.isBodyTruncated, request.body.count <= Self.broadcastBytesMax else {
             return .refused(.payloadTooLarge)
         }

@@ -36,6 +36,16 @@ extension RequestValidator {
         if let apps = state.providerToken?.key.apps, !apps.contains(bundleID) {
             return .refused(.topicDisallowed)
         }
+        return validatePushBody(
+            request, to: pushToken, tokenDigits: tokenDigits, bundleID: bundleID, facts: &facts)
+    }
+
+    /// Checks the body and the rate of a push whose token and header fields are valid.
+    /// - Parameter pushToken: nil if nothing uses the target.
+    private func validatePushBody(
+        _ request: ReceivedRequest, to pushToken: PushToken?, tokenDigits: Span<UInt8>, bundleID: String,
+        facts: inout RequestFacts
+    ) -> RequestVerdict {
         guard !request.isBodyTruncated, request.body.count <= Self.pushBytesMax else {
             return .refused(.payloadTooLarge)
         }

@@ -5,7 +5,7 @@ internal import Sends
 
 /// An instruction of the planner to the scheduler to end a group at a time: a record of `schedules.auto`. The
 /// planner writes it for a start with an end date. It applies only to the generation that it names: the resulting
-/// END ends no later generation of the group. A newer record of the same generation replaces it.
+/// END ends no other generation of the group. A newer record of the same generation replaces it.
 package struct AutomaticEnd: JSONRecord, Hashable {
     package static let schemaVersion = 1
 

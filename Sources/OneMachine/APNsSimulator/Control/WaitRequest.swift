@@ -30,7 +30,6 @@ struct WaitRequest: Sendable {
         let equals = object["equals"]
         isShown = object["shows"].optional?.bool() ?? true
         if phone == nil, group == nil { value.report("must name a phone or a group") }
-        // The share and the number of phones.
         if phone != nil || !isShown {
             for field in [share, phones] { field?.report("is valid only for a group that must show content") }
         }

@@ -86,7 +86,7 @@ enum ASCIIText {
 
     private static var digits: ClosedRange<UInt8> { UInt8(ascii: "0")...UInt8(ascii: "9") }
 
-    /// In ASCII the bit 0x20 is set in lower-case letters only.
+    /// With the bit 0x20, a capital letter of ASCII becomes its lower-case letter.
     private static func lowercased(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }

@@ -22,8 +22,7 @@ protocol SimulatedPhones: AnyObject {
     func tick(at time: Int64)
 
     /// Simulates a period after the clock was advanced. All due events happen at their times.
-    /// - Parameters:
-    ///   - start: milliseconds since 1970, like `end`.
+    /// - Parameter start: milliseconds since 1970, like `end`.
     func simulate(from start: Int64, to end: Int64)
 }
 

@@ -15,11 +15,14 @@ final class ServedConnection: TLSConnectionDelegate {
     let number: Int
     let transport: any ConnectionTransport
     let session: ServerSession
+    /// Time of the last request. `Simulator` closes a connection that is idle for too long.
     private(set) var lastRequestAt: Instant
     // Exclusivity is unchecked to save time: each request accesses these properties on one thread, and no call
     // made during an access uses them again.
+    /// The provider token and the number of streams that the client may open.
     @safe @exclusivity(unchecked) var state: ConnectionState
     @safe @exclusivity(unchecked) private var requestCount = 0
+    /// The injected faults of the whole connection.
     @safe @exclusivity(unchecked) var faults = ConnectionFaults()
     /// Number of requests whose answer is delayed.
     private var delayedReplies = 0

@@ -188,11 +188,14 @@ package final class APNsClient: IterationHook {
 
     // MARK: Ends of pushes, as the pools report them
 
+    /// Reports a plain 200.
+    /// - Parameter slot: the push's slot in `pool.pushes`.
     func reportAccepted(in pool: ConnectionPool, slot: Int, isLate: Bool) {
         acceptedCount += 1
         settle(in: pool, slot: slot, isLate: isLate) { $0.appendAccepted(tag: $1, isLate: isLate) }
     }
 
+    /// Reports an answer other than a plain 200.
     func reportAnswered(in pool: ConnectionPool, slot: Int, details: PushDetails, isLate: Bool) {
         if details.response.status == 200 {
             acceptedCount += 1
@@ -202,6 +205,7 @@ package final class APNsClient: IterationHook {
         settle(in: pool, slot: slot, isLate: isLate) { $0.append(tag: $1, details: details, isLate: isLate) }
     }
 
+    /// Reports an end without an answer.
     func reportEnded(in pool: ConnectionPool, slot: Int, end: PushEnd) {
         provider.metrics.countEnd(end)
         settle(in: pool, slot: slot, isLate: false, expectsAnswer: end == .unknown(.overdue)) {

@@ -9,6 +9,7 @@ internal import Telemetry
 extension ConnectionPool {
     private var now: Instant { client.loop.now }
 
+    /// Handles a connection that has completed TLS.
     func handleOpen(of connection: PushConnection) {
         client.provider.metrics.countConnect(result: "open")
         client.provider.metrics.connections.add(1)
@@ -17,6 +18,7 @@ extension ConnectionPool {
         flush()
     }
 
+    /// Handles bytes that a connection's session has received.
     func handleRead(on connection: PushConnection) {
         stateMachine.recordRead(on: connection.number, at: now)
         if !connection.session.events.isEmpty { handleEvents(of: connection) }
@@ -31,6 +33,7 @@ extension ConnectionPool {
         if stateMachine.hasQueuedRequests { requestFlush() }
     }
 
+    /// Handles SETTINGS, answers to PINGs, GOAWAY and errors of the session.
     private func handleEvents(of connection: PushConnection) {
         let events = connection.session.takeEvents()
         if let settings = events.settings {
@@ -54,6 +57,7 @@ extension ConnectionPool {
         }
     }
 
+    /// Handles a connection that was closed or could not be opened.
     func handleClose(of connection: PushConnection, reason: TLSCloseReason) {
         handleOutcomes(of: connection)
         connections.removeAll { $0 === connection }

@@ -12,7 +12,8 @@ extension PoolStateMachine {
     /// Ends requests, and pings, replaces, closes and opens connections, if it is time. The caller calls it
     /// every `tickMilliseconds`.
     ///
-    /// - Parameter mayConnect: asks the host's `ConnectBudget`. It is called before each new connection.
+    /// - Parameter mayConnect: takes a connection from the host's `ConnectBudget`, or returns false. It is called
+    ///   before each new connection.
     package mutating func tick(at now: Instant, mayConnect: (ConnectRequest) -> Bool) {
         if backingOffCount > 0 { requeueBackedOff(at: now) }
         if waitingCount > 0 || hasQueuedRequests { expire(at: now) }

@@ -48,8 +48,9 @@ private final class ClosingServer: TLSConnectionDelegate {
 /// A server that answers any bytes, normally a client hello, with a server hello in TLS 1.1. Current clients
 /// reject it.
 private final class OldTLSServer: TCPConnectionDelegate {
-    /// TLS 1.1 on the wire.
+    /// The version TLS 1.1 on the wire.
     private static let version: [UInt8] = [3, 2]
+    /// The length of the random value in a server hello.
     private static let randomByteCount = 32
 
     private let connection: TCPConnection

@@ -6,7 +6,7 @@ internal import Payloads
 internal import Telemetry
 
 // The JSON form of an entry, for the file and the control API. Tokens are secrets, so only the beginning of
-// their hash is shown.
+// their hash is shown. Programs read the names of the fields, so they stay even where a property has another name.
 
 extension JournalRing.NumberedEntry {
     /// - Parameter showsPayload: whether to include the request's payload.

@@ -3,7 +3,8 @@ internal import HTTP2
 internal import Identifiers
 internal import JSON
 
-// The JSON form of the summary, for `GET /v1/summary`.
+// The JSON form of the summary, for `GET /v1/summary`. Programs read the names of the fields, so they stay even where
+// a property has another name.
 
 extension JournalSummary {
     func writeFields(to json: inout JSONWriter) {

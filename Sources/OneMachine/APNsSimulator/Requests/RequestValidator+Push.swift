@@ -81,8 +81,8 @@ extension RequestValidator {
         return registeredBundleID(in: request.batchBytes.span.extracting(bundleID))
     }
 
-    /// Returns the payload, or nil if the body is not a JSON object with an object `aps`. A body that equals the
-    /// last one is not parsed again.
+    /// Returns the payload, or nil if the body is not a JSON object with an object `aps`. The event and the timestamp
+    /// are stored in `facts`. A body that equals the last one is not parsed again.
     func payload(of request: ReceivedRequest, facts: inout RequestFacts) -> PushPayload? {
         guard !request.body.isEmpty else { return nil }
         if request.body != lastParsedBody.body { lastParsedBody = (request.body, readPayload(request.body)) }

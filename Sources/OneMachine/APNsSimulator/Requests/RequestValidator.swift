@@ -68,8 +68,9 @@ final class RequestValidator {
         }
     }
 
-    /// Checks the provider token and returns nil if it is valid. The age of the token is measured with the
-    /// machine's clock, which its issuer uses too. Advancing the simulator's clock does not age a token.
+    /// Checks the provider token, and binds the connection to it. Returns the refusal, or nil if the token is valid.
+    /// The age of the token is measured with the machine's clock, which its issuer uses too. Advancing the
+    /// simulator's clock does not age a token.
     func refusal(
         ofProviderTokenIn request: ReceivedRequest, state: inout ConnectionState,
         facts: inout RequestFacts

@@ -5,6 +5,7 @@ extension RawJSON {
     enum Member: Equatable {
         case text(String)
         case null
+        /// A number, a Boolean, an array or an object.
         case other
     }
 

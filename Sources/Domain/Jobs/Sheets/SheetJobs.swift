@@ -6,6 +6,7 @@ package struct SheetJobs: ~Escapable {
 
     private static let newline = UInt8(ascii: "\n")
 
+    /// Checks the lines. Throws the first problem.
     @_lifetime(copy bytes)
     package init(parsing bytes: Span<UInt8>) throws(SheetError) {
         self.bytes = bytes

@@ -102,7 +102,7 @@ package final class SimulatorService: Service {
             settings: settings.simulator, credentials: credentials, on: loop, script: script,
             journal: journal, clock: clock
         ) {
-            makePhones(settings, portal: portal, clock: clock)
+            SimulatorService.makePhones(settings, portal: portal, clock: clock)
         }
         controller.phones?.sink = settings.reportSink?(loop, context)
         return controller

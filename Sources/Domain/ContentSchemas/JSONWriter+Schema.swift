@@ -1,5 +1,7 @@
 internal import JSON
 
+// The canonical JSON of a schema, which `ContentSchema.write` uses.
+
 extension JSONWriter {
     /// Writes a type in the notation that `SchemaParser` reads. A constructor is an object whose first name
     /// begins with `$`, for example `{"$enum": ["home", "away"]}`.

@@ -1,5 +1,7 @@
 internal import JSON
 
+// The members of an app's attributes, for the rules about them.
+
 extension RawJSON {
     /// The value of an object's member, as far as the rules for attributes need it.
     enum Member: Equatable {

@@ -28,6 +28,7 @@ extension FaultRule {
 }
 
 extension RuleMatch {
+    /// Writes the conditions as an object. A condition that matches all is omitted.
     func write(to json: inout JSONWriter) {
         json.beginObject()
         if isAtConnect { json.field("atConnect", true) }

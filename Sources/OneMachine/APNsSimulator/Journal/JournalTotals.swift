@@ -14,7 +14,9 @@ struct JournalTotals: ~Copyable {
     private var run = (kind: JournalSummary.AnswerKind(status: 200), count: 0)
     /// Accepted pushes whose ids and targets are not counted yet.
     private var accepted: [AcceptedKeys] = []
+    /// The number of accepted pushes with each id.
     private var ids: CountTable
+    /// The number of accepted pushes to each target.
     private var targets: CountTable
 
     /// An accepted push, with its keys in the two tables.
@@ -45,6 +47,7 @@ struct JournalTotals: ~Copyable {
         targets = CountTable(keysMax: limits.trackedTargetsMax)
     }
 
+    /// The totals, including the counts that wait.
     var summary: JournalSummary {
         mutating get {
             countAccepted()
@@ -88,6 +91,7 @@ struct JournalTotals: ~Copyable {
         if accepted.count >= Self.acceptedMax { countAccepted() }
     }
 
+    /// Counts the ids and targets of the pushes that wait.
     private mutating func countAccepted() {
         for index in accepted.indices {
             countID(accepted[index].id, key: accepted[index].idKey)
@@ -96,6 +100,7 @@ struct JournalTotals: ~Copyable {
         accepted.removeAll(keepingCapacity: true)
     }
 
+    /// Counts an answer in the current run, or ends the run and begins another.
     private mutating func countAnswer(_ kind: JournalSummary.AnswerKind) {
         if kind != run.kind {
             totals.countAnswers(run.kind, count: run.count)
@@ -143,9 +148,12 @@ extension JournalSummary {
         }
     }
 
+    /// Counts a push whose id was accepted before.
+    /// - Parameter times: number of accepted pushes with this id, including this one.
     fileprivate mutating func countDuplicate(_ id: PushID, times: Int) {
         duplicatePushes += 1
-        if times == 2 {
+        let isNewDuplicate = times == 2
+        if isNewDuplicate {
             duplicateIDs += 1
             if duplicatesListed.count < Self.duplicatesListedMax {
                 duplicatesListed.append(DuplicateID(id: id, times: 2))

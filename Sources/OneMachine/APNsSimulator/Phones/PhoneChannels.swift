@@ -9,6 +9,7 @@ struct PhoneChannels {
         /// The channel's id, base64.
         let id: String
         let environment: Environment
+        /// Index of the app in `Phones.apps`.
         let app: UInt16
     }
 
@@ -19,6 +20,7 @@ struct PhoneChannels {
         let slotGeneration: UInt16
     }
 
+    /// A channel with its listeners.
     struct Channel {
         let key: ChannelKey
         /// The listeners in the order in which they joined, also those that left.
@@ -42,7 +44,7 @@ struct PhoneChannels {
         let end: Int
     }
 
-    /// Number of listeners that left and that every channel may keep.
+    /// Number of listeners that left and may stay in a list. So a short list is not compacted again and again.
     private static let leftListenersMax = 64
 
     /// Numbers of the channels, in the order in which they became known.

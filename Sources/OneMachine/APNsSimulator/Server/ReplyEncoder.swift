@@ -2,8 +2,8 @@ internal import APNs
 internal import HTTP2
 internal import JSON
 
-/// Encodes replies and sends them. The header block and the body of a frequent reply are encoded once
-/// (`ResponseTemplate`, `SharedBody`) and kept. Each answer then only inserts the request's id.
+/// The encoder of replies, which also sends them. The header block and the body of a frequent reply are encoded
+/// once (`ResponseTemplate`, `SharedBody`) and kept. Each answer then only inserts the request's id.
 ///
 /// It is confined to the simulator's event loop.
 final class ReplyEncoder {
@@ -95,6 +95,8 @@ final class ReplyEncoder {
     /// The statuses of final answers in HTTP.
     private static let statuses = 200...599
 
+    /// Encodes a header block, with a gap for the request's id. A status from a script that is not valid becomes the
+    /// nearest valid one.
     private static func template(status: Int, headers: [HeaderField], isPushToToken: Bool) -> ResponseTemplate
     {
         do {

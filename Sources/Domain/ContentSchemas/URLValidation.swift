@@ -34,10 +34,11 @@ enum URLValidation {
 
     /// Returns the position of the colon that ends a scheme, or nil if the text begins with something else.
     private static func schemeEnd(in text: [UInt8]) -> Int? {
-        guard let end = text.firstIndex(where: { isByte($0, in: ":/?#") }), text[end] == UInt8(ascii: ":"),
-            !text[..<end].contains(where: { isByte($0, in: "@[]") })
+        // The first of these characters ends the first part of a URL.
+        guard let end = text.firstIndex(where: { isByte($0, in: ":/?#") }), text[end] == UInt8(ascii: ":")
         else { return nil }
-        return end
+        // With one of these characters before the colon, the part is a user or a host and not a scheme.
+        return text[..<end].contains { isByte($0, in: "@[]") } ? nil : end
     }
 
     /// Whether the byte is one of these ASCII characters.

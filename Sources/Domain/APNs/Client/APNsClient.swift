@@ -23,6 +23,7 @@ package final class APNsClient: IterationHook {
     // during an access uses them again.
 
     private var pools = PoolDirectory()
+    /// Ticks the pools that are due.
     private var timer: LoopTimer?
 
     // The work at the end of the iteration.
@@ -40,8 +41,10 @@ package final class APNsClient: IterationHook {
 
     /// Number of pushes that have not ended.
     @safe @exclusivity(unchecked) package private(set) var openPushes = 0
+    /// The part of `openPushes` that the gauge contains.
     private var openPushesInMetrics = 0
     @safe @exclusivity(unchecked) private var latency = LatencyRun()
+    /// Number of pushes answered 200 that the metrics do not contain yet.
     @safe @exclusivity(unchecked) private var acceptedCount = 0
 
     // The stop.

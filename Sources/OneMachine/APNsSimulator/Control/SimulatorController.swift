@@ -14,6 +14,7 @@ final class SimulatorController: @unchecked Sendable {
 
     /// The phones, and the fixed statuses of tokens.
     let tokenStatuses: TokenStatusOverrides
+    // The initial state, for `reset`.
     private let initialScript: FaultScript
     private let makePhones: () -> Phones?
     private let stopFlag = Atomic(false)
@@ -56,7 +57,8 @@ final class SimulatorController: @unchecked Sendable {
 
     var isStopping: Bool { stopFlag.load(ordering: .relaxed) }
 
-    /// Runs `action` on the loop and returns its value. It must be quick, because pushes wait for it.
+    /// Runs `action` on the loop and returns its value. It must be quick, because pushes wait for it. Throws a
+    /// refusal if the loop has stopped.
     func perform<Value: Sendable>(
         _ action: @escaping @Sendable (SimulatorController) throws(ControlRefusal) -> Value
     ) async throws -> Value {

@@ -24,6 +24,7 @@ struct JournalSummary: Sendable {
     /// Limit on listed duplicate ids. All duplicates are counted.
     static let duplicatesListedMax = 100
 
+    /// Number of requests with an outcome.
     var requests = 0
     /// Number of answers of each kind.
     var answered: [AnswerKind: Int] = [:]

@@ -1,4 +1,4 @@
-// Broadcasts to the activities that listen to a channel.
+// Broadcasts to the activities that listen to a channel. Times are milliseconds since 1970.
 
 extension Phones {
     /// Longest time for which Apple stores a channel's newest message.
@@ -19,6 +19,7 @@ extension Phones {
         continueBroadcasts(at: push.receivedAt)
     }
 
+    /// Whether the slot still has the activity that joined.
     private func isListening(_ listener: PhoneChannels.Listener) -> Bool {
         let activity = activities[Int(listener.activity)]
         return activity.slotGeneration == listener.slotGeneration && activity.state != .free

@@ -25,6 +25,7 @@ extension RequestValidator {
         if let reason = refusal(ofApp: app, in: request, state: state, facts: &facts) {
             return .refused(reason)
         }
+        // The channel gives the topic, and unlike a push a broadcast must name its priority and expiration.
         guard request.headers.topic == nil else { return .refused(.badRequestParameters) }
         guard request.headers.priority != nil else { return .refused(.badPriority) }
         guard let expiration = expiration(of: request) else { return .refused(.badExpirationDate) }

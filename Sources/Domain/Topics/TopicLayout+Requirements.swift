@@ -1,16 +1,17 @@
-/// The table of all topics: the number of partitions, and the retention.
+/// The table of all topics: for each the number of partitions, the retention and the size of records.
 extension TopicLayout {
     // In milliseconds.
     private static let hour: Int64 = 3_600_000
     private static let day: Int64 = 24 * hour
 
-    /// The space for a record's key and headers.
+    /// The space for a record's key and headers: 64 KiB.
     private static let keyAndHeadersBytes = 1 << 16
     /// A value of 4 MiB with its key and headers.
     private static let largeRecordBytes = (4 << 20) + keyAndHeadersBytes
     /// Any record, with the headers that a dead letter adds.
     private static let deadLetterBytes = largeRecordBytes + keyAndHeadersBytes
 
+    /// Returns the row of the table for one topic.
     func requirements(of topic: TopicName) -> TopicRequirements {
         /// Records are deleted at an age.
         func retained(forMilliseconds age: Int64, recordBytesMax: Int? = nil) -> TopicRequirements {

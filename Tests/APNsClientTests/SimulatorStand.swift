@@ -41,10 +41,10 @@ final class SimulatorStand: Sendable {
 
     /// - Parameters:
     ///   - script: the script as JSON.
-    ///   - tokenAge: age in seconds of the client's provider token.
-    ///   - clockLag: seconds by which the client's clock is behind.
+    ///   - tokenAgeSeconds: the age of the client's provider token.
+    ///   - clockLagSeconds: the time by which the client's clock is behind.
     init(
-        _ script: String = "{}", key: Key = .valid, tokenAge: Int = 0, clockLag: Int = 0,
+        _ script: String = "{}", key: Key = .valid, tokenAgeSeconds: Int = 0, clockLagSeconds: Int = 0,
         simulator change: @Sendable (inout SimulatorSettings) -> Void = { _ in },
         client: (inout APNsSettings) -> Void = { _ in }
     ) throws {
@@ -80,13 +80,13 @@ final class SimulatorStand: Sendable {
         let channels = Endpoint(host: "localhost", port: ports.productionChannels)
         pusher = try Pusher(
             push, trust: .authorities(.text(credentials.authority.certificatePEM)),
-            tokensAt: Instant.now().advanced(byMilliseconds: -tokenAge * 1_000),
+            tokensAt: Instant.now().advanced(byMilliseconds: -tokenAgeSeconds * 1_000),
             key: (name, key == .valid ? credentials.signingKey.pem : otherKey.pem),
             {
                 $0.production = .init(push: push, broadcast: push, channels: channels)
                 client(&$0)
             },
-            wall: { WallTime(milliseconds: WallTime.now().milliseconds - Int64(clockLag) * 1_000) })
+            wall: { WallTime(milliseconds: WallTime.now().milliseconds - Int64(clockLagSeconds) * 1_000) })
     }
 
     private static func settings(

@@ -11,7 +11,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
     let reason: APNsReason
     var key = SimulatorStand.Key.valid
     /// Seconds by which the client's clock is behind.
-    var clockLag = 0
+    var clockLagSeconds = 0
     var method = "POST"
     var port = Port.push
     var path = "/3/device/" + String(repeating: "c0de", count: 16)
@@ -92,7 +92,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         WrongRequest(.topicDisallowed) { $0.key = .otherApp },
         // Two attempts: a young token that has expired is first tried over another connection.
         WrongRequest(.expiredProviderToken) {
-            $0.clockLag = 7_200
+            $0.clockLagSeconds = 7_200
             $0.attempts = 2
         },
     ]

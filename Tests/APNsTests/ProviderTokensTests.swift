@@ -10,11 +10,14 @@ import Testing
 @testable import APNs
 
 private let name = ProviderKeyName(teamID: "TEAM123456", keyID: "KEY1234567")
+
+/// Returns the instant so many minutes after the start.
 private func minutes(_ count: Int) -> Instant { Instant(nanoseconds: Int64(count) * 60_000_000_000) }
 
-/// A directory of keys, as an operator would lay it out.
+/// A directory of keys, as an operator lays it out: a folder for each team, with a file for each key.
 private struct KeyDirectory {
     let directory: TemporaryDirectory
+    /// The path of the one key.
     let path: String
 
     init() throws {
@@ -24,11 +27,12 @@ private struct KeyDirectory {
             atPath: directory.filePath(named: "TEAM123456"), withIntermediateDirectories: true)
     }
 
+    /// Replaces the file of the key in one step.
     func put(_ text: String, mode: Int = 0o600) throws {
-        let other = path + ".new"
-        try text.write(toFile: other, atomically: false, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: other)
-        guard rename(other, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        let newPath = path + ".new"
+        try text.write(toFile: newPath, atomically: false, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: newPath)
+        guard rename(newPath, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
     /// Returns tokens with a wall clock that follows the steady clock, unless a test steps it.
@@ -43,6 +47,9 @@ private struct KeyDirectory {
     }
 }
 
+/// The provider tokens of the keys in a directory. `reload` reads the files and returns their problems. `bearer`
+/// returns the token of a key, and makes it if it is missing or 50 minutes old. APNs allows one new token in 20
+/// minutes.
 @Suite struct ProviderTokensTests {
     @Test func `a key in its team's directory is found, and its token is made once`() throws {
         let keys = try KeyDirectory()
@@ -158,20 +165,21 @@ private struct KeyDirectory {
     @Test func `if APNs refuses a young token, a clock that disagrees with it is used`() throws {
         let keys = try KeyDirectory()
         try keys.put(SigningKey().pem)
-        let trusted = Mutex<Int64>(0)
-        let began: Int64 = 1_700_000_000_000
+        // Milliseconds by which the trusted clock is ahead of the true time.
+        let trustedLead = Mutex<Int64>(0)
+        let startMilliseconds: Int64 = 1_700_000_000_000
         let tokens = ProviderTokens(source: .directory(keys.directory.path), metrics: Metrics()) { now in
-            let right = began + now.nanoseconds / 1_000_000
+            let trueTime = startMilliseconds + now.nanoseconds / 1_000_000
             return ProviderClocks(
-                trusted: WallTime(milliseconds: right + trusted.withLock { $0 }),
-                others: WallTime(milliseconds: right))
+                trusted: WallTime(milliseconds: trueTime + trustedLead.withLock { $0 }),
+                others: WallTime(milliseconds: trueTime))
         }
         tokens.reload()
         let first = try #require(tokens.bearer(for: name, at: minutes(0)))
         #expect(
             !tokens.handleExpired(for: name, revision: first.revision, at: minutes(1)),
             "both clocks say the same")
-        trusted.withLock { $0 = 3 * 3_600_000 }
+        trustedLead.withLock { $0 = 3 * 3_600_000 }
         let wrong = try #require(tokens.bearer(for: name, at: minutes(2)))
         #expect(wrong.text != first.text)
         #expect(tokens.handleExpired(for: name, revision: wrong.revision, at: minutes(3)))
@@ -225,12 +233,12 @@ private struct KeyDirectory {
         let tokens = keys.tokens()
         tokens.reload()
         let token = try #require(tokens.bearer(for: name, at: minutes(0)))
-        var logged: [Int] = []
+        var loggedMinutes: [Int] = []
         for minute in 1...45
         where tokens.handleTooMany(for: name, revision: token.revision, at: minutes(minute)) {
-            logged.append(minute)
+            loggedMinutes.append(minute)
         }
-        #expect(logged == [1, 21, 41])
+        #expect(loggedMinutes == [1, 21, 41])
     }
 
     @Test func `many concurrent threads get one token`() async throws {

@@ -165,14 +165,14 @@ final class SenderStand: Sendable {
     /// Writes the provider key that APNs knows into the app's key file.
     func useRightKey(of app: TestApp) throws {
         guard let keyID = app.keyID, let key = keys[keyID] else {
-            preconditionFailure("the app has no key of its own")
+            preconditionFailure("the app uses the key of the simulator")
         }
         try write(key, keyID: keyID, teamID: app.teamID)
     }
 
     /// Writes a new provider key, which APNs does not know, into the app's key file.
     func useWrongKey(of app: TestApp) throws {
-        guard let keyID = app.keyID else { preconditionFailure("the app has no key of its own") }
+        guard let keyID = app.keyID else { preconditionFailure("the app uses the key of the simulator") }
         try write(SigningKey(), keyID: keyID, teamID: app.teamID)
     }
 

@@ -173,7 +173,7 @@ import Testing
         phone.sweep(at: 1)
         #expect(phone.rows == rows)
         phone.sweep(at: 2)
-        #expect(phone.run.written == 3, "and then there is nothing to do")
+        #expect(phone.run.writeCount == 3, "and then there is nothing to do")
     }
 
     @Test func `a token moves with its installation from user to user`() {

@@ -40,7 +40,7 @@ import Testing
         #expect(first.installations == second.installations && first.registry == second.registry)
         #expect(second.registry.count == 1)
         second.merge(startToken(), at: History.start + 1)
-        #expect(second.written == 1, "a repetition was written")
+        #expect(second.writeCount == 1, "a repetition was written")
     }
 
     @Test func `only a due repetition is sealed with the newest key`() throws {

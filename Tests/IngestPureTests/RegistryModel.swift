@@ -180,9 +180,9 @@ struct RegistryModel {
     private struct ActivityReports {
         /// The reports after the last erasure, without taps.
         let all: [ReceivedReport]
-        /// Those that show that the activity runs.
+        /// The reports that show that the activity runs.
         let lifeSigns: [ReceivedReport]
-        /// Those with an update token.
+        /// The reports with an update token.
         let tokens: [ReceivedReport]
         /// The reports of its end and its dismissal, also those before an erasure. The end of an activity is never
         /// forgotten.

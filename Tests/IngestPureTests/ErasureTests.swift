@@ -7,7 +7,8 @@ import Testing
 
 @testable import Ingest
 
-/// Data that a user or a phone erases does not come back, and old installations are forgotten. Times are minutes.
+/// Tests of erasures. Data that a user or a phone erases must not come back with a late report, and installations that
+/// are silent for long are forgotten. Times are minutes.
 @Suite struct ErasureTests {
     private let phone = Phone()
     /// In minutes, as all times here.

@@ -6,7 +6,8 @@ import TokenSealing
 
 @testable import Ingest
 
-/// Reports that only repeat known facts. They are rarely written, and keep tokens from expiring. Times are minutes.
+/// Tests of reports that only repeat known facts. They must keep tokens from expiring, although the stage writes only
+/// one of them in each write interval. Times are minutes.
 @Suite struct HeartbeatTests {
     let phone = Phone()
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Registry
 
 /// Tests of the readers that decode records and keys in place. They must give the same results as the readers that make
-/// values, for valid and for damaged input.
+/// values, for valid and for invalid input.
 struct DecodingTests {
     private let reader = JSONReader()
 

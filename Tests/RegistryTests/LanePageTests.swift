@@ -11,7 +11,8 @@ import Testing
 
 @testable import Registry
 
-/// Walks through a lane, page by page, while rows change and processes end.
+/// Tests of walks through a lane, page by page, while rows change and processes end. A walk must return each row once
+/// that exists all the time.
 struct LanePageTests {
     private let directory: TemporaryDirectory
 

@@ -7,7 +7,7 @@ import Testing
 
 /// The document matches the gateway, route by route and field by field.
 struct OpenAPITests {
-    private let judged = JudgedSends()
+    private let fixture = JudgedSends()
     private let document: [String: Any]
     private let schemas: [String: Any]
 
@@ -68,7 +68,7 @@ struct OpenAPITests {
         func expectKnown(_ names: [String], by decision: SendDecider, in parent: String? = nil) {
             for name in names {
                 let inner = #"{"\#(name)":[[]]}"#
-                let problems = judged.problems(
+                let problems = fixture.problems(
                     in: parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner, by: decision)
                 let path = parent.map { "\($0).\(name)" } ?? name
                 #expect(!problems.contains("\(path) unknown_field"), "\(path)")
@@ -81,7 +81,7 @@ struct OpenAPITests {
                 let inner = #"{"\#(name)":[[]]}"#
                 let body = parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner
                 var problems: [String] = []
-                do { _ = try ScheduleDecider(lanes: 4).schedule(in: judged.context(body)) } catch {
+                do { _ = try ScheduleDecider(lanes: 4).schedule(in: fixture.context(body)) } catch {
                     problems = error.problems.map { "\($0.field) \($0.code)" }
                 }
                 #expect(

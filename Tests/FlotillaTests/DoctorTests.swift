@@ -38,29 +38,33 @@ struct DoctorTests {
 
         let found = try await flotilla(
             "doctor", "--kafka-brokers", installation.broker, "--no-push", "--up-data",
-            installation.data)
+            installation.dataDirectory)
         #expect(found.status == 0 && found.output.contains("good   sealing keys"), "\(found)")
 
         let unsealed = try await flotilla("doctor", "--kafka-brokers", installation.broker, "--no-push")
-        #expect(unsealed.status == 78 && unsealed.output.contains("tokens.sealing-keys-file"), "\(unsealed)")
+        #expect(
+            unsealed.status == ExitCode.configuration && unsealed.output.contains("tokens.sealing-keys-file"),
+            "\(unsealed)")
 
         let unsigned = try await doctor(
             installation, ["--sender-keys", directory.path, "--no-push", "--json"])
-        #expect(unsigned.status == 78, "\(unsigned)")
+        #expect(unsigned.status == ExitCode.configuration, "\(unsigned)")
         #expect(unsigned.output.contains(#""subject":"app demo","verdict":"wrong""#), "\(unsigned.output)")
 
         let elsewhere = try await doctor(
             installation, ["--sender-keys", keys, "--sender-apns-production", "127.0.0.1:1"])
-        #expect(elsewhere.status == 78, "\(elsewhere)")
+        #expect(elsewhere.status == ExitCode.configuration, "\(elsewhere)")
         #expect(elsewhere.output.contains(#/wrong +apns .* no answer/#), "\(elsewhere.output)")
 
         let topics = try await doctor(installation, ["--topics-lanes", "6", "--no-push"])
-        #expect(topics.status == 78 && topics.output.contains("has 12 partitions, 6 are needed"), "\(topics)")
+        #expect(
+            topics.status == ExitCode.configuration
+                && topics.output.contains("has 12 partitions, 6 are needed"), "\(topics)")
     }
 
     @Test func `the doctor reports a missing broker and continues with the other checks`() async throws {
         let answer = try await flotilla("doctor", "--kafka-brokers", "127.0.0.1:1")
-        #expect(answer.status == 78)
+        #expect(answer.status == ExitCode.configuration)
         #expect(answer.output.contains(#/wrong +kafka +does not answer at 127.0.0.1:1/#), "\(answer)")
         #expect(answer.output.contains(#/doubt +provider keys/#), "\(answer)")
     }

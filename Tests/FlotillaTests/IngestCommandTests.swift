@@ -56,7 +56,7 @@ struct IngestCommandTests {
         #expect(row["groupId"] == nil && row["expiresAt"] == nil && !json.contains("–"))
         #expect(try await ask("user", "nobody", "--json").output == "")
         #expect(try await ask("user", "nobody").output.contains("nothing reaches it"))
-        #expect(try await ask("installation", "phone-2").status == 66)
+        #expect(try await ask("installation", "phone-2").status == ExitCode.noInput)
         let unregistered = try await flotilla(
             "report", "--app", "shop", "--installation-id", "phone-1", "--kind", "unregister",
             "--attributes-type", "Match", "--kafka-brokers", address)

@@ -24,14 +24,16 @@ struct ReplayCommandTests {
             let installation = try await Installation(directory.path)
             try await eventually("state files") { FileManager.default.fileExists(atPath: state) }
             let early = try await rebuild("--yes")
-            #expect(early.status == 75 && early.errors.contains("a running process uses"), "\(early)")
+            #expect(
+                early.status == ExitCode.temporary && early.errors.contains("a running process uses"),
+                "\(early)")
             installation.process.send(signal: SIGTERM)
             #expect(try await installation.process.exitStatus() == 0)
         }
         let dry = try await rebuild("--dry-run")
         #expect(dry.status == 0 && dry.output.contains(state) && !dry.output.contains("Continue?"), "\(dry)")
         let unsaid = try await rebuild()
-        #expect(unsaid.status == 64 && unsaid.output.contains(state), "\(unsaid)")
+        #expect(unsaid.status == ExitCode.usage && unsaid.output.contains(state), "\(unsaid)")
         #expect(FileManager.default.fileExists(atPath: state), "there was no confirmation")
         let done = try await rebuild("--yes")
         #expect(done.status == 0 && done.output.contains("removed 1 of 1"), "\(done)")
@@ -47,10 +49,11 @@ struct ReplayCommandTests {
     @Test func `a replay that is not possible is refused with the possible ones`() async throws {
         let answer = try await flotilla("replay", "rebuild", "--stage", "sender")
         #expect(
-            answer.status == 64 && answer.errors.contains("ingest or fan-out or scheduler or insight"),
+            answer.status == ExitCode.usage
+                && answer.errors.contains("ingest or fan-out or scheduler or insight"),
             "\(answer)")
-        #expect(try await flotilla("replay", "everything").status == 64)
+        #expect(try await flotilla("replay", "everything").status == ExitCode.usage)
         let nowhere = try await flotilla("replay", "reports", "--from", "12/0", "--yes")
-        #expect(nowhere.status == 64 && nowhere.errors.contains("0 to 11"), "\(nowhere)")
+        #expect(nowhere.status == ExitCode.usage && nowhere.errors.contains("0 to 11"), "\(nowhere)")
     }
 }

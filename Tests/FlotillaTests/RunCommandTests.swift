@@ -6,10 +6,10 @@ import Testing
 struct RunCommandTests {
     @Test func `run needs the names of stages and lists the known ones`() async throws {
         let none = try await flotilla("run")
-        #expect(none.status == 64)
+        #expect(none.status == ExitCode.usage)
         #expect(none.errors.contains("name a stage to run"))
         let unknown = try await flotilla("run", "injest")
-        #expect(unknown.status == 64)
+        #expect(unknown.status == ExitCode.usage)
         #expect(unknown.errors.contains("there is no stage injest"))
     }
 
@@ -70,7 +70,8 @@ struct RunCommandTests {
         first.send(signal: SIGKILL)
         try await eventually("the loss of Kafka", seconds: 60) {
             let answer = try await health()
-            return answer.status == 69 && answer.errors.contains("kafka: no broker can be reached")
+            return answer.status == ExitCode.unavailable
+                && answer.errors.contains("kafka: no broker can be reached")
         }
         let port = try #require(address.split(separator: ":").last)
         let (second, _) = try await broker(at: String(port))

@@ -34,6 +34,8 @@ struct SendWatchTests {
         #expect(group.output.contains(#/newest +update {"home":3,"away":0}/#), "\(group)")
         let stranger = try await flotilla(
             "group", String(match), "--app", "bank", "--kafka-brokers", installation.broker)
-        #expect(stranger.status == 66 && stranger.errors.contains("no send to group"), "\(stranger)")
+        #expect(
+            stranger.status == ExitCode.noInput && stranger.errors.contains("no send to group"), "\(stranger)"
+        )
     }
 }

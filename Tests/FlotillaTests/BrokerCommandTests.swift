@@ -9,6 +9,7 @@ struct BrokerCommandTests {
         try await body(directory.filePath(named: "data"))
     }
 
+    /// Starts a broker.
     private func broker(_ arguments: String...) throws -> ChildProcess {
         try ChildProcess(
             builtProductPath(named: "flotilla"),

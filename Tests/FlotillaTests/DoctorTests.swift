@@ -5,6 +5,7 @@ import Testing
 /// `flotilla doctor` on the installation of a demonstration: first a healthy one, then one fault after
 /// another.
 struct DoctorTests {
+    /// Runs the doctor with the installation's broker and sealing keys.
     private func doctor(_ installation: DemonstratedInstallation, _ arguments: [String]) async throws
         -> Answer
     {
@@ -21,26 +22,31 @@ struct DoctorTests {
         let directory = try TemporaryDirectory()
         let installation = try await DemonstratedInstallation(in: directory)
         let keys = try installation.senderKeys(in: directory)
-        let push = [
+        let pushFlags = [
             "--sender-keys", keys, "--sender-apns-production", installation.apns, "--sender-apns-authorities",
             installation.authorities,
         ]
-        let well = try await doctor(installation, push)
-        #expect(well.status == 0, "\(well)")
+        let healthy = try await doctor(installation, pushFlags)
+        #expect(healthy.status == 0, "\(healthy)")
         for line in [
             "good   descriptors", "good   kafka", "good   topics", "good   clock", "good   sealing keys",
             "good   provider keys",
         ] {
-            #expect(well.output.contains(line), "\(line): \(well.output)")
+            #expect(healthy.output.contains(line), "\(line): \(healthy.output)")
         }
-        #expect(well.output.contains(#/good +apns com.example.scores production +takes the key FLOTILLA01/#))
-        #expect(well.output.contains(#/doubt +app demo +anyone who extracts the report key/#))
+        #expect(
+            healthy.output.contains(#/good +apns com.example.scores production +takes the key FLOTILLA01/#))
+        #expect(healthy.output.contains(#/doubt +app demo +anyone who extracts the report key/#))
 
-        let found = try await flotilla(
+        // The doctor finds the sealing keys in the data directory of `flotilla up`.
+        let withDataDirectory = try await flotilla(
             "doctor", "--kafka-brokers", installation.broker, "--no-push", "--up-data",
             installation.dataDirectory)
-        #expect(found.status == 0 && found.output.contains("good   sealing keys"), "\(found)")
+        #expect(
+            withDataDirectory.status == 0 && withDataDirectory.output.contains("good   sealing keys"),
+            "\(withDataDirectory)")
 
+        // One fault after another: no sealing keys, no provider key, no APNs, another number of lanes.
         let unsealed = try await flotilla("doctor", "--kafka-brokers", installation.broker, "--no-push")
         #expect(
             unsealed.status == ExitCode.configuration && unsealed.output.contains("tokens.sealing-keys-file"),

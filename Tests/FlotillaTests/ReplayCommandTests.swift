@@ -23,27 +23,29 @@ struct ReplayCommandTests {
         do {
             let installation = try await Installation(directory.path)
             try await eventually("state files") { FileManager.default.fileExists(atPath: state) }
-            let early = try await rebuild("--yes")
+            let whileRunning = try await rebuild("--yes")
             #expect(
-                early.status == ExitCode.temporary && early.errors.contains("a running process uses"),
-                "\(early)")
+                whileRunning.status == ExitCode.temporary
+                    && whileRunning.errors.contains("a running process uses"), "\(whileRunning)")
             installation.process.send(signal: SIGTERM)
             #expect(try await installation.process.exitStatus() == 0)
         }
         let dry = try await rebuild("--dry-run")
         #expect(dry.status == 0 && dry.output.contains(state) && !dry.output.contains("Continue?"), "\(dry)")
-        let unsaid = try await rebuild()
-        #expect(unsaid.status == ExitCode.usage && unsaid.output.contains(state), "\(unsaid)")
+        let withoutConfirmation = try await rebuild()
+        #expect(
+            withoutConfirmation.status == ExitCode.usage && withoutConfirmation.output.contains(state),
+            "\(withoutConfirmation)")
         #expect(FileManager.default.fileExists(atPath: state), "there was no confirmation")
         let done = try await rebuild("--yes")
         #expect(done.status == 0 && done.output.contains("removed 1 of 1"), "\(done)")
         #expect(!FileManager.default.fileExists(atPath: state))
         #expect(try await rebuild("--yes").output.contains("there are no state files"))
 
-        let again = try await Installation(directory.path)
+        let restarted = try await Installation(directory.path)
         try await eventually("the state is built again") { FileManager.default.fileExists(atPath: state) }
-        again.process.send(signal: SIGTERM)
-        #expect(try await again.process.exitStatus() == 0)
+        restarted.process.send(signal: SIGTERM)
+        #expect(try await restarted.process.exitStatus() == 0)
     }
 
     @Test func `a replay that is not possible is refused with the possible ones`() async throws {

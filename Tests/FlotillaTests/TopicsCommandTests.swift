@@ -15,7 +15,8 @@ struct TopicsCommandTests {
         let line = try #require(
             broker.errors.split(separator: "\n").first { $0.contains(" broker: serving") })
         let address = String(
-            try #require(line.split(separator: " ").first { $0.hasPrefix("address=") }).dropFirst(8))
+            try #require(line.split(separator: " ").first { $0.hasPrefix("address=") }).dropFirst(
+                "address=".count))
         let missing = try await flotilla("topics", "--kafka-brokers", address)
         #expect(missing.status == ExitCode.configuration)
         #expect(missing.errors.contains("topic flotilla.reports is missing"), "\(missing.errors)")

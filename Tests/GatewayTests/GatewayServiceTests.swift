@@ -272,21 +272,16 @@ struct GatewayServiceTests {
     }
 
     @Test func `every rate limit has a setting, a counter from the start, and a place on the page`() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        func page(_ name: String) throws -> String {
-            try String(contentsOf: root.appendingPathComponent("deploy/book/\(name)"), encoding: .utf8)
-        }
         let metrics = Metrics()
         _ = GatewayMetrics(metrics)
-        let (settings, gateway, rendered) = (
-            try page("settings.md"), try page("gateway.md"), metrics.render()
-        )
+        let renderedMetrics = metrics.render()
+        let settingsPage = try Repository.bookPage(named: "settings.md")
+        let gatewayPage = try Repository.bookPage(named: "gateway.md")
         for limit in RateLimit.allCases {
-            #expect(settings.contains("| `gateway.\(limit.rawValue)` |"), "\(limit)")
-            #expect(gateway.contains("`gateway.\(limit.rawValue)`"), "\(limit)")
-            #expect(gateway.contains("`\(limit.label)`"), "\(limit)")
-            #expect(rendered.contains(#"{reason="\#(limit.label)"} 0"#), "\(limit)")
+            #expect(settingsPage.contains("| `gateway.\(limit.rawValue)` |"), "\(limit)")
+            #expect(gatewayPage.contains("`gateway.\(limit.rawValue)`"), "\(limit)")
+            #expect(gatewayPage.contains("`\(limit.label)`"), "\(limit)")
+            #expect(renderedMetrics.contains(#"{reason="\#(limit.label)"} 0"#), "\(limit)")
         }
     }
 

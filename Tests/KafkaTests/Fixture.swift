@@ -6,7 +6,7 @@ import Testing
 
 @testable import Kafka
 
-// What the tests of the Kafka client share: a mock cluster with the topic `jobs`, and clients with short waits.
+// Helpers of the Kafka client's tests: a mock cluster with the topic `jobs`, and clients with short waits.
 
 extension KafkaSettings {
     /// Sets short waits between retries, so that a test notices at once that a broker is back.

@@ -9,10 +9,12 @@ import Testing
 
 @testable import Gateway
 
-/// The bodies of Netmera's interfaces, and the sends that follow from them.
+/// The bodies of Netmera's interfaces, and the sends that follow from them. The bodies are decided without a gateway, in
+/// a catalog with the type `Match` and the segment `vips`.
 struct NetmeraBodyTests {
     private let fixture = JudgedSends()
 
+    /// Returns a valid bulk start with members of its message added, replaced or, with the value nil, removed.
     private func bulk(_ message: [String: String?] = [:], target: String = #"{"sendToAll":true}"#) -> String {
         var members: [String: String] = [
             "title": #""t""#, "body": #""b""#, "platforms": #"["IOS"]"#, "type": #""LIVE_ACTIVITY""#,
@@ -129,6 +131,7 @@ struct NetmeraBodyTests {
         var definition = NotificationDefinition(app: "shop", number: 9401, createdAt: 1, content: content)
         _ = fixture.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
         func send(_ body: String) throws -> Send { try fixture.send(body, by: JudgedSends.transactional) }
+
         let plain = try send(#"{"notificationKey":"9401","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
         #expect(plain.audience == .users(["u"]) && plain.group == "g")
         #expect(plain.content.alert == content.alert && plain.content.contentState == content.contentState)
@@ -152,6 +155,7 @@ struct NetmeraBodyTests {
         #expect(
             problems(#"{"message":{"groupId":"g"},"target":{"extId":"u"}}"#).contains(
                 "notificationKey missing"))
+
         // In the older format the definition has the group.
         definition.group = "old"
         definition.number = 9403

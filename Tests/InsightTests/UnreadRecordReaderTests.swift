@@ -19,7 +19,7 @@ import Topics
         // The records are large, so that no broker answer contains all positions of one partition.
         for number in 0..<900 as Range<Int32> {
             writer.write(key: nil, value: Array(repeating: 7, count: 4000), partition: number % 3)
-            // A few records at a time, so that no queue becomes full.
+            // The records are written in batches of 90.
             if number % 90 == 89 { #expect(writer.finish()) }
         }
         let topic = bed.layout.name(of: .reports)

@@ -3,7 +3,7 @@ package import Lifecycle
 
 /// A model of a busy cluster ("weather"): topics that are not served yet, coordinators that move, nodes that are away.
 /// It has the delays and errors that were observed on Apache Kafka, each as long or slightly longer, drawn from a seed.
-/// It decides and performs no I/O. Its only input is the calls and their times, which never go back.
+/// It decides and performs no I/O. Its only input is the calls and their times.
 package struct ClusterDelayModel: Sendable {
     /// The upper bounds of the random durations, in milliseconds.
     package enum Durations {

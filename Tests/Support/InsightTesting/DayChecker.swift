@@ -3,8 +3,8 @@ package import Insight
 internal import Members
 internal import ProcessTesting
 
-/// A check of an insight process. It asks all questions about a day and compares each figure of the answers with the
-/// model.
+/// A check of an insight process. `checkAll` asks all questions about a day and compares each figure of the answers with
+/// the model. A difference is one of the `faults`.
 package struct DayChecker {
     /// The checker asks about this many people of each app at most, the first ones.
     private static let peopleCheckedMax = 300
@@ -13,6 +13,7 @@ package struct DayChecker {
 
     /// The number of compared figures.
     package private(set) var figureCount = 0
+    /// The differences as texts. It is empty if every figure is equal.
     package private(set) var faults: [String] = []
     private let service: InsightService
     let model: DayModel
@@ -40,6 +41,7 @@ package struct DayChecker {
     // MARK: Asking
 
     typealias JSONAnswer = [String: Any]
+    /// The limit of the time in which answers stay incomplete.
     private static let partialSecondsMax = 60.0
 
     /// Returns the complete answer to a question.
@@ -77,8 +79,11 @@ package struct DayChecker {
         return rows
     }
 
-    /// The range of two days in which all events lie.
-    var dayRange: [String: String] { ["from": "\(day.dayStart)", "to": "\(day.dayStart + 2 * 86_400_000)"] }
+    /// The parameters for the two days in which all events lie.
+    var dayRange: [String: String] {
+        let twoDaysMilliseconds: Int64 = 2 * 86_400_000
+        return ["from": "\(day.dayStart)", "to": "\(day.dayStart + twoDaysMilliseconds)"]
+    }
 
     // MARK: Comparing
 

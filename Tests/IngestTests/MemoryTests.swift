@@ -14,7 +14,7 @@ import Topics
 
 /// The memory of a process does not grow with the installations that a report key can create.
 @Suite struct MemoryTests {
-    private static let phones = 1000
+    private static let phones = 500
     private static let lanes = TopicLayout.lanesDefault
     private static let batchRecordsMax = IngestSettings().batchRecordsMax
     private static let memoryBytesMax = IngestSettings().anonymousBytesMax(partitions: lanes)
@@ -60,7 +60,7 @@ import Topics
         try WrittenInstallations.write((0..<Self.phones).lazy.map(largestInstallation), to: bed.bed)
         // The first heartbeat is written, the others are only kept in memory. After the log-in all rows of the
         // phone move to the user's lane.
-        let heartbeats = (0..<20 * Self.phones).lazy.map { heartbeat(ofPhone: $0 / 20) }
+        let heartbeats = (0..<10 * Self.phones).lazy.map { heartbeat(ofPhone: $0 / 10) }
         let logins = (0..<Self.phones).lazy.map { number in
             var report = heartbeat(ofPhone: number)
             report.user = "user-\(number)"

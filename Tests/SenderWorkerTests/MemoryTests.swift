@@ -19,9 +19,10 @@ import Topics
         let directory = try TemporaryDirectory()
         let keys = directory.filePath(named: "keys")
         try SenderTestApps.makeKeys(in: keys)
-        // More bytes than a process takes in hand and fetches ahead.
+        // More bytes than a process takes in hand and fetches ahead. All sheets have the same phones.
         let load = try JobLoad(on: bed, bodyBytes: 4000, jobsPerSheet: 1000)
-        load.write(load.makeUpdateHead(of: "match"), to: 0..<600_000)
+        let head = load.makeUpdateHead(of: "match")
+        load.writeCopies(600, of: head, to: 0..<1000)
         #expect(load.finish())
         // Nothing listens at this port, so every job waits for a connection.
         let process = try StageProcess(

@@ -81,7 +81,7 @@ final class LaneOwner {
         nextRegistry = Int(registry.resumeOffset ?? 0)
         expander = Expander(
             lane: number, registry, LaneRows(replaying: lane.starts), catalog: catalog,
-            isNew: lane.committed == (0, 0, 0), jobsPerSheet: jobsPerSheet,
+            jobsPerSheet: jobsPerSheet,
             recipientsAtATime: recipientsAtATime)
     }
 
@@ -110,7 +110,7 @@ final class LaneOwner {
         var jobs: [Job] = []
         var sheets = 0
         var progress: [ProgressRecord] = []
-        var enquiries: [GroupStateRequest] = []
+        var subscriptions: [Subscription] = []
     }
 
     func run(_ plan: Plan, on lane: VirtualLane, now: Int64) throws -> Outcome {
@@ -138,6 +138,7 @@ final class LaneOwner {
                 _ = try expander.expand(
                     expansion, isUrgent: plan.isUrgent, rowsMax: plan.rowsMax, page: &page)
             case .stop(let stop): try expander.stop(stop)
+            case .subscriptionAnswer(let answer): try expander.apply(answer)
             }
             next += 1
         }
@@ -167,7 +168,7 @@ final class LaneOwner {
             if continuation.isUrgent { outcome.urgent.append(bytes) } else { outcome.usual.append(bytes) }
         }
         outcome.progress = output.progress
-        outcome.enquiries = output.enquiries
+        outcome.subscriptions = output.subscriptions
         outcome.sheets = output.sheets.count
         for sheet in output.sheets {
             outcome.jobs += Self.jobs(of: sheet, output.heads[sheet.head], body: output.bodies[sheet.body])
@@ -204,7 +205,7 @@ extension Expander {
         OutputCopy(
             bodies: output.bodies, heads: output.heads, sheets: output.sheets,
             continuations: output.continuations, progress: output.progress,
-            enquiries: output.groupStateRequests)
+            subscriptions: output.subscriptions)
     }
 }
 
@@ -214,5 +215,5 @@ private struct OutputCopy {
     var sheets: [JobOutput.Sheet]
     var continuations: [JobOutput.Continuation]
     var progress: [ProgressRecord]
-    var enquiries: [GroupStateRequest]
+    var subscriptions: [Subscription]
 }

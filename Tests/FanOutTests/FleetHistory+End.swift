@@ -11,7 +11,7 @@ extension FleetHistory {
         for round in 0..<400 {
             try goOn(1)
             for lane in topics.indices { try turn(lane, isCalm: true) }
-            while !enquiries.isEmpty { try answer() }
+            while !subscriptions.isEmpty { try answer() }
             while let job = waiting.popLast() { try deliver(job) }
             var isQuiet = held.isEmpty && topics.allSatisfy(\.isDone)
             for index in phones.indices {

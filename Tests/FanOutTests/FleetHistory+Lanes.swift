@@ -45,7 +45,7 @@ extension FleetHistory {
         for progress in outcome.progress { closed["\(progress.send)/\(lane)", default: 0] += 1 }
         for job in outcome.jobs { try look(at: job, after: before) }
         waiting += outcome.jobs
-        enquiries += outcome.enquiries
+        subscriptions += outcome.subscriptions
     }
 
     /// Notes the users whose activities were found by sends to named activities that the lane has just read.

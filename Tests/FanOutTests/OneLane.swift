@@ -17,7 +17,7 @@ final class OneLane {
     private(set) var jobs: [Job] = []
     private(set) var sheets = 0
     private(set) var progress: [ProgressRecord] = []
-    private(set) var enquiries: [GroupStateRequest] = []
+    private(set) var subscriptions: [Subscription] = []
     /// Milliseconds since 1970.
     var now = dawn * 1000
     private var tokens = 0
@@ -50,6 +50,12 @@ final class OneLane {
             installation: installation, entry: entry)
         topic.registry.append(VirtualLane.Record(key: key.bytes, value: row.encoded()))
         try run(expansions: 0)
+    }
+
+    /// Brings the lane the answer to a subscription.
+    func apply(_ answer: SubscriptionAnswer) throws {
+        topic.usual.append(answer.encoded())
+        try run(expansions: 1)
     }
 
     func unregister(_ installation: String, _ entry: RegistryKey.Entry) throws {
@@ -102,7 +108,7 @@ final class OneLane {
         jobs += outcome.jobs
         sheets += outcome.sheets
         progress += outcome.progress
-        enquiries += outcome.enquiries
+        subscriptions += outcome.subscriptions
     }
 
     func takeJobs() -> [Job] {

@@ -14,7 +14,7 @@ import Testing
     var rows = Rows()
     let start = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     #expect(start.verdicts == [.planned])
-    #expect(start.expansions.map(\.lane) == [nil])
+    #expect(start.expansions.map(\.lanes) == [.every])
     #expect(start.expansions[0].expansion.generation == dawn)
     #expect(start.expansions[0].expansion.version == dawn)
     #expect(start.expansions[0].expansion.targets == .everyone)
@@ -117,7 +117,7 @@ func
     let ben = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 1), at: 0, in: &rows)
     #expect(ben.versions == [dawn + 1])
     #expect(ben.expansions[0].isUrgent)
-    #expect(ben.expansions[0].lane == "u:ben".utf8.count % 3)
+    #expect(ben.expansions[0].lanes == .only(LaneSet(["u:ben".utf8.count % 3])))
     #expect(ben.note == nil)
     // Another user's versions begin at the group's version, not at Ben's.
     let two = try planner.plan(makeSend(.update, to: .users(["ada", "ben"]), state: 2), at: 0, in: &rows)
@@ -157,7 +157,7 @@ func
     let start = try planner.plan(order(.start, of: "ben"), at: 0, in: &rows)
     #expect(start.expansions.count == 1)
     #expect(start.expansions[0].isUrgent)
-    #expect(start.expansions[0].lane == "u:ben".utf8.count % 3)
+    #expect(start.expansions[0].lanes == .only(LaneSet(["u:ben".utf8.count % 3])))
     _ = try planner.plan(order(.end, of: "ben"), at: 1, in: &rows)
     #expect(try planner.plan(order(.update, of: "ben"), at: 2, in: &rows).verdicts == [.ended])
     #expect(try planner.plan(order(.update, of: "ada"), at: 2, in: &rows).verdicts == [.planned])
@@ -212,7 +212,7 @@ func
     _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows)
     let plan = try planner.plan(makeSend(.update, to: .activities(["a1", "a2"])), at: 0, in: &rows)
     #expect(plan.versions == [dawn + 2])
-    #expect(plan.expansions.map(\.lane) == [nil])
+    #expect(plan.expansions.map(\.lanes) == [.every])
     #expect(plan.expansions[0].expansion.targets == .activities(["a1", "a2"]))
     // Ben may own one of them, so his next update is newer.
     #expect(try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows).versions == [dawn + 3])
@@ -387,7 +387,9 @@ func
     }
     let plan = try cancel("wrong", at: 21)
     #expect(plan.verdicts == [.stopping, .planned])
-    #expect(plan.stop == StopInstruction(send: "wrong", key: key))
+    #expect(
+        plan.stop
+            == Plan.LaneStop(instruction: StopInstruction(send: "wrong", key: key), lanes: .every))
     #expect(plan.versions == [dawn + 21])
     #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":1}"#))
     #expect(plan.note?.cancelledSends == ["wrong"])
@@ -678,40 +680,73 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
 
 struct Missing: Error {}
 
-// MARK: Enquiries
+// MARK: Subscriptions
 
-private func answer(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) throws -> Plan {
-    let enquiry = GroupStateRequest(lane: lane, app: "shop", group: "match")
-    return try planner.plan(.groupState(enquiry), stamp: (dawn + seconds) * 1000, app: nil, in: &rows)
+private func subscribe(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) throws -> Plan {
+    let subscription = Subscription(lane: lane, app: "shop", group: "match")
+    return try planner.plan(
+        .subscription(subscription), stamp: (dawn + seconds) * 1000, app: nil, in: &rows)
 }
 
-@Test func `only the lane that asks gets the newest state of its group`() throws {
+@Test func `only the lane that subscribes gets the newest state of its group`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
-    let started = try #require(try answer(at: 1, in: &rows).expansions.first).expansion
+    let started = try #require(try subscribe(at: 1, in: &rows).expansions.first).expansion
     #expect(started.content.event == .update && started.content.alert == nil && started.version == dawn)
     let update = try planner.plan(makeSend(.update, id: "u", state: 4), at: 5, in: &rows)
     let before = rows
-    let plan = try answer(at: 9, in: &rows)
-    #expect(rows == before)
-    #expect(plan.progress.isEmpty && plan.note == nil)
+    let plan = try subscribe(at: 9, in: &rows)
+    #expect(rows == before, "the lane was a subscriber already")
+    #expect(plan.progress.isEmpty && plan.note == nil && plan.subscriptionAnswer == nil)
     let part = try #require(plan.expansions.first)
-    #expect(plan.expansions.count == 1 && part.lane == 1 && !part.isUrgent)
+    #expect(plan.expansions.count == 1 && part.lanes == .only(LaneSet([1])) && !part.isUrgent)
     var same = try #require(update.expansions.first).expansion
-    same.answersStateRequest = true
+    same.answersSubscription = true
     #expect(part.expansion == same)
     _ = try planner.plan(makeSend(.end, state: 5), at: 10, in: &rows)
-    #expect(try answer(at: 11, in: &rows).expansions.first?.expansion.content.event == .end)
+    #expect(try subscribe(at: 11, in: &rows).expansions.first?.expansion.content.event == .end)
 }
 
-@Test func `an enquiry gets no answer without a valid state`() throws {
+@Test func `a subscription without a state to send gets an answer without one`() throws {
     var rows = Rows()
-    #expect(try answer(at: 0, in: &rows) == Plan(), "the group is unknown")
+    let key = ScopeKey(app: "shop", group: "match")
+    func answer(endVersion: Int64 = 0) -> Plan.LaneAnswer {
+        Plan.LaneAnswer(
+            answer: SubscriptionAnswer(key: key, generation: 0, endVersion: endVersion), lane: 1)
+    }
+    #expect(try subscribe(at: 0, in: &rows).subscriptionAnswer == answer(), "the group is unknown")
     _ = try planner.plan(makeSend(.update, id: "u", state: 4), at: 5, in: &rows)
-    #expect(try answer(3, at: 6, in: &rows) == Plan(), "the lane does not exist")
-    #expect(try answer(at: 6 + 8 * 3600, in: &rows) == Plan(), "the deadline of the update has passed")
-    let cancel = Cancellation(
-        send: "u", app: "shop", key: ScopeKey(app: "shop", group: "match"), acceptedAt: dawn * 1000)
+    #expect(try subscribe(3, at: 6, in: &rows) == Plan(), "the lane does not exist")
+    let late = try subscribe(at: 6 + 8 * 3600, in: &rows)
+    #expect(late.subscriptionAnswer == answer(), "the deadline of the update has passed")
+    let cancel = Cancellation(send: "u", app: "shop", key: key, acceptedAt: dawn * 1000)
     _ = try planner.plan(.cancellation(cancel), stamp: (dawn + 7) * 1000, app: shop, in: &rows)
-    #expect(try answer(at: 8, in: &rows) == Plan(), "the update was cancelled")
+    #expect(try subscribe(at: 8, in: &rows).subscriptionAnswer == answer(), "the update was cancelled")
+}
+
+@Test func `sends to a group go to the lanes that have members, and to no others`() throws {
+    var rows = Rows()
+    let first = try planner.plan(makeSend(.update, state: 1), at: 0, in: &rows)
+    #expect(first.expansions.map(\.lanes) == [.none], "nobody has subscribed")
+    #expect(try subscribe(2, at: 1, in: &rows).expansions.map(\.lanes) == [.only(LaneSet([2]))])
+    let second = try planner.plan(makeSend(.update, state: 2), at: 10, in: &rows)
+    #expect(second.expansions.map(\.lanes) == [.only(LaneSet([2]))])
+    // The planner of these tests puts a recipient into the lane of its name's length.
+    _ = try planner.plan(makeSend(.start, to: .users(["a"])), at: 20, in: &rows)
+    let end = try planner.plan(makeSend(.end), at: 30, in: &rows)
+    #expect(end.expansions.map(\.lanes) == [.only(LaneSet([0, 2]))])
+    _ = try planner.plan(makeSend(.start, to: .tags(["vip"])), at: 40, in: &rows)
+    let last = try planner.plan(makeSend(.update, state: 3), at: 50, in: &rows)
+    #expect(last.expansions.map(\.lanes) == [.every])
+}
+
+@Test func `a group is remembered for as long as its members may live`() throws {
+    var rows = Rows()
+    _ = try subscribe(at: 0, in: &rows)
+    let row = try #require(rows.rows[ScopeKey(app: "shop", group: "match")])
+    let lifetime = GroupRow.membershipMilliseconds
+    #expect(row.isKept(at: dawn * 1000 + lifetime))
+    #expect(!row.isKept(at: dawn * 1000 + lifetime + 3_600_000))
+    _ = try subscribe(at: 7200, in: &rows)
+    #expect(rows.rows[ScopeKey(app: "shop", group: "match")]?.membersUntil ?? 0 > row.membersUntil)
 }

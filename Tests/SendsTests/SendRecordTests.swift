@@ -124,7 +124,7 @@ private func makeHeld() -> Send {
     expansion.forcesRestart = true
     expansion.isDryRun = true
     expansion.carriesOwnState = true
-    expansion.answersStateRequest = true
+    expansion.answersSubscription = true
     expansion.cursor = [0, 255, 16]
     expansion.tally.targeted = 10
     expansion.tally.expanded = 7
@@ -235,17 +235,34 @@ private func makeHeld() -> Send {
     }
 }
 
-@Test func `a group state request reads back among sends, and one without a valid lane is refused`() throws {
-    let enquiry = GroupStateRequest(lane: 11, app: "shop", group: "m/1")
-    let request = try SendRequest.decode(enquiry.encoded(), with: reader)
-    #expect(request == .groupState(enquiry))
+@Test func `a subscription reads back among requests, and one without a valid lane is refused`() throws {
+    let subscription = Subscription(lane: 11, app: "shop", group: "m/1")
+    let request = try SendRequest.decode(subscription.encoded(), with: reader)
+    #expect(request == .subscription(subscription))
     #expect(request.scopeKey == ScopeKey(app: "shop", group: "m/1"))
-    let text = String(decoding: enquiry.encoded(), as: UTF8.self).replacing("11", with: "-1")
+    let text = String(decoding: subscription.encoded(), as: UTF8.self).replacing("11", with: "-1")
     #expect(throws: RecordDecodingError.self) { try SendRequest.decode(Array(text.utf8), with: reader) }
 }
 
-@Test func `a lane's row of a scope keeps its mark for missing updates`() throws {
+@Test func `a lane's row of a scope keeps the state of its subscription`() throws {
     var scope = LaneScope()
-    scope.mayMissUpdates = true
-    #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
+    for state in LaneScope.SubscriptionState.allCases {
+        scope.subscription = state
+        #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
+    }
+    scope.subscription = .missing
+    let earlier = String(decoding: scope.encoded(), as: UTF8.self)
+        .replacing(#""subscription":"missing""#, with: #""mayLackUpdates":true"#)
+    #expect(try LaneScope.decode(Array(earlier.utf8), with: reader) == scope)
+}
+
+@Test func `a set of lanes reads back, also with a thousand lanes`() throws {
+    var row = GroupRow()
+    #expect(try GroupRow.decode(row.encoded(), with: reader).memberLanes == .every)
+    for lanes in [[], [0], [7, 8], [0, 10], Array(stride(from: 1, to: 1000, by: 7))] {
+        row.memberLanes = .only(LaneSet(lanes))
+        let read = try GroupRow.decode(row.encoded(), with: reader).memberLanes
+        #expect(read == row.memberLanes && read.lanes(of: 1000) == lanes)
+        #expect(lanes.allSatisfy(read.contains) && !read.contains(999))
+    }
 }

@@ -73,7 +73,7 @@ package struct PlannerModel {
         for one in plan.progress { progress[one.encoded(), default: 0] += 1 }
         for part in plan.expansions {
             let value = part.expansion.encoded()
-            for lane in part.lane.map({ $0..<$0 + 1 }) ?? 0..<lanes {
+            for lane in part.lanes.lanes(of: lanes) {
                 expansions[Int32(lane), default: [:]][value, default: 0] += 1
             }
         }

@@ -21,7 +21,7 @@ package struct SendGenerator {
             switch request {
             case .send(let send): send.encoded()
             case .cancellation(let cancel): cancel.encoded()
-            case .groupState(let enquiry): enquiry.encoded()
+            case .subscription(let subscription): subscription.encoded()
             }
         }
     }

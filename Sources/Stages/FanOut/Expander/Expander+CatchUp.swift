@@ -77,11 +77,10 @@ extension Expander {
             let text = String(decoding: bytes, as: UTF8.self)
             let key = ScopeKey(app: app, group: text)
             heard = CachedGroup(
-                app: app, name: bytes, text: text, key: key, scope: try table.scope(for: key.bytes))
+                app: app, name: bytes, text: text, key: key, scope: try subscribedScope(of: key, named: text))
             cachedGroup = heard
-            requestState(of: key, knowing: heard.scope)
         }
-        if let scope = heard.scope { scopes.append((heard.key, scope)) }
+        scopes.append((heard.key, heard.scope))
         return heard.text
     }
 
@@ -149,7 +148,7 @@ struct CachedGroup {
     let name: [UInt8]
     let text: String
     let key: ScopeKey
-    let scope: LaneScope?
+    let scope: LaneScope
 }
 
 /// The newest state that applies to an activity, from all its scopes.

@@ -18,8 +18,10 @@ extension PlanBuilder {
             if dropHeldSend(of: cancel, from: &found, key: key.narrowed(to: recipient), in: &table) { return }
             own = found
         }
-        plan.stop = StopInstruction(send: cancel.send, key: key)
-        var part = ProgressRecord.PlannerPart(.stopping, laneCount: key.recipient == nil ? planner.lanes : 1)
+        let lanes = lanes(of: row)
+        plan.stop = Plan.LaneStop(
+            instruction: StopInstruction(send: cancel.send, key: key), lanes: lanes)
+        var part = ProgressRecord.PlannerPart(.stopping, laneCount: lanes.count(of: planner.lanes))
         part.recipient = cancel.recipient
         plan.progress.append(
             ProgressRecord(
@@ -102,7 +104,7 @@ extension PlanBuilder {
         plan.expansions.append(
             Plan.LaneExpansion(
                 expansion: expansion(send, to: .recipients([target]), as: whole, version: whole.version),
-                lane: planner.lane(of: recipient, app: key.app), isUrgent: true))
+                lanes: .only(LaneSet([planner.lane(of: recipient, app: key.app)])), isUrgent: true))
         report(.planned, for: send, version: version, generation: whole.generation, lanes: 1)
     }
 

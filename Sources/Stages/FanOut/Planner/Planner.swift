@@ -29,9 +29,9 @@ package struct Planner: Sendable {
         switch request {
         case .cancellation(let cancel): return try plan(cancel, stamp: stamp, in: &table)
         case .send(let send): return try plan(send, stamp: stamp, app: app, in: &table)
-        case .groupState(let enquiry):
-            var job = PlanBuilder(self, key: enquiry.scopeKey, stamp: stamp)
-            try job.answer(enquiry, in: table)
+        case .subscription(let subscription):
+            var job = PlanBuilder(self, key: subscription.scopeKey, stamp: stamp)
+            try job.subscribe(subscription, in: &table)
             return job.plan
         }
     }

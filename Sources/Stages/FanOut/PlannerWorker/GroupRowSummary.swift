@@ -6,7 +6,7 @@ internal import Sends
 /// content states.
 enum GroupRowSummary {
     case seenSend(at: Int64)
-    case group(lastAt: Int64, isHeld: Bool, note: SupersededVersions?)
+    case group(lastAt: Int64, membersUntil: Int64, isHeld: Bool, note: SupersededVersions?)
 
     /// Returns nil for a row that cannot be read. Such a row stays as it is.
     static func decode(key: Span<UInt8>, value: Span<UInt8>, with reader: JSONReader) -> GroupRowSummary? {
@@ -27,7 +27,9 @@ enum GroupRowSummary {
                 row.endVersion = record["endedAt"].optional?.version() ?? 0
                 row.cancelledSends = record["cancelled"].cancelledSends()
                 return .group(
-                    lastAt: row.lastSendAt, isHeld: !record["held"].isMissing,
+                    lastAt: row.lastSendAt,
+                    membersUntil: record["membersUntil"].optional?.timeMilliseconds() ?? 0,
+                    isHeld: !record["held"].isMissing,
                     note: SupersededVersions(row, of: groupKey, at: row.lastSendAt))
             }
         }

@@ -17,6 +17,7 @@ enum APNsBenchmark {
 
 /// The options of the command line. The benchmark starts its own client processes with `--client`.
 struct APNsOptions {
+    /// One load to measure: the streams of each connection, and the size of a body.
     struct Shape: Hashable {
         var streams: Int
         var bodyBytes: Int
@@ -24,12 +25,14 @@ struct APNsOptions {
 
     static let connections = 4
 
+    /// The server's port. Only a client process has it.
     var port: Int?
     var requests = 500_000
     var rounds = 5
     var shapes = [100, 1_000].flatMap { streams in
         [600, 4_096].map { Shape(streams: streams, bodyBytes: $0) }
     }
+    // For a client process: the paths of the server's certificate and of a provider key.
     var certificate = ""
     var key = ""
 
@@ -53,6 +56,7 @@ struct APNsOptions {
         }
         if let streams { for index in shapes.indices { shapes[index].streams = streams } }
         if let bodyBytes { for index in shapes.indices { shapes[index].bodyBytes = bodyBytes } }
+        // An option can make shapes equal, which are then measured once.
         shapes = shapes.enumerated().filter { !shapes[..<$0.offset].contains($0.element) }.map(\.element)
     }
 }

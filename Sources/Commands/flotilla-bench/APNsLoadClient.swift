@@ -20,9 +20,9 @@ final class APNsLoadClient: PushReceiver {
     private var template: PushTemplate?
     private var pushedCount = 0
     private var answeredCount = 0
-    /// The last push that is measured and the start of the measurement. Nil until all connections are open.
-    private var measured: (last: Int, since: Instant)?
-    private let began = Instant.now()
+    /// The number of pushes at the end of the measurement, and its start. Nil until all connections are open.
+    private var measurement: (pushCount: Int, startedAt: Instant)?
+    private let createdAt = Instant.now()
     private let result: FirstResult<String>
 
     private static let tokenBytes = 32
@@ -81,10 +81,10 @@ final class APNsLoadClient: PushReceiver {
             return complete(with: .failure(BenchmarkFailure("no template")))
         }
         let deadline = loop.now.advanced(byMilliseconds: 60_000)
-        let last = measured?.last ?? .max
+        let pushCountMax = measurement?.pushCount ?? .max
         let tokens = tokens
         var capacity = client.capacity(for: template)
-        while pushedCount < last, capacity > 0 {
+        while pushedCount < pushCountMax, capacity > 0 {
             capacity -= 1
             let start = pushedCount % PushLoad.tokenCount * Self.tokenBytes
             let handle = try? client.push(
@@ -104,15 +104,17 @@ final class APNsLoadClient: PushReceiver {
             }
         }
         answeredCount += outcomes.list.count
-        if measured == nil { startMeasuringIfConnected() }
-        if let measured, answeredCount == measured.last { return reportResult(since: measured.since) }
+        if measurement == nil { startMeasuringIfConnected() }
+        if let measurement, answeredCount == measurement.pushCount {
+            return reportResult(since: measurement.startedAt)
+        }
         pushUntilFull()
     }
 
     private func startMeasuringIfConnected() {
         if client?.health(of: profile)?.connections == APNsOptions.connections {
-            measured = (pushedCount + requests, Instant.now())
-        } else if Instant.now().milliseconds(since: began) > Self.connectMillisecondsMax {
+            measurement = (pushedCount + requests, Instant.now())
+        } else if Instant.now().milliseconds(since: createdAt) > Self.connectMillisecondsMax {
             complete(with: .failure(BenchmarkFailure("the client did not open all its connections")))
         }
     }

@@ -19,7 +19,7 @@ enum BrokerMemoryBenchmark {
         print(
             "read at \(grouped(try load.measureConsuming(recordCount: 1_000_000))) records/s, \(peer.residentMiB.now) MiB resident"
         )
-        let peakMiB = peer.residentMiB.most
+        let peakMiB = peer.residentMiB.peak
         print("at most \(peakMiB) MiB resident; the limit is \(memoryMiBMax)")
         guard peakMiB <= memoryMiBMax else { throw BenchmarkFailure("the broker used \(peakMiB) MiB") }
     }

@@ -53,7 +53,7 @@ final class BrokerProcess {
     }
 
     /// Resident memory of the process in MiB, now and at its peak.
-    var residentMiB: (now: Int, most: Int) {
+    var residentMiB: (now: Int, peak: Int) {
         let path = "/proc/\(process.processIdentifier)/status"
         let lines = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n") ?? []
         func mebibytes(inField name: String) -> Int {

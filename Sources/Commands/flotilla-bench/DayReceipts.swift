@@ -47,8 +47,8 @@ struct DayReceipts {
         Double(accepted + superseded) * 1000 / Double(max(1, lastWrittenAt - firstAcceptedAt))
     }
 
-    /// Returns the percentile, in seconds, of the time from a send's acceptance to its last answer. Nil means
-    /// all sends.
+    /// Returns the 99th percentile, in seconds, of the time from a send's acceptance to its last answer. Nil
+    /// means all sends.
     func percentile(of sends: Set<String>?) -> Double {
         let selected = lastAnswers.filter { sends?.contains($0.key) ?? true }
         let sorted = selected.values.map { Double($0.lastWrittenAt - $0.acceptedAt) / 1000 }.sorted()

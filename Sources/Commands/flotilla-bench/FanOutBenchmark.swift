@@ -3,18 +3,19 @@ internal import IngestTesting
 internal import Topics
 
 /// A measurement of fan-out: planner and expander, as in production, read sends from Kafka and write jobs to
-/// Kafka. The load is one group of all phones, with sends to one user at the same time. With `--small` there are
-/// as many groups as phones.
+/// Kafka. The load is one group of all phones. The time until the jobs of a send to one user are visible is
+/// measured alone and while sends to all are in progress. With `--small` there are as many groups as phones.
 enum FanOutBenchmark {
     struct Options {
         var tokens = 1_000_000
         var rounds = 3
         var bodySizes = [600, 4000]
         var jobsPerSheet = 256
+        /// The number of measured sends to one user.
         var singleSends = 200
         /// With `--small`, the number of groups of one phone each. 0 means one big group.
         var smallGroups = 0
-        /// The updates per second to small groups, and the time in which they are sent.
+        /// With `--small`, the updates per second, and the time in which they are sent.
         var rate = 5000
         var seconds = 60
         /// A running cluster to use. Without it the benchmark starts a broker.

@@ -217,6 +217,7 @@ final class FreshnessRun {
         var updateAtLastWrite = -1
     }
 
+    /// Calculates how far the phones were behind the updates. Gaps count only until the last update was written.
     private func evaluate(_ pushes: [Push], lastWrittenAt: Int64, passSeconds: Double) -> Freshness {
         var freshness = Freshness()
         freshness.passSeconds = passSeconds

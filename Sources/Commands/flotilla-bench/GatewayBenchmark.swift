@@ -8,7 +8,7 @@ enum GatewayBenchmark {
     private static let connections = 64
     private static let rounds = 3
 
-    /// Reports per second of the gateway's processor time, and per second.
+    /// Reports per second of the gateway's processor time, and per second of the round.
     private typealias ReportRate = (perCoreSecond: Double, perSecond: Double)
 
     static func run(arguments: [String]) throws {
@@ -26,7 +26,8 @@ enum GatewayBenchmark {
             let perCoreSecond = grouped(rates.map(\.perCoreSecond).median)
             let perSecond = grouped(rates.map(\.perSecond).median)
             print(
-                "  \(reportsPerBody) a body: \(perCoreSecond) reports a core-second of the gateway, \(perSecond) a second seen"
+                "  \(reportsPerBody) a body: \(perCoreSecond) reports per second of the gateway's processor time, "
+                    + "\(perSecond) per second at the client"
             )
         }
     }

@@ -100,9 +100,9 @@ final class GatewayTestBed {
                 directory + "/body.json", "--log-file", log,
                 "-H", "authorization: Bearer \(key)",
             ] + options + ["http://\(gatewayAddress)\(path)"], processor: 0, output: directory + "/load.log")
-        let began = Date()
+        let startedAt = Date()
         _ = try load.wait()
-        let seconds = Date().timeIntervalSince(began)
+        let seconds = Date().timeIntervalSince(startedAt)
         guard load.outputText().contains("\(requests) 2xx") else {
             throw BenchmarkFailure("not all requests were accepted: \(load.outputText().suffix(800))")
         }

@@ -13,6 +13,7 @@ enum HTTP2BenchmarkServer {
         let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 1_000) { tcp in
             TLSConnection.accept(tcp, context: context) { HTTP2BenchmarkServerConnection(connection: $0) }
         }
+        // The use of the listener keeps it alive until a signal ends the process.
         while listener.connectionsMax > 0 { pause() }
     }
 }

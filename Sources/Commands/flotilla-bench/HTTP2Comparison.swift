@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A run of four measurements (our client, h2load, our server, nghttpd), round by round, so that the noise of a shared machine affects all of them.
-/// It compares medians.
+/// A run of four measurements (our client, h2load, our server, nghttpd), round by round, so that the noise of a
+/// shared machine affects all of them. It compares medians.
 final class HTTP2Comparison {
     private let options: HTTP2Options
     private let directory: String

@@ -13,7 +13,7 @@ internal import Topics
 /// includes all threads of this process, also of the Kafka client.
 enum IngestBenchmark {
     /// The wanted reports per second of processor time.
-    private static let target = 80_000.0
+    private static let rateWanted = 80_000.0
 
     private struct Options {
         var reports = 400_000
@@ -59,7 +59,7 @@ enum IngestBenchmark {
                     + "\(grouped(result.perCoreSecond)) a core-second")
         }
         let median = rates.map(\.perCoreSecond).median
-        print("  median: \(grouped(median)) reports a core-second; \(grouped(target)) wanted")
+        print("  median: \(grouped(median)) reports a core-second; \(grouped(rateWanted)) wanted")
     }
 
     /// Measures the time to process a backlog that exists before the stage starts.

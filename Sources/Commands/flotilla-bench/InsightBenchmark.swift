@@ -13,7 +13,7 @@ internal import Topics
 /// process. The processor time includes all threads of this process, also of the Kafka client.
 enum InsightBenchmark {
     /// The wanted jobs per second of processor time.
-    private static let target = 100_000.0
+    private static let rateWanted = 100_000.0
 
     private struct Options {
         var jobs = 4_000_000
@@ -61,7 +61,7 @@ enum InsightBenchmark {
                     + "\(Int(result.reportMilliseconds.rounded(.up))) ms, the slowest look for a user's pushes "
                     + "\(Int(result.userMilliseconds.rounded(.up))) ms")
         }
-        print("  median: \(grouped(rates.median)) jobs a core-second; \(grouped(target)) wanted")
+        print("  median: \(grouped(rates.median)) jobs a core-second; \(grouped(rateWanted)) wanted")
     }
 
     /// The result of one round. The times are those of the slowest query.

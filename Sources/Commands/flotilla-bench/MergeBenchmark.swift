@@ -18,26 +18,26 @@ enum MergeBenchmark {
         print("reports merged per core-second (median), one installation with two tokens and a profile")
         let rounds = Rounds(count: 9, iterations: 50_000)
         let merger = ReportMerger(app: app, seal: TokenSeal(keys: nil))
-        var known: Installation?
+        var stored: Installation?
         for report in [
             makeProfileReport(), makeStartTokenReport(number: 0), makeUpdateTokenReport(number: 0),
         ] {
-            known = try mergedOutcome(
+            stored = try mergedOutcome(
                 of: merger.merge(
-                    report, arrival: ReportArrival(receivedAt: startMilliseconds, offset: 0), into: known,
+                    report, arrival: ReportArrival(receivedAt: startMilliseconds, offset: 0), into: stored,
                     now: startMilliseconds)
             ).installation
         }
-        guard let known else { throw BenchmarkFailure("nothing was merged") }
+        guard let stored else { throw BenchmarkFailure("nothing was merged") }
 
         var number = 0
         var token = 1
-        let knownReport = makeStartTokenReport(number: 0)
+        let storedReport = makeStartTokenReport(number: 0)
         try printRate(of: "the same again", rounds: rounds) {
             guard
                 case .unchanged = merger.merge(
-                    knownReport, arrival: ReportArrival(receivedAt: startMilliseconds, offset: 0),
-                    into: known,
+                    storedReport, arrival: ReportArrival(receivedAt: startMilliseconds, offset: 0),
+                    into: stored,
                     now: startMilliseconds)
             else {
                 throw BenchmarkFailure("the same report again changed something")
@@ -48,26 +48,26 @@ enum MergeBenchmark {
             let at = startMilliseconds + 1 + Int64(number % 60_000)
             if try mergedOutcome(
                 of: merger.merge(
-                    knownReport, arrival: ReportArrival(receivedAt: at, offset: 0), into: known, now: at)
+                    storedReport, arrival: ReportArrival(receivedAt: at, offset: 0), into: stored, now: at)
             ).mustBeWritten {
                 throw BenchmarkFailure("the repeated report was written again")
             }
         }
         try printRate(of: "a start token rotates", rounds: rounds) {
             token += 1
-            try mergeNewToken(with: merger, report: makeStartTokenReport(number: token), known: known)
+            try mergeNewToken(with: merger, report: makeStartTokenReport(number: token), stored: stored)
         }
         try printRate(of: "an update token rotates", rounds: rounds) {
             token += 1
-            try mergeNewToken(with: merger, report: makeUpdateTokenReport(number: token), known: known)
+            try mergeNewToken(with: merger, report: makeUpdateTokenReport(number: token), stored: stored)
         }
         try printRate(of: "a new installation", rounds: rounds) {
             token += 1
-            try mergeNewToken(with: merger, report: makeStartTokenReport(number: token), known: nil)
+            try mergeNewToken(with: merger, report: makeStartTokenReport(number: token), stored: nil)
         }
         var writer = JSONWriter()
-        try printRate(of: "its record written", rounds: rounds) { known.encode(to: &writer) }
-        let (bytes, reader) = (known.encoded(), JSONReader())
+        try printRate(of: "its record written", rounds: rounds) { stored.encode(to: &writer) }
+        let (bytes, reader) = (stored.encoded(), JSONReader())
         try printRate(of: "its record of \(bytes.count) bytes read", rounds: rounds) {
             _ = try Installation.decode(bytes, with: reader)
         }
@@ -81,11 +81,11 @@ enum MergeBenchmark {
         try printRate(of: "a registry row written", rounds: rounds) { row.encode(to: &writer) }
     }
 
-    private static func mergeNewToken(with merger: ReportMerger, report: Report, known: Installation?) throws
+    private static func mergeNewToken(with merger: ReportMerger, report: Report, stored: Installation?) throws
     {
         let outcome = try mergedOutcome(
             of: merger.merge(
-                report, arrival: ReportArrival(receivedAt: startMilliseconds + 1, offset: 0), into: known,
+                report, arrival: ReportArrival(receivedAt: startMilliseconds + 1, offset: 0), into: stored,
                 now: startMilliseconds + 1)
         )
         guard outcome.changes.count == 1, !outcome.events.isEmpty else {

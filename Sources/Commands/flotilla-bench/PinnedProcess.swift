@@ -2,11 +2,14 @@ internal import Foundation
 internal import Glibc
 internal import ProcessTesting
 
-/// A child process that runs on one processor only, with its cost from start to end. The cost includes start-up, as it does for a
-/// user. The output goes to a file. The process is killed when this value is freed.
+/// A child process that runs on one processor only, with its cost from start to end. The cost includes
+/// start-up, as it does for a user. The output goes to a file. The process is killed when this value is
+/// freed.
 final class PinnedProcess {
     struct Cost {
+        /// The time on the processor, in the program and in the kernel.
         var processorSeconds: Double
+        /// The part of it in the kernel.
         var systemSeconds: Double
         var peakMemoryMiB: Int
     }

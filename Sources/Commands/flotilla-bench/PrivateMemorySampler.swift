@@ -38,8 +38,9 @@ final class PrivateMemorySampler: Sendable {
         defer { unsafe fclose(file) }
         var text = [UInt8](repeating: 0, count: 4096)
         let count = unsafe fread(&text, 1, text.count, file)
-        for line in text[..<count].split(separator: 0x0A) where line.starts(with: "RssAnon:".utf8) {
-            let digits = line.filter { (0x30...0x39).contains($0) }
+        let lines = text[..<count].split(separator: UInt8(ascii: "\n"))
+        for line in lines where line.starts(with: "RssAnon:".utf8) {
+            let digits = line.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             peakKibibytes.max(Int(String(decoding: digits, as: UTF8.self)) ?? 0, ordering: .relaxed)
         }
     }

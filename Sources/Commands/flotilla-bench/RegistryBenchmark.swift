@@ -9,7 +9,8 @@ internal import Telemetry
 /// A measurement of one lane of the registry, the LMDB database of a partition, as fan-out uses it: restored from
 /// the records of the topic, read in pages, and changed.
 enum RegistryBenchmark {
-    private static let targets = (restore: 200_000.0, scan: 3_000_000.0, privateMiB: 200)
+    /// The rates are in rows per second.
+    static let goals = (restoreRate: 200_000.0, scanRate: 3_000_000.0, privateMiB: 200)
     /// The time of the scans, in milliseconds since 1970: after the registration of all tokens, before their end.
     private static let now: Int64 = 1_763_640_000_000
 
@@ -52,7 +53,7 @@ enum RegistryBenchmark {
         try measureScans(of: lane, rows: rows, options: options)
         try measureChanges(of: lane, rows: rows, options: options)
         let peakMiB = memory.stop()
-        print("  private memory at most \(peakMiB) MiB, \(targets.privateMiB) wanted")
+        print("  private memory at most \(peakMiB) MiB, \(goals.privateMiB) wanted")
         try lane.close()
         if options.kafkaRows > 0 {
             try RegistryKafkaBenchmark.run(
@@ -83,7 +84,7 @@ enum RegistryBenchmark {
         }
         let seconds = adding.seconds + finishing.seconds
         printRate(
-            name: "restore, decoding included", rate: Double(rows.count) / seconds, target: targets.restore,
+            name: "restore, decoding included", rate: Double(rows.count) / seconds, target: goals.restoreRate,
             unit: "rows")
         print("    taking \(oneDecimal(adding.seconds)) s, writing \(oneDecimal(finishing.seconds)) s")
         let processorSeconds = adding.processorSeconds + finishing.processorSeconds
@@ -144,7 +145,7 @@ enum RegistryBenchmark {
             rates.append(rowsCounted / usage.seconds)
             coreRates.append(rowsCounted / usage.processorSeconds)
         }
-        printRate(name: name, rate: rates.median, target: targets.scan, unit: "rows")
+        printRate(name: name, rate: rates.median, target: goals.scanRate, unit: "rows")
         print("    a core-second: \(grouped(coreRates.median)) rows")
     }
 

@@ -5,10 +5,10 @@ internal import RecordFormat
 internal import Simulation
 internal import TokenSealing
 
-/// The registry records of one lane in random order, in a file that is mapped into memory. A record is the length
-/// of its key, the length of its value (32 bits each), the key and the value. Every installation has a start token and an update
-/// token, and every fifth has a profile. Two fifths of the update tokens are in one group, the rest in 4,000
-/// small groups.
+/// The registry records of one lane in random order, in a file that is mapped into memory. A record is the
+/// length of its key, the length of its value (32 bits each), the key and the value. Every installation has a
+/// start token and an update token, and every fifth has a profile. Two fifths of the update tokens are in one
+/// group, the rest in 4,000 small groups.
 @safe final class RegistryRows {
     static let largeGroup = "match-2026-11-20-final"
     private static let smallGroups = 4000
@@ -108,11 +108,11 @@ internal import TokenSealing
     }
 
     private static func makeUUID(high: UInt64, low: UInt64) -> String {
-        var digits = String(high, radix: 16, uppercase: true)
-        digits = String(repeating: "0", count: 16 - digits.count) + digits
-        var rest = String(low, radix: 16, uppercase: true)
-        rest = String(repeating: "0", count: 16 - rest.count) + rest
-        let all = Array((digits + rest).utf8)
+        var highDigits = String(high, radix: 16, uppercase: true)
+        highDigits = String(repeating: "0", count: 16 - highDigits.count) + highDigits
+        var lowDigits = String(low, radix: 16, uppercase: true)
+        lowDigits = String(repeating: "0", count: 16 - lowDigits.count) + lowDigits
+        let all = Array((highDigits + lowDigits).utf8)
         func part(in range: Range<Int>) -> String { String(decoding: all[range], as: UTF8.self) }
         return
             "\(part(in: 0..<8))-\(part(in: 8..<12))-\(part(in: 12..<16))-\(part(in: 16..<20))-\(part(in: 20..<32))"

@@ -82,7 +82,9 @@ final class SendTraffic {
             for position in 0..<min(value.count, Self.sendIDBytesMax) {
                 let byte = value[position]
                 if byte == UInt8(ascii: "-") { dashes += 1 }
-                if dashes == 2, (0x30...0x39).contains(byte) { number = number * 10 + Int(byte - 0x30) }
+                if dashes == 2, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
+                    number = number * 10 + Int(byte - UInt8(ascii: "0"))
+                }
                 if dashes == 2, byte == UInt8(ascii: "\"") { break }
             }
             body(number)

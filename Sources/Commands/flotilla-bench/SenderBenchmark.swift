@@ -2,11 +2,12 @@ internal import IngestTesting
 internal import Jobs
 
 /// A comparison of the sender with `h2load`, on the same server in the same run. The sender reads jobs from Kafka,
-/// pushes over TLS and HTTP/2, and writes receipts to Kafka; h2load only pushes. Both run on processor 1. Broker,
-/// server and this process, which writes jobs and reads receipts, run on processor 0.
+/// pushes over TLS and HTTP/2, and writes receipts to Kafka; h2load only pushes. Both run on processor 1, in turn.
+/// Broker, server and this process, which writes jobs and reads receipts, run on processor 0.
 enum SenderBenchmark {
     /// The limit on the sender's processor time with all its work, as a share of h2load's.
     static let target = 0.85
+    /// The limit on the private memory of the sender's process.
     static let memoryMiBMax = 200
 
     static func run(arguments: [String]) throws {
@@ -16,9 +17,8 @@ enum SenderBenchmark {
         if options.backlog > 0 { return try sender.measureMemory(backlog: options.backlog) }
         print(
             "sender: \(grouped(Double(options.jobs))) jobs in sheets of \(options.jobsPerSheet), bodies of "
-                + "\(options.bodyBytes) bytes, 12 lanes, TLS 1.3, median [range] of \(options.rounds) rounds;"
-        )
-        print("processor seconds per 100,000 pushes of the whole process, Kafka's client included")
+                + "\(options.bodyBytes) bytes, 12 lanes, TLS 1.3, median [range] of \(options.rounds) rounds;\n"
+                + "processor seconds per 100,000 pushes of the whole process, Kafka's client included")
         for _ in 0..<options.rounds { try sender.runRound() }
         try sender.printReport()
         try sender.measureLatency()

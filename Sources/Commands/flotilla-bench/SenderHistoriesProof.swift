@@ -24,7 +24,7 @@ enum SenderHistoriesProof {
             }
         }
         let threads = ProcessInfo.processInfo.activeProcessorCount
-        let began = Date()
+        let startedAt = Date()
         let faults: [String] = try runBlocking { [firstSeed, count] in
             await withTaskGroup(of: [String].self, returning: [String].self) { group in
                 for thread in 0..<threads {
@@ -37,7 +37,7 @@ enum SenderHistoriesProof {
                 return await group.reduce(into: []) { $0 += $1 }
             }
         }
-        let seconds = Date().timeIntervalSince(began)
+        let seconds = Date().timeIntervalSince(startedAt)
         print(
             "sender-histories: \(count) from seed \(firstSeed) on \(threads) processors, "
                 + "\(String(format: "%.1f", seconds)) s")

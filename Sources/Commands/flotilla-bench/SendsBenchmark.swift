@@ -7,6 +7,8 @@ internal import JSON
 /// and the latency at the promised rate.
 enum SendsBenchmark {
     private static let connections = 64
+    /// Divides `promisedPerSecond` without a remainder.
+    private static let latencyConnections = 50
     private static let promisedPerSecond = 5_000
 
     static func run(arguments: [String]) throws {
@@ -19,7 +21,7 @@ enum SendsBenchmark {
             var rates: [(perCoreSecond: Double, perSecond: Double)] = []
             for _ in 0..<3 { rates.append(try measureRound(body: body, brokers: brokers)) }
             print(
-                "  \(name): \(grouped(rates.map(\.perCoreSecond).median)) sends a core-second of the gateway, \(grouped(rates.map(\.perSecond).median)) a second seen"
+                "  \(name): \(grouped(rates.map(\.perCoreSecond).median)) sends per second of the gateway's processor time, \(grouped(rates.map(\.perSecond).median)) per second at the client"
             )
         }
         try measureLatency(brokers: brokers)
@@ -42,11 +44,10 @@ enum SendsBenchmark {
     /// Measures the latency of the gateway at the promised rate for 20 seconds, evenly spread over the connections.
     private static func measureLatency(brokers: String?) throws {
         let testBed = try makeTestBed(brokers: brokers)
-        let connections = 50
-        let perConnection = promisedPerSecond / connections
+        let perConnection = promisedPerSecond / latencyConnections
         let posted = try testBed.post(
             makeBody(padding: 420), to: "/v1/sends", requests: 20 * promisedPerSecond,
-            connections: connections,
+            connections: latencyConnections,
             options: ["--rps", "\(perConnection)"])
         let cores = testBed.tearDown() / posted.seconds
         func milliseconds(at share: Double) -> String {

@@ -120,6 +120,7 @@ enum SimulatorBenchmark {
                 settings: settings, credentials: try SimulatorCredentials(directory: path), on: loop)
             try simulator.start()
             printAddress(port: simulator.ports.production, token: nil)
+            // The condition uses the simulator, so that the optimizer does not end its lifetime before the loop.
             while simulator.ports.production > 0 { pause() }
         case .journal, .file, .records, .phones:
             var settings = SimulatorServiceSettings(credentialsDirectory: path)

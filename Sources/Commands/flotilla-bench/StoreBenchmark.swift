@@ -3,11 +3,13 @@ internal import Lifecycle
 internal import Store
 internal import Telemetry
 
-/// A measurement of the LMDB store with the rows of a lane: written in random order, then scanned. A key has an
-/// app, a group and a token of 32 to 80 bytes, as in `app/0042/…`; a value has 24 bytes. A fifth of them is in one large group, the rest in 4,000 small ones.
+/// A measurement of the LMDB store with the rows of a lane: written in random order, then scanned. A key has
+/// an app, a group and a token of 32 to 80 bytes, as in `app/0042/…`; a value has 24 bytes. A fifth of them
+/// is in one large group, the rest in 4,000 small ones.
 enum StoreBenchmark {
     private static let smallGroups = 4000
-    private static let targets = (upserts: 200_000.0, scan: 10_000_000.0)
+    /// In rows per second.
+    private static let goals = (upsertRate: 200_000.0, scanRate: 10_000_000.0)
 
     static func run(arguments: [String]) throws {
         let options = try Options(parsing: arguments)
@@ -38,14 +40,14 @@ enum StoreBenchmark {
         }
         printRate(
             name: "insert", rates: inserts.map { RowRate(rows: options.rows, usage: $0) },
-            target: targets.upserts)
+            target: goals.upsertRate)
         printRate(
             name: "upsert again", rates: updates.map { RowRate(rows: options.rows, usage: $0) },
-            target: targets.upserts)
+            target: goals.upsertRate)
         printRate(
             name: "scan of one group of \(grouped(Double(options.rows / 5))) rows", rates: scans,
-            target: targets.scan)
-        printRate(name: "scan of 1,000 small groups", rates: smallScans, target: targets.scan)
+            target: goals.scanRate)
+        printRate(name: "scan of 1,000 small groups", rates: smallScans, target: goals.scanRate)
         print(
             "  disk \(diskBytes >> 20) MiB, peak memory \(Usage.peakMemoryMiB()) MiB (the map's pages included)"
         )
@@ -122,9 +124,9 @@ enum StoreBenchmark {
 
     /// Appends the app and the group with four digits, such as `app/0042/`.
     private static func append(group: Int, to key: inout [UInt8]) {
-        key += [0x61, 0x70, 0x70, 0x2F]
-        for divisor in [1000, 100, 10, 1] { key.append(0x30 + UInt8(group / divisor % 10)) }
-        key.append(0x2F)
+        key += Array("app/".utf8)
+        for divisor in [1000, 100, 10, 1] { key.append(UInt8(ascii: "0") + UInt8(group / divisor % 10)) }
+        key.append(UInt8(ascii: "/"))
     }
 }
 

@@ -7,7 +7,8 @@ internal import Store
 internal import Topics
 
 extension ExitStatus {
-    /// Makes the exit status from an error. The status tells a supervisor whether a restart can help.
+    /// Makes the exit status from an error. The status tells a supervisor whether a restart can help. The first
+    /// case that matches counts, so specific cases come before the rest of their type.
     init(of error: any Error) {
         self =
             switch error {
@@ -15,6 +16,7 @@ extension ExitStatus {
             case let error as SystemError: Self.status(ofCode: error.code)
             case let error as DiskError: Self.status(ofCode: error.code)
             case SlotError.systemCallFailed(_, _, let code): Self.status(ofCode: code)
+            // Another process uses the directory.
             case is SlotError, TopicStoreError.locked, StoreError.inUse: .temporary
             case TopicStoreError.disk(let error): Self.status(ofCode: error.code)
             case TopicStoreError.damagedCatalog, TopicStoreError.missingCatalog,
@@ -34,6 +36,7 @@ extension ExitStatus {
         switch code {
         case EADDRINUSE, EADDRNOTAVAIL, ECONNREFUSED: .unavailable
         case EACCES, EPERM, EROFS: .noPermission
+        // The directory of the file does not exist.
         case ENOENT, ENOTDIR: .cannotCreate
         case ENOSPC, EDQUOT, EIO: .ioError
         default: .systemError

@@ -7,7 +7,12 @@ enum Base62 {
     private static let fairBytesEnd = 248
 
     static func isDigit(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: false
+        }
     }
 
     /// Returns unpredictable digits, each with the same probability.
@@ -23,11 +28,11 @@ enum Base62 {
 
     /// Returns the last `count` digits of the number, with leading zeros.
     static func encode(_ value: UInt32, digits count: Int) -> [UInt8] {
-        var rest = Int(value)
+        var remainder = Int(value)
         var reversedText: [UInt8] = []
         for _ in 0..<count {
-            reversedText.append(digits[rest % digits.count])
-            rest /= digits.count
+            reversedText.append(digits[remainder % digits.count])
+            remainder /= digits.count
         }
         return reversedText.reversed()
     }

@@ -40,7 +40,7 @@ final class CatalogLoop: EventHandler {
         timer?.schedule(at: loop.now)
     }
 
-    /// Calls `then` when the topic is read to its present end, or at the deadline. All callers of one iteration
+    /// Calls `then` when the topic is read to its current end, or at the deadline. All callers of one iteration
     /// share one question to the cluster.
     func readToCurrentEnd(until deadline: Instant, then: @escaping () -> Void) {
         pendingReads.append(PendingRead(end: nil, deadline: deadline, completion: then))

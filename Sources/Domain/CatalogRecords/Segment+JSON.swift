@@ -83,6 +83,10 @@ extension JSONValue {
         return rules
     }
 
+    /// Reads the test of a predicate, such as `"atLeast": 3`.
+    /// - Parameters:
+    ///   - isVersion: whether the values are system versions or app builds, which need a digit.
+    ///   - isTextOnly: whether numbers, true and false are invalid.
     private func segmentTest(
         in object: JSONObject, isVersion: Bool, isTextOnly: Bool = false
     ) -> SegmentRule.Test {
@@ -123,7 +127,8 @@ extension JSONValue {
             return number.rounded() == number ? .integer(Int64(number)) : .number(number)
         case .string:
             let text = segmentText()
-            if isVersion, !text.utf8.contains(where: { (0x30...0x39).contains($0) }) {
+            let hasDigit = text.utf8.contains { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            if isVersion, !hasDigit {
                 report("must be a version, such as \"17.4\"")
             }
             return .text(text)

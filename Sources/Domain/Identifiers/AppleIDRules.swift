@@ -2,7 +2,11 @@
 package enum AppleIDRules {
     /// Whether the text is ten capital letters and digits.
     package static func isValid(_ text: some StringProtocol) -> Bool {
-        text.utf8.count == 10
-            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+        text.utf8.count == 10 && text.utf8.allSatisfy(isDigitOrCapital)
+    }
+
+    private static func isDigitOrCapital(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
     }
 }

@@ -15,9 +15,9 @@ enum EightByteSearch {
         if offset < bytes.count, offset > 0 {
             found |= isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
         } else if offset < bytes.count {
-            var rest = ones &* UInt64(UInt8(ascii: "a"))
-            for index in offset..<bytes.count { rest = rest << 8 | UInt64(unsafe bytes[index]) }
-            found |= isSuspect(rest)
+            var word = ones &* UInt64(UInt8(ascii: "a"))
+            for index in offset..<bytes.count { word = word << 8 | UInt64(unsafe bytes[index]) }
+            found |= isSuspect(word)
         }
         return found & (ones &* 0x80) != 0
     }

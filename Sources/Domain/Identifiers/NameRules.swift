@@ -57,16 +57,18 @@ package enum AppIDRules {
 
     private static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard (1...bytesMax).contains(bytes.count) else { return false }
+        // `.` and `..` would be paths in the file names of keys.
         var isPath = bytes.count <= 2
         for index in bytes.indices {
             let byte = unsafe bytes[index]
-            // With this bit set, letters of both cases, and no other bytes, lie between a and z.
-            let letter = byte | 0x20
-            let isAllowed =
-                (0x61...0x7A).contains(letter) || (0x2D...0x2E).contains(byte) || (0x30...0x39).contains(byte)
-                || byte == 0x5F
-            if !isAllowed { return false }
-            isPath = isPath && byte == 0x2E
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "-"):
+                break
+            default: return false
+            }
+            isPath = isPath && byte == UInt8(ascii: ".")
         }
         return !isPath
     }

@@ -43,8 +43,8 @@ package struct OSVersion: Sendable, Hashable, Comparable {
         }
         for index in text.indices {
             let byte = unsafe text[index]
-            if (0x30...0x39).contains(byte) {
-                number = min(255, (number ?? 0) * 10 + Int(byte - 0x30))
+            if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
+                number = min(255, (number ?? 0) * 10 + Int(byte - UInt8(ascii: "0")))
             } else if let known = number {
                 take(known)
                 number = nil

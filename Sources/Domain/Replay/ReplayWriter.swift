@@ -11,7 +11,7 @@ final class ReplayWriter {
     /// The wait for acknowledgements when the producer's queue is full.
     private static let fullQueueWaitMilliseconds: Int32 = 10
     /// Above the largest record that a topic accepts.
-    private static let recordBytesMax = 4 << 20 + 1 << 18
+    private static let recordBytesMax = (4 << 20) + (1 << 18)
 
     private let deadLetters: DeadLetterTopic
     private let producer: Producer

@@ -2,13 +2,15 @@ package import Identifiers
 internal import JSON
 package import Sends
 
-/// The owner of a timer: the send's only user, else its group, else its activity without a group. All timers of
-/// one owner lie in one partition, so that a cancel finds them in one place.
+/// The owner of a timer: the owner of a private group, else the send's only user, else its group, else its
+/// activity without a group. All timers of one owner lie in one partition, so that a cancel finds them in one
+/// place.
 package enum ScheduleOwner: Sendable, Hashable {
     case recipient(Recipient)
     case group(String)
     case activity(String)
 
+    // Names are equal only byte by byte. `==` of String ignores differences in Unicode normalization.
     package static func == (a: ScheduleOwner, b: ScheduleOwner) -> Bool {
         switch (a, b) {
         case (.recipient(let a), .recipient(let b)): a == b
@@ -17,7 +19,7 @@ package enum ScheduleOwner: Sendable, Hashable {
         }
     }
 
-    /// Creates the owner of a timed send. Nil for an invalid send. The owner of a private group comes first.
+    /// Creates the owner of a timed send. Nil for an invalid send.
     package init?(of send: Send) {
         if let owner = send.owner {
             self = .recipient(owner)
@@ -50,7 +52,7 @@ package enum ScheduleOwner: Sendable, Hashable {
             self = .recipient(recipient)
             return
         }
-        // Both prefixes have the same length.
+        // `u:` and `i:` were read above. The remaining prefixes have the same length.
         let name = String(decoding: text.utf8.dropFirst(Self.groupPrefix.utf8.count), as: UTF8.self)
         guard NameRules.problem(name) == nil else { return nil }
         if text.utf8.starts(with: Self.groupPrefix.utf8) {
@@ -73,6 +75,7 @@ extension JSONValue {
         if isString {
             report("must be u: and a user, i: and an installation, g: and a group, or a: and an activity")
         }
+        // The record is rejected because of the report, so this placeholder is not used.
         return .group("")
     }
 }

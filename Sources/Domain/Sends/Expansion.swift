@@ -52,10 +52,11 @@ package struct Expansion: JSONRecord, Hashable {
     package var version: Int64
     /// The number of updates in this generation before this one.
     package var precedingUpdates = 0
-    /// Seconds since 1970.
+    /// Seconds since 1970 after which the send is no longer useful.
     package var deadline: Int64
+    /// Seconds since 1970 until which APNs keeps a push for an unreachable phone.
     package var expiration: Int64
-    /// Milliseconds since 1970.
+    /// The time at which the send was accepted, in milliseconds since 1970.
     package var acceptedAt: Int64
     package var isConflatable = true
     package var unknownStartPolicy = Send.UnknownStartPolicy.skip
@@ -80,8 +81,8 @@ package struct Expansion: JSONRecord, Hashable {
     /// them it carries their state, restarts recipients that they end, and finds the generations that they
     /// open.
     package var awaitedSends: [String] = []
-    /// For a start with `reopens`: the version of an earlier END that named one activity. The start waits for
-    /// it.
+    /// For a start with `reopenedGeneration`: the version of an earlier END that named one activity. The
+    /// start waits for it.
     package var awaitedEndVersion: Int64?
     /// The time at which the start stops waiting, in seconds since 1970. Nil before its first wait.
     package var waitDeadline: Int64?
@@ -219,9 +220,9 @@ package struct LaneTally: Sendable, Hashable {
         if counts.isEmpty { return }
         writer.name(name)
         writer.beginArray()
-        for (what, count) in counts.sorted(by: { $0.key < $1.key }) {
+        for (kind, count) in counts.sorted(by: { $0.key < $1.key }) {
             writer.beginObject()
-            writer.field(label, what)
+            writer.field(label, kind)
             writer.field("count", count)
             writer.endObject()
         }

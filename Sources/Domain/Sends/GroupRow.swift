@@ -66,8 +66,8 @@ package struct GroupRow: JSONRecord, Hashable {
     package var heldSend: Send?
     /// For a whole group: the number of sends to the whole group, including held ones.
     package var groupSendCount = 0
-    /// For a recipient: the whole group's `words` when the held send began to wait. If `words` has changed, a
-    /// newer send to the whole group exists.
+    /// For a recipient: the whole group's `groupSendCount` when the held send began to wait. If that count has
+    /// changed, a newer send to the whole group exists.
     package var groupSendCountWhenHeld = 0
     /// Recently cancelled sends, oldest first. Every `SupersededVersions` of the group names them.
     package var cancelledSends: [CancelledSend] = []
@@ -76,7 +76,7 @@ package struct GroupRow: JSONRecord, Hashable {
 
     package init() {}
 
-    /// The maximum number of states in `previous`, and so of consecutive updates that can be cancelled. It is
+    /// The maximum number of states in `replacedStates`, and so of consecutive updates that can be cancelled. It is
     /// small, because a group's row is written with every update.
     package static let replacedStatesMax = 3
 
@@ -118,9 +118,9 @@ package struct GroupRow: JSONRecord, Hashable {
         if let heldSend { writer.field("held", send: heldSend) }
         writer.field("words", groupSendCount == 0 ? nil : groupSendCount)
         writer.field("heldAfter", groupSendCountWhenHeld == 0 ? nil : groupSendCountWhenHeld)
-        writer.objects("cancelled", unlessEmpty: cancelledSends) { one, writer in
-            writer.field("send", one.send)
-            writer.field("at", one.at)
+        writer.objects("cancelled", unlessEmpty: cancelledSends) { cancelledSend, writer in
+            writer.field("send", cancelledSend.send)
+            writer.field("at", cancelledSend.at)
         }
         writer.field("lastAt", lastSendAt)
     }
@@ -155,8 +155,8 @@ package struct GroupRow: JSONRecord, Hashable {
 
 extension JSONValue {
     package func cancelledSends() -> [GroupRow.CancelledSend] {
-        objects(countMax: SupersededVersions.cancelledSendsMax) { one in
-            GroupRow.CancelledSend(send: one["send"].name(), at: one["at"].timeMilliseconds())
+        objects(countMax: SupersededVersions.cancelledSendsMax) { object in
+            GroupRow.CancelledSend(send: object["send"].name(), at: object["at"].timeMilliseconds())
         }
     }
 }

@@ -30,7 +30,7 @@ package struct LaneScope: JSONRecord, Hashable {
         case answered
     }
 
-    /// The maximum number of open lists in one row. The newest are kept.
+    /// The maximum number of pending sends in one row. The newest are kept.
     package static let pendingNamedSendsMax = 100
 
     /// An update to named recipients that the lane has not fully processed.
@@ -55,7 +55,7 @@ package struct LaneScope: JSONRecord, Hashable {
     /// The version of the newest END, or 0 if there was none.
     package var endVersion: Int64 = 0
     package var newestState: ScopeState?
-    /// The state that `newest` replaced, if only lanes know it. A cancel of `newest` restores it.
+    /// The state that `newestState` replaced, if only lanes know it. A cancel of the newest update restores it.
     package var replacedState: ScopeState?
     package var walk: Walk?
     /// For a whole group: whether recipients of the lane have separate rows.
@@ -93,9 +93,9 @@ package struct LaneScope: JSONRecord, Hashable {
             writer.endObject()
         }
         writer.field("hasRecipients", hasRecipientRows ? true : nil)
-        writer.objects("openLists", unlessEmpty: pendingNamedSends) { list, writer in
-            writer.field("send", list.send)
-            writer.field("deadline", list.deadline)
+        writer.objects("openLists", unlessEmpty: pendingNamedSends) { pending, writer in
+            writer.field("send", pending.send)
+            writer.field("deadline", pending.deadline)
         }
         writer.field("urgentEndAt", urgentEndVersion == 0 ? nil : urgentEndVersion)
         writer.field("subscription", subscription == .answered ? nil : subscription.rawValue)
@@ -121,8 +121,8 @@ package struct LaneScope: JSONRecord, Hashable {
             self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
         }
         hasRecipientRows = record["hasRecipients"].optional?.bool() ?? false
-        pendingNamedSends = record["openLists"].objects(countMax: Self.pendingNamedSendsMax) { list in
-            PendingNamedSend(send: list["send"].name(), deadline: list["deadline"].seconds())
+        pendingNamedSends = record["openLists"].objects(countMax: Self.pendingNamedSendsMax) { object in
+            PendingNamedSend(send: object["send"].name(), deadline: object["deadline"].seconds())
         }
         urgentEndVersion = record["urgentEndAt"].optional?.version() ?? 0
         // An earlier version wrote only this field, for a lane that may have missed updates.

@@ -6,15 +6,16 @@ package import Payloads
 /// are needed to send it again to a late token.
 package struct ScopeState: Sendable, Hashable {
     package var send: String
-    /// The send that first carried the state, if this send only restored it.
+    /// The send that first carried the state, if `send` only restored it after a cancel.
     package var originalSend: String?
     package var version: Int64
     package var content: PushContent
     package var priority: PushPriority
-    /// Seconds since 1970.
+    /// Seconds since 1970 after which the state is no longer useful.
     package var deadline: Int64
+    /// Seconds since 1970 until which APNs keeps a push for an unreachable phone.
     package var expiration: Int64
-    /// Milliseconds since 1970.
+    /// The time at which the send was accepted, in milliseconds since 1970.
     package var acceptedAt: Int64
 
     package init(
@@ -35,6 +36,7 @@ package struct ScopeState: Sendable, Hashable {
 }
 
 extension JSONWriter {
+    /// Writes the state as an object. Without a state it writes nothing.
     mutating func field(_ name: StaticString, _ state: ScopeState?) {
         guard let state else { return }
         self.name(name)
@@ -43,6 +45,7 @@ extension JSONWriter {
         endObject()
     }
 
+    /// Writes the members of the state into the current object.
     mutating func fields(_ state: ScopeState) {
         field("send", state.send)
         field("origin", state.originalSend)

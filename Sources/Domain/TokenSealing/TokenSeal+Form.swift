@@ -13,7 +13,7 @@ extension TokenSeal {
         guard unsafe text.first == sealedPrefix else { return false }
         let numberEndMax = 1 + keyNumberDigitsMax
         guard let dot = unsafe text.prefix(numberEndMax + 1).firstIndex(of: UInt8(ascii: ".")), dot > 1,
-            unsafe text[1..<dot].allSatisfy({ (0x30...0x39).contains($0) })
+            unsafe text[1..<dot].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return false }
         let base64 = unsafe text[(dot + 1)...]
         return unsafe (1...base64BytesMax).contains(base64.count) && base64.allSatisfy(isBase64URL)
@@ -21,7 +21,9 @@ extension TokenSeal {
 
     private static func isBase64URL(_ byte: UInt8) -> Bool {
         switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
         default: false
         }
     }

@@ -100,7 +100,8 @@ package final class TokenSeal {
         }
     }
 
-    /// Opens a token that `seal(_:app:entry:)` made. Plain tokens from before the installation had keys are accepted too.
+    /// Opens a token that `seal(_:app:entry:)` made. Plain tokens from before the installation had keys are
+    /// accepted too.
     package func open(_ stored: some StringProtocol, app: String, entry: String) throws(Failure) -> PushToken
     {
         guard stored.utf8.first == Self.sealedPrefix else {

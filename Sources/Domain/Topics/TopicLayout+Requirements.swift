@@ -7,7 +7,7 @@ extension TopicLayout {
     /// The space for a record's key and headers.
     private static let keyAndHeadersBytes = 1 << 16
     /// A value of 4 MiB with its key and headers.
-    private static let largeRecordBytes = 4 << 20 + keyAndHeadersBytes
+    private static let largeRecordBytes = (4 << 20) + keyAndHeadersBytes
     /// Any record, with the headers that a dead letter adds.
     private static let deadLetterBytes = largeRecordBytes + keyAndHeadersBytes
 

@@ -43,7 +43,7 @@ package enum Base64URL {
                 bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
             }
         }
-        let unusedBits = bits & (1 << UInt32(bitCount) - 1)
+        let unusedBits = bits & ((1 << UInt32(bitCount)) - 1)
         return bitCount < 6 && unusedBits == 0 ? bytes : nil
     }
 

@@ -56,7 +56,7 @@ internal import Glibc
     private var runningHooks: [any IterationHook] = []
 
     /// The owner of a descriptor, nil if none is registered. The system reuses the number of a closed
-    /// descriptor. So the generation tells whether an event belongs to the present owner or to an earlier
+    /// descriptor. So the generation tells whether an event belongs to the current owner or to an earlier
     /// one.
     private struct Registration {
         var handler: (any EventHandler)?

@@ -21,7 +21,7 @@ enum LoopJob {
     private var jobs: [LoopJob] = []
     /// Whether the loop was woken and has not taken the jobs yet.
     private var isSignalled = false
-    /// Whether the loop must stop. Jobs are isAccepted until the queue is closed.
+    /// Whether the loop must stop. Jobs are accepted until the queue is closed.
     private var isStopping = false
     private var isClosed = false
 

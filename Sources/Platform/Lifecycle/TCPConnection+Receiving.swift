@@ -16,8 +16,8 @@ extension TCPConnection {
         mayHaveInput = false
         let count = receive()
         if count > 0 {
-            // A read that does not fill the buffer has emptied the socket. But if the peer's end came
-            // together with the bytes, epoll has reported both as one event, and the end is still to be read.
+            // A read that fills the buffer may have left bytes in the socket. And epoll reports bytes and
+            // the peer's end as one event, so after the end one more read is needed, which returns 0.
             if unsafe count == loop.readBuffer.count || hasPeerEnded { mayHaveInput = true }
             if mayHaveInput, isReading { requestHook() }
         } else if count == 0 {
@@ -34,7 +34,8 @@ extension TCPConnection {
     func readRemainingInput() {
         while isReading, descriptor >= 0 {
             let count = receive()
-            if count == 0 || count < 0 && errno != EINTR { return }
+            let isInterrupted = count < 0 && errno == EINTR
+            if count <= 0, !isInterrupted { return }
         }
     }
 

@@ -5,7 +5,7 @@ package import Telemetry
 package struct AppliedProgress: Sendable, Hashable {
     /// The next offset to read.
     package var offset: Int64
-    /// The time up to which the tables are complete: the timestamp of the last record, or the present time if
+    /// The time up to which the tables are complete: the timestamp of the last record, or the current time if
     /// the end was reached. The age of the file is counted from it. An idle stage updates it from time to
     /// time.
     package var completeUntil: WallTime

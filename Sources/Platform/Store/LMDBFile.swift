@@ -30,6 +30,8 @@ enum LMDBFile {
         return unsafe environment
     }
 
+    /// Sets the limits of an environment and opens the file with its tables. If it throws, the caller closes the
+    /// environment.
     @unsafe private static func prepare(
         _ environment: OpaquePointer, at path: String, tables: [String], limits: EnvironmentLimits
     ) throws(StoreError) {

@@ -71,22 +71,22 @@ struct Page {
     }
 
     /// Reads an integer of 2, 4 or 8 bytes.
-    func integer(at: Int, size: Int) -> Int {
+    func integer(at position: Int, size: Int) -> Int {
         unsafe bytes.withUnsafeBytes { bytes in
             switch size {
-            case 2: unsafe Int(bytes.loadUnaligned(fromByteOffset: at, as: UInt16.self))
-            case 4: unsafe Int(bytes.loadUnaligned(fromByteOffset: at, as: UInt32.self))
-            default: unsafe bytes.loadUnaligned(fromByteOffset: at, as: Int.self)
+            case 2: unsafe Int(bytes.loadUnaligned(fromByteOffset: position, as: UInt16.self))
+            case 4: unsafe Int(bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+            default: unsafe bytes.loadUnaligned(fromByteOffset: position, as: Int.self)
             }
         }
     }
 
     /// Reads the fields `md_flags`, `md_depth`, `md_entries` and `md_root`.
-    func root(at: Int) -> TreeRoot {
+    func root(at position: Int) -> TreeRoot {
         TreeRoot(
-            flags: integer(at: at + 4, size: 2), depth: integer(at: at + 6, size: 2),
-            entryCount: integer(at: at + 32, size: 8),
-            page: integer(at: at + 40, size: 8))
+            flags: integer(at: position + 4, size: 2), depth: integer(at: position + 6, size: 2),
+            entryCount: integer(at: position + 32, size: 8),
+            page: integer(at: position + 40, size: 8))
     }
 }
 

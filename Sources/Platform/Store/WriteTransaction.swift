@@ -16,7 +16,7 @@ internal import CLMDB
     private var storedValue: [UInt8] = []
     /// One cursor for each changed table, at its last change.
     private var cursors: [OpaquePointer?]
-    /// The present sums of the tables. Empty before the first change.
+    /// The current sums of the tables. Empty before the first change.
     private var tableSums: [TableSum] = []
 
     // If this is inlined into a generic caller, the optimizer of Swift 6.3.1 aborts.

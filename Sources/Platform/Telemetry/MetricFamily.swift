@@ -48,7 +48,7 @@ struct MetricFamily {
         return instrument
     }
 
-    /// The present values of its gauges and counters.
+    /// The current values of its gauges and counters.
     var values: [Metrics.SeriesValue] {
         series.sorted { $0.key < $1.key }.compactMap { _, entry -> Metrics.SeriesValue? in
             let number: Double

@@ -62,13 +62,13 @@ package final class Metrics: Sendable {
         }
     }
 
-    /// The present value of one series.
+    /// The current value of one series.
     package struct SeriesValue: Sendable, Hashable {
         package let labels: [String: String]
         package let number: Double
     }
 
-    /// Returns the present values of a name's series, or nothing for a histogram.
+    /// Returns the current values of a name's series, or nothing for a histogram.
     package func values(of name: String) -> [SeriesValue] {
         families.withLock { $0[name] }?.values ?? []
     }

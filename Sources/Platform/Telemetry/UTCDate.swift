@@ -8,8 +8,8 @@ package enum UTCDate {
             var value: Int64 = 0
             for index in start..<start + count {
                 let byte = unsafe text[index]
-                guard (0x30...0x39).contains(byte) else { return nil }
-                value = value * 10 + Int64(byte - 0x30)
+                guard isDigit(byte) else { return nil }
+                value = value * 10 + Int64(byte - UInt8(ascii: "0"))
             }
             return value
         }
@@ -26,7 +26,7 @@ package enum UTCDate {
         guard year > 0, (1...12).contains(month), day >= 1, day <= days(in: month, of: year), hour < 24,
             minute < 60, second < 60
         else { return nil }
-        var offset: Int64 = 0
+        var offsetSeconds: Int64 = 0
         if text.count == 20 {
             guard has("Z", at: 19) else { return nil }
         } else {
@@ -34,20 +34,24 @@ package enum UTCDate {
                 let hours = number(at: 20, digits: 2),
                 let minutes = number(at: 23, digits: 2), hours <= 14, minutes < 60
             else { return nil }
-            offset = (has("-", at: 19) ? -60 : 60) * (hours * 60 + minutes)
+            offsetSeconds = (has("-", at: 19) ? -60 : 60) * (hours * 60 + minutes)
         }
-        return daysSince1970(year: year, month: month, day: day) * 86_400 + hour * 3_600 + minute * 60
-            + second - offset
+        let dayCount = daysSince1970(year: year, month: month, day: day)
+        return dayCount * secondsPerDay + hour * 3_600 + minute * 60 + second - offsetSeconds
     }
 
     /// Whether the text is such a date with a fraction of a second, which only newer versions of Swift's
     /// decoder accept.
     package static func hasFraction(iso8601 text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count > 21, text.count <= 64, unsafe text[19] == UInt8(ascii: ".") else { return false }
-        let digits = unsafe text[20...].prefix { (0x30...0x39).contains($0) }.count
+        let digits = unsafe text[20...].prefix(while: isDigit).count
         guard digits > 0 else { return false }
         let whole = unsafe Array(text[..<19]) + Array(text[(20 + digits)...])
         return unsafe whole.withUnsafeBufferPointer { unsafe seconds(iso8601: $0) } != nil
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
     private static func isLeap(_ year: Int64) -> Bool {
@@ -65,24 +69,17 @@ package enum UTCDate {
     /// Counts years from March, so that the leap day comes last and the months before it need no special
     /// cases.
     private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month > 2 ? year : year - 1
+        let marchYear = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
-        let before = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400
-        return before + (monthFromMarch * 153 + 2) / 5 + day - 1 - 719_468
+        let daysBeforeYear = marchYear * 365 + marchYear / 4 - marchYear / 100 + marchYear / 400
+        return daysBeforeYear + (monthFromMarch * 153 + 2) / 5 + day - 1 - daysFromYearZeroTo1970
     }
 
     /// Returns the day in the form 2026-11-20, or only the year if it has more than four digits.
     package static func dayText(secondsSince1970 seconds: Double) -> String {
         guard seconds.isFinite, abs(seconds) < 1e14 else { return "a year beyond three million" }
-        let days = Int64((seconds / 86_400).rounded(.down)) + 719_468
-        let era = (days >= 0 ? days : days - 146_096) / 146_097
-        let dayOfEra = days - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        let days = Int64((seconds / Double(secondsPerDay)).rounded(.down))
+        let (year, month, day) = civilDate(fromDays: days)
         guard (1...9999).contains(year) else { return "the year \(year)" }
         return "\(padded(year, digits: 4))-\(padded(month, digits: 2))-\(padded(day, digits: 2))"
     }

@@ -46,7 +46,9 @@ package struct WallTime: Sendable, Hashable, Comparable {
     }
 }
 
-private let secondsPerDay: Int64 = 86400
+let secondsPerDay: Int64 = 86_400
+/// The days from 1 March of the year 0, where the calculations begin, to 1 January 1970.
+let daysFromYearZeroTo1970: Int64 = 719_468
 
 /// Returns the quotient rounded down, also for times before 1970.
 private func floorDivide(_ a: Int64, by b: Int64) -> Int64 {
@@ -58,10 +60,9 @@ private func floorDivide(_ a: Int64, by b: Int64) -> Int64 {
 ///
 /// Years are counted from March, so that the leap day is the last of its year and needs no special case. An
 /// era is the 400 years after which the calendar repeats.
-private func civilDate(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+func civilDate(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let daysPerEra: Int64 = 146_097
-    // Days since 1 March of the year 0.
-    let daysSinceYearZero = days + 719_468
+    let daysSinceYearZero = days + daysFromYearZeroTo1970
     let era = floorDivide(daysSinceYearZero, by: daysPerEra)
     let dayOfEra = daysSinceYearZero - era * daysPerEra
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
@@ -78,7 +79,7 @@ private func appendDigits(of value: Int64, width: Int, to out: inout [UInt8]) {
     var divisor: Int64 = 1
     for _ in 1..<width { divisor *= 10 }
     while divisor > 0 {
-        out.append(0x30 + UInt8(truncatingIfNeeded: value / divisor % 10))
+        out.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / divisor % 10))
         divisor /= 10
     }
 }

@@ -5,8 +5,8 @@ internal import Identifiers
 internal import JSON
 internal import Lifecycle
 
-/// The options of `flotilla apps create` and `update` that describe an app. They replace fields of the file of `--file`,
-/// or of the stored app.
+/// The options of `flotilla apps create` and `update` that describe an app. They replace fields of the file
+/// of `--file`, or of the stored app.
 struct AppOptions {
     private let options: [String: String]
 

@@ -9,8 +9,8 @@ internal import Settings
 internal import Telemetry
 internal import Topics
 
-/// The catalog of apps, API keys, activity types and segments for one call of a command. It is read once to its end. Each
-/// change is written together with a line in the audit.
+/// The catalog of apps, API keys, activity types and segments for one call of a command. It is read once to
+/// its end. Each change is written together with a line in the audit.
 struct CatalogAccess {
     let snapshot: CatalogSnapshot
     private let settings: ResolvedSettings

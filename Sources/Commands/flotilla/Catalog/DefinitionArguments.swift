@@ -3,7 +3,8 @@ internal import Identifiers
 internal import JSON
 internal import Lifecycle
 
-/// The arguments of `flotilla types` and `flotilla segments`: verb, app, name, and the definition as a JSON text or a file.
+/// The arguments of `flotilla types` and `flotilla segments`: verb, app, name, and the definition as a JSON
+/// text or a file.
 struct DefinitionArguments {
     enum Verb: String {
         case list, show, put, delete

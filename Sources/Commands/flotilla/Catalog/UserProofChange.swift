@@ -7,8 +7,9 @@ internal import Lifecycle
 internal import Telemetry
 internal import TokenSealing
 
-/// One call of `flotilla apps user-proof APP`: shows or changes the secrets with which an app's own server proves the user
-/// of a phone. An app has at most two secrets, the older one first, so that its server can change over without a gap.
+/// One call of `flotilla apps user-proof APP`: shows or changes the secrets with which an app's own server
+/// proves the user of a phone. An app has at most two secrets, the older one first, so that its server can
+/// change over without a gap.
 struct UserProofChange {
     static let options: [CommandOption] = [
         .flag("--new", "user-proof: makes a secret and prints it once; the previous one stays valid"),

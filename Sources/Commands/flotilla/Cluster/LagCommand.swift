@@ -4,7 +4,8 @@ internal import Settings
 internal import Telemetry
 
 extension Command {
-    /// `flotilla lag`: shows how far the consumer groups are behind. An operator asks this first when something is slow.
+    /// `flotilla lag`: shows how far the consumer groups are behind. An operator asks this first when
+    /// something is slow.
     static let lag = Command(
         name: "lag", summary: "Shows how many records each consumer group still has to read.",
         usage: "[GROUP…] [--json]", example: "flotilla lag --kafka-brokers kafka-1:9092,kafka-2:9092",

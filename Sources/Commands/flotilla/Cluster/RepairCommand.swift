@@ -3,8 +3,8 @@ internal import Lifecycle
 internal import Settings
 
 extension Command {
-    /// `flotilla repair`: repairs the files of an embedded broker that refuses to start. First the catalog of the topics is
-    /// made to fit the directories, then damaged ranges of the logs are replaced.
+    /// `flotilla repair`: repairs the files of an embedded broker that refuses to start. First the catalog of
+    /// the topics is made to fit the directories, then damaged ranges of the logs are replaced.
     static let repair = Command(
         name: "repair",
         summary: "Repairs the data directory of an embedded broker that does not run; no record is removed.",
@@ -37,8 +37,8 @@ extension Command {
             "\(replacedRanges.count) ranges are replaced; each damaged file stays beside its log as .damaged")
     }
 
-    /// Prints the plan for the catalog and, unless this is a dry run, carries it out. Returns false if the catalog and the
-    /// directories fit together.
+    /// Prints the plan for the catalog and, unless this is a dry run, carries it out. Returns false if the
+    /// catalog and the directories fit together.
     private static func repairCatalog(
         in directory: String, isDryRun: Bool, for invocation: Invocation
     ) throws -> Bool {

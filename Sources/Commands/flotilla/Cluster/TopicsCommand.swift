@@ -6,8 +6,8 @@ internal import Telemetry
 internal import Topics
 
 extension Command {
-    /// `flotilla topics`: creates and corrects the topics. An operator needs it before the first start, and when a stage
-    /// reports that a topic has wrong settings.
+    /// `flotilla topics`: creates and corrects the topics. An operator needs it before the first start, and
+    /// when a stage reports that a topic has wrong settings.
     static let topics = Command(
         name: "topics",
         summary:

@@ -83,7 +83,7 @@ struct DemonstrationResult {
         if problems.isEmpty { return "" }
         return """
 
-            These parts need attention; the log above has the details and `/readyz` the present state:
+            These parts need attention; the log above has the details and `/readyz` the current state:
             \(problems.map { "  " + $0 }.joined(separator: "\n"))
 
             """

@@ -76,8 +76,9 @@ final class DemonstrationService: Service {
         backend.take()?.stop()
     }
 
-    /// Waits until all stages are ready. Returns a line for each stage that does not become ready and for each error that
-    /// was logged. The match does not use some parts, such as the insight stage, so it can succeed without them.
+    /// Waits until all stages are ready. Returns a line for each stage that does not become ready and for
+    /// each error that was logged. The match does not use some parts, such as the insight stage, so it can
+    /// succeed without them.
     private func collectProblems(from log: Log) async -> [String] {
         var stallDetector = StallDetector(limitMilliseconds: Self.stallMilliseconds)
         var problems = readinessProblems

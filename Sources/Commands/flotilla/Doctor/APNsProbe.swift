@@ -6,8 +6,9 @@ internal import Sender
 internal import Settings
 internal import Telemetry
 
-/// A check of the connection to APNs and of each app's provider key: one push per app and environment to a token that no
-/// phone has. If APNs accepts the key, it answers BadDeviceToken. Any other answer names the fault.
+/// A check of the connection to APNs and of each app's provider key: one push per app and environment to a
+/// token that no phone has. If APNs accepts the key, it answers BadDeviceToken. Any other answer names the
+/// fault.
 struct APNsProbe {
     private static let timeoutMilliseconds = 8_000
     private static let tokenOfNoPhone = [UInt8](repeating: 0, count: 32)
@@ -16,7 +17,8 @@ struct APNsProbe {
 
     init(settings: ResolvedSettings) { self.settings = settings[SenderSettings.self] }
 
-    /// Returns a finding for each app and environment. Returns none if there is no directory of provider keys, or no app.
+    /// Returns a finding for each app and environment. Returns none if there is no directory of provider
+    /// keys, or no app.
     func findings(for apps: [App]) async -> [Finding] {
         guard !settings.keysDirectory.isEmpty, !apps.isEmpty else { return [] }
         let destination = PushDestination(settings)

@@ -24,7 +24,8 @@ struct Doctor {
         layout = TopicLayout(settings: settings)
     }
 
-    /// Runs the checks in the order in which they depend on each other. If a check fails, the checks that depend on it are skipped.
+    /// Runs the checks in the order in which they depend on each other. If a check fails, the checks that
+    /// depend on it are skipped.
     func runChecks() async -> [Finding] { [checkDescriptors()] + (await checkCluster()) }
 
     /// Checks Kafka, then its topics, then the catalog in a topic, then the apps in the catalog.

@@ -5,8 +5,9 @@ internal import StageSupport
 internal import Synchronization
 internal import Telemetry
 
-/// The HTTP server for an operator's `/metrics`, `/livez` and `/readyz` requests to a process. It is the first service
-/// to start and the last to stop, so that an operator can watch both. The process calls `beginServing` when it is ready.
+/// The HTTP server for an operator's `/metrics`, `/livez` and `/readyz` requests to a process. It is the
+/// first service to start and the last to stop, so that an operator can watch both. The process calls
+/// `beginServing` when it is ready.
 final class AdminService: Service {
     let name = "admin"
     private let listen: HostPort

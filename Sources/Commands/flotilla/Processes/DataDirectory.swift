@@ -3,8 +3,8 @@ internal import Lifecycle
 
 /// The directory for the files of a process.
 enum DataDirectory {
-    /// Creates the directory if it is missing, and returns its path. Only its owner can read it, because state files hold
-    /// push tokens.
+    /// Creates the directory if it is missing, and returns its path. Only its owner can read it, because
+    /// state files hold push tokens.
     static func create(at path: String) throws -> String {
         do {
             try FileManager.default.createDirectory(

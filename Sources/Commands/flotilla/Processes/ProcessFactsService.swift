@@ -14,8 +14,8 @@ final class ProcessFactsService: Service {
     private let environment: StageEnvironment
     private let started = StartedParts<LoopOwned<AnnouncerState>>()
 
-    /// The announcer of the facts. Once Kafka has fenced a client of this process, there is also a reader that looks for a
-    /// second process with this identity. Confined to the loop of the thread `members`.
+    /// The announcer of the facts. Once Kafka has fenced a client of this process, there is also a reader
+    /// that looks for a second process with this identity. Confined to the loop of the thread `members`.
     private final class AnnouncerState {
         let announcer: MemberAnnouncer
         var reader: MembersReader?
@@ -103,7 +103,7 @@ final class ProcessFactsService: Service {
         return reader
     }
 
-    /// Returns the facts with the present breakers and suspect tokens, which are read from the sender's metrics.
+    /// Returns the facts with the current breakers and suspect tokens, which are read from the sender's metrics.
     private static func currentFacts(basedOn facts: ProcessFacts, metrics: Metrics) -> ProcessFacts {
         var current = facts
         let openBreakers = metrics.values(of: "flotilla_sender_breaker_open").filter { $0.number > 0 }

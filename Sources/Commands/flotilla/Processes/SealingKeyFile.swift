@@ -50,9 +50,9 @@ enum SealingKeyFile {
         return lastSlash == path.startIndex ? "/" : String(path[..<lastSlash])
     }
 
-    /// Returns the keys for a command that works beside the running processes. If no file is set, these are the keys of a
-    /// `flotilla up` on this machine, provided that the installation uses them. Throws if the file that is set has other
-    /// keys than the installation.
+    /// Returns the keys for a command that works beside the running processes. If no file is set, these are
+    /// the keys of a `flotilla up` on this machine, provided that the installation uses them. Throws if the
+    /// file that is set has other keys than the installation.
     static func read(settings: ResolvedSettings, for catalog: CatalogSnapshot) throws -> SealingKeys? {
         let now = WallTime.now().milliseconds
         guard let path = settings[SealingSettings.self].keysFile else {

@@ -6,8 +6,9 @@ internal import Telemetry
 internal import TokenSealing
 internal import Topics
 
-/// A check in the form of a service: its start fails if this process has other sealing keys than the installation. The first process
-/// writes the fingerprints of its keys to the catalog, as a `SealingRecord`, and the others compare theirs with it.
+/// A check in the form of a service: its start fails if this process has other sealing keys than the
+/// installation. The first process writes the fingerprints of its keys to the catalog, as a `SealingRecord`,
+/// and the others compare theirs with it.
 struct SealingKeysService: Service {
     /// The limit for reading the catalog and for reading the written record back.
     private static let catalogTimeoutMilliseconds = 30_000

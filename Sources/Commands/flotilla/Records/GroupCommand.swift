@@ -42,8 +42,9 @@ extension Command {
         }
     }
 
-    /// Returns the newest value of the row in `groups`, or nil if it does not exist. A private group's row is partitioned by
-    /// its own key. A recipient's row of a shared group is partitioned by the group's key, so both partitions are read.
+    /// Returns the newest value of the row in `groups`, or nil if it does not exist. A private group's row is
+    /// partitioned by its own key. A recipient's row of a shared group is partitioned by the group's key, so
+    /// both partitions are read.
     private static func readRow(of key: ScopeKey, for invocation: Invocation) throws -> [UInt8]? {
         let layout = TopicLayout(settings: invocation.settings)
         let kafka = invocation.settings[KafkaSettings.self]

@@ -11,8 +11,8 @@ internal import Telemetry
 internal import Topics
 
 extension Command {
-    /// `flotilla installation`: shows the registry's rows of one installation, and the problems that keep pushes from it. It
-    /// is the first step to answer "why does this phone show the old score?"
+    /// `flotilla installation`: shows the registry's rows of one installation, and the problems that keep
+    /// pushes from it. It is the first step to answer "why does this phone show the old score?"
     static let installation = Command(
         name: "installation",
         summary:
@@ -61,8 +61,8 @@ extension Command {
         return (app, id)
     }
 
-    /// Reads the partition of this key to its end, and calls `body` with each record's key and value. A tombstone has no
-    /// value.
+    /// Reads the partition of this key to its end, and calls `body` with each record's key and value. A
+    /// tombstone has no value.
     private static func readPartition(
         of topic: TopicName, forKey key: [UInt8], for invocation: Invocation,
         body: ([UInt8], [UInt8]?) -> Void

@@ -46,8 +46,8 @@ extension Command {
         }
     }
 
-    /// Checks the report with the rules of the gateway, as for an API key of the role `admin`. Throws unless all of it is
-    /// accepted. One report can become several records.
+    /// Checks the report with the rules of the gateway, as for an API key of the role `admin`. Throws unless
+    /// all of it is accepted. One report can become several records.
     private static func validate(
         _ body: [UInt8], in catalog: CatalogAccess, sealingKeys keys: SealingKeys?
     ) throws -> ValidatedReports {

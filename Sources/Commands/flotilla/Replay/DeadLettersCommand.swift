@@ -2,8 +2,8 @@ internal import Lifecycle
 internal import Replay
 
 extension Command {
-    /// `flotilla dead-letters`: shows the records that stages could not use, sends them again (redrives them), or discards
-    /// them.
+    /// `flotilla dead-letters`: shows the records that stages could not use, sends them again (redrives
+    /// them), or discards them.
     static let deadLetters = Command(
         name: "dead-letters",
         summary: "Lists, shows, redrives or discards the records that a stage could not use.",

@@ -12,10 +12,11 @@ extension Invocation {
     private static let listLimitDefault = 100
     private static let listLimitMax = 10_000
 
-    /// Returns a new name of a call that writes to topics. An interrupted call continues under its name.
+    /// Returns a new id of a call that writes to topics. An interrupted call continues under its id. It
+    /// begins with a letter, so that nothing takes it for a number.
     static func newRunID() -> String { "a" + Hex.text(of: Random.bytes(count: 6)) }
 
-    /// Returns the filter of the options, and of the ids if some are named.
+    /// Returns the filter that the options and the ids of dead letters describe.
     func deadLetterFilter(ids: [String]) throws -> DeadLetterFilter {
         var filter = DeadLetterFilter()
         if let app = options["--app"] {
@@ -42,8 +43,8 @@ extension Invocation {
         return filter
     }
 
-    /// Returns the time of the option in milliseconds since 1970, or nil without the option. Its value is a date, or a period
-    /// before now (`2h`).
+    /// Returns the time of the option in milliseconds since 1970, or nil without the option. The value is a date,
+    /// or a period before now (`2h`).
     func time(ofOption option: String) throws -> Int64? {
         guard let text = options[option] else { return nil }
         let now = WallTime.now().milliseconds

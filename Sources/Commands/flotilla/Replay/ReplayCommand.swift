@@ -5,8 +5,9 @@ internal import Settings
 internal import Topics
 
 extension Command {
-    /// `flotilla replay`: four repairs. `rebuild` deletes state files, which the stage builds again from topics. `reports` lets
-    /// ingest read reports again. `resend` pushes the failed jobs of a send again. `offset` sets where a stage continues.
+    /// `flotilla replay`: four repairs. `rebuild` deletes state files, which the stage builds again from
+    /// topics. `reports` lets ingest read reports again. `resend` pushes the failed jobs of a send again.
+    /// `offset` sets where a stage continues.
     static let replay = Command(
         name: "replay",
         summary:

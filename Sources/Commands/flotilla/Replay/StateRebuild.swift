@@ -6,8 +6,8 @@ internal import Settings
 internal import Telemetry
 internal import Topics
 
-/// `flotilla replay rebuild`: removes the state files of one stage, which builds them again from their topics at its next
-/// start.
+/// `flotilla replay rebuild`: removes the state files of one stage, which builds them again from their topics
+/// at its next start.
 struct StateRebuild {
     /// The name of the stage, and of its directory within a slot.
     let stage: String
@@ -23,8 +23,8 @@ struct StateRebuild {
             topics: [.receipts, .events, .progress, .groups, .installations, .timers, .audit]),
     ]
 
-    /// Removes the state files after a question. The slots stay locked until the files are gone, so that no process can start
-    /// to use them.
+    /// Removes the state files after a question. The slots stay locked until the files are gone, so that no
+    /// process can start to use them.
     func run(under slotsDirectory: String, for invocation: Invocation) throws {
         let slots = try ProcessSlot.allExisting(under: slotsDirectory)
         for case .held(let path) in slots where FileManager.default.fileExists(atPath: "\(path)/\(stage)") {

@@ -7,8 +7,8 @@ internal import Settings
 internal import Telemetry
 internal import Topics
 
-/// `--watch` of `flotilla send` and `flotilla cancel`: follows a send in the topics `progress` and `receipts` until it is
-/// complete, and prints a line each time it changes.
+/// `--watch` of `flotilla send` and `flotilla cancel`: follows a send in the topics `progress` and `receipts`
+/// until it is complete, and prints a line each time it changes.
 struct SendWatch {
     private static let pollMilliseconds = 300
     private static let durationMillisecondsMax = 600_000

@@ -4,7 +4,8 @@ package import Settings
 extension KafkaSettings.SecurityProtocol: SettingValue {}
 extension KafkaSettings.SCRAMMechanism: SettingValue {}
 
-/// The settings of the connection to a cluster. An operator changes them to move from the embedded broker to Apache Kafka.
+/// The settings of the connection to a cluster. An operator changes them to move from the embedded broker to
+/// Apache Kafka.
 extension KafkaSettings: OperatorSettings {
     package static let declared = SettingsGroup(
         prefix: "kafka", defaults: KafkaSettings(brokers: ["127.0.0.1:9092"])
@@ -38,7 +39,8 @@ extension KafkaSettings: OperatorSettings {
         }
     }
 
-    /// Returns the pairs of a text such as `a=1;b=2`, or nil if a part has no name or no equals sign. Values may hold commas.
+    /// Returns the pairs of a text such as `a=1;b=2`, or nil if a part has no name or no equals sign. Values
+    /// may hold commas.
     private static func pairs(in text: String) -> [(name: String, value: String)]? {
         var pairs: [(name: String, value: String)] = []
         for part in text.split(separator: ";") {

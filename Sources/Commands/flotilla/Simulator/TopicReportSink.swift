@@ -100,8 +100,8 @@ final class TopicReportSink: ReportSink {
         }
     }
 
-    /// Sends the waiting reports in order until the producer's queue is full. Returns the number of reports that it queued
-    /// or refused, which do not wait any longer.
+    /// Sends the waiting reports in order until the producer's queue is full. Returns the number of reports
+    /// that it queued or refused, which do not wait any longer.
     private func sendPending(with producer: Producer, to topic: Topic) -> Int {
         for (index, report) in pending.enumerated() {
             lastTag += 1
@@ -133,8 +133,8 @@ final class TopicReportSink: ReportSink {
         return connection
     }
 
-    /// Drops the producer; the next `sendPending` makes another. The reports in flight may or may not be stored, so they
-    /// are written again.
+    /// Drops the producer; the next `sendPending` makes another. The reports in flight may or may not be
+    /// stored, so they are written again.
     private func reconnect(reason: String) {
         logProblem(reason)
         connection = nil

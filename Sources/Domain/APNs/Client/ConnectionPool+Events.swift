@@ -124,6 +124,7 @@ extension ConnectionPool {
         if outcome.isLate { _ = stateMachine.handleFreedStream(of: ticket, on: connection.number) }
     }
 
+    /// Handles the answer to most pushes: status 200 without fields and body, so there is nothing to decode.
     private func handleAccepted(
         _ ticket: PoolTicket, outcome: RequestOutcome, on connection: PushConnection
     ) {
@@ -136,6 +137,7 @@ extension ConnectionPool {
         if connectFailure != nil { connectFailure = nil }
     }
 
+    /// Handles a push that ended without an answer. The state machine decides whether it is sent again.
     private func handleUnanswered(
         _ ticket: PoolTicket, outcome: RequestOutcome, on connection: PushConnection
     ) {

@@ -43,7 +43,7 @@ package struct ConnectBudget: Sendable {
     private var fullAt = Instant(nanoseconds: 0)
     /// The newest request of each pool, by its number.
     private var pendingRequests: [UInt64: PendingRequest] = [:]
-    /// The present turn, an index of `priorityOrders`.
+    /// The current turn, an index of `priorityOrders`.
     private var turn = 0
 
     package init(intervalMilliseconds: Int = 1_000, burst: Int = 1) {
@@ -58,7 +58,8 @@ package struct ConnectBudget: Sendable {
     package mutating func take(for requesterID: UInt64, request: ConnectRequest, at now: Instant) -> Bool {
         let pending = PendingRequest(requesterID: requesterID, request: request, askedAt: now)
         pendingRequests[requesterID] = pending
-        // Each connection moves `fullAt` by one interval. The budget is used up a burst after now.
+        // Each connection moves `fullAt` by one interval. The budget is used up when `fullAt` is `burst`
+        // intervals ahead of now.
         let refillStart = max(fullAt, now)
         let refillMilliseconds = refillStart.milliseconds(since: now)
         guard refillMilliseconds <= (burst - 1) * intervalMilliseconds else { return false }

@@ -21,26 +21,27 @@ package enum PoolOutcome: Sendable, Hashable {
 package enum ResponseEffect: Sendable, Hashable {
     /// The answer shows that APNs accepts the provider token on this connection.
     case authorizes
-    case nothing
     /// A status of 5xx. Fewer requests are sent at a time.
     case serverTrouble
     /// UnrelatedKeyIdInToken, IdleTimeout or Shutdown. Nothing more is sent over this connection.
     case connectionUnusable
-    /// ExpiredProviderToken. The request is sent again once. With `isRemade` it uses a new token. Otherwise
-    /// the token is too young to be replaced, and the request uses another connection.
+    /// ExpiredProviderToken. The request is sent again once. `isRemade`: the token was replaced by a new one,
+    /// which the request uses. Otherwise the token is too young to be replaced, and the request uses another
+    /// connection.
     case tokenExpired(isRemade: Bool)
     /// TooManyProviderTokenUpdates. This connection is retired, and the request is sent again once over
     /// another one.
     case tooManyTokens
+    case nothing
 }
 
 /// The pool's decision about an outcome: the report that the caller makes to the owner of the request.
 package enum PoolVerdict: Sendable, Hashable {
     /// The request has ended. Report it to its owner.
     case ended(PushEnd)
-    /// The request was reported as unknown, and now its answer has arrived. Report the answer to its owner.
+    /// The request was reported with `PushEnd.unknown`, and now its answer has arrived. Report the answer to its owner.
     case lateAnswer
-    /// The request was reported as unknown, and no answer will follow. Report this to its owner.
+    /// The request was reported with `PushEnd.unknown`, and no answer will follow. Report this to its owner.
     case noLateAnswer
     /// The request is sent again. Report nothing.
     case retry
@@ -48,16 +49,17 @@ package enum PoolVerdict: Sendable, Hashable {
     case stale
 }
 
-/// An action that the caller must carry out for the pool.
+/// An action that the caller must carry out for the pool. The numbers are those of connections, which the pool
+/// assigns.
 package enum PoolAction: Sendable, Hashable {
     case connect(UInt32)
     case ping(UInt32)
-    /// Send GOAWAY and close when everything is sent.
+    /// Send GOAWAY, and close when everything is sent.
     case finish(UInt32)
     /// Close at once.
     case close(UInt32)
     /// Report the end of a request that ended without an outcome of a connection.
     case end(PoolTicket, PushEnd)
-    /// Report that no answer will follow for a request that was reported as unknown.
+    /// Report that no answer will follow for a request that was reported with `PushEnd.unknown`.
     case noLateAnswer(PoolTicket)
 }

@@ -13,15 +13,15 @@ extension PoolStateMachine {
         case .late: return endLate(ticket, with: outcome, on: connection, at: now)
         case .free, .waiting, .backingOff: return .stale
         }
-        if let connection { apply(outcome, toConnection: connection, at: now) }
+        if let connection { recordEnd(outcome, onConnection: connection, at: now) }
         let verdict = decide(ticket, outcome: outcome, on: connection, at: now)
         // An overdue request keeps its slot until its stream closes.
         if case .ended(let end) = verdict, end != .unknown(.overdue) { release(ticket.index) }
         return verdict
     }
 
-    /// Applies the outcome to its connection.
-    private mutating func apply(_ outcome: PoolOutcome, toConnection index: Int, at now: Instant) {
+    /// Counts the end of a request on its connection.
+    private mutating func recordEnd(_ outcome: PoolOutcome, onConnection index: Int, at now: Instant) {
         connections[index].liveStreams -= 1
         connections[index].isBlocked = false
         switch outcome {
@@ -70,6 +70,7 @@ extension PoolStateMachine {
     private mutating func handleAnswer(
         to ticket: PoolTicket, effect: ResponseEffect, on connection: Int?, at now: Instant
     ) -> PoolVerdict {
+        // Each cause of a retry has its own limit, and `attemptsLeft` limits all of them together.
         let hasRetried = self[ticket].hasRetriedToken
         if let connection { apply(effect, toConnection: connection, at: now) }
         switch effect {

@@ -201,7 +201,7 @@ package struct PoolStateMachine {
 
     // MARK: The choice of a connection
 
-    /// Returns the index of the connection for the next request: the connection of the present run, or the
+    /// Returns the index of the connection for the next request: the connection of the current run, or the
     /// least loaded one.
     ///
     /// - Parameter avoided: the number of a connection that is used only if there is no other, or 0.

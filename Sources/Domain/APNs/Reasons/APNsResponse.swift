@@ -48,9 +48,13 @@ package struct APNsResponse: Sendable, Hashable {
     /// Whether the text has only letters, digits and blanks. Text from outside appears in labels and logs.
     private static func isPlainText(_ text: String) -> Bool {
         (1...reasonBytesMax).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
-                    || $0 == 0x20
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: " "):
+                    true
+                default: false
+                }
             }
     }
 

@@ -38,7 +38,7 @@ struct ProviderKeyFile {
         [".p12", ".pfx", ".cer", ".crt", ".der"].contains { path.hasSuffix($0) }
     }
 
-    /// Returns the present stamp of a file. Throws if it cannot be read or is a certificate.
+    /// Returns the current stamp of a file. Throws if it cannot be read or is a certificate.
     static func readStamp(of path: String) throws(ProviderKeyError) -> FileStamp {
         guard !ProviderKeyFile.isCertificate(path: path) else {
             throw ProviderKeyError("\(path) is a certificate; \(ProviderKeyFile.certificateRemedy)")

@@ -26,8 +26,8 @@ package final class ProviderTokens: Sendable {
 
     /// Creates the store without reading files. `reload` reads them and returns the problems.
     ///
-    /// - Parameter clocks: returns the times of the clocks at an instant, which is the present. Always
-    ///   returns the same number of clocks.
+    /// - Parameter clocks: returns the times of the clocks. It gets the current instant, and always returns
+    ///   the same number of times.
     package init(
         source: ProviderKeySource, metrics: Metrics,
         clocks: @escaping @Sendable (Instant) -> ProviderClocks = { _ in ProviderClocks(trusted: .now()) }

@@ -17,7 +17,7 @@ extension Installation {
         return remaining == self ? nil : remaining
     }
 
-    /// Whether the facts up to `time` belong to the present user. If the installation moved to this user after
+    /// Whether the facts up to `time` belong to the current user. If the installation moved to this user after
     /// `time`, the facts before the move describe another user.
     private func belongedToCurrentUser(at time: ReportTime) -> Bool {
         guard let user, user.at > time, let movedAt else { return true }

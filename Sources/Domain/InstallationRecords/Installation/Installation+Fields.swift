@@ -99,7 +99,7 @@ extension Installation {
         _read { yield fields[0].formerRecipients }
         _modify { yield &fields[0].formerRecipients }
     }
-    /// The time at which the installation moved to its present recipient from another one that had its
+    /// The time at which the installation moved to its current recipient from another one that had its
     /// tokens.
     @inlinable package var movedAt: Int64? {
         _read { yield fields[0].movedAt }

@@ -36,7 +36,7 @@ package struct LineBitmap: Sendable, Hashable {
         for index in words.indices {
             var remaining = words[index]
             while remaining != 0 {
-                body(index << 6 + remaining.trailingZeroBitCount)
+                body((index << 6) + remaining.trailingZeroBitCount)
                 // Clears the lowest bit.
                 remaining &= remaining - 1
             }

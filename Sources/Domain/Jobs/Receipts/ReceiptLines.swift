@@ -65,8 +65,8 @@ package enum ReceiptLines {
         guard 1...3 ~= digits.count else { return nil }
         var number = 0
         for index in digits.indices {
-            guard 0x30...0x39 ~= digits[index] else { return nil }
-            number = number * 10 + Int(digits[index] - 0x30)
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digits[index]) else { return nil }
+            number = number * 10 + Int(digits[index] - UInt8(ascii: "0"))
         }
         return UInt8(exactly: number)
     }

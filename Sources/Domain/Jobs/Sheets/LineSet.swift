@@ -53,9 +53,8 @@ package struct LineSet: Sendable, Hashable {
     }
 
     private static func lineNumber(from text: some StringProtocol) -> Int? {
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let line = Int(text),
-            line < SheetHead.jobsMax
-        else { return nil }
+        let hasOnlyDigits = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard hasOnlyDigits, let line = Int(text), line < SheetHead.jobsMax else { return nil }
         return line
     }
 }

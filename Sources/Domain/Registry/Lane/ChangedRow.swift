@@ -1,5 +1,5 @@
 /// A row of `starts` or `updates` that a commit changed, with its previous state. `LaneChangeDetector`
-/// compares it with the present state.
+/// compares it with the current state.
 struct ChangedRow {
     let kind: RowKind
     /// The key in `starts` or `activities`.

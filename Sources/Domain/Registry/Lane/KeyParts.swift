@@ -93,7 +93,11 @@ struct KeyParts {
     /// Whether a byte of an app id is accepted here. An id with a dot is not, because `.` and `..` are
     /// invalid ids: `RegistryKey` decides.
     private static func isAppIDByte(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-            || byte == 0x5F || byte == 0x2D
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
     }
 }

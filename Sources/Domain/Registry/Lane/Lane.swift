@@ -173,6 +173,7 @@ package final class Lane {
             lastRecord: try identity.confirmedRecord(path: file.environment.path))
     }
 
+    /// Writes the last change of each key and the progress in one transaction.
     private func write(
         _ changes: borrowing RowBatch, applied progress: AppliedProgress,
         reporting report: ([ChangedRow], borrowing ReadSnapshot) throws(StoreError) -> Void

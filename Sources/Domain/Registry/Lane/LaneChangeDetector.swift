@@ -61,7 +61,7 @@ struct LaneChangeDetector: ~Copyable {
         return (TokenValue.expiresAt(in: oldValue.span) ?? .max) > TokenValue.registeredAt(in: value)
     }
 
-    /// Appends the present state of the row.
+    /// Appends the current state of the row.
     private mutating func appendRow(
         _ changed: ChangedRow, value: Span<UInt8>, group: [UInt8]?, to page: inout TokenPage,
         snapshot: borrowing ReadSnapshot

@@ -2,7 +2,7 @@
 /// serve a token that came, or a group that an activity joined, after the pages were read. One value is reused
 /// for all commits: `Lane.commit` fills it, and the caller reads it in place.
 package struct LaneChanges: ~Copyable {
-    /// The differences between the present and the previous state of a row.
+    /// The differences between the current and the previous state of a row.
     package struct ChangeKinds: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -24,7 +24,7 @@ package struct LaneChanges: ~Copyable {
     // One element for each change, in the same order.
 
     private(set) var changes: [Change] = []
-    /// The present state of the changed rows.
+    /// The current state of the changed rows.
     var rows = TokenPage()
 
     package init() {}

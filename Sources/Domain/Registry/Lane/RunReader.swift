@@ -9,7 +9,7 @@ internal import Store
     private var filled = 0
     /// The offset of the next byte to read from the file.
     private var fileOffset = 0
-    /// The position of the present change in the buffer.
+    /// The position of the current change in the buffer.
     private var keyStart = 0
     private var keyBytes = 0
     /// The length of the value plus one. Zero for a removal.

@@ -167,8 +167,13 @@ struct PageWalk: ~Copyable {
         while preferredRows.isInside || otherRows.isInside {
             // Negative or zero: the next row has the preferred prefix. Zero: both rows have the same holder.
             let order =
-                !otherRows.isInside
-                ? -1 : !preferredRows.isInside ? 1 : preferredRows.suffix.order(to: otherRows.suffix)
+                if !otherRows.isInside {
+                    -1
+                } else if !preferredRows.isInside {
+                    1
+                } else {
+                    preferredRows.suffix.order(to: otherRows.suffix)
+                }
             let suffix = order <= 0 ? preferredRows.suffix : otherRows.suffix
             if isFull(page) { return Array(suffix) }
             examinationsLeft -= 1

@@ -9,7 +9,7 @@ extension [UInt8] {
         unsafe span.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 
-    /// Appends the lowest `bytes` bytes of a number, the highest of them first. Such bytes sort like the
+    /// Appends the lowest `byteCount` bytes of a number, the highest of them first. Such bytes sort like the
     /// numbers, if none is negative.
     mutating func append(number: Int64, byteCount: Int) {
         let bigEndian = (UInt64(bitPattern: number) << (64 - 8 * UInt64(byteCount))).bigEndian

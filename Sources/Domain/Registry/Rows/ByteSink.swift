@@ -66,7 +66,7 @@ extension [UInt8]: ByteSink {
         count += byteCount
     }
 
-    /// Makes space for `byteCount` bytes behind the present ones.
+    /// Makes space for `byteCount` bytes behind the current ones.
     @inline(never)
     private mutating func grow(by byteCount: Int) {
         capacity = max(2 * capacity, count + byteCount)

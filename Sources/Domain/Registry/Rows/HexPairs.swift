@@ -64,7 +64,8 @@ enum HexPairs {
     /// The value of each character as a digit of either case, 0x80 for other characters.
     static let values = (0...255).map { Hex.value(of: UInt8($0)) ?? 0x80 }
     /// Like `values`, but without the capital digits A to F.
-    private static let lowerValues = (0...255).map {
-        (0x41...0x46).contains($0) ? 0x80 : Hex.value(of: UInt8($0)) ?? 0x80
+    private static let lowerValues: [UInt8] = (0...255).map {
+        let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "F")).contains(UInt8($0))
+        return isCapital ? 0x80 : Hex.value(of: UInt8($0)) ?? 0x80
     }
 }

@@ -1,7 +1,7 @@
 // Reading of the elements of keys and values. `Array+Writing.swift` writes them.
 
 extension Span<UInt8> {
-    /// Reads a big-endian number of `bytes` bytes.
+    /// Reads a big-endian number of `byteCount` bytes.
     func number(at start: Int, byteCount: Int) -> Int64 {
         var number: UInt64 = 0
         for index in start..<start + byteCount { number = number << 8 | UInt64(self[index]) }

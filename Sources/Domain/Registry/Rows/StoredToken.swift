@@ -76,7 +76,7 @@ enum StoredToken {
 extension ByteSink where Self: ~Copyable {
     fileprivate mutating func append(decimal number: Int) {
         if number >= 10 { append(decimal: number / 10) }
-        append(0x30 + UInt8(number % 10))
+        append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 }
 

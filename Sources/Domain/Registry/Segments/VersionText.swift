@@ -48,12 +48,14 @@ enum VersionText {
             guard offset < text.count else { return nil }
             var number: UInt64 = 0
             while offset < text.count, Self.isDigit(text[offset]) {
-                number = min(number, .max / 20) * 10 + UInt64(text[offset] - 0x30)
+                number = min(number, .max / 20) * 10 + UInt64(text[offset] - UInt8(ascii: "0"))
                 offset += 1
             }
             return number
         }
 
-        private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+        private static func isDigit(_ byte: UInt8) -> Bool {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        }
     }
 }

@@ -105,11 +105,6 @@ package struct DeadLetterJournal {
             for letter in mark.letterOffsets where begunActions[letter]?.run == mark.run {
                 begunActions[letter] = nil
             }
-        case (.resend, .left):
-            for jobs in mark.jobs where begunResends[jobs.position]?.run == mark.run {
-                begunResends[jobs.position] = nil
-                resentLines[jobs.position] = nil
-            }
         case (.resend, .begun):
             for jobs in mark.jobs {
                 if begunResends[jobs.position] == nil {
@@ -118,6 +113,11 @@ package struct DeadLetterJournal {
                 Self.add(jobs, to: &resentLines)
             }
         case (.resend, .done): for jobs in mark.jobs { begunResends[jobs.position] = nil }
+        case (.resend, .left):
+            for jobs in mark.jobs where begunResends[jobs.position]?.run == mark.run {
+                begunResends[jobs.position] = nil
+                resentLines[jobs.position] = nil
+            }
         }
     }
 

@@ -39,12 +39,12 @@ extension Resend {
         at positions: [JobPosition], failed: FailedJobs, journal: DeadLetterJournal,
         body: (ResentSheet) throws -> Void
     ) throws {
-        var rest = positions[...]
-        while let first = rest.first {
-            let samePartition = rest.prefix {
+        var remaining = positions[...]
+        while let first = remaining.first {
+            let samePartition = remaining.prefix {
                 $0.topic == first.topic && $0.partition == first.partition
             }
-            rest = rest[samePartition.endIndex...]
+            remaining = remaining[samePartition.endIndex...]
             guard let topic = TopicName(rawValue: first.topic) else {
                 for position in samePartition { countLost(at: position, failed: failed) }
                 continue

@@ -4,8 +4,8 @@ internal import JSON
 /// The action of a valid request to the channel-management port. It is carried out when the request is
 /// answered, so that a fault can prevent it.
 enum ChannelAction {
-    // The text is the channel's id.
     case create(Channels.StoragePolicy)
+    // The text is the channel's id.
     case read(String)
     case delete(String)
     case list

@@ -56,11 +56,11 @@ extension RequestValidator {
     private func validateChannelCreation(_ request: ReceivedRequest, for owner: Channels.App)
         -> RequestVerdict
     {
-        guard !request.isBodyTruncated, request.body.count <= RequestValidator.broadcastBytesMax else {
+        guard !request.isBodyTruncated, request.body.count <= Self.broadcastBytesMax else {
             return .refused(.payloadTooLarge)
         }
         guard !request.body.isEmpty else { return .refused(.payloadEmpty) }
-        let requestedPolicy = try? reader.read(request.body) { RequestValidator.requestedPolicy(in: $0) }
+        let requestedPolicy = try? reader.read(request.body) { Self.requestedPolicy(in: $0) }
         switch requestedPolicy {
         case nil: return .refused(.badRequestPayload)
         case .failure(let refusal): return .refused(refusal.reason)

@@ -40,6 +40,7 @@ struct PhonePage: Sendable {
 }
 
 extension Phones {
+    /// Returns the page that begins with the phone of this number, with the activities as of `time`.
     func page(from start: Int, limit: Int, at time: Int64) -> PhonePage {
         let first = min(start, phones.count)
         let end = min(phones.count, first + limit)

@@ -48,6 +48,8 @@ package final class SimulatorService: Service {
         }
     }
 
+    /// Starts the event loop, the simulator, the ports with TLS faults and the control API. `running` gets each
+    /// one as soon as it exists, so that `stop` also ends a start that failed halfway.
     private func startParts(with context: ServiceContext) throws -> SimulatorConnectionInfo {
         let credentials = try SimulatorCredentials(directory: settings.credentialsDirectory)
         let script = try settings.scriptFile.map { try InputFile.readScript(at: $0) } ?? .none

@@ -12,8 +12,8 @@ struct WaitRoute {
     static let millisecondsMax = 600_000
     /// Minimum pause between two checks.
     private static let pauseMillisecondsMin = 10
-    /// Length of the pause in times of the last check, so that checks take at most a twentieth of the loop's
-    /// time.
+    /// The pause is this many times as long as the last check. So checks take at most a twentieth of the
+    /// loop's time.
     private static let pausePerCheckTime = 20
 
     let controller: SimulatorController

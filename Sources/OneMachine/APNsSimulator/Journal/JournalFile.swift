@@ -4,7 +4,7 @@ internal import Lifecycle
 internal import Telemetry
 
 /// The journal on disk, with one JSON object per line. A separate thread writes it, so that no push waits for
-/// a disk. Entries above `JournalLimits.waitingMax`, and entries that cannot be written, are omitted and
+/// a disk. Entries above `JournalLimits.waitingEntriesMax`, and entries that cannot be written, are omitted and
 /// counted. Gaps in the entry numbers show them.
 ///
 /// `@unchecked Sendable`: the descriptor and the size belong to the writing thread, and the rest is locked.

@@ -44,7 +44,7 @@ struct JournalSummary: Sendable {
     var duplicatePushes = 0
     /// The first duplicate ids.
     var duplicatesListed: [DuplicateID] = []
-    /// Number of accepted pushes whose id was new when `JournalLimits.idsMax` was reached.
+    /// Number of accepted pushes whose id was new when `JournalLimits.trackedIDsMax` was reached.
     var idsNotTracked = 0
 
     /// Number of tokens and channels that received pushes.

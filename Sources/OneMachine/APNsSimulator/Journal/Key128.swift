@@ -1,16 +1,17 @@
 internal import APNs
 internal import Lifecycle
 
-/// A 128-bit key of a `CountTable`, for an id, a text or bytes. It is mixed with secret random numbers, so
-/// that collisions are practically impossible. Two ids never have the same key.
+/// A 128-bit key of a `CountTable`, for an id or for bytes. The key of an id is a permutation of the id, so two
+/// ids never have the same key. The key of bytes is a hash, and a collision of two is improbable. Random
+/// numbers of each process are mixed in, so that a client cannot easily prepare keys that collide.
 struct Key128: Hashable, Sendable {
-    private static let secret = PushID(
+    private static let seed = PushID(
         high: .random(in: .min ... .max), low: .random(in: .min ... .max))
 
     let high: UInt64
     let low: UInt64
 
-    /// The key of an empty slot.
+    /// A placeholder for an empty slot and for a push without a target. It is never compared with a real key.
     static let none = Key128(high: 0, low: 0)
 
     private init(high: UInt64, low: UInt64) {
@@ -18,10 +19,11 @@ struct Key128: Hashable, Sendable {
         self.low = low
     }
 
-    /// Creates the key of an id. Each step can be reversed, so two ids never have the same key.
+    /// Creates the key of an id with a Feistel network of three rounds. Each round can be reversed, so the keys
+    /// of two ids differ.
     init(_ id: PushID) {
-        let low = id.low ^ SplitMix64.number(forState: id.high ^ Self.secret.high)
-        let high = id.high ^ SplitMix64.number(forState: low ^ Self.secret.low)
+        let low = id.low ^ SplitMix64.number(forState: id.high ^ Self.seed.high)
+        let high = id.high ^ SplitMix64.number(forState: low ^ Self.seed.low)
         self.init(high: high, low: low ^ SplitMix64.number(forState: high))
     }
 
@@ -29,14 +31,14 @@ struct Key128: Hashable, Sendable {
 
     /// Creates the key of bytes, from words of 8 bytes. The last word is filled with zeros.
     init(_ bytes: [UInt8]) {
-        var high = Self.secret.high ^ UInt64(bytes.count)
-        var low = Self.secret.low
+        var high = Self.seed.high ^ UInt64(bytes.count)
+        var low = Self.seed.low
         unsafe bytes.withUnsafeBytes { bytes in
             func mix(_ word: UInt64) {
                 high = SplitMix64.number(forState: high ^ word)
                 low = SplitMix64.number(forState: low &+ word) ^ high
             }
-            let wholeWordsEnd = bytes.count & ~7
+            let wholeWordsEnd = bytes.count / 8 * 8
             for start in stride(from: 0, to: wholeWordsEnd, by: 8) {
                 mix(unsafe bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
             }

@@ -76,7 +76,7 @@ struct PhoneChannels {
         channels[Int(number)].presentListenerCount -= 1
     }
 
-    /// Removes the listeners that left from the list, if they outnumber the present ones.
+    /// Removes the listeners that left from the list, if they outnumber the current ones.
     mutating func compactListeners(ofChannel number: Int32, isPresent: (Listener) -> Bool) {
         let channel = channels[Int(number)]
         let leftListeners = channel.listeners.count - channel.presentListenerCount

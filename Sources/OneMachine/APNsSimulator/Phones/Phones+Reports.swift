@@ -2,7 +2,7 @@ internal import CatalogRecords
 internal import Identifiers
 internal import InstallationRecords
 
-// The reports that apps make to their server. They wait in `outgoing`, and `Phones+ReportSending` sends them.
+// The reports that apps make to their server. They wait in `outgoingReports`, and `Phones+ReportSending` sends them.
 
 extension Phones {
     /// Enqueues a report.

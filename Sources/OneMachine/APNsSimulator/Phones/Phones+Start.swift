@@ -48,13 +48,13 @@ extension Phones {
 
     /// Returns a refusal if a part of the payload is missing or cannot be decoded.
     private func refusal(
-        of payload: PushPayload, app: PhoneApp, typeNumber: Int, type: UInt16
+        of payload: PushPayload, app: PhoneApp, typeNumber: Int, type typeIndex: UInt16
     ) -> PushEffect? {
         guard let content = payload.contentState else { return .contentStateMissing }
         guard let attributes = payload.attributes else { return .attributesMissing }
         if payload.timestamp == nil { return .timestampMissing }
         if !payload.hasAlert { return .alertMissing }
-        let type = app.types[Int(type)]
+        let type = app.types[Int(typeIndex)]
         if !decoder.decodesAttributes(attributes, of: type, typeNumber: typeNumber) {
             return .attributesNotDecoded
         }

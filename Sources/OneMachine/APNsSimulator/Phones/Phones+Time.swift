@@ -2,6 +2,9 @@ internal import Containers
 internal import InstallationRecords
 
 // Changes that become due as time passes: phones return, activities become stale, end and leave the screen.
+//
+// Times are milliseconds since 1970, and `.max` is never. A phone or activity may have several entries in its heap
+// of wake-ups. Only the entry with its current time counts.
 
 extension Phones {
     func tick(at time: Int64) {
@@ -22,6 +25,7 @@ extension Phones {
     }
 
     private func wakeDueActivities(at time: Int64) {
+        // The rest follows in the next ticks, so that a tick does not block the simulator's loop.
         var wakesLeft = settings.wakesPerTick
         while wakesLeft > 0, let entry = activityWakes.pop(where: { $0.time <= time }) {
             wakesLeft -= 1
@@ -92,9 +96,11 @@ extension Phones {
         if activity.channel >= 0 { channels.removeListener(fromChannel: activity.channel) }
         if activity.throttledUntil != .max { throttledPushes[Int32(index)] = nil }
         var freeSlot = PhoneActivity()
+        // These stay, because they decide the answers to pushes to old tokens of this slot.
         freeSlot.slotGeneration = activity.slotGeneration
         freeSlot.startedAt = activity.startedAt
         freeSlot.changedAt = time
+        // Now it links the free slots, no longer the phone's activities.
         freeSlot.nextIndex = firstFreeSlot
         activities[index] = freeSlot
         firstFreeSlot = Int32(index)

@@ -16,7 +16,7 @@ struct OutgoingReports {
         var eventTime: Int64
     }
 
-    /// Sent reports below which the queue is not moved to its front.
+    /// The queue is compacted only if at least this many reports at its start were sent.
     private static let sentReportsMin = 1_024
 
     private var queue: [PendingReport] = []

@@ -1,19 +1,20 @@
 internal import APNs
 internal import HTTP2
 
-/// One request as received. Its parts are ranges of `bytes`, the buffer of the requests that arrived
-/// together. So it must not be kept after that batch was handled.
+/// One request as received. Its parts are ranges of `batchBytes`, the buffer of all requests that arrived
+/// together. A request that is kept also keeps that buffer in memory, so it is used only while its batch is
+/// handled.
 struct ReceivedRequest {
-    /// The bytes of all requests of the batch.
     let batchBytes: [UInt8]
     let method: Range<Int>
     let path: RequestPath
-    /// The body. It is not a range of `bytes`, so it may be kept.
+    /// A separate array, so that it can be kept without the batch.
     let body: [UInt8]
     let headers: RequestHeaders
     /// Whether the body was longer than any push may be.
     let isBodyTruncated: Bool
-    /// Whether the answer has an apns-id and not an apns-request-id.
+    /// Whether it is a push to one device token, not a broadcast or a request about channels. Only then the
+    /// answer has an `apns-id`; other answers have an `apns-request-id`.
     let isDirect: Bool
     /// Id of the answer: the request's own id if it is valid.
     let id: PushID

@@ -1,12 +1,15 @@
 internal import APNs
 internal import Payloads
 
-/// `POST /4/broadcasts/apps/<bundle id>`
+/// The checks of a broadcast, `POST /4/broadcasts/apps/<bundle id>`, in the order that `RequestValidator`
+/// describes. The first failed check gives the reason.
 extension RequestValidator {
     /// Apple's limit on the payload of a broadcast.
     static let broadcastBytesMax = 5_120
 
-    /// - Parameter app: the range of the bundle id in the request's bytes.
+    /// - Parameters:
+    ///   - app: the range of the bundle id in the request's bytes.
+    ///   - facts: receives the facts that are known when a check fails.
     func validateBroadcast(
         _ request: ReceivedRequest, app: Range<Int>, state: inout ConnectionState,
         facts: inout RequestFacts
@@ -26,12 +29,12 @@ extension RequestValidator {
         guard request.headers.priority != nil else { return .refused(.badPriority) }
         guard let expiration = expiration(of: request) else { return .refused(.badExpirationDate) }
         let channel: (id: String, policy: Channels.StoragePolicy)
-        switch self.registeredChannel(in: request, facts: facts) {
+        switch registeredChannel(in: request, facts: facts) {
         case .success(let registered): channel = registered
         case .failure(let refusal): return .refused(refusal.reason)
         }
         guard channel.policy == .storesNewest || expiration == 0 else { return .refused(.badExpirationDate) }
-        guard !request.isBodyTruncated, request.body.count <= RequestValidator.broadcastBytesMax else {
+        guard !request.isBodyTruncated, request.body.count <= Self.broadcastBytesMax else {
             return .refused(.payloadTooLarge)
         }
         guard !request.body.isEmpty else { return .refused(.payloadEmpty) }
@@ -40,10 +43,12 @@ extension RequestValidator {
         else {
             return .refused(.badRequestPayload)
         }
-        let channelID = request.batchBytes.span.extracting(request.headers.channelID ?? 0..<0)
-        guard rateLimiter.takePush(to: channelID, at: facts.receivedAt) else {
+        // The header is present, because the channel is registered.
+        let channelIDBytes = request.batchBytes.span.extracting(request.headers.channelID ?? 0..<0)
+        guard rateLimiter.takePush(to: channelIDBytes, at: facts.receivedAt) else {
             return .refused(.tooManyRequests)
         }
+        // A load test without phones needs no target.
         guard usesTargets, let bundleID = facts.bundleID else { return .accepted(nil) }
         return .accepted(
             AcceptedPush(
@@ -58,13 +63,14 @@ extension RequestValidator {
         facts: inout RequestFacts
     ) -> APNsReason? {
         let text = request.batchBytes.span.extracting(app)
-        guard !ASCIIText.ends(text, with: RequestValidator.topicSuffix),
+        guard !ASCIIText.ends(text, with: Self.topicSuffix),
             let bundleID = registeredBundleID(in: text)
         else {
             return .topicDisallowed
         }
         facts.bundleID = bundleID
         if let apps = state.providerToken?.key.apps, !apps.contains(bundleID) { return .topicMismatch }
+        // An app without an entry in the settings may broadcast.
         guard settings.apps[bundleID]?.mayBroadcast ?? true else { return .featureNotEnabled }
         return nil
     }

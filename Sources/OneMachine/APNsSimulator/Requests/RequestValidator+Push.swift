@@ -2,7 +2,8 @@ internal import APNs
 internal import Identifiers
 internal import JSON
 
-/// `POST /3/device/<token>`
+/// The checks of a push, `POST /3/device/<token>`, in the order that `RequestValidator` describes. The first
+/// failed check gives the reason.
 extension RequestValidator {
     /// Apple's limit on the payload of a push.
     static let pushBytesMax = 4_096
@@ -32,7 +33,7 @@ extension RequestValidator {
         if let apps = state.providerToken?.key.apps, !apps.contains(bundleID) {
             return .refused(.topicDisallowed)
         }
-        guard !request.isBodyTruncated, request.body.count <= RequestValidator.pushBytesMax else {
+        guard !request.isBodyTruncated, request.body.count <= Self.pushBytesMax else {
             return .refused(.payloadTooLarge)
         }
         guard let payload = payload(of: request, facts: &facts) else { return .refused(.payloadEmpty) }
@@ -55,8 +56,8 @@ extension RequestValidator {
     /// `com.example.app.push-type.liveactivity`. Returns nil if the topic has another suffix, or if no
     /// registered app has the bundle id.
     private func bundleID(inTopic topic: Range<Int>, of request: ReceivedRequest) -> String? {
-        let bundleIDLength = topic.count - RequestValidator.topicSuffix.utf8CodeUnitCount
-        guard ASCIIText.ends(request.batchBytes.span.extracting(topic), with: RequestValidator.topicSuffix),
+        let bundleIDLength = topic.count - Self.topicSuffix.utf8CodeUnitCount
+        guard ASCIIText.ends(request.batchBytes.span.extracting(topic), with: Self.topicSuffix),
             bundleIDLength > 0
         else {
             return nil
@@ -101,7 +102,7 @@ extension RequestValidator {
         if headers.priority != nil, priority(of: request) == 0 { return .badPriority }
         if headers.expiration != nil, expiration(of: request) == nil { return .badExpirationDate }
         if let collapseID = headers.collapseID,
-            !(1...RequestValidator.collapseBytesMax).contains(collapseID.count)
+            !(1...Self.collapseBytesMax).contains(collapseID.count)
         {
             return .badCollapseID
         }

@@ -7,7 +7,8 @@ struct Exchange {
     let requestFault: InjectedFault.RequestFault
     let verdict: RequestVerdict
     let kind: RequestFacts.RequestKind
-    /// Whether the answer has an apns-id and not an apns-request-id.
+    /// Whether it is a push to one device token, so that the answer has an `apns-id` and not an
+    /// `apns-request-id`.
     let isDirect: Bool
     /// Whether the answer has no body, because the method was HEAD.
     let omitsBody: Bool

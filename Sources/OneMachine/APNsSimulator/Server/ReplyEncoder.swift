@@ -27,6 +27,9 @@ final class ReplyEncoder {
         }
     }
 
+    /// Returns the header block and the body of a reply.
+    /// - Parameter isDirect: whether the request was a push to one device token. Its id is sent back in
+    ///   `apns-id`, the id of every other request in `apns-request-id`.
     private func parts(of reply: Reply, isDirect: Bool, hasUniqueID: Bool) -> (ResponseTemplate, SharedBody?)
     {
         switch reply {

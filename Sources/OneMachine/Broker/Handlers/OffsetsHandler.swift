@@ -102,7 +102,7 @@ struct OffsetsHandler {
         return answer
     }
 
-    /// Returns the end of an epoch. The present epoch is the only one, and ends at the end of the log.
+    /// Returns the end of an epoch. The current epoch is the only one, and ends at the end of the log.
     private func epochEnd(
         of requested: OffsetForLeaderEpochRequest.Partition, in topic: String
     ) -> OffsetForLeaderEpochResponse.Partition {

@@ -1,7 +1,7 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// The broker's metrics. Confined to the loop, except for the instruments, which any thread may read.
+/// The broker's metrics. Confined to the loop, except for the instruments, which are thread-safe.
 final class BrokerMetrics {
     let receivedBytes: Counter
     let sentBytes: Counter

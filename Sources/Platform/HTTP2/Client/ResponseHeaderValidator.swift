@@ -19,9 +19,9 @@
     private static let switchingProtocols = 101
 
     /// Checks a pseudo field. The only one of an answer is `:status`, before all regular fields. Returns the
-    /// status, or `present` if the field is wrong.
+    /// status, or `current` if the field is wrong.
     mutating func readStatus(
-        name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, after present: UInt16
+        name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, after current: UInt16
     ) -> UInt16 {
         let isStatus = unsafe name.isEqual(to: ":status")
         guard isStatus, !isTrailer, !hasStatus, !hasRegularField,
@@ -30,7 +30,7 @@
             (100...999).contains(number), number != ResponseHeaderValidator.switchingProtocols
         else {
             isMalformed = true
-            return present
+            return current
         }
         hasStatus = true
         return UInt16(number)

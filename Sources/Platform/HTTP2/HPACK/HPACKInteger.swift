@@ -16,7 +16,7 @@ enum HPACKInteger {
     static func write(
         _ value: Int, prefixBits: Int, pattern: UInt8, to bytes: UnsafeMutableRawPointer
     ) -> Int {
-        let prefixMax = 1 << prefixBits - 1
+        let prefixMax = (1 << prefixBits) - 1
         guard value >= prefixMax else {
             unsafe bytes.storeBytes(of: pattern | UInt8(value), as: UInt8.self)
             return 1

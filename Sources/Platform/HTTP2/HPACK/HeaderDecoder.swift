@@ -134,7 +134,7 @@
 
     /// Reads an integer (`HPACKInteger`) at the current position, which must be within the block.
     private func readInteger(prefixBits: Int) -> Int? {
-        let prefixMax = 1 << prefixBits - 1
+        let prefixMax = (1 << prefixBits) - 1
         var value = unsafe Int(block[position]) & prefixMax
         position += 1
         guard value == prefixMax else { return value }

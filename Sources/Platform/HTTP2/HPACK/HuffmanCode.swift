@@ -110,7 +110,7 @@
         var length = HuffmanCode.lookupBits + 1
         while length <= min(bitCount, HuffmanCode.bitsMax) {
             let code =
-                UInt32(truncatingIfNeeded: bits >> UInt64(bitCount - length)) & (1 << UInt32(length) - 1)
+                UInt32(truncatingIfNeeded: bits >> UInt64(bitCount - length)) & ((1 << UInt32(length)) - 1)
             if code >= firstCodes[length], code - firstCodes[length] < codeCounts[length] {
                 return (Int(symbols[firstPositions[length] + Int(code - firstCodes[length])]), length)
             }

@@ -41,6 +41,7 @@ final class EventReader {
         return Array(entries.prefix(query.limit))
     }
 
+    /// Returns the events with one code, or with any code if it is nil.
     private func events(
         for query: LaneQuery, code: String?, lane: Int32
     ) throws(SQLiteError) -> [ListEntry<Event>] {
@@ -115,6 +116,7 @@ final class EventReader {
         return isOnEarlierPage ? behindAll : beforeAll
     }
 
+    /// Returns the event of a row, whose values are in the order of `columns`.
     private static func event(in row: borrowing SQLiteRow) -> Event? {
         guard let code = row.text(at: 3).flatMap(Event.Code.init) else { return nil }
         return Event(

@@ -157,7 +157,7 @@ final class LaneReader {
         }
     }
 
-    /// Returns a reader of the lane's present event file.
+    /// Returns a reader of the lane's current event file.
     private func eventReader(of lane: OpenLane) throws -> EventReader {
         let openReader = eventReaders[lane.partition]
         if let openReader, openReader.openingID == lane.openingID { return openReader }

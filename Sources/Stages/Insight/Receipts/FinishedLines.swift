@@ -39,8 +39,8 @@ package struct FinishedLines: Sendable, Hashable {
     private static func mask(of range: ClosedRange<Int>, in word: Int) -> UInt64 {
         let lowestBit = max(range.lowerBound - word * wordBits, 0)
         let highestBit = min(range.upperBound - word * wordBits, wordBits - 1)
-        let upToHighest = highestBit == wordBits - 1 ? UInt64.max : 1 << UInt64(highestBit + 1) - 1
-        let belowLowest: UInt64 = 1 << UInt64(lowestBit) - 1
+        let upToHighest = highestBit == wordBits - 1 ? UInt64.max : (1 << UInt64(highestBit + 1)) - 1
+        let belowLowest: UInt64 = (1 << UInt64(lowestBit)) - 1
         return upToHighest & ~belowLowest
     }
 }

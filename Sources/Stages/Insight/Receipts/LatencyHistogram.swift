@@ -5,7 +5,7 @@ package import JSON
 /// most an eighth too high.
 package struct LatencyHistogram: Sendable, Hashable {
     /// The longest duration, about half a year. Longer ones count as this one.
-    package static let millisecondsMax: Int64 = 1 << 34 - 1
+    package static let millisecondsMax: Int64 = (1 << 34) - 1
     /// A power of two has `1 << bits` buckets.
     private static let bits = 3
     private static let bucketsMax = Self.bucket(of: millisecondsMax) + 1
@@ -43,16 +43,16 @@ package struct LatencyHistogram: Sendable, Hashable {
     private static func bucket(of milliseconds: Int64) -> Int {
         if milliseconds < 1 << bits { return Int(milliseconds) }
         let power = 63 - milliseconds.leadingZeroBitCount
-        let part = Int(milliseconds >> Int64(power - bits)) & (1 << bits - 1)
-        return (power - bits + 1) << bits + part
+        let part = Int(milliseconds >> Int64(power - bits)) & ((1 << bits) - 1)
+        return ((power - bits + 1) << bits) + part
     }
 
     /// Returns the longest duration of a bucket. The inverse of `bucket(of:)`.
     private static func upperBound(ofBucket number: Int) -> Int64 {
         if number < 1 << bits { return Int64(number) }
-        let shift = Int64(number >> bits - 1)
-        let part = Int64(1 << bits + number & (1 << bits - 1))
-        return (part + 1) << shift - 1
+        let shift = Int64((number >> bits) - 1)
+        let part = Int64((1 << bits) + (number & ((1 << bits) - 1)))
+        return ((part + 1) << shift) - 1
     }
 }
 

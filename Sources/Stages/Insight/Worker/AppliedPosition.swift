@@ -14,11 +14,11 @@ struct AppliedPosition {
     private(set) var uncommittedProgress: AppliedProgress
     private var identity: TopicIdentityCheck
 
-    /// - Parameter found: The value in the file, or nil for an empty file.
-    init(of place: TopicPartition, stored found: AppliedProgress?) {
-        self.partition = place
-        uncommittedProgress = found ?? AppliedProgress(offset: 0, completeUntil: .now())
-        identity = TopicIdentityCheck(progress: found)
+    /// - Parameter stored: The value in the file, or nil for an empty file.
+    init(of partition: TopicPartition, stored: AppliedProgress?) {
+        self.partition = partition
+        uncommittedProgress = stored ?? AppliedProgress(offset: 0, completeUntil: .now())
+        identity = TopicIdentityCheck(progress: stored)
         committedOffset = uncommittedProgress.offset
     }
 

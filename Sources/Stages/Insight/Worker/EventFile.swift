@@ -63,7 +63,7 @@ final class EventFile: LaneFile {
     func commit() throws {
         let applied = try position.confirmed(path: database.path)
         try database.runTransaction { () throws(SQLiteError) in
-            for one in events { try write(one.event, at: one.offset, stamp: one.stamp) }
+            for (offset, stamp, event) in events { try write(event, at: offset, stamp: stamp) }
             for (key, count) in counts.counts {
                 try countStatement.run(
                     .text(key.app), .integer(key.hour), .text(key.code.rawValue),

@@ -159,22 +159,25 @@ final class InsightLoop: ThreadLoop {
             }
         }
         commitFiles()
-        for (topic, counts) in outcomes {
-            for (outcome, count) in counts {
-                metrics.records(topic: topic.name.rawValue, outcome: outcome).add(count)
-                if outcome == "unreadable" {
-                    log.warning(
-                        "records cannot be read and are left out of the figures; check that this process is not older than the others",
-                        .field("topic", topic.name.rawValue), .field("count", count))
-                }
-            }
-        }
+        for (topic, counts) in outcomes { report(counts, of: topic) }
         metrics.inFlight.set(0)
         if oldest != .max {
             metrics.oldestSeconds.set(Double(max(0, WallTime.now().milliseconds - oldest)) / 1000)
         }
         metrics.batchSeconds.observe(Instant.now().seconds(since: startedAt))
         onStep(.batchCommitted)
+    }
+
+    /// Counts the outcomes of a topic's records, and logs unreadable ones.
+    private func report(_ outcomes: [String: Int], of topic: InsightTopic) {
+        for (outcome, count) in outcomes {
+            metrics.records(topic: topic.name.rawValue, outcome: outcome).add(count)
+            if outcome == "unreadable" {
+                log.warning(
+                    "records cannot be read and are left out of the figures; check that this process is not older than the others",
+                    .field("topic", topic.name.rawValue), .field("count", count))
+            }
+        }
     }
 
     /// Writes the applied records of each lane to disk, together with their offsets.

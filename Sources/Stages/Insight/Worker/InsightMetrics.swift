@@ -20,7 +20,7 @@ struct InsightMetrics {
             "flotilla_insight_in_flight", help: "records that were read and not yet written")
         oldestSeconds = metrics.gauge(
             "flotilla_insight_oldest_seconds",
-            help: "age of the oldest record of the present batch: the delay of the figures")
+            help: "age of the oldest record of the current batch: the delay of the figures")
         startedOver = metrics.counter(
             "flotilla_insight_started_over_total",
             help: "number of times that a lane was read again from the offsets of its files")
@@ -31,12 +31,14 @@ struct InsightMetrics {
             "flotilla_insight_lanes_blocked", help: "lanes whose files cannot be opened or written now")
     }
 
+    /// The records of a topic with one outcome, as `RowMapping.apply` names it.
     func records(topic: String, outcome: String) -> Counter {
         metrics.counter(
             "flotilla_insight_records_total", help: "records, by topic and outcome",
             labels: ["topic": topic, "outcome": outcome])
     }
 
+    /// The files of one topic that were opened in one state.
     func files(model: String, beginning: String) -> Counter {
         metrics.counter(
             "flotilla_insight_files_total", help: "files opened, by the state in which they were found",

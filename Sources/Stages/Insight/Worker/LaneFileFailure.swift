@@ -1,13 +1,13 @@
 internal import SQLite
 internal import Store
 
-/// An error of a lane's file, and whether the file must be rebuilt.
+/// An error of one of a lane's files. A lane has one file for each topic.
 struct LaneFileFailure {
-    /// The topic whose file is damaged and must be rebuilt. Nil if waiting or reopening may help.
+    /// The topic whose file is damaged and must be rebuilt. Nil if reopening the file can help.
     let damagedTopic: InsightTopic?
     let message: String
 
-    /// - Parameter topic: The topic of the file.
+    /// - Parameter topic: the topic whose file the error is about.
     init(error: any Error, of topic: InsightTopic) {
         message = "\(error)"
         let isCorruption =

@@ -108,6 +108,7 @@ final class ReceiptFile: LaneFile {
         BigEndian.append(time, to: &value)
     }
 
+    /// Writes the collected rows and the offset up to which they were read, in one transaction.
     func commit() throws {
         let applied = try position.confirmed(path: file.environment.path)
         let partition = position.partition

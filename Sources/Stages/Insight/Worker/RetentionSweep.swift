@@ -11,7 +11,7 @@ struct RetentionSweep {
     // The state of the pass through each table, by the table's name.
     /// The keys that the pass has not read yet.
     private var remainingRanges: [String: KeyRange] = [:]
-    /// The time with which the present pass began.
+    /// The time with which the current pass began.
     private var passTimes: [String: Int64] = [:]
     /// The time for which a whole pass is over. In a lane without new records the time stands still, so
     /// another pass would find nothing.

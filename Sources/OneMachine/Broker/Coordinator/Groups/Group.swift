@@ -30,7 +30,7 @@ final class Group {
     var joinDeadline: Instant?
     /// The part of the first generation's total wait that is left; nil for later generations.
     var remainingInitialDelayMilliseconds: Int?
-    /// Whether a member joined in the present part of that wait.
+    /// Whether a member joined in the current part of that wait.
     var hasNewMember = false
 
     // The phase of assignments.

@@ -13,7 +13,7 @@ extension GroupCoordinator {
         let member: GroupMember
     }
 
-    /// Returns the member that sent a request, if the request belongs to the group's present generation.
+    /// Returns the member that sent a request, if the request belongs to the group's current generation.
     func findMember(
         groupID: String, memberID: String, instanceID: String?, generation: Int32
     ) -> Result<FoundMember, Refusal> {

@@ -110,7 +110,7 @@ extension GroupCoordinator {
         }
     }
 
-    /// Answers a member of the present generation, whose first answer was lost.
+    /// Answers a member of the current generation, whose first answer was lost.
     private func answerRejoin(of member: GroupMember, in group: Group, to token: ReplyToken) {
         let answer = joinResponse(for: member, in: group)
         // The generation may still be on its way to the log, so this answer waits behind it.
@@ -198,7 +198,7 @@ extension GroupCoordinator {
         member.pendingSync = nil
     }
 
-    /// Returns the answer to a member of the present generation. Only the leader gets the list of members.
+    /// Returns the answer to a member of the current generation. Only the leader gets the list of members.
     func joinResponse(for member: GroupMember, in group: Group) -> JoinGroupResponse {
         var response = JoinGroupResponse(
             generation: group.generation, protocolType: group.protocolType, protocolName: group.protocolName,

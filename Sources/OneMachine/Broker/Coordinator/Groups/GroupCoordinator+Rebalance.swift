@@ -84,7 +84,7 @@ extension GroupCoordinator {
         persist([GroupRecords.group(group)], then: .emptied(group: group.id))
     }
 
-    /// Begins the generation with the present members. They get their answers when it is durable.
+    /// Begins the generation with the current members. They get their answers when it is durable.
     private func beginGeneration(of group: Group) {
         group.generation = nextGeneration(after: group.generation)
         group.protocolName = group.electedProtocol()

@@ -60,6 +60,7 @@ extension GroupCoordinator {
         }
     }
 
+    /// Restores an offset of a transaction that has not ended. A record without a value deletes it.
     private func restorePendingOffset(
         key: inout WireReader, value: [UInt8]?
     ) throws(WireError) -> CoordinatorRecord.RestoreResult {

@@ -1,6 +1,8 @@
 /// The effects of appends whose outcome is known. If an append failed, the client is answered with
 /// COORDINATOR_NOT_AVAILABLE and tries again.
 extension GroupCoordinator {
+    /// Applies what waited for an append, and answers the clients.
+    /// - Parameter durable: false if the append failed.
     func settleAppend(_ id: AppendID, durable: Bool) {
         guard let continuation = pendingAppends.removeValue(forKey: id) else { return }
         for group in continuation.groupIDs { groups[group]?.appendsInFlight -= 1 }

@@ -21,9 +21,9 @@ final class GroupCoordinator {
     var pendingAppends: [AppendID: GroupContinuation] = [:]
     /// The time of the next look for expired offsets.
     var nextRetentionCheck = Instant.distantFuture
-    /// The time of the present event. No code here reads a clock.
+    /// The time of the current event. No code here reads a clock.
     private(set) var now: ClockReading
-    /// The actions of the present event.
+    /// The actions of the current event.
     private var actions: [GroupAction] = []
     private var persistCount: UInt64 = 0
     private var memberCount: UInt64 = 0

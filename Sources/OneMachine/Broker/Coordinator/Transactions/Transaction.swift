@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// One transactional id with its present or last transaction.
+/// One transactional id with its current or last transaction.
 final class Transaction {
     let id: String
     /// The durable state.

@@ -27,6 +27,8 @@ extension TransactionCoordinator {
         persist([TransactionRecords.transaction(id: transaction.id, facts: facts)], then: continuation(facts))
     }
 
+    /// Applies what waited for an append, and answers the clients.
+    /// - Parameter durable: false if the append failed.
     func settleAppend(_ id: AppendID, durable: Bool) {
         guard let continuation = pendingAppends.removeValue(forKey: id) else { return }
         switch continuation {

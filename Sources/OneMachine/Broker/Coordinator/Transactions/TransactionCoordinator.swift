@@ -25,9 +25,9 @@ final class TransactionCoordinator {
     var pendingAppends: [AppendID: TransactionContinuation] = [:]
     /// The transactional ids with markers under way.
     var transactionalIDsByMarkers: [MarkersID: String] = [:]
-    /// The time of the present event. No code here reads a clock.
+    /// The time of the current event. No code here reads a clock.
     private(set) var now: ClockReading
-    /// The actions of the present event.
+    /// The actions of the current event.
     private var actions: [TransactionAction] = []
     private var persistCount: UInt64 = 0
     private var markersCount: UInt64 = 0

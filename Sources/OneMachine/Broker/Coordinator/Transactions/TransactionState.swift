@@ -31,7 +31,7 @@ struct TransactionFacts: Equatable {
     var previousProducerID: Int64 = -1
     var previousEpoch = TransactionFacts.noEpoch
 
-    // The present or last transaction.
+    // The current or last transaction.
 
     var timeoutMilliseconds: Int32
     var state = TransactionState.empty

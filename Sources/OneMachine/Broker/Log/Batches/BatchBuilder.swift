@@ -48,7 +48,7 @@ package enum BatchBuilder {
     static func marker(
         producerID: Int64, epoch: Int16, commit: Bool, coordinatorEpoch: Int32, time: Int64
     ) -> [UInt8] {
-        // Each begins with a version of 0 in two bytes, and has big-endian numbers.
+        // Key and value each begin with a version of 0 in two bytes. Their numbers are big-endian.
         let key: [UInt8] = [0, 0, 0, commit ? TransactionMarker.commit : TransactionMarker.abort]
         var value: [UInt8] = [0, 0]
         for shift in [24, 16, 8, 0] { value.append(UInt8(truncatingIfNeeded: coordinatorEpoch >> shift)) }

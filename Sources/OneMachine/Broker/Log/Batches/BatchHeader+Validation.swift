@@ -31,13 +31,13 @@ extension BatchHeader {
         return nil
     }
 
-    /// Checks the rules for batches from producers. A stored batch may break them, because compaction
-    /// leaves holes in it.
+    /// Checks the rules for batches from producers that `flaw` leaves out. A stored batch may break them: compaction
+    /// leaves holes in it, and markers are control batches.
     func checkProduced() throws(LogError) {
         guard recordCount > 0, lastOffsetDelta == recordCount - 1 else {
             throw .invalidRecord("it says \(recordCount) records and \(lastOffsetDelta) as its last offset")
         }
-        guard codec <= 4 else { throw .unsupportedCodec(codec) }
+        guard Codec(rawValue: codec) != nil else { throw .unsupportedCodec(codec) }
         guard !isControl else { throw .invalidRecord("only the broker writes control records") }
         guard !hasProducer || (producerEpoch >= 0 && baseSequence >= 0) else {
             throw .invalidRecord("it has a producer id without epoch or sequence")
@@ -54,8 +54,8 @@ extension BatchHeader {
     }
 
     /// Whether stored bytes begin with the whole, unchanged batch that belongs at `offset`. The broker
-    /// never serves other bytes. The checksum does not cover the base offset and the epoch, but each has
-    /// only one right value.
+    /// never serves other bytes. The checksum does not cover the base offset and the epoch. Each has only
+    /// one right value, so both are compared here.
     func isSound(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool {
         flaw == nil && baseOffset == offset && leaderEpoch == 0 && totalSize <= bytes.count
             && (unsafe checksumMatches(bytes))

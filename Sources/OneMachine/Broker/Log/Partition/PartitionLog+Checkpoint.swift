@@ -43,7 +43,7 @@ struct CheckpointState {
     /// Notes that the log was opened in exactly the state of its checkpoint.
     mutating func markCurrent() { isCurrent = true }
 
-    /// Notes that a checkpoint of the present state is on its way to the disk.
+    /// Notes that a checkpoint of the current state is on its way to the disk.
     mutating func markTaken() {
         bytesSinceCheckpoint = 0
         isDue = false

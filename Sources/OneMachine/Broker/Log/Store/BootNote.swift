@@ -2,8 +2,8 @@ internal import Lifecycle
 
 /// The file in a data directory about the process that opened it last.
 ///
-/// A start compares it with the present. Written pages can be missing only if the machine went down in
-/// between, or if the directory is a copy that was made while a broker wrote.
+/// A start compares it with the current boot and directory. Written pages can be missing only if the machine
+/// went down in between, or if the directory is a copy that was made while a broker wrote.
 struct BootNote: Equatable {
     private static let fileName = "boot"
 

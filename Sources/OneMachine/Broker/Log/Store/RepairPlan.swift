@@ -1,6 +1,6 @@
 /// The steps that make a catalog and its directories fit together again. No step removes a record.
 package struct RepairPlan: Equatable, Sendable {
-    /// The catalog to write; nil if the present one is right.
+    /// The catalog to write; nil if the current one is right.
     var catalog: TopicCatalog?
     /// Missing directories of partitions, which begin empty.
     var createdDirectories: [LogDirectory] = []

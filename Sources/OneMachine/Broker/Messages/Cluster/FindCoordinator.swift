@@ -18,6 +18,7 @@ extension FindCoordinatorRequest {
     }
 }
 
+/// The answer: the node that coordinates each group or transactional id.
 struct FindCoordinatorResponse {
     /// The coordinator of one key, or the error.
     struct Coordinator {

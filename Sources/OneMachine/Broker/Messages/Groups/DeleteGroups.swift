@@ -10,6 +10,7 @@ extension DeleteGroupsRequest {
     }
 }
 
+/// The answer: an error for each group.
 struct DeleteGroupsResponse: Equatable {
     struct Group: Equatable {
         var groupID: String

@@ -11,6 +11,7 @@ extension DescribeGroupsRequest {
     }
 }
 
+/// The answer: state, protocol and members of each group.
 struct DescribeGroupsResponse: Equatable {
     /// Kafka's value for operations that are not known.
     private static let noAuthorizedOperations = Int32.min

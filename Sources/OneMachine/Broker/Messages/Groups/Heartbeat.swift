@@ -16,6 +16,7 @@ extension HeartbeatRequest {
     }
 }
 
+/// The answer. Its error tells a member to join the group again.
 struct HeartbeatResponse: Equatable {
     var error = ErrorCode.none
 

@@ -35,6 +35,7 @@ extension JoinGroupRequest {
     }
 }
 
+/// The answer: the new generation of the group, the member's id and the protocol that was chosen.
 struct JoinGroupResponse: Equatable {
     struct Member: Equatable {
         var memberID: String

@@ -27,6 +27,7 @@ extension LeaveGroupRequest {
     }
 }
 
+/// The answer: an error for each member that was to leave.
 struct LeaveGroupResponse: Equatable {
     struct Member: Equatable {
         var memberID: String

@@ -11,6 +11,7 @@ extension ListGroupsRequest {
     }
 }
 
+/// The answer: all groups with their states.
 struct ListGroupsResponse: Equatable {
     struct Group: Equatable {
         var groupID: String

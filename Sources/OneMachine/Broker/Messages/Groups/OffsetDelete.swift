@@ -12,6 +12,7 @@ extension OffsetDeleteRequest {
     }
 }
 
+/// The answer: an error for the group and one for each partition.
 struct OffsetDeleteResponse: Equatable {
     var error = ErrorCode.none
     var partitions = PartitionErrors(topics: [])

@@ -40,6 +40,7 @@ extension OffsetFetchRequest {
     }
 }
 
+/// The answer: the committed offset of each partition, or -1 if the group has committed none.
 struct OffsetFetchResponse: Equatable {
     struct Partition: Equatable {
         var index: Int32

@@ -31,6 +31,7 @@ extension SyncGroupRequest {
     }
 }
 
+/// The answer: the partitions that the leader assigned to this member.
 struct SyncGroupResponse: Equatable {
     var error = ErrorCode.none
     var protocolType: String?

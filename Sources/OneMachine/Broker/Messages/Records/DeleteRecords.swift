@@ -19,6 +19,7 @@ struct DeleteRecordsRequest {
     }
 }
 
+/// The answer: the first offset that each partition still has.
 struct DeleteRecordsResponse {
     struct Partition {
         var index: Int32

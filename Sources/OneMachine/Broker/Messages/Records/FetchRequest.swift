@@ -32,7 +32,6 @@ struct FetchRequest {
             let index = try reader.int32()
             let epoch = version >= 9 ? try reader.int32() : -1
             let offset = try reader.int64()
-            if version >= 12 { _ = try reader.int32() }  // last_fetched_epoch: there is only one epoch
             if version >= 5 { _ = try reader.int64() }  // log_start_offset of a follower
             return Partition(index: index, leaderEpoch: epoch, offset: offset, bytesMax: try reader.int32())
         }

@@ -26,6 +26,7 @@ struct ListOffsetsRequest {
     }
 }
 
+/// The answer: the offset that was found in each partition, or -1 for none.
 struct ListOffsetsResponse {
     struct Partition {
         var index: Int32

@@ -1,8 +1,10 @@
-/// The request for the end of a leader's epoch. There is only one epoch, which ends at the end of the log.
+/// The request for the end of a leader's epoch. The broker has only one epoch, which ends at the end of the log.
+///
+/// Reader and writer know the version, so tags and the throttle time are skipped where the version has none.
 struct OffsetForLeaderEpochRequest {
     struct Partition {
         var index: Int32
-        /// The present epoch that the client knows.
+        /// The current epoch that the client knows.
         var currentLeaderEpoch: Int32
         /// The epoch whose end the client asks for.
         var leaderEpoch: Int32
@@ -21,6 +23,7 @@ struct OffsetForLeaderEpochRequest {
     }
 }
 
+/// The answer: the end offset of each partition in the requested leader epoch.
 struct OffsetForLeaderEpochResponse {
     struct Partition {
         var index: Int32

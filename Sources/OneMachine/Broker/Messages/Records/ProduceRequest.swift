@@ -23,6 +23,7 @@ struct ProduceRequest {
     }
 }
 
+/// The answer: the offset that the first record of each partition got.
 struct ProduceResponse {
     struct Partition {
         var index: Int32

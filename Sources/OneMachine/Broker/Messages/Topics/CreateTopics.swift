@@ -45,6 +45,7 @@ struct CreateTopicsRequest {
     }
 }
 
+/// The answer: an error for each topic, or its id and its settings.
 struct CreateTopicsResponse {
     struct Topic {
         var name: String

@@ -28,6 +28,7 @@ struct DescribeConfigsRequest {
     }
 }
 
+/// The answer: the settings of each topic or broker.
 struct DescribeConfigsResponse {
     struct DescribedResource {
         var resource: ConfigResource

@@ -20,6 +20,7 @@ extension InitProducerIDRequest {
     }
 }
 
+/// The answer: the id and the epoch with which the producer marks its batches.
 struct InitProducerIDResponse: Equatable {
     var error = ErrorCode.none
     var producerID: Int64 = -1

@@ -59,6 +59,39 @@ import Topics
         #expect(tallies.count == 4 && tallies.reduce(0) { $0 + $1.expanded } == 500)
     }
 
+    @Test func `a lane subscribes to the groups of the phones that it knew before its first start`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderTestBed(on: bed)
+        var expected: Set<String> = []
+        for number in 0..<300 {
+            let installation = "p\(number)"
+            _ = world.writeToken(
+                of: installation, entry: .update(activity: "a\(number)"), group: "g\(number)")
+            expected.insert("g\(number) in \(world.lane(of: .installation(installation)))")
+        }
+        #expect(world.finish())
+        func subscriptions() throws -> [String] {
+            try TopicContent(of: .subscriptions, in: bed).records.map { record in
+                let request = try SendRequest.decode(record.value ?? [], with: JSONReader())
+                guard case .subscription(let subscription) = request else { return "not a subscription" }
+                return "\(subscription.group) in \(subscription.lane)"
+            }
+        }
+        for _ in 0..<2 {
+            let stage = try await ExpanderStage(bed, directory: directory.path)
+            try await eventually("every group is subscribed") {
+                try Set(subscriptions()) == expected || stage.failure != nil
+            }
+            #expect(stage.failure == nil)
+            await stage.stop()
+        }
+        #expect(try subscriptions().count == expected.count, "each lane subscribes once")
+    }
+
     @Test func `a lane that has all users of a list with the maximum length can read it`()
         async throws
     {

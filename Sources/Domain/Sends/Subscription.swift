@@ -6,7 +6,8 @@ internal import RecordFormat
 /// member of the group appears in it. The planner then sends the group's later sends to this lane, too, and answers
 /// with the group's state.
 package struct Subscription: JSONRecord, Hashable {
-    /// The same as that of a send. Earlier versions wrote this record to `sends.timed`, with the field `enquiry`.
+    /// All requests to the planner have one version. Earlier programs wrote this record to `sends.timed`, with the field
+    /// `enquiry`.
     package static let schemaVersion = Send.schemaVersion
 
     /// The number of the lane that subscribes.

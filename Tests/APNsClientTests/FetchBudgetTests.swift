@@ -35,25 +35,25 @@ import Testing
         }
         #expect(taken == beside.provider.settings.pool.waitingMax, "it holds only its waiting pushes")
         // Both run at the same time, so that other load on the machine slows both.
-        let began = Instant.now()
+        let startedAt = Instant.now()
         alone.push(1..<4_001)
         beside.push(10_001..<14_001)
-        _ = try await alone.all(4_000)
-        let aloneMilliseconds = Instant.now().milliseconds(since: began)
-        _ = try await beside.all(4_000)
-        let besideMilliseconds = Instant.now().milliseconds(since: began)
+        _ = try await alone.allOutcomes(atLeast: 4_000)
+        let aloneMilliseconds = Instant.now().milliseconds(since: startedAt)
+        _ = try await beside.allOutcomes(atLeast: 4_000)
+        let besideMilliseconds = Instant.now().milliseconds(since: startedAt)
         #expect(besideMilliseconds < 3 * aloneMilliseconds + 2_000)
     }
 
     /// APNs lowers the stream limit of a connection with bad tokens. This server lowers it to one stream at
     /// once.
     @Test func `a thousand bad tokens do not slow the good tokens`() async throws {
-        let bad = UInt64(100_000)
+        let firstBadToken = UInt64(100_000)
         let server = try ScriptedServer { connection, request in
-            guard request.tag >= bad else { return connection.accept(request) }
+            guard request.tag >= firstBadToken else { return connection.accept(request) }
             connection.change(streamsMax: 1)
             connection.after(milliseconds: 20) {
-                connection.refuse(request, 400, reason: "BadDeviceToken")
+                connection.refuse(request, status: 400, reason: "BadDeviceToken")
             }
         }
         let alone = try Pusher(server) { $0.pool.connectionsMax = 1 }
@@ -62,17 +62,17 @@ import Testing
             // The bad tokens wait in their own pool, and not in the test's queue.
             $0.pool.waitingMax = 1_000
         }
-        beside.push(bad..<bad + 1_000, isSuspect: true)
+        beside.push(firstBadToken..<firstBadToken + 1_000, isSuspect: true)
         // Both run at the same time, so that other load on the machine slows both.
-        let began = Instant.now()
+        let startedAt = Instant.now()
         alone.push(1..<4_001)
         beside.push(10_001..<14_001)
-        _ = try await alone.all(4_000)
-        let aloneMilliseconds = Instant.now().milliseconds(since: began)
+        _ = try await alone.allOutcomes(atLeast: 4_000)
+        let aloneMilliseconds = Instant.now().milliseconds(since: startedAt)
         try await eventually("the good tokens' answers") {
             server.read { state in (10_001..<14_001).allSatisfy { state.accepted[$0] != nil } }
         }
-        let besideMilliseconds = Instant.now().milliseconds(since: began)
+        let besideMilliseconds = Instant.now().milliseconds(since: startedAt)
         // The bad tokens alone take 20 s.
         #expect(besideMilliseconds < 3 * aloneMilliseconds + 2_000)
     }
@@ -103,7 +103,7 @@ import Testing
             return (before, taken, client.capacity(for: template))
         }
         #expect(before == 5 && taken == 5 && after == 0)
-        _ = try await pusher.all(5)
+        _ = try await pusher.allOutcomes(atLeast: 5)
         #expect(
             pusher.onLoop { client in (try? Pusher.template(client)).map { client.capacity(for: $0) } } == 8)
     }
@@ -111,7 +111,7 @@ import Testing
     @Test func `channel management has its own limits`() async throws {
         let server = try ScriptedServer { connection, request in
             if request.path.hasSuffix("all-channels") {
-                connection.refuse(request, 200, #"{"channels":["a"]}"#)
+                connection.refuse(request, status: 200, body: #"{"channels":["a"]}"#)
             }
         }
         let pusher = try Pusher(server) {
@@ -141,19 +141,19 @@ import Testing
         try await eventually("a push of each at the server") { server.read { $0.requests } == 2 }
         pusher.onLoop { $0.withdrawAll(of: Pusher.profile) }
         isHeld.withLock { $0 = false }
-        let seen = try await pusher.all(40)
-        #expect((1..<21).count { seen[$0]?.map(\.end) == [.withdrawn] } == 19)
-        #expect((21..<41).allSatisfy { seen[$0]?.map(\.end) == [.answered] })
+        let outcomes = try await pusher.allOutcomes(atLeast: 40)
+        #expect((1..<21).count { outcomes[$0]?.map(\.end) == [.withdrawn] } == 19)
+        #expect((21..<41).allSatisfy { outcomes[$0]?.map(\.end) == [.answered] })
     }
 
     @Test func `an overdue push has a final outcome when no answer can follow`() async throws {
         let server = try ScriptedServer { _, _ in }
         let pusher = try Pusher(server) { $0.pool.lateAnswerMilliseconds = 300 }
         pusher.push(1..<2, deadlineMilliseconds: 200)
-        try await eventually("the final outcome") { pusher.ends(1).count == 2 }
-        let seen = try #require(pusher.seen[1])
-        #expect(seen.map(\.end) == [.unknown(.overdue), .unknown(.overdue)])
-        #expect(seen.map(\.isLate) == [false, true])
+        try await eventually("the final outcome") { pusher.ends(of: 1).count == 2 }
+        let outcomes = try #require(pusher.outcomes[1])
+        #expect(outcomes.map(\.end) == [.unknown(.overdue), .unknown(.overdue)])
+        #expect(outcomes.map(\.isLate) == [false, true])
         #expect(!pusher.metrics.render().contains("flotilla_apns_late_answers_total 1"))
     }
 
@@ -170,10 +170,10 @@ import Testing
         for isSuspect in [false, true] {
             let first = isSuspect ? UInt64(1_000) : 1
             var last = first
-            while !pusher.ends(last).contains(.answered), last < first + 20 {
+            while !pusher.ends(of: last).contains(.answered), last < first + 20 {
                 last += 1
                 pusher.push(last..<last + 1, deadlineMilliseconds: 300, isSuspect: isSuspect)
-                _ = try await pusher.outcome(last)
+                _ = try await pusher.outcome(of: last)
             }
             #expect(last <= first + 4, "\(last)")
         }
@@ -188,11 +188,11 @@ import Testing
         let kept = KeptTemplate()
         pusher.onLoop { kept.template = try? Pusher.template($0) }
         try pusher.push(1) { _ in try #require(kept.template) }
-        _ = try await pusher.outcome(1)
+        _ = try await pusher.outcome(of: 1)
         try await eventually("no pools") { pusher.onLoop { $0.poolCount } == 0 }
         try await eventually("no connections") { server.read { $0.open.isEmpty } }
         try pusher.push(2) { _ in try #require(kept.template) }
-        #expect(try await pusher.outcome(2).end == .answered)
+        #expect(try await pusher.outcome(of: 2).end == .answered)
         pusher.onLoop { _ in kept.template = nil }
     }
 }

@@ -1,3 +1,4 @@
 import Glibc
 
-func chmodOwnerOnly(_ path: String) { _ = chmod(path, 0o600) }
+/// Lets only the owner read the file, as for private keys.
+func restrictToOwner(_ path: String) { _ = chmod(path, 0o600) }

@@ -23,38 +23,44 @@ import Testing
         /// Bytes that do not form frames.
         case noise
 
+        /// The number of bytes after which the peer stops.
         static let totalMax = 512 * 1024 * 1024
 
-        /// Returns the bytes that the flood repeats.
-        func bytes(_ stream: Int32) -> [UInt8] {
+        /// Returns the bytes that the flood repeats. The frame types are 1 HEADERS, 4 SETTINGS, 6 PING and
+        /// 9 CONTINUATION.
+        func repeatedBytes(on stream: Int32) -> [UInt8] {
             switch self {
-            case .continuations: Flood.frame(9, 0, stream, [UInt8](repeating: 0, count: 8_000))
-            case .settings: Flood.frame(4, 0, 0, [UInt8](repeating: 0x09, count: 6 * 2_500))
+            case .continuations:
+                Flood.frame(
+                    type: 9, stream: stream, payload: [UInt8](repeating: 0, count: 8_000))
+            case .settings: Flood.frame(type: 4, payload: [UInt8](repeating: 0x09, count: 6 * 2_500))
             case .pings:
-                [[UInt8]](repeating: Flood.frame(6, 0, 0, [UInt8](repeating: 7, count: 8)), count: 500)
-                    .flatMap(
-                        \.self)
-            case .emptySettings: [[UInt8]](repeating: Flood.frame(4, 0, 0, []), count: 1_000).flatMap(\.self)
+                [[UInt8]](
+                    repeating: Flood.frame(type: 6, payload: [UInt8](repeating: 7, count: 8)), count: 500
+                )
+                .flatMap(
+                    \.self)
+            case .emptySettings: [[UInt8]](repeating: Flood.frame(type: 4), count: 1_000).flatMap(\.self)
             case .largeFrame:
-                [0xFF, 0xFF, 0xFF, 0, 0] + Flood.big(stream) + [UInt8](repeating: 0, count: 8_000)
+                [0xFF, 0xFF, 0xFF, 0, 0] + Flood.bigEndian(stream) + [UInt8](repeating: 0, count: 8_000)
             case .noise: (0..<8_000).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ 13) }
             }
         }
 
         /// Returns the bytes before the flood.
-        func first(_ stream: Int32) -> [UInt8] {
-            self == .continuations ? Flood.frame(1, 0, stream, [0x88]) : []
+        func firstBytes(on stream: Int32) -> [UInt8] {
+            self == .continuations ? Flood.frame(type: 1, stream: stream, payload: [0x88]) : []
         }
 
-        fileprivate static func frame(_ type: UInt8, _ flags: UInt8, _ stream: Int32, _ payload: [UInt8])
-            -> [UInt8]
-        {
+        fileprivate static func frame(
+            type: UInt8, flags: UInt8 = 0, stream: Int32 = 0, payload: [UInt8] = []
+        ) -> [UInt8] {
             let count = payload.count
             return [UInt8(count >> 16), UInt8(count >> 8 & 255), UInt8(count & 255), type, flags]
-                + big(stream) + payload
+                + bigEndian(stream) + payload
         }
 
-        private static func big(_ stream: Int32) -> [UInt8] {
+        private static func bigEndian(_ stream: Int32) -> [UInt8] {
             [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: stream >> $0) }
         }
     }
@@ -69,18 +75,19 @@ import Testing
             connection.tls.pauseReading()
             let stream = request.stream.number
             connection.send(
-                raw: flood.bytes(stream), after: flood.first(stream), total: Flood.totalMax)
+                raw: flood.repeatedBytes(on: stream), after: flood.firstBytes(on: stream),
+                total: Flood.totalMax)
         }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
         pusher.push(1..<2)
-        #expect(try await pusher.outcome(1).end == .answered)
+        #expect(try await pusher.outcome(of: 1).end == .answered)
         pusher.push(2..<3)
-        #expect(try await pusher.outcome(2).end == .unknown(.connectionLost))
+        #expect(try await pusher.outcome(of: 2).end == .unknown(.connectionLost))
         pusher.push(3..<4)
-        #expect(try await pusher.outcome(3).end == .answered)
+        #expect(try await pusher.outcome(of: 3).end == .answered)
         #expect(server.read { $0.connections } == 2)
-        let taken = server.loop.perform { flooded.withLock { $0?.floodedBytes } ?? nil } ?? nil
-        #expect((taken ?? 0) < Flood.totalMax / 2, "the client read too much of the flood")
+        let floodedBytes = server.loop.perform { flooded.withLock { $0?.floodedBytes } ?? nil } ?? nil
+        #expect((floodedBytes ?? 0) < Flood.totalMax / 2, "the client read too much of the flood")
     }
 
     /// ":status 200", then a field of 4,000 bytes, and then that field again 10,000 times.
@@ -92,7 +99,8 @@ import Testing
     func `a small header block that expands to a large one ends only its stream`() async throws {
         let server = try ScriptedServer { connection, request in
             guard request.tag == 2 else { return connection.accept(request) }
-            let bomb = Flood.frame(1, 5, request.stream.number, Self.headerBomb)
+            let bomb = Flood.frame(
+                type: 1, flags: 5, stream: request.stream.number, payload: Self.headerBomb)
             connection.send(raw: bomb, after: [], total: bomb.count)
         }
         let pusher = try Pusher(server) {
@@ -102,7 +110,7 @@ import Testing
         }
         for tag: UInt64 in 1...3 {
             pusher.push(tag..<tag + 1)
-            #expect(try await pusher.outcome(tag).end == (tag == 2 ? .unknown(.reset) : .answered))
+            #expect(try await pusher.outcome(of: tag).end == (tag == 2 ? .unknown(.reset) : .answered))
         }
         #expect(server.read { $0.connections } == 1)
     }

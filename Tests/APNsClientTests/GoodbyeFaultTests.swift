@@ -12,33 +12,34 @@ import Testing
 /// Closing connections, refused streams and changed limits: which pushes are sent again, and which are not.
 @Suite struct GoodbyeFaultTests {
     /// Holds requests until there are five of them, then sends GOAWAY with one of them as the last stream.
-    private final class Farewell: Sendable {
+    private final class GoawaySender: Sendable {
         private let state: TracedLock<(held: [Int: [ServedRequest]], random: SeededGenerator)>
         init(seed: Int) { state = TracedLock(([:], SeededGenerator(seed: seed))) }
 
-        func take(_ connection: ServedConnection, _ request: ServedRequest, after count: Int) {
+        /// Accepts the first requests of a connection, and holds the next ones.
+        func handle(_ request: ServedRequest, on connection: ServedConnection, after count: Int) {
             guard connection.requests > count else { return connection.accept(request) }
             let held: [ServedRequest] = state.withLock {
                 $0.held[connection.number, default: []].append(request)
                 return $0.held[connection.number] ?? []
             }
             guard held.count == 5 else { return }
-            let pick = state.withLock { $0.random.number(below: held.count) }
-            connection.goaway(held[pick].stream.number)
-            for request in held[...pick] { connection.accept(request) }
+            let lastIndex = state.withLock { $0.random.number(below: held.count) }
+            connection.goaway(lastStream: held[lastIndex].stream.number)
+            for request in held[...lastIndex] { connection.accept(request) }
         }
     }
 
     @Test(.timeLimit(.minutes(3)), arguments: [1, 2, 3])
     func `a GOAWAY every hundred requests loses and duplicates nothing`(seed: Int) async throws {
-        let farewell = Farewell(seed: seed)
+        let goawaySender = GoawaySender(seed: seed)
         let server = try ScriptedServer { connection, request in
-            farewell.take(connection, request, after: 100)
+            goawaySender.handle(request, on: connection, after: 100)
         }
         let pusher = try Pusher(server) { $0.pool.requestsMax = 100 }
         pusher.push(1..<2_001, deadlineMilliseconds: 120_000)
-        let seen = try await pusher.all(2_000)
-        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
+        let outcomes = try await pusher.allOutcomes(atLeast: 2_000)
+        #expect(outcomes.values.allSatisfy { $0.map(\.end) == [.answered] })
         #expect(server.read { $0.accepted.count == 2_000 && $0.accepted.values.allSatisfy { $0.count == 1 } })
         #expect(server.read { $0.connections } > 10)
     }
@@ -54,10 +55,10 @@ import Testing
             $0.pool.connectionsMax = 1
         }
         pusher.push(1..<501)
-        let seen = try await pusher.all(500)
-        let unknown = seen.values.filter { $0[0].end == .unknown(.connectionLost) }.count
+        let outcomes = try await pusher.allOutcomes(atLeast: 500)
+        let unknown = outcomes.values.filter { $0[0].end == .unknown(.connectionLost) }.count
         #expect((1...60).contains(unknown))
-        #expect(seen.values.count { $0[0].end == .answered } == 500 - unknown)
+        #expect(outcomes.values.count { $0[0].end == .answered } == 500 - unknown)
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
     }
 
@@ -65,28 +66,32 @@ import Testing
         let random = TracedLock(SeededGenerator(seed: 7))
         let server = try ScriptedServer { connection, request in
             let isRefused = random.withLock { $0.number(below: 20) == 0 }
-            if isRefused { connection.reset(request, .refusedStream) } else { connection.accept(request) }
+            if isRefused {
+                connection.reset(request, code: .refusedStream)
+            } else {
+                connection.accept(request)
+            }
         }
         let pusher = try Pusher(server)
         pusher.push(1..<3_001)
-        let seen = try await pusher.all(3_000)
-        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
+        let outcomes = try await pusher.allOutcomes(atLeast: 3_000)
+        #expect(outcomes.values.allSatisfy { $0.map(\.end) == [.answered] })
         #expect(server.read { $0.accepted.count == 3_000 && $0.accepted.values.allSatisfy { $0.count == 1 } })
     }
 
     @Test func `a stream that is reset with another code is unknown and not sent again`() async throws {
         let server = try ScriptedServer { connection, request in
             if request.tag % 10 == 0 {
-                connection.reset(request, request.tag % 20 == 0 ? .internalError : .enhanceYourCalm)
+                connection.reset(request, code: request.tag % 20 == 0 ? .internalError : .enhanceYourCalm)
             } else {
                 connection.accept(request)
             }
         }
         let pusher = try Pusher(server)
         pusher.push(1..<501)
-        let seen = try await pusher.all(500)
-        for (tag, outcomes) in seen {
-            #expect(outcomes.map(\.end) == [tag % 10 == 0 ? .unknown(.reset) : .answered])
+        let outcomes = try await pusher.allOutcomes(atLeast: 500)
+        for (tag, pushOutcomes) in outcomes {
+            #expect(pushOutcomes.map(\.end) == [tag % 10 == 0 ? .unknown(.reset) : .answered])
         }
         #expect(server.read { $0.requests } == 500)
     }
@@ -108,8 +113,8 @@ import Testing
         }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 2 }
         pusher.push(1..<5_001)
-        let seen = try await pusher.all(5_000)
-        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
+        let outcomes = try await pusher.allOutcomes(atLeast: 5_000)
+        #expect(outcomes.values.allSatisfy { $0.map(\.end) == [.answered] })
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
     }
 
@@ -120,10 +125,10 @@ import Testing
         }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
         pusher.push(1..<2)
-        _ = try await pusher.outcome(1)
+        _ = try await pusher.outcome(of: 1)
         pusher.push(2..<5, deadlineMilliseconds: 300)
-        let seen = try await pusher.all(4)
-        #expect((2...4).allSatisfy { seen[$0]?.map(\.end) == [.notProcessed(.noConnection)] })
+        let outcomes = try await pusher.allOutcomes(atLeast: 4)
+        #expect((2...4).allSatisfy { outcomes[$0]?.map(\.end) == [.notProcessed(.noConnection)] })
         #expect(server.read { $0.requests } == 1)
     }
 
@@ -133,15 +138,15 @@ import Testing
     {
         let server = try ScriptedServer { connection, request in
             if connection.number == 1, connection.requests > 10 {
-                connection.refuse(request, status, reason: reason)
+                connection.refuse(request, status: status, reason: reason)
             } else {
                 connection.accept(request)
             }
         }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
         pusher.push(1..<101)
-        let seen = try await pusher.all(100)
-        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] && $0[0].status == 200 })
+        let outcomes = try await pusher.allOutcomes(atLeast: 100)
+        #expect(outcomes.values.allSatisfy { $0.map(\.end) == [.answered] && $0[0].status == 200 })
         #expect(server.read { $0.connections } == 2)
     }
 }

@@ -42,24 +42,24 @@ import Testing
         }
         let count = 300
         pusher.push(1..<UInt64(count) + 1)
-        let seen = try await pusher.all(count)
-        let unknown = seen.filter { $0.value[0].end != .answered }
+        let outcomes = try await pusher.allOutcomes(atLeast: count)
+        let unknown = outcomes.filter { $0.value[0].end != .answered }
         #expect(unknown.values.allSatisfy { $0.map(\.end) == [.unknown(.connectionLost)] }, "seed \(seed)")
         #expect(unknown.count <= 3 * open, "seed \(seed)")
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } }, "seed \(seed)")
         // Repeats the push until it is answered, as a sender does for a push that may be repeated.
-        for tag in unknown.keys { try await repeatUntilAnswered(tag, pusher) }
+        for tag in unknown.keys { try await repeatUntilAnswered(tag, by: pusher) }
         let accepted = server.read { $0.accepted }
         #expect(accepted.count == count, "seed \(seed): a push is lost")
-        let doubled = accepted.filter { $0.value.count > 1 }.keys
-        #expect(doubled.allSatisfy { unknown[$0] != nil }, "seed \(seed)")
+        let duplicates = accepted.filter { $0.value.count > 1 }.keys
+        #expect(duplicates.allSatisfy { unknown[$0] != nil }, "seed \(seed)")
     }
 
-    private func repeatUntilAnswered(_ tag: UInt64, _ pusher: Pusher) async throws {
-        while pusher.ends(tag).last != .answered {
-            let before = pusher.ends(tag).count
+    private func repeatUntilAnswered(_ tag: UInt64, by pusher: Pusher) async throws {
+        while pusher.ends(of: tag).last != .answered {
+            let before = pusher.ends(of: tag).count
             pusher.push(tag..<tag + 1)
-            try await eventually("another outcome of push \(tag)") { pusher.ends(tag).count > before }
+            try await eventually("another outcome of push \(tag)") { pusher.ends(of: tag).count > before }
         }
     }
 
@@ -68,15 +68,15 @@ import Testing
     /// Whether the test uses the default settings, which needs ten times the usual trials.
     private let isFullSize = trialCount(base: 1) >= 10
 
-    private func slowly(_ server: ServedConnection, _ request: ServedRequest) {
-        server.after(milliseconds: 5) { server.accept(request) }
+    private func acceptSlowly(_ request: ServedRequest, on connection: ServedConnection) {
+        connection.after(milliseconds: 5) { connection.accept(request) }
     }
 
     @Test(.timeLimit(.minutes(3)))
     func `a PING detects a connection that passes no bytes, and other connections continue`()
         async throws
     {
-        let server = try ScriptedServer { [self] in slowly($0, $1) }
+        let server = try ScriptedServer { [self] in acceptSlowly($1, on: $0) }
         let relay = try Relay(to: server.port)
         let streams = 20
         let pusher = try pusher(server, over: relay.port) {
@@ -89,24 +89,24 @@ import Testing
         }
         let limits = pusher.provider.settings.pool
         pusher.push(1..<2_001)
-        _ = try await pusher.all(2_000)
-        #expect(relay.connections == 4)
-        relay.vanish(1...1)
-        let began = Instant.now()
+        _ = try await pusher.allOutcomes(atLeast: 2_000)
+        #expect(relay.connectionCount == 4)
+        relay.dropEverything(on: 1...1)
+        let startedAt = Instant.now()
         let deadline = 2 * (limits.silentPingMilliseconds + limits.pongMilliseconds) + 20_000
         pusher.push(2_001..<6_001, deadlineMilliseconds: deadline)
         // All pushes except those on the silent connection. These end when it is closed.
         try await eventually("the answers over the other connections") {
-            pusher.seen.count >= 6_000 - streams
+            pusher.outcomes.count >= 6_000 - streams
         }
-        let answeredWithin = Instant.now().milliseconds(since: began)
-        let seen = try await pusher.all(6_000)
-        let foundWithin = Instant.now().milliseconds(since: began)
-        let unanswered = seen.values.filter { $0[0].end != .answered }
+        let answeredWithin = Instant.now().milliseconds(since: startedAt)
+        let outcomes = try await pusher.allOutcomes(atLeast: 6_000)
+        let closedWithin = Instant.now().milliseconds(since: startedAt)
+        let unanswered = outcomes.values.filter { $0[0].end != .answered }
         #expect((1...streams).contains(unanswered.count))
         #expect(unanswered.allSatisfy { $0.map(\.end) == [.unknown(.connectionLost)] })
-        #expect(foundWithin <= limits.silentPingMilliseconds + limits.pongMilliseconds + 4_000)
-        #expect(answeredWithin < foundWithin || !isFullSize, "the others waited for the silent one")
+        #expect(closedWithin <= limits.silentPingMilliseconds + limits.pongMilliseconds + 4_000)
+        #expect(answeredWithin < closedWithin || !isFullSize, "the others waited for the silent one")
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
     }
 
@@ -121,11 +121,11 @@ import Testing
             $0.pool.pongMilliseconds = 300
         }
         pusher.push(1..<2)
-        #expect(try await pusher.outcome(1).end == .answered)
-        relay.vanish(1...1)
-        try await eventually("another connection") { relay.connections == 2 }
+        #expect(try await pusher.outcome(of: 1).end == .answered)
+        relay.dropEverything(on: 1...1)
+        try await eventually("another connection") { relay.connectionCount == 2 }
         pusher.push(2..<3)
-        #expect(try await pusher.outcome(2).end == .answered)
+        #expect(try await pusher.outcome(of: 2).end == .answered)
     }
 
     // MARK: Down
@@ -144,7 +144,7 @@ import Testing
             $0.pool.backoffMilliseconds = 50...200
         }
         let seconds = isFullSize ? 60 : 4
-        let began = Instant.now()
+        let startedAt = Instant.now()
         for app in UInt64(0)..<5 {
             let profile = PushProfile(
                 environment: .sandbox, bundleID: "com.example.app\(app)", key: Pusher.keyName)
@@ -153,16 +153,16 @@ import Testing
                 profile: profile)
         }
         try await eventually("the end of the downtime", seconds: Double(2 * seconds)) {
-            Instant.now().seconds(since: began) >= Double(seconds)
+            Instant.now().seconds(since: startedAt) >= Double(seconds)
         }
-        let tried = pusher.connects("failed")
-        let limit = Int(Instant.now().seconds(since: began)) + 10
-        #expect((seconds / 2...limit).contains(tried), "\(tried) connects")
-        #expect(pusher.seen.isEmpty)
+        let attempts = pusher.connects("failed")
+        let limit = Int(Instant.now().seconds(since: startedAt)) + 10
+        #expect((seconds / 2...limit).contains(attempts), "\(attempts) connects")
+        #expect(pusher.outcomes.isEmpty)
         let relay = try Relay(to: server.port, port: address.port)
-        let seen = try await pusher.all(50)
-        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
-        #expect(relay.connections == 5)
+        let outcomes = try await pusher.allOutcomes(atLeast: 50)
+        #expect(outcomes.values.allSatisfy { $0.map(\.end) == [.answered] })
+        #expect(relay.connectionCount == 5)
     }
 }
 

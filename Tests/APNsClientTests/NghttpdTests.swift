@@ -29,10 +29,10 @@ import Testing
                 Endpoint(host: "127.0.0.1", port: try await server.listeningPort()),
                 trust: .authorities(.text(authority.certificatePEM)))
             pusher.push(1..<601)
-            let seen = try await pusher.all(600)
-            #expect((1...500).allSatisfy { seen[$0]?.map(\.status) == [200] })
-            #expect((501...600).allSatisfy { seen[$0]?.map(\.status) == [404] })
-            #expect((501...600).allSatisfy { seen[$0]?[0].disposition == .requestFaulty })
+            let outcomes = try await pusher.allOutcomes(atLeast: 600)
+            #expect((1...500).allSatisfy { outcomes[$0]?.map(\.status) == [200] })
+            #expect((501...600).allSatisfy { outcomes[$0]?.map(\.status) == [404] })
+            #expect((501...600).allSatisfy { outcomes[$0]?[0].disposition == .requestFaulty })
         }
     }
 }

@@ -21,31 +21,36 @@ import Testing
         private let directory: TemporaryDirectory
         private let process: ChildProcess
 
-        init(_ http: String, _ server: String) async throws {
+        /// - Parameters:
+        ///   - http: Directives of the `http` block.
+        ///   - server: Directives of the `server` block.
+        init(http: String, server: String) async throws {
             directory = try TemporaryDirectory()
             let identity = authority.issue(for: ["localhost", "127.0.0.1"])
             _ = try directory.writeFile(named: "chain.pem", content: identity.chainPEM)
             _ = try directory.writeFile(named: "key.pem", content: identity.keyPEM)
             for _ in 1..<5 {
-                if let (process, port) = try await Self.start(directory, http, server) {
+                if let (process, port) = try await Self.start(in: directory, http: http, server: server) {
                     self.process = process
                     self.port = port
                     return
                 }
             }
-            let (process, port) = try #require(try await Self.start(directory, http, server))
+            let (process, port) = try #require(
+                try await Self.start(in: directory, http: http, server: server))
             self.process = process
             self.port = port
         }
 
         private static func start(
-            _ directory: TemporaryDirectory, _ http: String, _ server: String
+            in directory: TemporaryDirectory, http: String, server: String
         ) async throws -> (ChildProcess, Int)? {
-            let free = try TCPListener.bind(host: "127.0.0.1", port: 0)
-            let port = free.address.port
-            close(free.descriptor)
+            let bound = try TCPListener.bind(host: "127.0.0.1", port: 0)
+            let port = bound.address.port
+            close(bound.descriptor)
             let file = try directory.writeFile(
-                named: "nginx.conf", content: configuration(directory.path, port, http, server))
+                named: "nginx.conf",
+                content: configuration(path: directory.path, port: port, http: http, server: server))
             let process = try ChildProcess("nginx", arguments: ["-p", directory.path, "-c", file])
             do {
                 guard try await process.listeningPort() == port else { return nil }
@@ -57,16 +62,16 @@ import Testing
         }
 
         private static func configuration(
-            _ path: String, _ port: Int, _ http: String, _ server: String
+            path: String, port: Int, http: String, server: String
         ) -> String {
-            let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+            let temporaryPaths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
                 "\($0)_temp_path \(path)/\($0);"
             }
             return """
                 daemon off; master_process off; pid \(path)/pid; error_log stderr;
                 events { worker_connections 64; }
                 http {
-                    \(places.joined(separator: "\n"))
+                    \(temporaryPaths.joined(separator: "\n"))
                     log_format pushes '$status $request_uri';
                     access_log \(path)/pushes.log pushes;
                     \(http)
@@ -96,11 +101,12 @@ import Testing
 
     @Test func `GOAWAY from nginx loses and duplicates nothing`() async throws {
         let nginx = try await Nginx(
-            "keepalive_requests 100; http2_max_concurrent_streams 50;", "location /3/device/ { return 200; }")
+            http: "keepalive_requests 100; http2_max_concurrent_streams 50;",
+            server: "location /3/device/ { return 200; }")
         let pusher = try nginx.pusher()
         pusher.push(1..<2_001)
-        let seen = try await pusher.all(2_000)
-        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] && $0[0].disposition == .accepted })
+        let outcomes = try await pusher.allOutcomes(atLeast: 2_000)
+        #expect(outcomes.values.allSatisfy { $0.map(\.end) == [.answered] && $0[0].disposition == .accepted })
         let accepted = nginx.accepted
         #expect(accepted.count == 2_000 && accepted.values.allSatisfy { $0 == 1 })
         #expect(pusher.metrics.render().contains("flotilla_apns_goaways_total{code=\"NO_ERROR\"}"))
@@ -113,7 +119,8 @@ import Testing
         answer: String, status: Int, disposition: ResponseDisposition
     ) async throws {
         // The client may send 512 bytes of each body before nginx grants more, which it never does.
-        let nginx = try await Nginx("http2_body_preread_size 512;", "location /3/device/ { \(answer) }")
+        let nginx = try await Nginx(
+            http: "http2_body_preread_size 512;", server: "location /3/device/ { \(answer) }")
         let pusher = try nginx.pusher()
         let body = [UInt8](repeating: UInt8(ascii: "x"), count: 4_096)
         for tag in UInt64(1)...200 {
@@ -127,9 +134,9 @@ import Testing
                             purpose: .pushes)))
             }
         }
-        let seen = try await pusher.all(200)
-        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
-        #expect(seen.values.allSatisfy { $0[0].status == status && $0[0].disposition == disposition })
+        let outcomes = try await pusher.allOutcomes(atLeast: 200)
+        #expect(outcomes.values.allSatisfy { $0.map(\.end) == [.answered] })
+        #expect(outcomes.values.allSatisfy { $0[0].status == status && $0[0].disposition == disposition })
         #expect(status != 200 || nginx.accepted.values.allSatisfy { $0 == 1 })
         // A stream that nginx refuses is sent again. A stream that nginx closes after its answer is no reset.
         let resets = pusher.metrics.render().split(separator: "\n").filter {
@@ -140,11 +147,11 @@ import Testing
 
     @Test func `an error body from nginx is parsed`() async throws {
         let reason = #"{"reason":"Unregistered","timestamp":1763600000123}"#
-        let nginx = try await Nginx("", "location /3/device/ { return 410 '\(reason)'; }")
+        let nginx = try await Nginx(http: "", server: "location /3/device/ { return 410 '\(reason)'; }")
         let pusher = try nginx.pusher()
         pusher.push(1..<51)
-        let seen = try await pusher.all(50)
-        #expect(seen.values.allSatisfy { $0[0].disposition == .tokenGone })
-        #expect(seen.values.allSatisfy { $0[0].details?.response.timestamp == 1_763_600_000_123 })
+        let outcomes = try await pusher.allOutcomes(atLeast: 50)
+        #expect(outcomes.values.allSatisfy { $0[0].disposition == .tokenGone })
+        #expect(outcomes.values.allSatisfy { $0[0].details?.response.timestamp == 1_763_600_000_123 })
     }
 }

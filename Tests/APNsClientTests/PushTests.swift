@@ -8,6 +8,7 @@ import Testing
 
 @testable import APNs
 
+/// Pushes over real sockets: outcomes, withdrawal, keys, and separate connections.
 @Suite struct PushTests {
     @Test func `thousands of pushes are each accepted once, with all headers Apple requires`() async throws {
         let first = TracedLock<ServedRequest?>(nil)
@@ -17,9 +18,9 @@ import Testing
         }
         let pusher = try Pusher(server)
         pusher.push(1..<5_001)
-        let seen = try await pusher.all(5_000)
-        #expect(seen.values.allSatisfy { $0.count == 1 && $0[0].end == .answered && $0[0].status == 200 })
-        #expect(seen.values.allSatisfy { $0[0].disposition == .accepted && $0[0].details == nil })
+        let outcomes = try await pusher.allOutcomes(atLeast: 5_000)
+        #expect(outcomes.values.allSatisfy { $0.count == 1 && $0[0].end == .answered && $0[0].status == 200 })
+        #expect(outcomes.values.allSatisfy { $0[0].disposition == .accepted && $0[0].details == nil })
         #expect(server.read { $0.accepted.count == 5_000 && $0.accepted.values.allSatisfy { $0.count == 1 } })
         #expect(server.read { $0.bearers.count } == 1)
         let request = try #require(first.withLock { $0 })
@@ -32,7 +33,7 @@ import Testing
         #expect(request.headers["apns-expiration"] == "1763632800")
         #expect(request.headers["authorization"]?.hasPrefix("bearer eyJ") == true)
         #expect(request.body == Pusher.body)
-        #expect(pusher.openMost <= 2_000)
+        #expect(pusher.openPushesMax <= 2_000)
     }
 
     @Test func `an unsent push can be withdrawn, and a sent push cannot`() async throws {
@@ -49,7 +50,7 @@ import Testing
             return handle.map { client.withdraw($0) && !client.withdraw($0) } ?? false
         }
         #expect(wasTaken)
-        #expect(try await pusher.outcome(1).end == .withdrawn)
+        #expect(try await pusher.outcome(of: 1).end == .withdrawn)
         let handle = TracedLock<PushHandle?>(nil)
         pusher.onLoop { client in
             guard let template = try? Pusher.template(client) else { return }
@@ -61,7 +62,7 @@ import Testing
         }
         try await eventually("the push at the server") { server.read { $0.requests } == 1 }
         #expect(pusher.onLoop { client in handle.withLock { $0 }.map { client.withdraw($0) } } == false)
-        #expect(try await pusher.outcome(2).end == .answered)
+        #expect(try await pusher.outcome(of: 2).end == .answered)
         #expect(server.read { $0.accepted.keys.sorted() } == [2])
     }
 
@@ -85,7 +86,7 @@ import Testing
         pusher.push(
             200..<300,
             profile: PushProfile(environment: .sandbox, bundleID: "com.example.b", key: Pusher.keyName))
-        _ = try await pusher.all(299)
+        _ = try await pusher.allOutcomes(atLeast: 299)
         let connections = server.read { state in
             [1..<100, 100..<200, 200..<300].map { (tags: Range<UInt64>) in
                 Set(tags.flatMap { state.accepted[$0] ?? [] })
@@ -98,14 +99,14 @@ import Testing
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
         pusher.push(1..<10)
-        _ = try await pusher.all(9)
+        _ = try await pusher.allOutcomes(atLeast: 9)
         try pusher.replaceKey()
         try await eventually("the connection of the old key closed") {
             server.read { $0.open.isEmpty || $0.connections > 1 }
         }
         pusher.push(10..<20)
-        let seen = try await pusher.all(19)
-        #expect(seen.values.allSatisfy { $0[0].end == .answered })
+        let outcomes = try await pusher.allOutcomes(atLeast: 19)
+        #expect(outcomes.values.allSatisfy { $0[0].end == .answered })
         #expect(server.read { $0.bearers.count } == 2)
         #expect(server.read { state in state.accepted[10]?.first != state.accepted[1]?.first })
     }

@@ -12,7 +12,8 @@ import Telemetry
 /// A client on its own loop, which records the outcome of each push. Only the test holds it, so that it is
 /// released on the test's thread.
 final class Pusher: Sendable {
-    struct Seen: Sendable {
+    /// The outcome of a push, as the client reported it.
+    struct Outcome: Sendable {
         let end: PushEnd
         let isLate: Bool
         let status: Int
@@ -25,7 +26,7 @@ final class Pusher: Sendable {
     let tokens: ProviderTokens
     let provider: APNsProvider
     private let keys: TemporaryDirectory
-    private let desk = Desk()
+    private let recorder = PushRecorder()
 
     static let keyName = ProviderKeyName(teamID: "TEAM123456", keyID: "KEY1234567")
     static let profile = PushProfile(environment: .sandbox, bundleID: "com.example.matchday", key: keyName)
@@ -38,7 +39,7 @@ final class Pusher: Sendable {
     ) throws {
         keys = try TemporaryDirectory()
         let path = try keys.writeFile(named: "key.p8", content: key.pem)
-        chmodOwnerOnly(path)
+        restrictToOwner(path)
         tokens = ProviderTokens(source: .files([key.name: path]), metrics: metrics) { now in
             ProviderClocks(
                 trusted: WallTime(
@@ -56,8 +57,8 @@ final class Pusher: Sendable {
         change(&settings)
         provider = try APNsProvider(settings: settings, tokens: tokens, metrics: metrics, log: .silent)
         run = try RunningLoop()
-        let (desk, provider, loop) = (desk, provider, run.loop)
-        _ = loop.perform { desk.client = APNsClient(provider: provider, on: loop, receiver: desk) }
+        let (recorder, provider, loop) = (recorder, provider, run.loop)
+        _ = loop.perform { recorder.client = APNsClient(provider: provider, on: loop, receiver: recorder) }
     }
 
     convenience init(
@@ -70,8 +71,10 @@ final class Pusher: Sendable {
 
     /// Runs `body` on the client's loop.
     func onLoop<T: Sendable>(_ body: @escaping @Sendable (APNsClient) -> T) -> T {
-        let desk = desk
-        guard let value = run.loop.perform({ body(desk.client!) }) else { fatalError("the loop has ended") }
+        let recorder = recorder
+        guard let value = run.loop.perform({ body(recorder.client!) }) else {
+            fatalError("the loop has ended")
+        }
         return value
     }
 
@@ -82,11 +85,11 @@ final class Pusher: Sendable {
         _ tags: Range<UInt64>, deadlineMilliseconds: Int = 60_000, isSuspect: Bool = false,
         profile: PushProfile = Pusher.profile, body: [UInt8] = Pusher.body
     ) {
-        let desk = desk
+        let recorder = recorder
         onLoop { client in
             guard let template = try? Pusher.template(client, profile, body: body) else { return }
             for tag in tags {
-                desk.waiting.append {
+                recorder.waiting.append {
                     let token = Pusher.token(tag)
                     let deadline = client.loop.now.advanced(byMilliseconds: deadlineMilliseconds)
                     let handle = try? client.push(
@@ -95,13 +98,13 @@ final class Pusher: Sendable {
                     return handle != nil
                 }
             }
-            desk.pump()
+            recorder.sendWaiting()
         }
     }
 
     /// Pushes once with a template that may be wrong in any way.
-    func push(_ tag: UInt64, _ template: @escaping @Sendable (APNsClient) throws -> PushTemplate) throws {
-        let taken = onLoop { client -> Result<Void, any Error> in
+    func push(_ tag: UInt64, template: @escaping @Sendable (APNsClient) throws -> PushTemplate) throws {
+        let result = onLoop { client -> Result<Void, any Error> in
             Result {
                 let deadline = client.loop.now.advanced(byMilliseconds: 60_000)
                 try client.push(
@@ -109,7 +112,7 @@ final class Pusher: Sendable {
                     deadlines: PushDeadlines(deadline: deadline))
             }
         }
-        try taken.get()
+        try result.get()
     }
 
     static let body = Array(
@@ -126,6 +129,7 @@ final class Pusher: Sendable {
             body: body)
     }
 
+    /// Returns the token to which the push with a tag goes.
     static func token(_ tag: UInt64) -> [UInt8] {
         (0..<32).map { $0 < 24 ? 0xAB : UInt8(truncatingIfNeeded: tag >> UInt64(8 * ($0 - 24))) }
     }
@@ -133,64 +137,67 @@ final class Pusher: Sendable {
     /// Writes another key to the file and reloads it.
     func replaceKey() throws {
         let path = try keys.writeFile(named: "key.p8", content: SigningKey().pem)
-        chmodOwnerOnly(path)
+        restrictToOwner(path)
         let problems = tokens.reload()
         guard problems.isEmpty else { throw problems[0] }
     }
 
     // MARK: Outcomes
 
-    var seen: [UInt64: [Seen]] { desk.state.withLock { $0.seen } }
-    var openMost: Int { desk.state.withLock { $0.openMost } }
-    func ends(_ tag: UInt64) -> [PushEnd] { seen[tag, default: []].map(\.end) }
+    var outcomes: [UInt64: [Outcome]] { recorder.state.withLock { $0.outcomes } }
+    /// The largest number of pushes that were open at the same time.
+    var openPushesMax: Int { recorder.state.withLock { $0.openPushesMax } }
+    func ends(of tag: UInt64) -> [PushEnd] { outcomes[tag, default: []].map(\.end) }
 
     /// Returns the only outcome of a push, once it has arrived.
-    func outcome(_ tag: UInt64) async throws -> Seen {
-        try await eventually("the outcome of push \(tag)") { seen[tag] != nil }
-        return seen[tag]![0]
+    func outcome(of tag: UInt64) async throws -> Outcome {
+        try await eventually("the outcome of push \(tag)") { outcomes[tag] != nil }
+        return outcomes[tag]![0]
     }
 
-    func all(_ count: Int, seconds: Double = 60) async throws -> [UInt64: [Seen]] {
-        try await eventually("the outcomes of \(count) pushes", seconds: seconds) { seen.count >= count }
-        return seen
+    /// Waits for the outcomes of at least `count` pushes, and returns all of them.
+    func allOutcomes(atLeast count: Int, seconds: Double = 60) async throws -> [UInt64: [Outcome]] {
+        try await eventually("the outcomes of \(count) pushes", seconds: seconds) { outcomes.count >= count }
+        return outcomes
     }
 
     deinit {
-        let desk = desk
+        let recorder = recorder
         _ = run.loop.perform {
-            desk.client?.stop()
-            // Breaks the cycle: the client keeps its receiver, the desk, which keeps the client.
-            desk.client = nil
+            recorder.client?.stop()
+            // Breaks the cycle of references: the client keeps the recorder, which keeps the client.
+            recorder.client = nil
         }
     }
 }
 
-/// The part of a `Pusher` that is confined to the loop.
-private final class Desk: PushReceiver, @unchecked Sendable {
+/// The part of a `Pusher` that is confined to the loop: it sends the waiting pushes and records outcomes.
+private final class PushRecorder: PushReceiver, @unchecked Sendable {
     struct State {
-        var seen: [UInt64: [Pusher.Seen]] = [:]
-        var openMost = 0
+        var outcomes: [UInt64: [Pusher.Outcome]] = [:]
+        var openPushesMax = 0
     }
 
     let state = TracedLock(State())
     var client: APNsClient?
     var waiting: ArraySlice<() -> Bool> = []
 
-    func pump() {
+    /// Sends waiting pushes until the client takes no more.
+    func sendWaiting() {
         while let next = waiting.first, next() { waiting.removeFirst() }
         guard let client else { return }
-        state.withLock { $0.openMost = max($0.openMost, client.openPushes) }
+        state.withLock { $0.openPushesMax = max($0.openPushesMax, client.openPushes) }
     }
 
     func receive(_ outcomes: PushOutcomes) {
         state.withLock { state in
             for outcome in outcomes.list {
-                state.seen[outcome.tag, default: []].append(
-                    Pusher.Seen(
+                state.outcomes[outcome.tag, default: []].append(
+                    Pusher.Outcome(
                         end: outcome.end, isLate: outcome.isLate, status: Int(outcome.status),
                         disposition: outcome.disposition, details: outcomes.details(of: outcome)))
             }
         }
-        pump()
+        sendWaiting()
     }
 }

@@ -17,13 +17,13 @@ import Testing
     ) async throws {
         let stand = try SimulatorStand(key: wrong.key, clockLag: wrong.clockLag) { $0.channelsMax = 0 }
         let profile = stand.profile
-        try stand.pusher.push(1) { try wrong.template($0, profile) }
-        let seen = try await stand.pusher.outcome(1)
-        #expect(seen.end == .answered && seen.details?.response.reason == wrong.reason, "\(seen)")
-        #expect(seen.status == wrong.reason.status && seen.disposition == wrong.reason.disposition)
-        #expect(stand.summary.requests == wrong.tries)
+        try stand.pusher.push(1) { try wrong.template(for: $0, profile: profile) }
+        let outcome = try await stand.pusher.outcome(of: 1)
+        #expect(outcome.end == .answered && outcome.details?.response.reason == wrong.reason, "\(outcome)")
+        #expect(outcome.status == wrong.reason.status && outcome.disposition == wrong.reason.disposition)
+        #expect(stand.summary.requests == wrong.attempts)
         let isGone = wrong.reason.disposition == .tokenGone
-        #expect((seen.details?.response.timestamp != nil) == isGone)
+        #expect((outcome.details?.response.timestamp != nil) == isGone)
     }
 
     @Test func `only the token with too many pushes is throttled`() async throws {
@@ -32,15 +32,16 @@ import Testing
         }
         for tag in UInt64(1)...2 {
             stand.pusher.push(tag..<tag + 1, profile: stand.profile)
-            #expect(try await stand.pusher.outcome(tag).disposition == .accepted)
+            #expect(try await stand.pusher.outcome(of: tag).disposition == .accepted)
         }
         let profile = stand.profile
         let again = WrongRequest(.tooManyRequests) {
             $0.path = "/3/device/" + String(decoding: Hex.encode(Pusher.token(1)), as: UTF8.self)
         }
-        try stand.pusher.push(3) { try again.template($0, profile) }
-        let seen = try await stand.pusher.outcome(3)
-        #expect(seen.details?.response.reason == .tooManyRequests && seen.disposition == .tokenThrottled)
+        try stand.pusher.push(3) { try again.template(for: $0, profile: profile) }
+        let outcome = try await stand.pusher.outcome(of: 3)
+        #expect(
+            outcome.details?.response.reason == .tooManyRequests && outcome.disposition == .tokenThrottled)
     }
 
     @Test func `each reason follows from a wrong request or from a script`() {
@@ -70,17 +71,17 @@ import Testing
     {
         let stand = try SimulatorStand(script(#""reason":"\#(reason.rawValue)""#, times: 1))
         stand.pusher.push(1..<2, profile: stand.profile)
-        let seen = try await stand.pusher.outcome(1)
+        let outcome = try await stand.pusher.outcome(of: 1)
         let requests = stand.requests(of: 1)
-        #expect(stand.pusher.ends(1) == [.answered])
+        #expect(stand.pusher.ends(of: 1) == [.answered])
         switch reason.disposition {
         case .connectionUnusable, .tooManyProviderTokens, .providerTokenExpired:
-            #expect(seen.disposition == .accepted, "\(seen)")
+            #expect(outcome.disposition == .accepted, "\(outcome)")
             #expect(Set(requests.map(\.connection)).count == 2, "it was sent again over another connection")
             #expect(requests.count == 2)
         default:
-            #expect(seen.disposition == reason.disposition && seen.details?.response.reason == reason)
-            #expect(seen.status == reason.status && requests.count == 1)
+            #expect(outcome.disposition == reason.disposition && outcome.details?.response.reason == reason)
+            #expect(outcome.status == reason.status && requests.count == 1)
         }
         #expect(stand.pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 1"))
     }
@@ -89,8 +90,8 @@ import Testing
     func `a connection that is over again and again is reported in the end`(reason: APNsReason) async throws {
         let stand = try SimulatorStand(script(#""reason":"\#(reason.rawValue)""#, times: 100))
         stand.pusher.push(1..<2, profile: stand.profile)
-        let seen = try await stand.pusher.outcome(1)
-        #expect(seen.disposition == .connectionUnusable && seen.details?.response.reason == reason)
+        let outcome = try await stand.pusher.outcome(of: 1)
+        #expect(outcome.disposition == .connectionUnusable && outcome.details?.response.reason == reason)
         let connections = stand.requests(of: 1).map(\.connection)
         #expect(connections.count == PoolSettings().connectionSwitchesMax + 1)
         #expect(Set(connections).count == connections.count, "each attempt used another connection")
@@ -100,7 +101,7 @@ import Testing
         let stand = try SimulatorStand(
             script(#""reason":"ExpiredProviderToken""#, times: 1), tokenAge: 1_800)
         stand.pusher.push(1..<2, profile: stand.profile)
-        #expect(try await stand.pusher.outcome(1).disposition == .accepted)
+        #expect(try await stand.pusher.outcome(of: 1).disposition == .accepted)
         let requests = stand.requests(of: 1)
         #expect(requests.count == 2 && Set(requests.map(\.connection)).count == 1)
         #expect(stand.pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 2"))
@@ -115,7 +116,7 @@ import Testing
             #"{"rules":[\#(rules.joined(separator: ","))]}"#, tokenAge: 1_800)
         for tag in UInt64(1)...3 {
             stand.pusher.push(tag..<tag + 1, profile: stand.profile)
-            #expect(try await stand.pusher.outcome(tag).disposition == .accepted)
+            #expect(try await stand.pusher.outcome(of: tag).disposition == .accepted)
         }
         #expect(stand.pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 2"))
     }
@@ -134,9 +135,11 @@ import Testing
         let stand = try SimulatorStand(
             script(#""status":\#(status),"reason":"BrandNewReason","timestamp":1763600000123"#, times: 1))
         stand.pusher.push(1..<2, profile: stand.profile)
-        let seen = try await stand.pusher.outcome(1)
-        #expect(seen.status == status && seen.disposition == disposition)
-        #expect(seen.details?.response.reasonText == "BrandNewReason" && seen.details?.response.reason == nil)
+        let outcome = try await stand.pusher.outcome(of: 1)
+        #expect(outcome.status == status && outcome.disposition == disposition)
+        #expect(
+            outcome.details?.response.reasonText == "BrandNewReason"
+                && outcome.details?.response.reason == nil)
         #expect(![ResponseDisposition.tokenGone, .tokenSuspect].contains(disposition))
         #expect(stand.requests(of: 1).count == 1)
     }

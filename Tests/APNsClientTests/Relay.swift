@@ -9,7 +9,7 @@ final class Relay: Sendable {
 
     var port: Int { listener.port }
     /// Number of connections accepted so far, including closed ones.
-    var connections: Int { state.withLock { $0.count } }
+    var connectionCount: Int { state.withLock { $0.count } }
 
     /// - Parameter cuts: returns the number of bytes in both directions after which a connection breaks.
     ///   Connections are numbered from 1.
@@ -32,7 +32,7 @@ final class Relay: Sendable {
     deinit { listener.stop() }
 
     /// Silently drops everything on these existing connections from now on.
-    func vanish(_ numbers: ClosedRange<Int>) {
+    func dropEverything(on numbers: ClosedRange<Int>) {
         run.loop.execute { [state] in
             let connections = state.withLock { $0 }
             for number in numbers where number <= connections.count { connections[number - 1].isLost = true }
@@ -69,9 +69,10 @@ private final class RelayedConnection: @unchecked Sendable {
         far.reset()
     }
 
-    func closed(_ other: TCPConnection) { if !isLost { other.close() } }
+    func closeOther(_ other: TCPConnection) { if !isLost { other.close() } }
 }
 
+/// One end of a relayed connection.
 private final class RelayEnd: TCPConnectionDelegate {
     private var connection: RelayedConnection?
     private var other: TCPConnection?
@@ -88,7 +89,7 @@ private final class RelayEnd: TCPConnectionDelegate {
     func didBecomeWritable() {}
 
     func didClose(reason: TCPCloseReason) {
-        if let other { connection?.closed(other) }
+        if let other { connection?.closeOther(other) }
         connection = nil
         other = nil
     }

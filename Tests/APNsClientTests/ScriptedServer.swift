@@ -8,6 +8,7 @@ import TLS
 final class ScriptedServer: Sendable {
     typealias Script = @Sendable (ServedConnection, ServedRequest) -> Void
 
+    /// The connections, requests and answers of the server.
     struct State {
         /// Number of accepted connections, and the open ones by number.
         var connections = 0
@@ -20,12 +21,13 @@ final class ScriptedServer: Sendable {
     }
 
     let authority: CertificateAuthority
-    private let run: RunningLoop
+    private let running: RunningLoop
     private let listener: TCPListener
     private let state: TracedLock<State>
 
     var port: Int { listener.port }
-    var loop: EventLoop { run.loop }
+    var loop: EventLoop { running.loop }
+    /// Reads the state under its lock.
     func read<T>(_ body: (State) -> T) -> T { state.withLock { body($0) } }
 
     init(
@@ -38,7 +40,7 @@ final class ScriptedServer: Sendable {
             try context ?? .server(chain: .text(identity.chainPEM), key: .text(identity.keyPEM))
         let run = try RunningLoop()
         let state = TracedLock(State())
-        self.run = run
+        running = run
         self.state = state
         listener = try TCPListener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 200) { tcp in
             TLSConnection.accept(tcp, context: context) { tls in
@@ -46,7 +48,8 @@ final class ScriptedServer: Sendable {
                     state.connections += 1
                     return state.connections
                 }
-                let served = ServedConnection(number, tls, limits, state, script)
+                let served = ServedConnection(
+                    number: number, tls: tls, limits: limits, state: state, script: script)
                 state.withLock { $0.open[number] = served }
                 return served
             }
@@ -56,7 +59,7 @@ final class ScriptedServer: Sendable {
     deinit { listener.stop() }
 
     /// Calls `body` with every open connection, on the server's loop.
-    func each(_ body: @escaping @Sendable (ServedConnection) -> Void) {
+    func forEachConnection(_ body: @escaping @Sendable (ServedConnection) -> Void) {
         loop.execute { [self] in for connection in read({ Array($0.open.values) }) { body(connection) } }
     }
 }
@@ -82,13 +85,13 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
     private let script: ScriptedServer.Script
     private var timers: [LoopTimer] = []
     private var flood: (bytes: [UInt8], total: Int) = ([], 0)
-    private var rest: ArraySlice<UInt8> = []
+    private var unsentFlood: ArraySlice<UInt8> = []
     /// Number of bytes of the flood that were taken.
     private(set) var floodedBytes = 0
 
     init(
-        _ number: Int, _ tls: TLSConnection, _ limits: ServerLimits,
-        _ state: TracedLock<ScriptedServer.State>, _ script: @escaping ScriptedServer.Script
+        number: Int, tls: TLSConnection, limits: ServerLimits, state: TracedLock<ScriptedServer.State>,
+        script: @escaping ScriptedServer.Script
     ) {
         self.number = number
         self.tls = tls
@@ -103,12 +106,12 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         state.withLock { $0.plaintextBytes += plaintext.count }
         session.receive(plaintext)
         let batch = session.requests
-        for request in batch.requests { serve(request, batch) }
+        for request in batch.requests { serve(request, of: batch) }
         session.clearRequests()
         if session.isFinished { tls.finish() }
     }
 
-    private func serve(_ request: IncomingRequest, _ batch: RequestBatch) {
+    private func serve(_ request: IncomingRequest, of batch: RequestBatch) {
         let text = { (bytes: ArraySlice<UInt8>) in String(decoding: bytes, as: UTF8.self) }
         var headers: [String: String] = [:]
         for field in batch.fields(of: request) { headers[text(field.name)] = text(field.value) }
@@ -128,10 +131,10 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         let pulled = session.pull(into: buffer)
         guard pulled == 0, floodedBytes < flood.total else { return pulled }
-        if rest.isEmpty { rest = flood.bytes[...] }
-        let count = min(buffer.count, rest.count)
-        buffer.copyBytes(from: rest.prefix(count))
-        rest.removeFirst(count)
+        if unsentFlood.isEmpty { unsentFlood = flood.bytes[...] }
+        let count = min(buffer.count, unsentFlood.count)
+        buffer.copyBytes(from: unsentFlood.prefix(count))
+        unsentFlood.removeFirst(count)
         floodedBytes += count
         return count
     }
@@ -144,6 +147,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
 
     // MARK: Actions of a script
 
+    /// Answers with 200.
     func accept(_ request: ServedRequest) {
         guard let template = try? ResponseTemplate(status: 200),
             session.respond(to: request.stream, template: template)
@@ -152,7 +156,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         tls.requestFill()
     }
 
-    func refuse(_ request: ServedRequest, _ status: Int, _ body: String, _ headers: [HeaderField] = []) {
+    func refuse(_ request: ServedRequest, status: Int, body: String, headers: [HeaderField] = []) {
         guard let template = try? ResponseTemplate(status: status, headers: headers) else { return }
         let bytes = Array(body.utf8)
         session.respond(
@@ -161,11 +165,11 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         tls.requestFill()
     }
 
-    func refuse(_ request: ServedRequest, _ status: Int, reason: String) {
-        refuse(request, status, #"{"reason":"\#(reason)"}"#)
+    func refuse(_ request: ServedRequest, status: Int, reason: String) {
+        refuse(request, status: status, body: #"{"reason":"\#(reason)"}"#)
     }
 
-    func reset(_ request: ServedRequest, _ code: HTTP2ErrorCode) {
+    func reset(_ request: ServedRequest, code: HTTP2ErrorCode) {
         session.reset(request.stream, code: code)
         tls.requestFill()
     }
@@ -175,7 +179,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         tls.requestFill()
     }
 
-    func goaway(_ last: Int32, _ code: HTTP2ErrorCode = .noError, debug: String = "") {
+    func goaway(lastStream last: Int32, code: HTTP2ErrorCode = .noError, debug: String = "") {
         session.sendGoaway(lastStream: last, code: code, debug: Array(debug.utf8))
         tls.requestFill()
     }
@@ -183,10 +187,11 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
     /// Bypasses the session: sends `first` once, then `bytes` repeatedly, about `total` bytes in all.
     func send(raw bytes: [UInt8], after first: [UInt8], total: Int) {
         flood = (bytes, total)
-        rest = first[...]
+        unsentFlood = first[...]
         tls.requestFill()
     }
 
+    /// Calls `body` later, unless the connection has closed by then.
     func after(milliseconds: Int, _ body: @escaping () -> Void) {
         let timer = LoopTimer(on: tls.loop, action: body)
         timer.schedule(at: tls.loop.now.advanced(byMilliseconds: milliseconds))

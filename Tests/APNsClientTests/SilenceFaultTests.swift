@@ -19,10 +19,10 @@ import Testing
         }
         let pusher = try Pusher(server) { $0.pool.requestsMax = 400 }
         pusher.push(1..<10_001, deadlineMilliseconds: 3_000)
-        let seen = try await pusher.all(10_000)
-        let answered = seen.values.count { $0[0].end == .answered }
+        let outcomes = try await pusher.allOutcomes(atLeast: 10_000)
+        let answered = outcomes.values.count { $0[0].end == .answered }
         #expect(answered >= 9_000)
-        let others = seen.values.filter { $0[0].end != .answered }
+        let others = outcomes.values.filter { $0[0].end != .answered }
         #expect(!others.isEmpty)
         // Pushes that never left this side's socket are known to be unprocessed.
         #expect(
@@ -42,9 +42,9 @@ import Testing
             $0.pool.pongMilliseconds = 200
         }
         pusher.push(1..<2)
-        #expect(try await pusher.outcome(1).end == .unknown(.connectionLost))
+        #expect(try await pusher.outcome(of: 1).end == .unknown(.connectionLost))
         pusher.push(2..<3)
-        #expect(try await pusher.outcome(2).end == .answered)
+        #expect(try await pusher.outcome(of: 2).end == .answered)
     }
 
     @Test func `an answer after the deadline is reported as late, once`() async throws {
@@ -53,10 +53,10 @@ import Testing
         }
         let pusher = try Pusher(server)
         pusher.push(1..<2, deadlineMilliseconds: 200)
-        try await eventually("the late answer") { pusher.ends(1).count == 2 }
-        let seen = try #require(pusher.seen[1])
-        #expect(seen[0].end == .unknown(.overdue) && !seen[0].isLate)
-        #expect(seen[1].end == .answered && seen[1].isLate && seen[1].status == 200)
+        try await eventually("the late answer") { pusher.ends(of: 1).count == 2 }
+        let outcomes = try #require(pusher.outcomes[1])
+        #expect(outcomes[0].end == .unknown(.overdue) && !outcomes[0].isLate)
+        #expect(outcomes[1].end == .answered && outcomes[1].isLate && outcomes[1].status == 200)
         #expect(pusher.metrics.render().contains("flotilla_apns_late_answers_total 1"))
     }
 
@@ -66,9 +66,9 @@ import Testing
         }
         let pusher = try Pusher(server) { $0.pool.requestsMax = 150 }
         pusher.push(1..<1_501)
-        let seen = try await pusher.all(1_500)
-        #expect(seen.values.allSatisfy { $0[0].end == .answered })
-        #expect(pusher.openMost == 150)
+        let outcomes = try await pusher.allOutcomes(atLeast: 1_500)
+        #expect(outcomes.values.allSatisfy { $0[0].end == .answered })
+        #expect(pusher.openPushesMax == 150)
     }
 
     @Test func `a closed port costs few connects, and pushes end as unprocessed`() async throws {
@@ -78,14 +78,14 @@ import Testing
             Endpoint(host: "127.0.0.1", port: listener.address.port),
             trust: .authorities(.text(CertificateAuthority(name: "x").certificatePEM))
         ) { $0.connectBurst = 1 }
-        let began = Instant.now()
+        let startedAt = Instant.now()
         for batch in 0..<3 {
             let tags = UInt64(batch) * 10 + 1..<UInt64(batch) * 10 + 11
             pusher.push(tags, deadlineMilliseconds: 700)
-            _ = try await pusher.all((batch + 1) * 10)
+            _ = try await pusher.allOutcomes(atLeast: (batch + 1) * 10)
         }
-        #expect(pusher.seen.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
-        let seconds = Int(Instant.now().seconds(since: began)) + 2
+        #expect(pusher.outcomes.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
+        let seconds = Int(Instant.now().seconds(since: startedAt)) + 2
         #expect((1...seconds).contains(pusher.connects("failed")))
         let trouble = pusher.onLoop { $0.health(of: Pusher.profile)?.lastFailure }
         #expect(trouble?.contains("127.0.0.1") == true)
@@ -120,8 +120,8 @@ import Testing
         }
         let pusher = try Pusher(server)
         pusher.push(1..<11, deadlineMilliseconds: 1_000)
-        let seen = try await pusher.all(10)
-        #expect(seen.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
+        let outcomes = try await pusher.allOutcomes(atLeast: 10)
+        #expect(outcomes.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
         #expect(server.read { $0.plaintextBytes } == 0)
         let health = try #require(pusher.onLoop { $0.health(of: Pusher.profile) })
         let word =
@@ -146,8 +146,8 @@ import Testing
             Endpoint(host: "localhost", port: port.port),
             trust: .authorities(.text(authority.certificatePEM)))
         pusher.push(1..<11, deadlineMilliseconds: 1_000)
-        let seen = try await pusher.all(10)
-        #expect(seen.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
+        let outcomes = try await pusher.allOutcomes(atLeast: 10)
+        #expect(outcomes.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
         let health = try #require(pusher.onLoop { $0.health(of: Pusher.profile) })
         #expect(
             !health.isWorking && health.lastFailure?.contains("TLS 1.2") == true,
@@ -168,10 +168,10 @@ import Testing
                 + String(repeating: "x", count: 3_000) + #""}}}"#).utf8)
         stand.pusher.push(
             1..<10_001, deadlineMilliseconds: 3_000, profile: stand.profile, body: body)
-        let seen = try await stand.pusher.all(10_000)
-        let answered = seen.values.count { $0[0].end == .answered && $0[0].status == 200 }
+        let outcomes = try await stand.pusher.allOutcomes(atLeast: 10_000)
+        let answered = outcomes.values.count { $0[0].end == .answered && $0[0].status == 200 }
         #expect(answered >= 9_000)
-        let others = seen.values.filter { $0[0].end != .answered }
+        let others = outcomes.values.filter { $0[0].end != .answered }
         #expect(!others.isEmpty, "no window was used up")
         #expect(
             others.allSatisfy {

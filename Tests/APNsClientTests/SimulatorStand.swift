@@ -12,11 +12,11 @@ import Telemetry
 final class SimulatorStand: Sendable {
     /// Quality of the client's key.
     enum Key: Sendable {
-        case good
+        case valid
         /// A key that differs from the one that Apple has under this name.
         case forged
-        case ofSandboxOnly
-        case ofAnotherApp
+        case sandboxOnly
+        case otherApp
     }
 
     static let app = "com.example.matchday"
@@ -35,25 +35,25 @@ final class SimulatorStand: Sendable {
     let pusher: Pusher
 
     /// - Parameters:
-    /// - script: the script as JSON.
-    /// - tokenAge: age in seconds of the client's provider token.
-    /// - clockLag: seconds by which the client's clock is behind.
+    ///   - script: the script as JSON.
+    ///   - tokenAge: age in seconds of the client's provider token.
+    ///   - clockLag: seconds by which the client's clock is behind.
     init(
-        _ script: String = "{}", key: Key = .good, tokenAge: Int = 0, clockLag: Int = 0,
+        _ script: String = "{}", key: Key = .valid, tokenAge: Int = 0, clockLag: Int = 0,
         simulator change: @Sendable (inout SimulatorSettings) -> Void = { _ in },
         client: (inout APNsSettings) -> Void = { _ in }
     ) throws {
         let credentials = SimulatorCredentials()
         let script = try FaultScript(Array(script.utf8), with: JSONReader())
         let run = try RunningLoop()
-        let own = SigningKey()
-        let settings = Self.settings(own, change)
+        let otherKey = SigningKey()
+        let settings = Self.settings(otherKey: otherKey, change)
         let parts = run.loop.perform {
-            let mischief = ScriptedFaultInjector(on: run.loop, script: script)
+            let injector = ScriptedFaultInjector(on: run.loop, script: script)
             let journal = Journal(on: run.loop, limits: JournalLimits(), file: nil, metrics: Metrics())
             let simulator = Simulator(
                 settings: settings, credentials: credentials, on: run.loop, phones: DeadTokens(),
-                faultInjector: mischief,
+                faultInjector: injector,
                 journal: journal)
             return Parts(simulator: simulator, journal: journal)
         }
@@ -62,11 +62,11 @@ final class SimulatorStand: Sendable {
         self.run = run
         try parts.simulator.start()
 
-        let known: [Key: String] = [
-            .good: credentials.keyID, .forged: credentials.keyID, .ofSandboxOnly: "SANDBOXKEY",
+        let keyIDs: [Key: String] = [
+            .valid: credentials.keyID, .forged: credentials.keyID, .sandboxOnly: "SANDBOXKEY",
         ]
         let name = ProviderKeyName(
-            teamID: SimulatorCredentials.teamID, keyID: known[key] ?? "NARROWKEY1")
+            teamID: SimulatorCredentials.teamID, keyID: keyIDs[key] ?? "NARROWKEY1")
         profile = PushProfile(environment: .production, bundleID: Self.app, key: name)
         let ports = parts.simulator.ports
         let push = Endpoint(host: "localhost", port: ports.production)
@@ -74,7 +74,7 @@ final class SimulatorStand: Sendable {
         pusher = try Pusher(
             push, trust: .authorities(.text(credentials.authority.certificatePEM)),
             tokensAt: Instant.now().advanced(byMilliseconds: -tokenAge * 1_000),
-            key: (name, key == .good ? credentials.signingKey.pem : own.pem),
+            key: (name, key == .valid ? credentials.signingKey.pem : otherKey.pem),
             {
                 $0.production = .init(push: push, broadcast: push, channels: channels)
                 client(&$0)
@@ -83,15 +83,15 @@ final class SimulatorStand: Sendable {
     }
 
     private static func settings(
-        _ own: SigningKey, _ change: (inout SimulatorSettings) -> Void
+        otherKey: SigningKey, _ change: (inout SimulatorSettings) -> Void
     ) -> SimulatorSettings {
         var settings = SimulatorSettings()
         let team = SimulatorCredentials.teamID
         settings.keys = [
             ProviderKey(
-                keyID: "SANDBOXKEY", teamID: team, key: own.verifyingKey, environments: [.sandbox]),
+                keyID: "SANDBOXKEY", teamID: team, key: otherKey.verifyingKey, environments: [.sandbox]),
             ProviderKey(
-                keyID: "NARROWKEY1", teamID: team, key: own.verifyingKey, apps: ["com.example.other"]),
+                keyID: "NARROWKEY1", teamID: team, key: otherKey.verifyingKey, apps: ["com.example.other"]),
         ]
         settings.apps = [app: SimulatedApp(), quietApp: SimulatedApp(mayBroadcast: false)]
         change(&settings)
@@ -120,7 +120,7 @@ final class SimulatorStand: Sendable {
     }
 }
 
-/// Tokens that begin with `aa` to `ad` are dead, each for another reason. All others are good.
+/// Tokens that begin with `aa` to `ad` are dead, each for another reason. All others are valid.
 private final class DeadTokens: SimulatedPhones {
     func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64

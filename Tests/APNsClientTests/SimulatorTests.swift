@@ -43,8 +43,8 @@ import Testing
     @Test func `the simulator accepts the client's pushes`() async throws {
         let stand = try Stand()
         stand.pusher.push(1..<3_001, profile: stand.profile)
-        let seen = try await stand.pusher.all(3_000)
-        let refused = seen.values.first { $0[0].disposition != .accepted }
+        let outcomes = try await stand.pusher.allOutcomes(atLeast: 3_000)
+        let refused = outcomes.values.first { $0[0].disposition != .accepted }
         #expect(refused == nil, "\(String(describing: refused))")
     }
 
@@ -72,13 +72,13 @@ import Testing
             }
         }
         broadcast(1, live)
-        let accepted = try await stand.pusher.outcome(1)
+        let accepted = try await stand.pusher.outcome(of: 1)
         #expect(accepted.disposition == .accepted, "\(accepted)")
 
         try await channels.deleteChannel(for: stand.profile, id: live)
         #expect(try await channels.listChannels(for: stand.profile) == [kept])
         broadcast(2, live)
-        #expect(try await stand.pusher.outcome(2).disposition == .channelGone)
+        #expect(try await stand.pusher.outcome(of: 2).disposition == .channelGone)
     }
 
     @Test func `a refused channel request carries its disposition`() async throws {

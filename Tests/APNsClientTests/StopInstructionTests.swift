@@ -40,7 +40,7 @@ import Testing
         try await eventually("the call") { pusher.onLoop { $0.openPushes } == 21 }
         let isOver = try await stop(pusher, milliseconds: 60_000)
         try await eventually("the end of the stop", seconds: 5) { isOver.withLock { $0 } }
-        #expect((1..<21).allSatisfy { pusher.ends($0) == [.notProcessed(.stopped)] })
+        #expect((1..<21).allSatisfy { pusher.ends(of: $0) == [.notProcessed(.stopped)] })
         #expect(await call.value == nil)
         #expect(pusher.onLoop { $0.openPushes == 0 && $0.poolCount == 0 })
         #expect(throws: PushRefusal.stopped) { try pusher.push(50) { try Pusher.template($0) } }
@@ -55,16 +55,16 @@ import Testing
         }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
         pusher.push(2..<3)
-        _ = try await pusher.outcome(2)
+        _ = try await pusher.outcome(of: 2)
         pusher.push(3..<11)
         try await eventually("the pushes at the server") { server.read { $0.requests } == 9 }
         let isOver = try await stop(pusher, milliseconds: 1_500)
-        try await eventually("the answers that come") { pusher.seen.count >= 5 }
+        try await eventually("the answers that come") { pusher.outcomes.count >= 5 }
         #expect(!isOver.withLock { $0 })
         try await eventually("the end of the stop", seconds: 5) { isOver.withLock { $0 } }
         for tag in UInt64(3)..<11 {
             let expected: PushEnd = tag.isMultiple(of: 2) ? .answered : .unknown(.connectionLost)
-            #expect(pusher.ends(tag) == [expected])
+            #expect(pusher.ends(of: tag) == [expected])
         }
     }
 

@@ -8,7 +8,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
     enum Port: Sendable { case push, channels }
 
     let reason: APNsReason
-    var key = SimulatorStand.Key.good
+    var key = SimulatorStand.Key.valid
     /// Seconds by which the client's clock is behind.
     var clockLag = 0
     var method = "POST"
@@ -20,20 +20,20 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
     ]
     var body = String(decoding: Pusher.body, as: UTF8.self)
     /// Number of times that the client sends it before it reports the outcome.
-    var tries = 1
+    var attempts = 1
     var testDescription: String { "\(reason.rawValue), \(method) \(path.prefix(40))" }
 
     static let topic = SimulatorStand.app + ".push-type.liveactivity"
     private static let broadcasts = "/4/broadcasts/apps/"
     private static let someChannel = "c29tZS1jaGFubmVs"
 
-    init(_ reason: APNsReason, _ spoil: (inout WrongRequest) -> Void) {
+    init(_ reason: APNsReason, spoiledBy spoil: (inout WrongRequest) -> Void) {
         self.reason = reason
         spoil(&self)
     }
 
     private static func broadcast(
-        _ reason: APNsReason, _ spoil: (inout WrongRequest) -> Void
+        _ reason: APNsReason, spoiledBy spoil: (inout WrongRequest) -> Void
     ) -> WrongRequest {
         WrongRequest(reason) {
             $0.path = broadcasts + SimulatorStand.app
@@ -43,7 +43,9 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         }
     }
 
-    private static func create(_ reason: APNsReason, _ spoil: (inout WrongRequest) -> Void) -> WrongRequest {
+    private static func create(_ reason: APNsReason, spoiledBy spoil: (inout WrongRequest) -> Void)
+        -> WrongRequest
+    {
         WrongRequest(reason) {
             $0.port = .channels
             $0.path = "/1/apps/\(SimulatorStand.app)/channels"
@@ -81,12 +83,12 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         WrongRequest(.payloadEmpty) { $0.body = "" },
         WrongRequest(.payloadTooLarge) { $0.body = String(repeating: " ", count: 4_097) },
         WrongRequest(.invalidProviderToken) { $0.key = .forged },
-        WrongRequest(.badEnvironmentKey) { $0.key = .ofSandboxOnly },
-        WrongRequest(.topicDisallowed) { $0.key = .ofAnotherApp },
+        WrongRequest(.badEnvironmentKey) { $0.key = .sandboxOnly },
+        WrongRequest(.topicDisallowed) { $0.key = .otherApp },
         // Two attempts: a young token that has expired is first tried over another connection.
         WrongRequest(.expiredProviderToken) {
             $0.clockLag = 7_200
-            $0.tries = 2
+            $0.attempts = 2
         },
     ]
 
@@ -96,14 +98,14 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         broadcast(.badChannelID) { $0["apns-channel-id"] = "?" },
         broadcast(.channelNotRegistered) { _ in },
         broadcast(.badRequestParameters) { $0["apns-topic"] = topic },
-        broadcast(.topicMismatch) { $0.key = .ofAnotherApp },
+        broadcast(.topicMismatch) { $0.key = .otherApp },
         broadcast(.featureNotEnabled) { $0.path = broadcasts + SimulatorStand.quietApp },
         create(.badRequestPayload) { $0.body = "{" },
         create(.missingChannelQueueSize) { $0.body = #"{"push-type":"LiveActivity"}"# },
         create(.cannotCreateChannel) { _ in },
     ]
 
-    func template(_ client: APNsClient, _ profile: PushProfile) throws -> PushTemplate {
+    func template(for client: APNsClient, profile: PushProfile) throws -> PushTemplate {
         let hosts = client.provider.settings.hosts(for: profile.environment)
         let key = ConnectionPool.Key(
             endpoint: port == .push ? hosts.push : hosts.channels, profile: profile,

@@ -12,16 +12,16 @@ import Testing
         let manager = subject.client(channels: true)
         var ids: [String] = []
         for policy in ["0", "1"] {
-            let made = await manager.send(.create(token, policy: policy))
-            #expect(made.status == 201 && made.body.isEmpty)
-            #expect(made.headers["apns-request-id"] == TestRequest.id)
-            ids.append(try #require(made.headers["apns-channel-id"]))
+            let created = await manager.send(.create(token, policy: policy))
+            #expect(created.status == 201 && created.body.isEmpty)
+            #expect(created.headers["apns-request-id"] == TestRequest.id)
+            ids.append(try #require(created.headers["apns-channel-id"]))
         }
         let read = await manager.send(.manage("GET", token, channel: ids[1]))
         #expect(read.status == 200)
         #expect(read.body == #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#)
-        let path = "/1/apps/\(RunningSimulator.app)/all-channels"
-        let list = await manager.send(.manage("GET", token).at(path))
+        let listPath = "/1/apps/\(RunningSimulator.app)/all-channels"
+        let list = await manager.send(.manage("GET", token).at(listPath))
         #expect(list.status == 200)
         #expect(list.body == #"{"channels":["\#(ids[0])","\#(ids[1])"]}"#)
 
@@ -32,27 +32,31 @@ import Testing
 
         let deleted = await manager.send(.manage("DELETE", token, channel: ids[0]))
         #expect(deleted.status == 204 && deleted.body.isEmpty)
-        let gone = await client.send(.broadcast(token, channel: ids[0]))
-        #expect(gone.status == 400 && gone.reason == "ChannelNotRegistered")
-        #expect(await manager.send(.manage("GET", token).at(path)).body == #"{"channels":["\#(ids[1])"]}"#)
+        let broadcastAfterDeletion = await client.send(.broadcast(token, channel: ids[0]))
+        #expect(
+            broadcastAfterDeletion.status == 400
+                && broadcastAfterDeletion.reason == "ChannelNotRegistered")
+        #expect(
+            await manager.send(.manage("GET", token).at(listPath)).body == #"{"channels":["\#(ids[1])"]}"#)
     }
 
     @Test func `environments and apps share no channels`() async throws {
         let subject = try RunningSimulator()
         let token = subject.token()
-        let made = await subject.client(channels: true).send(.create(token))
-        let id = try #require(made.headers["apns-channel-id"])
-        let sandbox = await subject.client(.sandbox, channels: true).send(.manage("GET", token, channel: id))
-        #expect(sandbox.reason == "ChannelNotRegistered")
-        let other = await subject.client(channels: true).send(
+        let created = await subject.client(channels: true).send(.create(token))
+        let id = try #require(created.headers["apns-channel-id"])
+        let fromSandbox = await subject.client(.sandbox, channels: true).send(
+            .manage("GET", token, channel: id))
+        #expect(fromSandbox.reason == "ChannelNotRegistered")
+        let fromOtherApp = await subject.client(channels: true).send(
             .manage("GET", token, channel: id).at("/1/apps/com.example.other/channels"))
-        #expect(other.reason == "ChannelNotRegistered")
+        #expect(fromOtherApp.reason == "ChannelNotRegistered")
     }
 
     @Test func `a channel request that a fault answers is not carried out`() async throws {
         let subject = try RunningSimulator(
-            mischief: RulingsByRequest { facts in
-                facts.kind == .createChannel
+            faultInjector: FaultsByRequest { request in
+                request.kind == .createChannel
                     ? InjectedFault(
                         requestFault: .answer(
                             status: 500, reason: "InternalServerError", timestamp: nil, retryAfterSeconds: nil
@@ -68,11 +72,11 @@ import Testing
     }
 
     @Test func `an id is base64 of any length`() {
-        for good in ["AAAA", "QUJDRA==", "QUJDREU=", "dHN0LXNyY2gtY2hubA==", "a+/B"] {
-            #expect(Channels.isID(good))
+        for id in ["AAAA", "QUJDRA==", "QUJDREU=", "dHN0LXNyY2gtY2hubA==", "a+/B"] {
+            #expect(Channels.isID(id), "\(id)")
         }
-        for bad in ["", "=", "AAA", "A===", "AA=A", "AAA-", "AAAA ", "====", "ÄÄ=="] {
-            #expect(!Channels.isID(bad))
+        for notID in ["", "=", "AAA", "A===", "AA=A", "AAA-", "AAAA ", "====", "ÄÄ=="] {
+            #expect(!Channels.isID(notID), "\(notID)")
         }
     }
 }

@@ -7,6 +7,7 @@ import Testing
 
 @testable import APNsSimulator
 
+/// The keys and certificates that the simulator makes and keeps.
 @Suite struct CredentialTests {
     @Test func `a directory keeps the CA and the key, and only its owner can read the key`() async throws {
         let directory = try TemporaryDirectory()

@@ -22,32 +22,29 @@ final class KnownTokens: SimulatedPhones, Sendable {
     func tick(at time: Int64) { ticks.withLock { $0 += 1 } }
 }
 
-/// Faults that depend on the number of the request.
-final class RulingsByRequest: FaultInjector, Sendable {
-    private let rulings: @Sendable (RequestFacts) -> InjectedFault
-    private let first: [Int: [InjectedFault.ConnectionFault]]
-    private let asked = Mutex<[RequestFacts]>([])
+/// Faults that a function decides for each request, and faults of connections by their numbers.
+final class FaultsByRequest: FaultInjector, Sendable {
+    private let faultOfRequest: @Sendable (RequestFacts) -> InjectedFault
+    private let faultsAtOpening: [Int: [InjectedFault.ConnectionFault]]
 
     init(
-        first: [Int: [InjectedFault.ConnectionFault]] = [:],
-        _ rulings: @escaping @Sendable (RequestFacts) -> InjectedFault = { _ in .none }
+        atOpening faultsAtOpening: [Int: [InjectedFault.ConnectionFault]] = [:],
+        _ fault: @escaping @Sendable (RequestFacts) -> InjectedFault = { _ in .none }
     ) {
-        self.rulings = rulings
-        self.first = first
+        self.faultOfRequest = fault
+        self.faultsAtOpening = faultsAtOpening
     }
 
-    var facts: [RequestFacts] { asked.withLock { $0 } }
+    func fault(for request: RequestFacts) -> InjectedFault { faultOfRequest(request) }
 
-    func fault(for request: RequestFacts) -> InjectedFault {
-        asked.withLock { $0.append(request) }
-        return rulings(request)
+    func faults(forOpenedConnection number: Int) -> [InjectedFault.ConnectionFault] {
+        faultsAtOpening[number] ?? []
     }
-
-    func faults(forOpenedConnection number: Int) -> [InjectedFault.ConnectionFault] { first[number] ?? [] }
 }
 
-final class KeptEntries: JournalSink, Sendable {
-    private let kept = Mutex<[JournalEntry]>([])
-    var entries: [JournalEntry] { kept.withLock { $0 } }
-    func didEnd(_ entry: JournalEntry) { kept.withLock { $0.append(entry) } }
+/// A journal that keeps all entries, in order.
+final class RecordedEntries: JournalSink, Sendable {
+    private let allEntries = Mutex<[JournalEntry]>([])
+    var entries: [JournalEntry] { allEntries.withLock { $0 } }
+    func didEnd(_ entry: JournalEntry) { allEntries.withLock { $0.append(entry) } }
 }

@@ -17,7 +17,7 @@ import Testing
     @Test func `curl pushes with a token that openssl signed`() async throws {
         let directory = try TemporaryDirectory()
         let credentials = try SimulatorCredentials(directory: directory.path)
-        let journal = KeptEntries()
+        let journal = RecordedEntries()
         let subject = try RunningSimulator(journal: journal, credentials: credentials)
         let script = try ChildProcess(
             "bash",
@@ -60,7 +60,7 @@ import Testing
     @Test func `h2load gets every answer`() async throws {
         let directory = try TemporaryDirectory()
         let subject = try RunningSimulator { $0.streams.initialStreams = 1_000 }
-        let body = try directory.writeFile(named: "body", content: ReasonTests.padded(600))
+        let body = try directory.writeFile(named: "body", content: ReasonTests.paddedBody(byteCount: 600))
         let load = try ChildProcess(
             "h2load",
             arguments: [

@@ -140,7 +140,7 @@ private struct History {
     }
 
     private mutating func dismiss(_ phone: Int) {
-        guard let activity = fixture.view(phone).activities.randomElement(using: &generator),
+        guard let activity = fixture.screen(ofPhone: phone).activities.randomElement(using: &generator),
             let shown = fixture.phones.activityIndices(ofPhone: phone).first(where: {
                 fixture.phones.activityID(
                     index: $0, slotGeneration: fixture.phones.activities[$0].slotGeneration) == activity.id
@@ -183,7 +183,7 @@ private struct History {
     /// Whether both show the same, nothing has gone back, and nothing has leaked.
     mutating func compare() -> Bool {
         for phone in 0..<Self.phones {
-            let view = fixture.view(phone)
+            let view = fixture.screen(ofPhone: phone)
             let shown = view.activities.map { activity in
                 let score = activity.text.map { $0.dropFirst(9).dropLast() } ?? "?"
                 return "\(score) \(activity.timestamp) \(activity.state.rawValue)"
@@ -257,7 +257,7 @@ private struct History {
                 payload, target, priority: generator.number(below: 12),
                 expiration: numbers[generator.number(below: 7)],
                 isStored: generator.number(below: 2) == 0)
-            if case .token(let token) = target { _ = fixture.standing(token) }
+            if case .token(let token) = target { _ = fixture.status(of: token) }
             fixture.phones.deliver(push)
             if generator.number(below: 5) == 0 {
                 fixture.phones.takeOffline(

@@ -4,9 +4,11 @@ import Testing
 
 @testable import APNsSimulator
 
+// Phones that are away, apps that are quit, updated or removed, restarts of the simulator, and channels.
+
 @Test func `APNs stores one push for a phone that is away, the latest, until it expires`() {
     var fixture = PhonesFixture(2)
-    let tokens = [fixture.started(0), fixture.started(1)]
+    let tokens = [fixture.startActivity(onPhone: 0), fixture.startActivity(onPhone: 1)]
     for number in 0..<2 { fixture.phones.takeOffline(phone: number, until: fixture.now + 60_000) }
     let time = fixture.now / 1_000
     #expect(fixture.send(fixture.update(1, at: time + 1), to: tokens[0]) == .stored)
@@ -17,11 +19,11 @@ import Testing
     fixture.pass(seconds: 60)
     #expect(fixture.activity(0)?.text == #"{"score":2}"#)
     #expect(
-        fixture.view(0).receivedPushes.map(\.effect) == [
+        fixture.screen(ofPhone: 0).receivedPushes.map(\.effect) == [
             .shown, .lostWhileAway, .stored, .replacedInStore, .stored, .started,
         ])
     #expect(fixture.activity(1)?.text == #"{"score":0}"#)
-    #expect(fixture.view(1).receivedPushes.first?.effect == .expiredInStore)
+    #expect(fixture.screen(ofPhone: 1).receivedPushes.first?.effect == .expiredInStore)
 }
 
 @Test func `a phone that comes back shows no older state, and sends the reports that it owes`() {
@@ -29,16 +31,17 @@ import Testing
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
     fixture.phones.takeOffline(phone: 0, until: fixture.now + 3_600_000)
     fixture.pass(seconds: 60)
-    #expect(fixture.sink.of(.updateToken).isEmpty)
+    #expect(fixture.sink.reports(of: .updateToken).isEmpty)
     fixture.phones.bringOnline(phone: 0, at: fixture.now)
     fixture.tick()
-    #expect(fixture.sink.of(.updateToken).count == 1)
+    #expect(fixture.sink.reports(of: .updateToken).count == 1)
     fixture.phones.takeOffline(phone: 0, until: fixture.now + 10 * 3_600_000)
     fixture.pass(seconds: 9 * 3_600)
     fixture.pass(seconds: 3_600)
-    #expect(fixture.sink.of(.state).isEmpty)
+    #expect(fixture.sink.reports(of: .state).isEmpty)
     #expect(
-        fixture.sink.of(.reconcile).map(\.runningActivities) == [[]], "the running activities reveal the end")
+        fixture.sink.reports(of: .reconcile).map(\.runningActivities) == [[]],
+        "the running activities reveal the end")
 }
 
 @Test func `the store of APNs is limited`() {
@@ -57,34 +60,34 @@ import Testing
     fixture.phones.quitApp(onPhone: 0)
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
     fixture.pass(seconds: 60)
-    #expect(fixture.sink.of(.updateToken).isEmpty)
+    #expect(fixture.sink.reports(of: .updateToken).isEmpty)
     fixture.phones.openApp(onPhone: 0, at: fixture.now)
     fixture.tick()
-    #expect(fixture.sink.of(.updateToken).count == 1)
-    #expect(fixture.sink.of(.reconcile).map(\.runningActivities) == [[fixture.activity()!.id]])
+    #expect(fixture.sink.reports(of: .updateToken).count == 1)
+    #expect(fixture.sink.reports(of: .reconcile).map(\.runningActivities) == [[fixture.activity()!.id]])
 }
 
 @Test func `an update of the app changes its start tokens, and they are reported when it is opened`() {
     let fixture = PhonesFixture(1)
     let old = fixture.startToken(0)
     fixture.phones.updateApp(onPhone: 0, at: fixture.now)
-    #expect(fixture.standing(old) == .expired(since: fixture.now))
+    #expect(fixture.status(of: old) == .expired(since: fixture.now))
     fixture.tick()
-    #expect(fixture.sink.of(.startToken).count == 1)
+    #expect(fixture.sink.reports(of: .startToken).count == 1)
     fixture.phones.openApp(onPhone: 0, at: fixture.now)
     fixture.tick()
     let digits = String(decoding: fixture.startToken(0).hex, as: UTF8.self)
-    #expect(fixture.sink.of(.startToken).last?.token == digits)
+    #expect(fixture.sink.reports(of: .startToken).last?.token == digits)
 }
 
 @Test func `after a deletion of the app every token is gone since then`() {
     var fixture = PhonesFixture(1)
-    let token = fixture.started()
+    let token = fixture.startActivity()
     fixture.phones.uninstallApp(onPhone: 0, at: fixture.now)
     let since = fixture.now
     fixture.pass(seconds: 10)
-    #expect(fixture.standing(token) == .unregistered(since: since))
-    #expect(fixture.standing(fixture.startToken(0)) == .unregistered(since: since))
+    #expect(fixture.status(of: token) == .unregistered(since: since))
+    #expect(fixture.status(of: fixture.startToken(0)) == .unregistered(since: since))
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .appRemoved)
     #expect(fixture.activity() == nil)
 }
@@ -120,15 +123,15 @@ import Testing
 
 @Test func `after a restart of the simulator the earlier activities are gone, and no others`() {
     var before = PhonesFixture(2)
-    let old = [before.started(0), before.started(1)]
+    let old = [before.startActivity(onPhone: 0), before.startActivity(onPhone: 1)]
     var after = PhonesFixture(2, secondsLater: 60)
-    #expect(after.standing(before.startToken(0)) == .valid, "a phone keeps its start token")
-    let new = after.started(0)
+    #expect(after.status(of: before.startToken(0)) == .valid, "a phone keeps its start token")
+    let new = after.startActivity(onPhone: 0)
     for token in old {
-        #expect(after.standing(token) == .unregistered(since: (PhonesFixture.begin + 60) * 1_000))
+        #expect(after.status(of: token) == .unregistered(since: (PhonesFixture.begin + 60) * 1_000))
         #expect(after.send(after.update(7, at: after.now / 1_000 + 1), to: token) == .noLongerShown)
     }
-    #expect(new != old[0] && after.standing(new) == .valid)
+    #expect(new != old[0] && after.status(of: new) == .valid)
     #expect(after.activity()?.text == #"{"score":0}"#)
     #expect(after.activity()?.id != before.activity()?.id)
 }
@@ -140,8 +143,8 @@ import Testing
     fixture.phones.unregister(activityType: "Match", onPhone: 0, at: fixture.now)
     fixture.tick()
     // Reports are encoded when they are sent, so a user in between is not reported.
-    #expect(fixture.sink.of(.profile).map(\.user) == ["user-0", nil, nil])
-    #expect(fixture.sink.of(.unregister).map(\.attributesType) == ["Match"])
+    #expect(fixture.sink.reports(of: .profile).map(\.user) == ["user-0", nil, nil])
+    #expect(fixture.sink.reports(of: .unregister).map(\.attributesType) == ["Match"])
     fixture.phones.rename(phone: 0, to: "a1")
     #expect(fixture.phones.number(ofInstallation: "a1") == 0)
     #expect(fixture.phones.number(ofInstallation: "phone-0") == nil)
@@ -150,12 +153,12 @@ import Testing
 
 @Test func `a tap opens the app and is reported`() throws {
     var fixture = PhonesFixture(1)
-    fixture.started()
+    fixture.startActivity()
     let id = try #require(fixture.activity()?.id)
     fixture.phones.quitApp(onPhone: 0)
     #expect(fixture.phones.tap(activity: id, onPhone: 0, at: fixture.now))
     fixture.tick()
-    #expect(fixture.sink.of(.tap).map(\.activity) == [id])
+    #expect(fixture.sink.reports(of: .tap).map(\.activity) == [id])
     #expect(id.count == 36 && !fixture.phones.tap(activity: "x", onPhone: 0, at: fixture.now))
 }
 
@@ -165,11 +168,11 @@ private let channel = "Y2hhbm5lbA=="
 
 @Test func `a broadcast reaches its listeners and no other phone`() {
     var fixture = PhonesFixture(4)
-    fixture.started(0, channel: channel)
-    fixture.started(1, channel: channel)
-    fixture.started(2, channel: "b3RoZXI=")
-    fixture.started(3)
-    #expect(fixture.sink.of(.updateToken).count == 1, "a listener of a channel needs no token")
+    fixture.startActivity(onPhone: 0, channel: channel)
+    fixture.startActivity(onPhone: 1, channel: channel)
+    fixture.startActivity(onPhone: 2, channel: "b3RoZXI=")
+    fixture.startActivity(onPhone: 3)
+    #expect(fixture.sink.reports(of: .updateToken).count == 1, "a listener of a channel needs no token")
     fixture.phones.deliver(fixture.push(fixture.update(5), .channel(channel)))
     #expect((0..<4).map { fixture.activity($0)?.text == #"{"score":5}"# } == [true, true, false, false])
     #expect(fixture.activity(0)?.channel == channel)
@@ -182,13 +185,13 @@ private let channel = "Y2hhbm5lbA=="
 @Test(arguments: [true, false])
 func `a phone that is late or was away gets the stored message, if the channel stores it`(_ isStored: Bool) {
     var fixture = PhonesFixture(3)
-    fixture.started(0, channel: channel)
-    fixture.started(1, channel: channel)
+    fixture.startActivity(onPhone: 0, channel: channel)
+    fixture.startActivity(onPhone: 1, channel: channel)
     fixture.phones.takeOffline(phone: 1, until: fixture.now + 60_000)
     fixture.pass(seconds: 10)
     let goal = fixture.update(5, at: fixture.now / 1_000 + 100)
     fixture.phones.deliver(fixture.push(goal, .channel(channel), isStored: isStored))
-    fixture.started(2, channel: channel)
+    fixture.startActivity(onPhone: 2, channel: channel)
     fixture.pass(seconds: 60)
     let kept = isStored ? #"{"score":5}"# : #"{"score":0}"#
     #expect(fixture.activity(0)?.text == #"{"score":5}"#)
@@ -198,7 +201,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
 
 @Test func `a long broadcast is delivered in turns, in order, to every listener`() {
     var fixture = PhonesFixture(25, settings: { $0.broadcastPhonesPerTick = 10 })
-    for number in 0..<25 { fixture.started(number, channel: channel) }
+    for number in 0..<25 { fixture.startActivity(onPhone: number, channel: channel) }
     fixture.phones.deliver(fixture.push(fixture.update(1), .channel(channel)))
     fixture.phones.deliver(fixture.push(fixture.update(2, at: fixture.now / 1_000 + 1), .channel(channel)))
     func showing(_ score: Int) -> Int {
@@ -214,7 +217,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
 @Test func `a channel forgets listeners that left`() {
     var fixture = PhonesFixture(1)
     for _ in 0..<500 {
-        fixture.started(0, channel: channel)
+        fixture.startActivity(onPhone: 0, channel: channel)
         fixture.phones.dismiss(activity: fixture.activity()!.id, onPhone: 0, at: fixture.now)
         fixture.phones.deliver(fixture.push(fixture.update(1), .channel(channel)))
     }
@@ -230,7 +233,9 @@ func `a phone that is late or was away gets the stored message, if the channel s
             $0.broadcastsMax = 3
             $0.channelsMax = 1
         })
-    for number in 0..<25 { fixture.started(number, channel: number == 24 ? "b3RoZXI=" : channel) }
+    for number in 0..<25 {
+        fixture.startActivity(onPhone: number, channel: number == 24 ? "b3RoZXI=" : channel)
+    }
     for score in 1...20 {
         let payload = fixture.update(score, at: fixture.now / 1_000 + Int64(score))
         fixture.phones.deliver(fixture.push(payload, .channel(channel)))
@@ -246,10 +251,10 @@ func `a phone that is late or was away gets the stored message, if the channel s
 @Test func `ended activities are removed for new ones, the oldest first`() {
     var fixture = PhonesFixture(1, settings: { $0.endedActivitiesMax = 3 })
     for score in 0..<30 {
-        let token = fixture.started(0, score: score)
+        let token = fixture.startActivity(onPhone: 0, score: score)
         #expect(fixture.send(fixture.end(), to: token) == .ended)
     }
-    fixture.started(0, score: 30)
-    #expect(fixture.view().activities.map(\.text) == [30, 29, 28].map { "{\"score\":\($0)}" })
+    fixture.startActivity(onPhone: 0, score: 30)
+    #expect(fixture.screen().activities.map(\.text) == [30, 29, 28].map { "{\"score\":\($0)}" })
     #expect(fixture.phones.activities.count <= 4)
 }

@@ -7,18 +7,20 @@ import Testing
 
 @testable import APNsSimulator
 
+// The start of activities on phones, and the reports about it.
+
 @Test func `a start shows an activity, and its token is reported with the group from the attributes`() throws
 {
     var fixture = PhonesFixture()
-    let first = try #require(fixture.sink.of(.startToken).first { $0.installation == "phone-1" })
+    let first = try #require(fixture.sink.reports(of: .startToken).first { $0.installation == "phone-1" })
     #expect(first.attributesType == "Match")
     #expect(first.token == String(decoding: fixture.startToken(1).hex, as: UTF8.self))
     #expect(fixture.send(fixture.start(score: 2), to: fixture.startToken(1)) == .started)
-    #expect(fixture.sink.of(.updateToken).isEmpty, "a token takes a while")
+    #expect(fixture.sink.reports(of: .updateToken).isEmpty, "a token takes a while")
     let shown = try #require(fixture.activity(1))
     #expect(shown.text == #"{"score":2}"# && shown.group == "m1" && shown.state == .active)
     fixture.pass(seconds: 3)
-    let report = try #require(fixture.sink.of(.updateToken).first)
+    let report = try #require(fixture.sink.reports(of: .updateToken).first)
     #expect(report.installation == "phone-1" && report.user == "user-1" && report.group == "m1")
     #expect(report.activity == shown.id && report.os == "18.1")
     #expect(fixture.activity(0) == nil && fixture.activity(2) == nil)
@@ -26,8 +28,8 @@ import Testing
 
 @Test func `a phone whose attributes name no group never learns one`() throws {
     var fixture = PhonesFixture()
-    fixture.started(0, group: nil)
-    #expect(try #require(fixture.sink.of(.updateToken).first).group == nil)
+    fixture.startActivity(onPhone: 0, group: nil)
+    #expect(try #require(fixture.sink.reports(of: .updateToken).first).group == nil)
     #expect(fixture.activity()?.group == nil)
     #expect(fixture.phones.groupNames(limit: 10).isEmpty)
 }
@@ -75,7 +77,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
 
 @Test func `a phone remembers the push and the part of it that did not decode`() throws {
     var fixture = PhonesFixture(2)
-    let token = fixture.started(1)
+    let token = fixture.startActivity(onPhone: 1)
     func problem(_ payload: PushPayload, to token: PushToken) -> PhoneScreen.ReceivedPush.DecodingProblem? {
         var push = fixture.push(payload, .token(token))
         push.id = PushID(high: 7, low: 9)
@@ -89,8 +91,10 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
     update.contentState = raw(#"{"score":"1"}"#)
     // Send twice: the second result comes from the cache, also after the result of another push.
     for _ in 1...2 {
-        let found = try #require(problem(update, to: token))
-        #expect(found.path == "content-state.score" && found.message.contains("string"), "\(found)")
+        let stateProblem = try #require(problem(update, to: token))
+        #expect(
+            stateProblem.path == "content-state.score" && stateProblem.message.contains("string"),
+            "\(stateProblem)")
         let start = changed { $0.attributes = raw(#"{"team":1}"#) }
         #expect(problem(start, to: fixture.startToken(0))?.path == "attributes.team")
     }
@@ -102,8 +106,8 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
 
 @Test func `old systems have no start tokens, and systems before iOS 18 do not start with a channel`() {
     let old = PhonesFixture(1, population: { $0.systems = [(OSVersion(17, 1), 1)] })
-    #expect(old.sink.of(.startToken).isEmpty)
-    #expect(old.standing(old.startToken(0)) == .unknown)
+    #expect(old.sink.reports(of: .startToken).isEmpty)
+    #expect(old.status(of: old.startToken(0)) == .unknown)
     let middle = PhonesFixture(1, population: { $0.systems = [(OSVersion(17, 6), 1)] })
     var payload = middle.start()
     payload.channel = "Y2hhbm5lbA=="
@@ -114,7 +118,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
 @Test func `a phone with Live Activities switched off shows none`() throws {
     let fixture = PhonesFixture(1, population: { $0.switchedOffShare = 1 })
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .switchedOff)
-    #expect(try #require(fixture.sink.of(.startToken).first).activitiesEnabled == false)
+    #expect(try #require(fixture.sink.reports(of: .startToken).first).activitiesEnabled == false)
 }
 
 @Test func `five activities run at once, and an end permits the next one`() {
@@ -130,9 +134,9 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
 
 @Test func `a start that is sent twice is shown twice`() throws {
     var fixture = PhonesFixture(2)
-    fixture.started(0)
-    fixture.started(0)
-    fixture.started(1)
+    fixture.startActivity(onPhone: 0)
+    fixture.startActivity(onPhone: 0)
+    fixture.startActivity(onPhone: 1)
     let group = try #require(fixture.phones.screens(ofGroup: "m1", at: fixture.now))
     #expect(group.activities == 3 && group.phonesWithSeveral == 1)
 }
@@ -142,7 +146,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
     #expect(each.send(each.start(type: "Order"), to: each.startToken(0, slot: 1)) == .started)
     #expect(each.send(each.start(type: "Order"), to: each.startToken(0)) == .attributesTypeUnknown)
     let one = PhonesFixture(1, population: { $0.app.hasOneStartToken = true }, types: ["Match", "Order"])
-    #expect(one.sink.of(.startToken).map(\.attributesType) == [nil])
+    #expect(one.sink.reports(of: .startToken).map(\.attributesType) == [nil])
     #expect(one.send(one.start(type: "Order"), to: one.startToken(0)) == .started)
     #expect(one.send(one.start(type: "Match"), to: one.startToken(0)) == .started)
 }
@@ -161,11 +165,11 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
     var fixture = PhonesFixture(400, settings: { $0.updateTokenShare = 0.4 })
     for number in 0..<400 { fixture.send(fixture.start(), to: fixture.startToken(number)) }
     fixture.pass(seconds: 60)
-    let reported = fixture.sink.of(.updateToken).count
+    let reported = fixture.sink.reports(of: .updateToken).count
     #expect((120...200).contains(reported), "\(reported)")
     for number in 0..<400 { fixture.phones.openApp(onPhone: number, at: fixture.now) }
     fixture.tick()
-    #expect(fixture.sink.of(.updateToken).count == 400)
+    #expect(fixture.sink.reports(of: .updateToken).count == 400)
 }
 
 @Test func `a start token can be replaced right after its use`() {
@@ -173,9 +177,9 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
     let token = fixture.startToken(0)
     fixture.send(fixture.start(), to: token)
     #expect(fixture.startToken(0) != token)
-    #expect(fixture.standing(token) == .expired(since: fixture.now))
+    #expect(fixture.status(of: token) == .expired(since: fixture.now))
     fixture.tick()
-    #expect(fixture.sink.of(.startToken).count == 2)
+    #expect(fixture.sink.reports(of: .startToken).count == 2)
 }
 
 @Test func `the app itself can start an activity`() {
@@ -185,7 +189,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
         contentState: raw(#"{"score":0}"#),
         onPhone: 0, at: fixture.now)
     fixture.pass(seconds: 5)
-    #expect(fixture.sink.of(.updateToken).map(\.group) == ["m9"])
+    #expect(fixture.sink.reports(of: .updateToken).map(\.group) == ["m9"])
     #expect(
         !fixture.phones.startActivity(
             ofType: "No", attributes: raw("{}"), contentState: raw("{}"), onPhone: 0, at: 0))

@@ -9,7 +9,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Collects the phones' reports, up to its `room`.
+/// Collects the reports of phones, up to its capacity.
 final class CollectedReports: ReportSink {
     var freeCapacity = 1_000_000
     var reports: [Report] = []
@@ -24,9 +24,10 @@ final class CollectedReports: ReportSink {
     var counts: ReportCounts { ReportCounts(accepted: reports.count) }
     var lastProblem: String? { nil }
 
-    func of(_ kind: Report.Kind) -> [Report] { reports.filter { $0.kind == kind } }
+    func reports(of kind: Report.Kind) -> [Report] { reports.filter { $0.kind == kind } }
 }
 
+/// Returns JSON of a test, which must be valid.
 func raw(_ text: String) -> RawJSON {
     do { return try RawJSON(checking: Array(text.utf8), with: JSONReader()) } catch {
         preconditionFailure("the JSON of the test is invalid: \(error)")
@@ -54,10 +55,10 @@ struct PhonesFixture {
         phones = Phones(settings: settings)
         phones.sink = sink
         let app = PhoneApp(id: "shop", bundleID: "com.example.shop", types: types.map(Self.type))
-        var people = Population(of: app, phones: count)
-        people.systems = [(OSVersion(18, 1), 1)]
-        population(&people)
-        phones.add(people, at: now)
+        var phonePopulation = Population(of: app, phones: count)
+        phonePopulation.systems = [(OSVersion(18, 1), 1)]
+        population(&phonePopulation)
+        phones.add(phonePopulation, at: now)
         tick()
     }
 
@@ -74,6 +75,7 @@ struct PhonesFixture {
         return type
     }
 
+    /// Lets time pass.
     mutating func pass(seconds: Double) {
         now += Int64(seconds * 1_000)
         tick()
@@ -131,7 +133,7 @@ struct PhonesFixture {
             expiration: expiration, isStored: isStored, payload: payload, receivedAt: now)
     }
 
-    func standing(_ token: PushToken) -> TokenStatus {
+    func status(of token: PushToken) -> TokenStatus {
         phones.status(of: token, environment: .production, bundleID: "com.example.shop", at: now)
     }
 
@@ -141,8 +143,8 @@ struct PhonesFixture {
 
     /// Starts an activity and lets its token be reported.
     @discardableResult
-    mutating func started(
-        _ number: Int = 0, score: Int = 0, group: String? = "m1", channel: String? = nil
+    mutating func startActivity(
+        onPhone number: Int = 0, score: Int = 0, group: String? = "m1", channel: String? = nil
     ) -> PushToken {
         var payload = start(score: score, group: group)
         payload.channel = channel
@@ -151,8 +153,8 @@ struct PhonesFixture {
         return phones.updateToken(ofActivity: phones.activityIndices(ofPhone: number)[0])
     }
 
-    func activity(_ number: Int = 0) -> PhoneScreen.Activity? { view(number).activities.first }
-    func view(_ number: Int = 0) -> PhoneScreen { phones.screen(ofPhone: number, at: now) }
+    func activity(_ number: Int = 0) -> PhoneScreen.Activity? { screen(ofPhone: number).activities.first }
+    func screen(ofPhone number: Int = 0) -> PhoneScreen { phones.screen(ofPhone: number, at: now) }
 }
 
 extension PhoneScreen.Activity {

@@ -5,6 +5,8 @@ import Testing
 
 @testable import APNsSimulator
 
+// Populations of phones: their shares, first launches, habits and limits.
+
 @Test func `a population follows its shares, and is the same for the same seed`() {
     func make(_ seed: UInt64) -> PhonesFixture {
         PhonesFixture(
@@ -20,7 +22,7 @@ import Testing
     }
     let fixture = make(1)
     for _ in 0..<5 { fixture.tick() }
-    let profiles = fixture.sink.of(.profile)
+    let profiles = fixture.sink.reports(of: .profile)
     #expect(profiles.count == 2_000)
     func share(_ holds: (Report) -> Bool) -> Double { Double(profiles.count(where: holds)) / 2_000 }
     #expect(abs(share { $0.os == "18.0" } - 0.75) < 0.05)
@@ -29,7 +31,7 @@ import Testing
     #expect(abs(share { $0.locale == "de_DE" } - 0.5) < 0.05)
     #expect(abs(share { $0.tags == ["vip", "all"] } - 0.25) < 0.05)
     #expect(share { $0.tags?.contains("all") == true } == 1)
-    let starts = fixture.sink.of(.startToken)
+    let starts = fixture.sink.reports(of: .startToken)
     #expect(starts.count == profiles.count { $0.os == "18.0" }, "iOS 16 has no start tokens")
     #expect(Set(starts.map(\.token)).count == starts.count)
     #expect(make(1).sink.reports == make(1).sink.reports)
@@ -55,8 +57,8 @@ import Testing
         phones.tick(at: 2)
         turns += 1
     }
-    #expect(sink.of(.profile).count == 700 && sink.of(.startToken).count == 700)
-    #expect(Set(sink.of(.startToken).map(\.installation)).count == 700)
+    #expect(sink.reports(of: .profile).count == 700 && sink.reports(of: .startToken).count == 700)
+    #expect(Set(sink.reports(of: .startToken).map(\.installation)).count == 700)
     #expect(phones.reportCounts == (0, 1_400, 0))
 }
 
@@ -77,12 +79,13 @@ import Testing
         })
     #expect(fixture.sink.reports.isEmpty)
     fixture.pass(seconds: 60)
-    #expect(fixture.sink.of(.profile).count == 50 && fixture.sink.of(.startToken).count == 50)
+    #expect(
+        fixture.sink.reports(of: .profile).count == 50 && fixture.sink.reports(of: .startToken).count == 50)
 }
 
 @Test func `a group is counted by the screens of its phones, in pages`() throws {
     var fixture = PhonesFixture(100)
-    let tokens = (0..<100).map { fixture.started($0, group: $0 < 90 ? "match-42" : "other") }
+    let tokens = (0..<100).map { fixture.startActivity(onPhone: $0, group: $0 < 90 ? "match-42" : "other") }
     let time = fixture.now / 1_000
     for (number, token) in tokens.enumerated() where number < 90 && number != 7 {
         #expect(fixture.send(fixture.update(number == 3 ? 9 : 1, at: time + 1), to: token) == .shown)
@@ -115,17 +118,17 @@ import Testing
 
 @Test func `receptions are limited for all phones together, and the newest are kept`() {
     var fixture = PhonesFixture(2, settings: { $0.receptionsMax = 10 })
-    let quiet = fixture.started(0)
-    let loud = fixture.started(1)
+    let quiet = fixture.startActivity(onPhone: 0)
+    let loud = fixture.startActivity(onPhone: 1)
     #expect(fixture.send(fixture.update(1), to: quiet) == .shown)
     for number in 1...20 {
         fixture.send(fixture.update(number, at: fixture.now / 1_000 + Int64(number)), to: loud)
     }
-    #expect(fixture.view(1).receivedPushes.count == 10)
-    #expect(fixture.view(0).receivedPushes.isEmpty)
+    #expect(fixture.screen(ofPhone: 1).receivedPushes.count == 10)
+    #expect(fixture.screen(ofPhone: 0).receivedPushes.isEmpty)
     #expect(fixture.phones.screen(ofPhone: 1, receptions: 3, at: fixture.now).receivedPushes.count == 3)
     #expect(
-        fixture.view(1).receivedPushes.map(\.timestamp)
+        fixture.screen(ofPhone: 1).receivedPushes.map(\.timestamp)
             == (11...20).reversed().map { fixture.now / 1_000 + $0 })
 }
 
@@ -149,7 +152,7 @@ import Testing
 
 @Test func `every habit occurs`() {
     var fixture = PhonesFixture(200)
-    for number in 0..<200 { fixture.started(number) }
+    for number in 0..<200 { fixture.startActivity(onPhone: number) }
     var habits = PhoneEventRates()
     habits.leavesPerHour = 10
     habits.dismissalsPerHour = 1
@@ -160,10 +163,10 @@ import Testing
     habits.uninstallsPerHour = 0.5
     fixture.phones.eventRates = habits
     for _ in 0..<720 { fixture.pass(seconds: 5) }
-    #expect(fixture.sink.of(.updateToken).count > 400)
-    #expect(fixture.sink.of(.startToken).count > 200)
-    #expect(fixture.sink.of(.reconcile).count > 100)
-    #expect(fixture.sink.of(.state).contains { $0.state == .dismissed })
+    #expect(fixture.sink.reports(of: .updateToken).count > 400)
+    #expect(fixture.sink.reports(of: .startToken).count > 200)
+    #expect(fixture.sink.reports(of: .reconcile).count > 100)
+    #expect(fixture.sink.reports(of: .state).contains { $0.state == .dismissed })
     #expect((0..<200).contains { fixture.phones.phones[$0].traits.contains(.removed) })
 }
 
@@ -182,5 +185,5 @@ import Testing
     fixture.pass(seconds: 1)
     #expect(fixture.phones.activities.count { $0.isTokenReported } == 40)
     for _ in 0..<4 { fixture.tick() }
-    #expect(fixture.sink.of(.updateToken).count == 100)
+    #expect(fixture.sink.reports(of: .updateToken).count == 100)
 }

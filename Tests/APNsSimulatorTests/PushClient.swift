@@ -37,24 +37,24 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
     private let session = ClientSession(keeping: [
         "apns-id", "apns-unique-id", "apns-request-id", "apns-channel-id", "retry-after",
     ])
-    private let held = TracedLock<TLSConnection?>(nil)
-    private var connection: TLSConnection? { held.withLock { $0 } }
+    private let heldConnection = TracedLock<TLSConnection?>(nil)
+    private var connection: TLSConnection? { heldConnection.withLock { $0 } }
     private var waiting: [(TestRequest, CheckedContinuation<TestAnswer, Never>)] = []
     private var open: [UInt64: CheckedContinuation<TestAnswer, Never>] = [:]
-    private var made: UInt64 = 0
+    private var lastTag: UInt64 = 0
     private let state = Mutex(State())
 
-    init(port: Int, _ trust: TLSContext, on loop: EventLoop) {
+    init(port: Int, trust: TLSContext, on loop: EventLoop) {
         self.loop = loop
         loop.execute {
             let connection = TLSConnection.connect(
                 context: trust, host: "127.0.0.1", port: port, on: loop,
                 deadline: loop.now.advanced(byMilliseconds: 30_000), delegate: self)
-            self.held.withLock { $0 = connection }
+            self.heldConnection.withLock { $0 = connection }
         }
     }
 
-    deinit { loop.execute { [held] in held.withLock { $0 }?.close() } }
+    deinit { loop.execute { [heldConnection] in heldConnection.withLock { $0 }?.close() } }
 
     var goaway: Goaway? { state.withLock { $0.goaway } }
     /// Every stream limit that the peer announced.
@@ -75,8 +75,8 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
     private func submit() {
         while !waiting.isEmpty, session.availableRequests > 0 {
             let (request, continuation) = waiting.removeFirst()
-            made += 1
-            open[made] = continuation
+            lastTag += 1
+            open[lastTag] = continuation
             do {
                 let template = try RequestTemplate(
                     method: request.method, authority: "api.push.apple.com",
@@ -84,7 +84,7 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
                 let body = Array(request.body.utf8)
                 session.submit(
                     template: template, path: Array(request.path.utf8).span,
-                    body: body.isEmpty ? nil : SharedBody(copying: body.span), tag: made)
+                    body: body.isEmpty ? nil : SharedBody(copying: body.span), tag: lastTag)
             } catch {
                 preconditionFailure("\(error)")
             }
@@ -99,7 +99,8 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
         waiting.removeAll()
     }
 
-    private func take() {
+    /// Passes the outcomes and events of the session on.
+    private func takeOutcomes() {
         let batch = session.outcomes
         for outcome in batch.outcomes {
             var headers: [String: String] = [:]
@@ -125,7 +126,7 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
 
     func didReceive(_ plaintext: UnsafeRawBufferPointer) {
         session.receive(plaintext)
-        take()
+        takeOutcomes()
         if session.isFinished { connection?.finish() }
     }
 
@@ -134,6 +135,6 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
     func didClose(reason: TLSCloseReason) {
         session.end()
         state.withLock { $0.closeReason = "\(reason)" }
-        take()
+        takeOutcomes()
     }
 }

@@ -9,22 +9,22 @@ import Testing
 @Suite struct ReasonTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let reason: APNsReason
-        let why: String
+        let cause: String
         var environment = Environment.production
         let spoil: @Sendable (TestRequest, RunningSimulator) -> TestRequest
-        var testDescription: String { "\(reason.rawValue): \(why)" }
+        var testDescription: String { "\(reason.rawValue): \(cause)" }
     }
 
     private static func row(
-        _ reason: APNsReason, _ why: String, _ environment: Environment = .production,
+        _ reason: APNsReason, _ cause: String, _ environment: Environment = .production,
         _ spoil: @escaping @Sendable (TestRequest) -> TestRequest
-    ) -> Row { Row(reason: reason, why: why, environment: environment) { request, _ in spoil(request) } }
+    ) -> Row { Row(reason: reason, cause: cause, environment: environment) { request, _ in spoil(request) } }
 
     private static func bearer(
-        _ reason: APNsReason, _ why: String, _ environment: Environment = .production,
+        _ reason: APNsReason, _ cause: String, _ environment: Environment = .production,
         _ token: @escaping @Sendable (RunningSimulator) -> String?
     ) -> Row {
-        Row(reason: reason, why: why, environment: environment) { request, subject in
+        Row(reason: reason, cause: cause, environment: environment) { request, subject in
             request.setting("authorization", token(subject).map { "bearer \($0)" })
         }
     }
@@ -34,14 +34,15 @@ import Testing
     static let narrowKey = SigningKey()
     static let topic = RunningSimulator.app + ".push-type.liveactivity"
 
-    static let dead = [
+    /// Tokens for which APNs has another status than valid.
+    static let deadTokens = [
         "aa": TokenStatus.unknown, "ab": .wrongTopic, "ac": .unregistered(since: 1_763_632_800_123),
         "ad": .expired(since: 1_763_632_800_456),
     ]
 
     static func subject() throws -> RunningSimulator {
-        let standings = dead.map { (PushToken(hex: $0.key)!, $0.value) }
-        return try RunningSimulator(phones: KnownTokens(Dictionary(uniqueKeysWithValues: standings))) {
+        let statuses = deadTokens.map { (PushToken(hex: $0.key)!, $0.value) }
+        return try RunningSimulator(phones: KnownTokens(Dictionary(uniqueKeysWithValues: statuses))) {
             $0.keys = [
                 ProviderKey(
                     keyID: "SANDBOXKEY", teamID: SimulatorCredentials.teamID, key: sandboxKey.verifyingKey,
@@ -102,10 +103,10 @@ import Testing
         row(.payloadEmpty, "no object") { $0.with(body: "[]") },
         row(.payloadEmpty, "no aps") { $0.with(body: "{}") },
         row(.payloadEmpty, "an aps of the wrong type") { $0.with(body: #"{"aps":[{"event":"update"}]}"#) },
-        row(.payloadTooLarge, "4,097 bytes") { $0.with(body: padded(4_097)) },
-        row(.payloadTooLarge, "20,000 bytes") { $0.with(body: padded(20_000)) },
+        row(.payloadTooLarge, "4,097 bytes") { $0.with(body: paddedBody(byteCount: 4_097)) },
+        row(.payloadTooLarge, "20,000 bytes") { $0.with(body: paddedBody(byteCount: 20_000)) },
         row(.payloadTooLarge, "200,000 bytes, answered before all have arrived") {
-            $0.with(body: padded(200_000))
+            $0.with(body: paddedBody(byteCount: 200_000))
         },
         bearer(.missingProviderToken, "none") { _ in nil },
         bearer(.invalidProviderToken, "no JWT") { _ in "hello" },
@@ -120,9 +121,9 @@ import Testing
         bearer(.topicDisallowed, "a key of another app") { $0.token(keyID: "NARROWKEY1", key: narrowKey) },
     ]
 
-    static func padded(_ bytes: Int) -> String {
+    static func paddedBody(byteCount: Int) -> String {
         let (head, tail) = (#"{"aps":{"timestamp":1,"event":"update","content-state":{"x":""#, #""}}}"#)
-        return head + String(repeating: "x", count: bytes - head.utf8.count - tail.utf8.count) + tail
+        return head + String(repeating: "x", count: byteCount - head.utf8.count - tail.utf8.count) + tail
     }
 
     @Test func `each fault of a direct push has its reason`() async throws {
@@ -133,8 +134,8 @@ import Testing
             let answer = await client.send(request)
             #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
             #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
-            let isIDGood = row.reason != .badMessageID && row.why != "two ids"
-            #expect((answer.headers["apns-id"] == TestRequest.id) == isIDGood || row.why == "two ids")
+            let hasOneValidID = row.reason != .badMessageID && row.cause != "two ids"
+            #expect((answer.headers["apns-id"] == TestRequest.id) == hasOneValidID || row.cause == "two ids")
             #expect(answer.headers["apns-unique-id"] == nil)
         }
     }
@@ -187,7 +188,7 @@ import Testing
             Self.row(.badRequestPayload, "a start") {
                 $0.with(body: #"{"aps":{"timestamp":1,"event":"start"}}"#)
             },
-            Self.row(.payloadTooLarge, "5,121 bytes") { $0.with(body: Self.padded(5_121)) },
+            Self.row(.payloadTooLarge, "5,121 bytes") { $0.with(body: Self.paddedBody(byteCount: 5_121)) },
         ]
         for row in rows {
             let answer = await subject.client().send(
@@ -197,7 +198,7 @@ import Testing
         }
         let client = subject.client()
         for request in [
-            TestRequest.broadcast(token, channel: without).with(body: Self.padded(5_120)),
+            TestRequest.broadcast(token, channel: without).with(body: Self.paddedBody(byteCount: 5_120)),
             TestRequest.broadcast(token, channel: storing).setting("apns-expiration", "1763632800"),
             TestRequest.broadcast(token, channel: storing).setting("apns-push-type", "LiveActivity"),
         ] {

@@ -9,49 +9,53 @@ import Testing
 
 @testable import APNsSimulator
 
-private func reports(_ numbers: Range<Int>) -> [Report] {
+// The posts of phones' reports to a server that answers by a script.
+
+private func reports(ofPhones numbers: Range<Int>) -> [Report] {
     numbers.map {
         Report(app: "shop", environment: .production, installation: "phone-\($0)", kind: .heartbeat)
     }
 }
 
-private func installations(_ body: [UInt8]) throws -> [String] {
+private func installations(in body: [UInt8]) throws -> [String] {
     try ReportServer.reports(in: body).map { $0.installation ?? "" }
 }
 
-private final class Held: @unchecked Sendable { var poster: ReportPoster? }
+/// Holds a poster that is used only on its loop.
+private final class PosterBox: @unchecked Sendable { var poster: ReportPoster? }
 
-private func run(
-    _ steps: [ReportServer.Step], reports count: Int, log: Log = .silent,
+/// Posts `count` reports to a server with these steps until all are settled, and checks the result.
+private func postReports(
+    count: Int, toServerWith steps: [ReportServer.Step], log: Log = .silent,
     pauses: ClosedRange<Int> = ReportPoster.pauseMilliseconds,
-    _ check: (ReportServer, ReportCounts) throws -> Void
+    check: (ReportServer, ReportCounts) throws -> Void
 ) async throws {
     let loop = try EventLoop(name: "poster-test")
     try loop.start()
     defer { loop.stop() }
     let server = try ReportServer(steps, on: loop)
     let target = ReportPoster.Target(host: "127.0.0.1", port: server.port, key: "secret")
-    let held = Held()
+    let box = PosterBox()
     loop.perform {
         let poster = ReportPoster(to: target, on: loop, log: log, pauses: pauses)
-        held.poster = poster
-        poster.accept(reports(0..<count))
+        box.poster = poster
+        poster.accept(reports(ofPhones: 0..<count))
     }
     try await eventually("all reports are settled") {
-        loop.perform { held.poster.map { $0.counts.accepted + $0.counts.refused } } == count
+        loop.perform { box.poster.map { $0.counts.accepted + $0.counts.refused } } == count
     }
     let counts = loop.perform {
-        defer { held.poster?.stop() }
-        return held.poster?.counts
+        defer { box.poster?.stop() }
+        return box.poster?.counts
     }
     try check(server, #require(counts ?? nil))
     server.stop()
 }
 
 @Test func `reports are posted in batches of a thousand, with the key, in order`() async throws {
-    try await run([], reports: 2_500) { server, counts in
+    try await postReports(count: 2_500, toServerWith: []) { server, counts in
         #expect(counts == .init(accepted: 2_500, refused: 0, retries: 0))
-        let posted = try server.bodies.map(installations)
+        let posted = try server.bodies.map(installations(in:))
         #expect(posted.map(\.count) == [1_000, 1_000, 500])
         #expect(posted.flatMap(\.self) == (0..<2_500).map { "phone-\($0)" })
         #expect(server.heads[0].hasPrefix("POST /v1/reports HTTP/1.1\r\n"))
@@ -60,21 +64,22 @@ private func run(
 }
 
 @Test func `reports that were not accepted are posted again, whatever the failure`() async throws {
-    try await run(
-        [
+    try await postReports(
+        count: 1_200,
+        toServerWith: [
             .answer(503), .close, .garbage, .answer(401), .answerAndClose(429), .answerAndClose(202),
             .answer(200),
-        ],
-        reports: 1_200
+        ]
     ) { server, counts in
         #expect(counts == .init(accepted: 1_200, refused: 0, retries: 5))
-        let sizes = try server.bodies.map { try installations($0).count }
+        let sizes = try server.bodies.map { try installations(in: $0).count }
         #expect(sizes == [1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 200])
     }
 }
 
 @Test func `reports that the server refuses permanently are dropped and counted`() async throws {
-    try await run([.answer(400), .answerWithoutLength(202)], reports: 1_500) { _, counts in
+    try await postReports(count: 1_500, toServerWith: [.answer(400), .answerWithoutLength(202)]) {
+        _, counts in
         #expect(counts == .init(accepted: 500, refused: 1_000, retries: 0))
     }
 }
@@ -84,16 +89,17 @@ private func run(
     let file = try FileHandle(
         forWritingTo: URL(fileURLWithPath: directory.writeFile(named: "log", content: "")))
     let sink = LogSink(level: .info, format: .text, descriptor: file.fileDescriptor)
-    let steps = [ReportServer.Step](repeating: .answer(403), count: ReportPoster.keyRefusalsMax - 1)
+    let log = Log(component: "test", sink: sink)
+    let refusals = [ReportServer.Step](repeating: .answer(403), count: ReportPoster.keyRefusalsMax - 1)
     // In between the key is accepted, which resets the count.
-    let good = steps + [.answer(202)] + steps
-    try await run(good, reports: 1_500, log: Log(component: "test", sink: sink), pauses: 1...2) {
-        server, counts in
+    let toleratedRefusals = refusals + [.answer(202)] + refusals
+    try await postReports(count: 1_500, toServerWith: toleratedRefusals, log: log, pauses: 1...2) {
+        _, counts in
         #expect(counts.accepted == 1_500 && counts.refused == 0)
         #expect(counts.retries == 2 * (ReportPoster.keyRefusalsMax - 1))
     }
-    let bad = steps + [.answer(401)]
-    try await run(bad, reports: 1_500, log: Log(component: "test", sink: sink), pauses: 1...2) {
+    let tooManyRefusals = refusals + [.answer(401)]
+    try await postReports(count: 1_500, toServerWith: tooManyRefusals, log: log, pauses: 1...2) {
         server, counts in
         #expect(counts.accepted == 0 && counts.refused == 1_500)
         #expect(server.bodies.count == ReportPoster.keyRefusalsMax)
@@ -112,20 +118,20 @@ private func run(
     defer { loop.stop() }
     let steps = [ReportServer.Step](repeating: .answer(401), count: ReportPoster.keyRefusalsMax)
     let server = try ReportServer(steps, on: loop)
-    let held = Held()
+    let box = PosterBox()
     loop.perform {
-        held.poster = ReportPoster(
+        box.poster = ReportPoster(
             to: .init(host: "127.0.0.1", port: server.port, key: "k"), on: loop, log: .silent, pauses: 1...2)
-        held.poster?.accept(reports(0..<3))
+        box.poster?.accept(reports(ofPhones: 0..<3))
     }
-    try await eventually("giving up") { loop.perform { held.poster?.counts.refused } == 3 }
-    let counts = loop.perform {
-        held.poster?.accept(reports(0..<7))
-        return held.poster.map { ($0.counts.refused, $0.freeCapacity, $0.lastProblem) }
+    try await eventually("giving up") { loop.perform { box.poster?.counts.refused } == 3 }
+    let state = loop.perform {
+        box.poster?.accept(reports(ofPhones: 0..<7))
+        return box.poster.map { ($0.counts.refused, $0.freeCapacity, $0.lastProblem) }
     }
-    let (refused, room, trouble) = try #require(counts ?? nil)
-    #expect(refused == 10 && room == ReportPoster.waitingMax)
-    #expect(trouble?.contains("refused the key 20 times") == true)
+    let (refused, freeCapacity, lastProblem) = try #require(state ?? nil)
+    #expect(refused == 10 && freeCapacity == ReportPoster.waitingMax)
+    #expect(lastProblem?.contains("refused the key 20 times") == true)
     #expect(server.bodies.count == ReportPoster.keyRefusalsMax, "no more reports were posted")
     server.stop()
 }
@@ -134,11 +140,11 @@ private func run(
     let loop = try EventLoop(name: "poster-room")
     try loop.start()
     defer { loop.stop() }
-    let room = loop.perform {
+    let freeCapacity = loop.perform {
         let poster = ReportPoster(to: .init(host: "127.0.0.1", port: 9, key: "k"), on: loop, log: .silent)
-        poster.accept(reports(0..<ReportPoster.waitingMax))
+        poster.accept(reports(ofPhones: 0..<ReportPoster.waitingMax))
         defer { poster.stop() }
         return poster.freeCapacity
     }
-    #expect(room == 0)
+    #expect(freeCapacity == 0)
 }

@@ -20,7 +20,7 @@ final class RunningSimulator: Sendable {
     let trust: TLSContext
 
     init(
-        phones: (any SimulatedPhones & Sendable)? = nil, mischief: (any FaultInjector & Sendable)? = nil,
+        phones: (any SimulatedPhones & Sendable)? = nil, faultInjector: (any FaultInjector & Sendable)? = nil,
         journal: (any JournalSink & Sendable)? = nil,
         credentials: SimulatorCredentials = SimulatorCredentials(),
         _ change: (inout SimulatorSettings) -> Void = { _ in }
@@ -31,7 +31,8 @@ final class RunningSimulator: Sendable {
         var settings = SimulatorSettings()
         change(&settings)
         simulator = Simulator(
-            settings: settings, credentials: credentials, on: loop, phones: phones, faultInjector: mischief,
+            settings: settings, credentials: credentials, on: loop, phones: phones,
+            faultInjector: faultInjector,
             journal: journal
         )
         trust = try TLSContext.client(trust: .authorities(.text(credentials.authority.certificatePEM)))
@@ -56,7 +57,7 @@ final class RunningSimulator: Sendable {
             case (.production, true): ports.productionChannels
             case (.sandbox, true): ports.sandboxChannels
             }
-        return PushClient(port: port, trust, on: loop)
+        return PushClient(port: port, trust: trust, on: loop)
     }
 
     /// Returns a provider token of the simulator's own key, or of another key.
@@ -82,6 +83,7 @@ struct TestRequest: Sendable {
     var headers: [(String, String)]
     var body: String
 
+    /// A push to a device token.
     static func push(_ bearer: String?) -> TestRequest {
         var request = TestRequest(
             path: "/3/device/\(token)",
@@ -105,6 +107,7 @@ struct TestRequest: Sendable {
         return request
     }
 
+    /// The creation of a channel.
     static func create(_ bearer: String?, policy: String = "0") -> TestRequest {
         var request = TestRequest(
             path: "/1/apps/\(RunningSimulator.app)/channels", headers: [("apns-request-id", id)],
@@ -113,6 +116,7 @@ struct TestRequest: Sendable {
         return request
     }
 
+    /// Another request about a channel.
     static func manage(_ method: String, _ bearer: String?, channel: String? = nil) -> TestRequest {
         var request = create(bearer)
         request.method = method
@@ -121,6 +125,7 @@ struct TestRequest: Sendable {
         return request
     }
 
+    /// Returns a copy with one header replaced, or removed if the value is nil.
     func setting(_ name: String, _ value: String?) -> TestRequest {
         var request = self
         request.headers.removeAll { $0.0 == name }
@@ -128,6 +133,7 @@ struct TestRequest: Sendable {
         return request
     }
 
+    /// Returns a copy with a further header, also if the name is repeated.
     func adding(_ name: String, _ value: String) -> TestRequest {
         var request = self
         request.headers.append((name, value))

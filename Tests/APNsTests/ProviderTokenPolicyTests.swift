@@ -5,36 +5,39 @@ import Testing
 
 @testable import APNs
 
-/// Hours of a provider whose wall clock is stepped at random, with an APNs that knows the true time.
+/// Simulates hours of a provider whose wall clock is set to other times at random. APNs knows the true time, and refuses
+/// a token whose `iat` is more than an hour away from it.
 private struct TokenWorld {
     var random: SeededGenerator
     var policy = ProviderTokenPolicy()
     var now = Instant(nanoseconds: 0)
-    /// Error of the wall clock.
+    /// Milliseconds by which the wall clock is ahead of the true time.
     var errorMilliseconds: Int64 = 0
-    /// Time at which the clock was last stepped.
-    var steppedAt = Instant(nanoseconds: 0)
-    var issued: Int64 = 0
-    var made: [Instant] = []
-    var refused = 0
-    var isStepping: Bool
+    /// `iat` of the newest token, in milliseconds.
+    var issuedAt: Int64 = 0
+    /// When each token was made.
+    var tokensMadeAt: [Instant] = []
+    var refusals = 0
+    /// Whether the clock is set to another time at random.
+    var clockIsUnstable: Bool
 
-    private static let began: Int64 = 1_763_600_000_000
+    private static let tokenLifetimeMilliseconds: Int64 = 3_600_000
+    private static let startMilliseconds: Int64 = 1_763_600_000_000
 
-    init(seed: Int, isStepping: Bool) {
+    init(seed: Int, clockIsUnstable: Bool) {
         random = SeededGenerator(seed: seed)
-        self.isStepping = isStepping
+        self.clockIsUnstable = clockIsUnstable
     }
 
-    private var trueTime: Int64 { TokenWorld.began + now.nanoseconds / 1_000_000 }
+    private var trueTime: Int64 { Self.startMilliseconds + now.nanoseconds / 1_000_000 }
     private var wall: WallTime { WallTime(milliseconds: trueTime + errorMilliseconds) }
 
-    mutating func step() {
+    /// Lets up to four minutes pass, and pushes.
+    mutating func passTimeAndPush() {
         now = now.advanced(byMilliseconds: 1 + random.number(below: 4 * 60_000))
-        if isStepping, random.number(below: 12) == 0 {
+        if clockIsUnstable, random.number(below: 12) == 0 {
             errorMilliseconds =
                 random.number(below: 3) == 0 ? 0 : Int64(random.number(below: 8 * 3_600_000)) - 4 * 3_600_000
-            steppedAt = now
         }
         push()
     }
@@ -42,79 +45,86 @@ private struct TokenWorld {
     mutating func push() {
         if policy.decide(at: now, wall: wall) == .make {
             policy.recordToken(at: now, wall: wall)
-            made.append(now)
-            issued = wall.milliseconds
+            tokensMadeAt.append(now)
+            issuedAt = wall.milliseconds
         }
-        guard abs(trueTime - issued) > 3_600_000 else { return }
-        refused += 1
+        guard abs(trueTime - issuedAt) > Self.tokenLifetimeMilliseconds else { return }
+        refusals += 1
         if policy.handleExpired(at: now, isMisdated: policy.isClockStepped(at: now, wall: wall)) { push() }
     }
 
     mutating func correctClock() {
-        isStepping = false
+        clockIsUnstable = false
         errorMilliseconds = 0
-        steppedAt = now
     }
 
-    /// The largest number of tokens made within any 20 minutes, Apple's limit.
-    var mostWithinLeast: Int {
-        made.map { one in
-            made.count {
-                (0..<ProviderTokenPolicy.minimumAgeMilliseconds).contains($0.milliseconds(since: one))
+    /// The largest number of tokens made within any 20 minutes. Apple allows one.
+    var tokensWithin20MinutesMax: Int {
+        tokensMadeAt.map { start in
+            tokensMadeAt.count {
+                (0..<ProviderTokenPolicy.minimumAgeMilliseconds).contains($0.milliseconds(since: start))
             }
         }.max() ?? 0
     }
 }
 
+/// When a provider makes a token: by age, after refusals, and after steps of its clock.
 @Suite struct ProviderTokenPolicyTests {
+    private static let hourMilliseconds: Int64 = 3_600_000
+
     @Test func `clock steps cause few tokens, and a corrected clock soon works`() {
         for seed in 0..<trialCount(base: 500) {
-            var world = TokenWorld(seed: seed, isStepping: true)
-            for _ in 0..<300 { world.step() }
-            #expect(world.mostWithinLeast <= 3, "seed \(seed)")
+            var world = TokenWorld(seed: seed, clockIsUnstable: true)
+            for _ in 0..<300 { world.passTimeAndPush() }
+            // Apple accepts one token. Steps of the clock may cost two more.
+            #expect(world.tokensWithin20MinutesMax <= 3, "seed \(seed)")
             world.correctClock()
             let corrected = world.now
             while world.now.milliseconds(since: corrected) < ProviderTokenPolicy.minimumAgeMilliseconds {
-                world.step()
+                world.passTimeAndPush()
             }
-            world.refused = 0
-            for _ in 0..<100 { world.step() }
-            #expect(world.refused == 0, "seed \(seed)")
+            world.refusals = 0
+            for _ in 0..<100 { world.passTimeAndPush() }
+            #expect(world.refusals == 0, "seed \(seed)")
         }
     }
 
     @Test func `a refused token with a wrong date is replaced at once if a clock disagrees, but only once`() {
-        var world = TokenWorld(seed: 1, isStepping: false)
+        var world = TokenWorld(seed: 1, clockIsUnstable: false)
         world.push()
         // The step causes one token. The step back causes no token until the token is refused.
-        world.errorMilliseconds = 2 * 3_600_000
+        world.errorMilliseconds = 2 * Self.hourMilliseconds
         world.push()
-        #expect(world.made.count == 2 && world.refused == 1, "the wrong clock gives no better token")
+        #expect(world.tokensMadeAt.count == 2 && world.refusals == 1, "the wrong clock gives no better token")
         world.errorMilliseconds = 0
         world.push()
-        #expect(world.made.count == 3 && world.refused == 2)
+        #expect(world.tokensMadeAt.count == 3 && world.refusals == 2)
         world.push()
-        #expect(world.made.count == 3 && world.refused == 2)
-        world.errorMilliseconds = 2 * 3_600_000
+        #expect(world.tokensMadeAt.count == 3 && world.refusals == 2)
+        // A second step within 20 minutes makes no token.
+        world.errorMilliseconds = 2 * Self.hourMilliseconds
         world.push()
-        #expect(world.made.count == 3 && world.refused == 2, "a good token stays")
+        #expect(world.tokensMadeAt.count == 3 && world.refusals == 2, "a valid token stays")
     }
 
     @Test func `a correct clock makes a token every fifty minutes, and no token is refused`() {
-        var world = TokenWorld(seed: 1, isStepping: false)
-        for _ in 0..<1_000 { world.step() }
-        #expect(world.refused == 0 && world.mostWithinLeast == 1)
-        #expect(world.made.count <= world.now.milliseconds(since: world.made[0]) / 3_000_000 + 1)
+        var world = TokenWorld(seed: 1, clockIsUnstable: false)
+        for _ in 0..<1_000 { world.passTimeAndPush() }
+        #expect(world.refusals == 0 && world.tokensWithin20MinutesMax == 1)
+        #expect(
+            world.tokensMadeAt.count <= world.now.milliseconds(since: world.tokensMadeAt[0])
+                / ProviderTokenPolicy.refreshMilliseconds + 1)
     }
 
     @Test func `a small correction of the clock makes no token`() {
-        var world = TokenWorld(seed: 1, isStepping: false)
+        var world = TokenWorld(seed: 1, clockIsUnstable: false)
         world.push()
+        // Below the size of a step, and above it.
         world.errorMilliseconds = 59_000
         world.push()
-        #expect(world.made.count == 1)
+        #expect(world.tokensMadeAt.count == 1)
         world.errorMilliseconds = -61_000
         world.push()
-        #expect(world.made.count == 2)
+        #expect(world.tokensMadeAt.count == 2)
     }
 }

@@ -6,6 +6,8 @@ import Testing
 
 @testable import APNs
 
+// Provider tokens: their form and signature, and when they are replaced.
+
 private func minutes(_ count: Int) -> Instant { Instant(nanoseconds: Int64(count) * 60_000_000_000) }
 
 @Test func `a provider token has the documented form and a valid signature`() throws {

@@ -2,11 +2,13 @@ import Testing
 
 @testable import Broker
 
-/// Every version that we offer, against what another implementation of the schemas writes.
+/// The requests and responses of coordinators, in each version that the broker offers, compared with the bytes that
+/// another implementation writes (`WireVectors`).
 struct CodecTests {
+    /// Decodes the vector of a request to its last byte.
     private func decode<Request>(
-        _ name: String, _ key: APIKey, _ version: Int16,
-        _ body: (inout WireReader) throws(WireError) -> Request
+        _ name: String, key: APIKey, version: Int16,
+        body: (inout WireReader) throws(WireError) -> Request
     ) throws -> Request {
         let bytes = try #require(WireVectors.all["\(name)Request \(version)"])
         return try WireReader.read(bytes, flexible: key.versions.isFlexible(version)) {
@@ -17,8 +19,9 @@ struct CodecTests {
         }
     }
 
-    private func check(
-        _ name: String, _ key: APIKey, _ version: Int16, _ body: (inout WireWriter) -> Void
+    /// Expects that a response is written as its vector.
+    private func expectResponse(
+        _ name: String, key: APIKey, version: Int16, body: (inout WireWriter) -> Void
     ) {
         var writer = WireWriter(flexible: key.versions.isFlexible(version))
         body(&writer)
@@ -31,8 +34,9 @@ struct CodecTests {
 
     @Test(arguments: versions(.findCoordinator))
     func findCoordinator(version: Int16) throws {
-        let request = try decode("FindCoordinator", .findCoordinator, version) { (r) throws(WireError) in
-            try FindCoordinatorRequest(from: &r, version: version)
+        let request = try decode("FindCoordinator", key: .findCoordinator, version: version) {
+            (reader) throws(WireError) in
+            try FindCoordinatorRequest(from: &reader, version: version)
         }
         #expect(request == .init(keyType: version >= 1 ? 1 : 0, keys: version >= 4 ? ["k", "l"] : ["k"]))
         let response = FindCoordinatorResponse(coordinators: [
@@ -40,13 +44,16 @@ struct CodecTests {
                 key: "k", error: .coordinatorNotAvailable, errorMessage: "no", nodeID: 1, host: "h",
                 port: 9092)
         ])
-        check("FindCoordinator", .findCoordinator, version) { response.write(to: &$0, version: version) }
+        expectResponse("FindCoordinator", key: .findCoordinator, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     @Test(arguments: versions(.joinGroup))
     func joinGroup(version: Int16) throws {
-        let request = try decode("JoinGroup", .joinGroup, version) { (r) throws(WireError) in
-            try JoinGroupRequest(from: &r, version: version)
+        let request = try decode("JoinGroup", key: .joinGroup, version: version) {
+            (reader) throws(WireError) in
+            try JoinGroupRequest(from: &reader, version: version)
         }
         #expect(
             request
@@ -58,13 +65,16 @@ struct CodecTests {
         let response = JoinGroupResponse(
             generation: 7, protocolType: "consumer", protocolName: "range", leaderID: "l", memberID: "m",
             members: [.init(memberID: "m", instanceID: "i", metadata: [1, 2])])
-        check("JoinGroup", .joinGroup, version) { response.write(to: &$0, version: version) }
+        expectResponse("JoinGroup", key: .joinGroup, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     @Test(arguments: versions(.syncGroup))
     func syncGroup(version: Int16) throws {
-        let request = try decode("SyncGroup", .syncGroup, version) { (r) throws(WireError) in
-            try SyncGroupRequest(from: &r, version: version)
+        let request = try decode("SyncGroup", key: .syncGroup, version: version) {
+            (reader) throws(WireError) in
+            try SyncGroupRequest(from: &reader, version: version)
         }
         #expect(
             request
@@ -75,26 +85,30 @@ struct CodecTests {
                     assignments: [.init(memberID: "m", assignment: [3])]))
         let response = SyncGroupResponse(
             error: .rebalanceInProgress, protocolType: "consumer", protocolName: "range", assignment: [3])
-        check("SyncGroup", .syncGroup, version) { response.write(to: &$0, version: version) }
+        expectResponse("SyncGroup", key: .syncGroup, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     @Test(arguments: versions(.heartbeat))
     func heartbeat(version: Int16) throws {
-        let request = try decode("Heartbeat", .heartbeat, version) { (r) throws(WireError) in
-            try HeartbeatRequest(from: &r, version: version)
+        let request = try decode("Heartbeat", key: .heartbeat, version: version) {
+            (reader) throws(WireError) in
+            try HeartbeatRequest(from: &reader, version: version)
         }
         #expect(
             request
                 == .init(groupID: "g", generation: 7, memberID: "m", instanceID: version >= 3 ? "i" : nil))
-        check("Heartbeat", .heartbeat, version) {
+        expectResponse("Heartbeat", key: .heartbeat, version: version) {
             HeartbeatResponse(error: .rebalanceInProgress).write(to: &$0, version: version)
         }
     }
 
     @Test(arguments: versions(.leaveGroup))
     func leaveGroup(version: Int16) throws {
-        let request = try decode("LeaveGroup", .leaveGroup, version) { (r) throws(WireError) in
-            try LeaveGroupRequest(from: &r, version: version)
+        let request = try decode("LeaveGroup", key: .leaveGroup, version: version) {
+            (reader) throws(WireError) in
+            try LeaveGroupRequest(from: &reader, version: version)
         }
         #expect(
             request
@@ -102,13 +116,16 @@ struct CodecTests {
         // The old versions have one error, which is the error of the whole answer.
         let error: ErrorCode = version >= 3 ? .unknownMemberID : .none
         let response = LeaveGroupResponse(members: [.init(memberID: "m", instanceID: "i", error: error)])
-        check("LeaveGroup", .leaveGroup, version) { response.write(to: &$0, version: version) }
+        expectResponse("LeaveGroup", key: .leaveGroup, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     @Test(arguments: versions(.offsetCommit))
     func offsetCommit(version: Int16) throws {
-        let request = try decode("OffsetCommit", .offsetCommit, version) { (r) throws(WireError) in
-            try OffsetCommitRequest(from: &r, version: version)
+        let request = try decode("OffsetCommit", key: .offsetCommit, version: version) {
+            (reader) throws(WireError) in
+            try OffsetCommitRequest(from: &reader, version: version)
         }
         let partition = OffsetCommitRequest.Partition(
             index: 3, offset: 42, leaderEpoch: version >= 6 ? 5 : -1, metadata: "meta")
@@ -118,7 +135,9 @@ struct CodecTests {
                     groupID: "g", generation: 7, memberID: "m", instanceID: version >= 7 ? "i" : nil,
                     topics: [.init(topic: "t", partitions: [partition])]))
         let response = GroupResponse.commit(errors(.offsetMetadataTooLarge))
-        check("OffsetCommit", .offsetCommit, version) { response.write(to: &$0, version: version) }
+        expectResponse("OffsetCommit", key: .offsetCommit, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     private func errors(_ error: ErrorCode) -> PartitionErrors {
@@ -127,8 +146,9 @@ struct CodecTests {
 
     @Test(arguments: versions(.offsetFetch))
     func offsetFetch(version: Int16) throws {
-        let request = try decode("OffsetFetch", .offsetFetch, version) { (r) throws(WireError) in
-            try OffsetFetchRequest(from: &r, version: version)
+        let request = try decode("OffsetFetch", key: .offsetFetch, version: version) {
+            (reader) throws(WireError) in
+            try OffsetFetchRequest(from: &reader, version: version)
         }
         var groups = [
             OffsetFetchRequest.Group(groupID: "g", topics: [.init(topic: "t", partitions: [3])])
@@ -140,35 +160,42 @@ struct CodecTests {
         let response = OffsetFetchResponse(groups: [
             .init(groupID: "g", topics: [.init(topic: "t", partitions: [partition])])
         ])
-        check("OffsetFetch", .offsetFetch, version) { response.write(to: &$0, version: version) }
+        expectResponse("OffsetFetch", key: .offsetFetch, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     @Test func offsetDelete() throws {
-        let request = try decode("OffsetDelete", .offsetDelete, 0) { (r) throws(WireError) in
-            try OffsetDeleteRequest(from: &r, version: 0)
+        let request = try decode("OffsetDelete", key: .offsetDelete, version: 0) {
+            (reader) throws(WireError) in
+            try OffsetDeleteRequest(from: &reader, version: 0)
         }
         #expect(request == .init(groupID: "g", topics: [.init(topic: "t", partitions: [3])]))
         let response = OffsetDeleteResponse(
             error: .groupIDNotFound, partitions: errors(.groupSubscribedToTopic))
-        check("OffsetDelete", .offsetDelete, 0) { response.write(to: &$0, version: 0) }
+        expectResponse("OffsetDelete", key: .offsetDelete, version: 0) { response.write(to: &$0, version: 0) }
     }
 
     @Test(arguments: versions(.listGroups))
     func listGroups(version: Int16) throws {
-        let request = try decode("ListGroups", .listGroups, version) { (r) throws(WireError) in
-            try ListGroupsRequest(from: &r, version: version)
+        let request = try decode("ListGroups", key: .listGroups, version: version) {
+            (reader) throws(WireError) in
+            try ListGroupsRequest(from: &reader, version: version)
         }
         #expect(request == .init(states: version >= 4 ? ["Stable"] : []))
         let response = ListGroupsResponse(groups: [
             .init(groupID: "g", protocolType: "consumer", state: "Stable")
         ])
-        check("ListGroups", .listGroups, version) { response.write(to: &$0, version: version) }
+        expectResponse("ListGroups", key: .listGroups, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     @Test(arguments: versions(.describeGroups))
     func describeGroups(version: Int16) throws {
-        let request = try decode("DescribeGroups", .describeGroups, version) { (r) throws(WireError) in
-            try DescribeGroupsRequest(from: &r, version: version)
+        let request = try decode("DescribeGroups", key: .describeGroups, version: version) {
+            (reader) throws(WireError) in
+            try DescribeGroupsRequest(from: &reader, version: version)
         }
         #expect(request == .init(groupIDs: ["g"]))
         let member = DescribeGroupsResponse.Member(
@@ -179,23 +206,29 @@ struct CodecTests {
                 groupID: "g", state: "Stable", protocolType: "consumer", protocolName: "range",
                 members: [member])
         ])
-        check("DescribeGroups", .describeGroups, version) { response.write(to: &$0, version: version) }
+        expectResponse("DescribeGroups", key: .describeGroups, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     @Test(arguments: versions(.deleteGroups))
     func deleteGroups(version: Int16) throws {
-        let request = try decode("DeleteGroups", .deleteGroups, version) { (r) throws(WireError) in
-            try DeleteGroupsRequest(from: &r, version: version)
+        let request = try decode("DeleteGroups", key: .deleteGroups, version: version) {
+            (reader) throws(WireError) in
+            try DeleteGroupsRequest(from: &reader, version: version)
         }
         #expect(request == .init(groupIDs: ["g"]))
         let response = DeleteGroupsResponse(groups: [.init(groupID: "g", error: .nonEmptyGroup)])
-        check("DeleteGroups", .deleteGroups, version) { response.write(to: &$0, version: version) }
+        expectResponse("DeleteGroups", key: .deleteGroups, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     @Test(arguments: versions(.initProducerID))
     func initProducerID(version: Int16) throws {
-        let request = try decode("InitProducerId", .initProducerID, version) { (r) throws(WireError) in
-            try InitProducerIDRequest(from: &r, version: version)
+        let request = try decode("InitProducerId", key: .initProducerID, version: version) {
+            (reader) throws(WireError) in
+            try InitProducerIDRequest(from: &reader, version: version)
         }
         #expect(
             request
@@ -203,13 +236,15 @@ struct CodecTests {
                     version: version, transactionalID: "x", timeoutMilliseconds: 10_000,
                     producerID: version >= 3 ? 9 : -1, producerEpoch: version >= 3 ? 2 : -1))
         let response = InitProducerIDResponse(error: .concurrentTransactions, producerID: 9, producerEpoch: 2)
-        check("InitProducerId", .initProducerID, version) { response.write(to: &$0, version: version) }
+        expectResponse("InitProducerId", key: .initProducerID, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     @Test(arguments: versions(.addPartitionsToTxn))
     func addPartitionsToTxn(version: Int16) throws {
-        let request = try decode("AddPartitionsToTxn", .addPartitionsToTxn, version) {
-            (r) throws(WireError) in try AddPartitionsToTxnRequest(from: &r, version: version)
+        let request = try decode("AddPartitionsToTxn", key: .addPartitionsToTxn, version: version) {
+            (reader) throws(WireError) in try AddPartitionsToTxnRequest(from: &reader, version: version)
         }
         #expect(
             request
@@ -217,41 +252,45 @@ struct CodecTests {
                     version: version, transactionalID: "x", producerID: 9, producerEpoch: 2,
                     topics: [.init(topic: "t", partitions: [3])]))
         let response = TransactionAnswer.addPartitions(errors(.operationNotAttempted))
-        check("AddPartitionsToTxn", .addPartitionsToTxn, version) {
+        expectResponse("AddPartitionsToTxn", key: .addPartitionsToTxn, version: version) {
             response.write(to: &$0, version: version)
         }
     }
 
     @Test(arguments: versions(.addOffsetsToTxn))
     func addOffsetsToTxn(version: Int16) throws {
-        let request = try decode("AddOffsetsToTxn", .addOffsetsToTxn, version) { (r) throws(WireError) in
-            try AddOffsetsToTxnRequest(from: &r, version: version)
+        let request = try decode("AddOffsetsToTxn", key: .addOffsetsToTxn, version: version) {
+            (reader) throws(WireError) in
+            try AddOffsetsToTxnRequest(from: &reader, version: version)
         }
         #expect(
             request
                 == .init(
                     version: version, transactionalID: "x", producerID: 9, producerEpoch: 2, groupID: "g"))
         let response = TransactionAnswer.addOffsets(.init(error: .concurrentTransactions))
-        check("AddOffsetsToTxn", .addOffsetsToTxn, version) { response.write(to: &$0, version: version) }
+        expectResponse("AddOffsetsToTxn", key: .addOffsetsToTxn, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 
     @Test(arguments: versions(.endTxn))
     func endTxn(version: Int16) throws {
-        let request = try decode("EndTxn", .endTxn, version) { (r) throws(WireError) in
-            try EndTxnRequest(from: &r, version: version)
+        let request = try decode("EndTxn", key: .endTxn, version: version) { (reader) throws(WireError) in
+            try EndTxnRequest(from: &reader, version: version)
         }
         #expect(
             request
                 == .init(
                     version: version, transactionalID: "x", producerID: 9, producerEpoch: 2, commits: true))
         let response = TransactionAnswer.end(.init(error: .concurrentTransactions))
-        check("EndTxn", .endTxn, version) { response.write(to: &$0, version: version) }
+        expectResponse("EndTxn", key: .endTxn, version: version) { response.write(to: &$0, version: version) }
     }
 
     @Test(arguments: versions(.txnOffsetCommit))
     func txnOffsetCommit(version: Int16) throws {
-        let request = try decode("TxnOffsetCommit", .txnOffsetCommit, version) { (r) throws(WireError) in
-            try TxnOffsetCommitRequest(from: &r, version: version)
+        let request = try decode("TxnOffsetCommit", key: .txnOffsetCommit, version: version) {
+            (reader) throws(WireError) in
+            try TxnOffsetCommitRequest(from: &reader, version: version)
         }
         let partition = OffsetCommitRequest.Partition(
             index: 3, offset: 42, leaderEpoch: version >= 2 ? 5 : -1, metadata: "meta")
@@ -263,6 +302,8 @@ struct CodecTests {
                     instanceID: version >= 3 ? "i" : nil,
                     topics: [.init(topic: "t", partitions: [partition])]))
         let response = GroupResponse.transactionalCommit(errors(.illegalGeneration))
-        check("TxnOffsetCommit", .txnOffsetCommit, version) { response.write(to: &$0, version: version) }
+        expectResponse("TxnOffsetCommit", key: .txnOffsetCommit, version: version) {
+            response.write(to: &$0, version: version)
+        }
     }
 }

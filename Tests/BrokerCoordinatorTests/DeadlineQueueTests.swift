@@ -3,6 +3,7 @@ import Testing
 
 @testable import Broker
 
+/// A queue of keys with deadlines, of which the earliest counts.
 struct DeadlineQueueTests {
     @Test func `keys come in the order of their earliest deadline, once each`() {
         var queue = DeadlineQueue<Int>()
@@ -15,7 +16,7 @@ struct DeadlineQueueTests {
         #expect(queue.takeDue(at: Instant(nanoseconds: 100)) == [])
     }
 
-    @Test func `a forgotten key never comes`() {
+    @Test func `a removed key is never due`() {
         var queue = DeadlineQueue<Int>()
         queue.schedule(1, at: Instant(nanoseconds: 1))
         queue.remove(1)

@@ -1,6 +1,6 @@
 import Lifecycle
 
-/// A seeded generator: the same seed throws the same dice everywhere.
+/// A seeded generator of random numbers and damage. The same seed gives the same results on each machine.
 struct Dice: RandomNumberGenerator {
     private var numbers: SplitMix64
 
@@ -8,23 +8,26 @@ struct Dice: RandomNumberGenerator {
 
     mutating func next() -> UInt64 { numbers.next() }
 
+    /// Returns a number from 0 to `limit - 1`.
     mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
-    mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+    /// Returns true with a probability in percent.
+    mutating func chance(percent: Int) -> Bool { below(100) < percent }
 
-    /// The bytes with a few of them changed, taken out or put in.
-    mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
-        var out = bytes
+    /// Returns a copy in which one to three bytes are changed, removed or inserted.
+    mutating func damagedCopy(of bytes: [UInt8]) -> [UInt8] {
+        var copy = bytes
         for _ in 0...below(3) {
-            guard !out.isEmpty else { return out }
-            let place = below(out.count)
+            guard !copy.isEmpty else { return copy }
+            let position = below(copy.count)
             switch below(4) {
-            case 0: out[place] = UInt8(truncatingIfNeeded: next())
-            case 1: out[place] = [0, 0x7f, 0x80, 0xff][below(4)]
-            case 2: out.remove(at: place)
-            default: out.insert(UInt8(truncatingIfNeeded: next()), at: place)
+            case 0: copy[position] = UInt8(truncatingIfNeeded: next())
+            // Bounds of lengths and signs.
+            case 1: copy[position] = [0, 0x7f, 0x80, 0xff][below(4)]
+            case 2: copy.remove(at: position)
+            default: copy.insert(UInt8(truncatingIfNeeded: next()), at: position)
             }
         }
-        return out
+        return copy
     }
 }

@@ -2,6 +2,7 @@ import Testing
 
 @testable import Broker
 
+/// The requests of administrators about groups: describe, list, delete, and delete offsets.
 struct GroupAdministrationTests {
     @Test func `a group that is named twice is described once`() {
         let driver = GroupDriver()
@@ -15,9 +16,10 @@ struct GroupAdministrationTests {
 
     @Test func `a stable group shows its members, their metadata and their assignments`() throws {
         let driver = GroupDriver()
-        let members = driver.stableGroup(2, instances: [nil, "b"])
+        let members = driver.stableGroup(memberCount: 2, instances: [nil, "b"])
         guard case .describe(let body)? = driver.ask(.describe(.init(groupIDs: ["g", "nobody's"]))) else {
-            return #expect(Bool(false))
+            Issue.record("the answer is of another kind")
+            return
         }
         let group = try #require(body.groups.first)
         #expect(group.state == "Stable")
@@ -31,32 +33,36 @@ struct GroupAdministrationTests {
         #expect(body.groups[1] == .init(groupID: "nobody's", state: "Dead"))
     }
 
-    @Test func `groups are listed with their states, or only those in the states asked for`() {
+    @Test func `groups are listed with their states, or only those in given states`() {
         let driver = GroupDriver()
         _ = driver.stableGroup()
-        _ = driver.ask(Ask.commit("simple", offset: 1))
-        func listed(_ states: [String]) -> [String] {
+        _ = driver.ask(Requests.commit("simple", offset: 1))
+        func groups(in states: [String]) -> [String] {
             guard case .list(let body)? = driver.ask(.list(.init(states: states))) else { return [] }
             return body.groups.map { "\($0.groupID):\($0.protocolType):\($0.state)" }
         }
-        #expect(listed([]) == ["g:consumer:Stable", "simple::Empty"])
-        #expect(listed(["stable"]) == ["g:consumer:Stable"])
-        #expect(listed(["Dead"]).isEmpty)
+        #expect(groups(in: []) == ["g:consumer:Stable", "simple::Empty"])
+        #expect(groups(in: ["stable"]) == ["g:consumer:Stable"])
+        #expect(groups(in: ["Dead"]).isEmpty)
     }
 
-    @Test func `only an empty group can be deleted, and then it is gone for good`() {
+    @Test func `only an empty group can be deleted, and it stays deleted after a restart`() {
         let driver = GroupDriver()
         let member = driver.stableGroup()[0].member
-        _ = driver.ask(Ask.commit(member: member, generation: 1, offset: 1))
+        _ = driver.ask(Requests.commit(member: member, generation: 1, offset: 1))
         #expect(driver.ask(.delete(.init(groupIDs: ["g"])))?.error == .nonEmptyGroup)
         #expect(driver.ask(.delete(.init(groupIDs: ["nobody's"])))?.error == .groupIDNotFound)
-        _ = driver.ask(Ask.leave(member: member))
+        _ = driver.ask(Requests.leave(member: member))
         driver.storesAtOnce = false
         let token = driver.send(.delete(.init(groupIDs: ["g", "g"])))
-        #expect(driver.ask(Ask.commit(offset: 2))?.error == .coordinatorNotAvailable)
-        #expect(driver.ask(Ask.heartbeat(member: member, generation: 1))?.error == .coordinatorNotAvailable)
+        #expect(driver.ask(Requests.commit(offset: 2))?.error == .coordinatorNotAvailable)
+        #expect(
+            driver.ask(Requests.heartbeat(member: member, generation: 1))?.error == .coordinatorNotAvailable)
         driver.storeAll()
-        guard case .delete(let body)? = driver.take(token) else { return #expect(Bool(false)) }
+        guard case .delete(let body)? = driver.take(token) else {
+            Issue.record("the answer is of another kind")
+            return
+        }
         #expect(body.groups.map(\.error) == [.none, .groupIDNotFound])
         driver.restart(keeping: 0)
         #expect(driver.coordinator.groups.isEmpty)
@@ -64,41 +70,41 @@ struct GroupAdministrationTests {
 
     @Test func `a deletion that the log refuses leaves the group as it was`() {
         let driver = GroupDriver()
-        _ = driver.ask(Ask.commit(offset: 7))
+        _ = driver.ask(Requests.commit(offset: 7))
         driver.storesAtOnce = false
         let token = driver.send(.delete(.init(groupIDs: ["g"])))
         driver.failNext()
         #expect(driver.take(token)?.error == .coordinatorNotAvailable)
-        #expect(driver.ask(Ask.fetch())?.fetched?.offset == 7)
+        #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == 7)
     }
 
     @Test func `a commit under way when its group is deleted does not come back`() {
         let driver = GroupDriver()
-        _ = driver.ask(Ask.commit(offset: 7))
+        _ = driver.ask(Requests.commit(offset: 7))
         driver.storesAtOnce = false
-        _ = driver.send(Ask.commit(partition: 1, offset: 8))
+        _ = driver.send(Requests.commit(partition: 1, offset: 8))
         _ = driver.send(.delete(.init(groupIDs: ["g"])))
         driver.storeAll()
         driver.restart(keeping: 0)
-        #expect(driver.ask(Ask.fetch(partition: 1))?.fetched?.offset == -1)
+        #expect(driver.ask(Requests.fetch(partition: 1))?.fetchedOffset?.offset == -1)
     }
 
     @Test func `offsets of topics that are read cannot be deleted`() {
         let driver = GroupDriver()
         // A consumer's metadata: version, and the one topic "t".
-        let member = driver.stableGroup(1, metadata: [0, 0, 0, 0, 0, 1, 0, 1, 0x74])[0].member
+        let member = driver.stableGroup(memberCount: 1, metadata: [0, 0, 0, 0, 0, 1, 0, 1, 0x74])[0].member
         for topic in ["t", "u"] {
-            _ = driver.ask(Ask.commit(member: member, generation: 1, topic: topic, offset: 3))
+            _ = driver.ask(Requests.commit(member: member, generation: 1, topic: topic, offset: 3))
         }
-        func deletion(_ topic: String, _ group: String = "g") -> GroupRequest {
+        func deletion(of topic: String, group: String = "g") -> GroupRequest {
             .deleteOffsets(.init(groupID: group, topics: [.init(topic: topic, partitions: [0])]))
         }
-        #expect(driver.ask(deletion("t", "nobody's"))?.error == .groupIDNotFound)
-        #expect(driver.ask(deletion("t"))?.error == .groupSubscribedToTopic)
-        #expect(driver.ask(deletion("u"))?.error == ErrorCode.none)
-        #expect(driver.ask(Ask.fetch(topic: "u"))?.fetched?.offset == -1)
-        _ = driver.ask(Ask.leave(member: member))
-        #expect(driver.ask(deletion("t"))?.error == ErrorCode.none)
-        #expect(driver.ask(Ask.fetch(topic: "t"))?.fetched?.offset == -1)
+        #expect(driver.ask(deletion(of: "t", group: "nobody's"))?.error == .groupIDNotFound)
+        #expect(driver.ask(deletion(of: "t"))?.error == .groupSubscribedToTopic)
+        #expect(driver.ask(deletion(of: "u"))?.error == ErrorCode.none)
+        #expect(driver.ask(Requests.fetch(topic: "u"))?.fetchedOffset?.offset == -1)
+        _ = driver.ask(Requests.leave(member: member))
+        #expect(driver.ask(deletion(of: "t"))?.error == ErrorCode.none)
+        #expect(driver.ask(Requests.fetch(topic: "t"))?.fetchedOffset?.offset == -1)
     }
 }

@@ -1,7 +1,7 @@
 @testable import Broker
 
-/// Short forms of what clients send.
-enum Ask {
+/// The requests of group members, with defaults for what a test does not look at.
+enum Requests {
     static func join(
         _ group: String = "g", member: String = "", instance: String? = nil, version: Int16 = 5,
         session: Int32 = 10_000, rebalance: Int32 = 30_000, type: String = "consumer",
@@ -43,7 +43,7 @@ enum Ask {
         .commit(
             OffsetCommitRequest(
                 groupID: group, generation: generation, memberID: member, instanceID: instance,
-                topics: offsets(topic, partition, offset, metadata)))
+                topics: topics(topic, partition: partition, offset: offset, metadata: metadata)))
     }
 
     static func transactionalCommit(
@@ -55,7 +55,7 @@ enum Ask {
             TxnOffsetCommitRequest(
                 transactionalID: "x", groupID: group, producerID: producer, producerEpoch: epoch,
                 generation: generation, memberID: member, instanceID: instance,
-                topics: offsets(topic, partition, offset, "")))
+                topics: topics(topic, partition: partition, offset: offset, metadata: "")))
     }
 
     static func fetch(
@@ -68,8 +68,8 @@ enum Ask {
                 ], requireStable: stable))
     }
 
-    private static func offsets(
-        _ topic: String, _ partition: Int32, _ offset: Int64, _ metadata: String
+    private static func topics(
+        _ topic: String, partition: Int32, offset: Int64, metadata: String
     ) -> [TopicPartitions<OffsetCommitRequest.Partition>] {
         [
             .init(
@@ -100,27 +100,30 @@ extension GroupResponse {
         }
     }
 
-    var fetched: OffsetFetchResponse.Partition? {
+    var fetchedOffset: OffsetFetchResponse.Partition? {
         if case .fetch(let body) = self { body.groups.first?.topics.first?.partitions.first } else { nil }
     }
 }
 
-/// A member of a stable group, as it knows itself.
-struct Joined: Equatable {
+/// The membership of a client in a stable group, as the client knows it.
+struct GroupMembership: Equatable {
     var member: String
     var generation: Int32
     var instance: String?
 }
 
 extension GroupDriver {
-    /// Brings a group of `count` members to a stable generation, each assigned its own number.
-    func stableGroup(_ count: Int = 1, instances: [String?] = [], metadata: [UInt8] = [1]) -> [Joined] {
-        let tokens = (0..<count).map { index in
+    /// Brings a group to a stable generation. The assignment of each member is its number.
+    func stableGroup(memberCount: Int = 1, instances: [String?] = [], metadata: [UInt8] = [1])
+        -> [GroupMembership]
+    {
+        let tokens = (0..<memberCount).map { index in
             send(
-                Ask.join(
+                Requests.join(
                     instance: index < instances.count ? instances[index] : nil, version: 3, metadata: metadata
                 ))
         }
+        // The group waits for more members first.
         pass(milliseconds: 500)
         let joins = tokens.compactMap { take($0)?.join }
         let assignments = Dictionary(
@@ -128,13 +131,13 @@ extension GroupDriver {
         for (index, join) in joins.enumerated() {
             let isLeader = join.leaderID == join.memberID
             _ = send(
-                Ask.sync(
+                Requests.sync(
                     member: join.memberID, generation: join.generation,
                     instance: index < instances.count ? instances[index] : nil,
                     assignments: isLeader ? assignments : [:]))
         }
         return joins.enumerated().map { index, join in
-            Joined(
+            GroupMembership(
                 member: join.memberID, generation: join.generation,
                 instance: index < instances.count ? instances[index] : nil)
         }

@@ -7,20 +7,26 @@ import Telemetry
 final class GroupDriver {
     var settings: GroupSettings
     var coordinator: GroupCoordinator
+    /// The time of the simulation.
     private(set) var milliseconds: Int64 = 1_000_000
+    /// The durable records.
     private(set) var log: [CoordinatorRecord] = []
-    private(set) var appending: [(AppendID, [CoordinatorRecord])] = []
+    /// Appends that the test has neither stored nor failed.
+    private(set) var unstoredAppends: [(AppendID, [CoordinatorRecord])] = []
     private(set) var answers: [ReplyToken: GroupResponse] = [:]
+    /// The ends of transactions that were answered, with whether they are durable.
     private(set) var ended: [MarkersID: Bool] = [:]
+    /// Whether each append becomes durable at once.
     var storesAtOnce = true
-    private var tokens: UInt64 = 0
-    private var bits: UInt64
-    /// The jump of the machine's clock, which the expiry clock does not follow.
+    private var lastToken: UInt64 = 0
+    /// The state of the random generator that makes member ids.
+    private var randomState: UInt64
+    /// Milliseconds by which the machine's clock has jumped ahead. The expiry clock does not follow it.
     var clockLead: Int64 = 0
 
     init(_ settings: GroupSettings = GroupSettings(), seed: UInt64 = 1) {
         self.settings = settings
-        self.bits = seed
+        randomState = seed
         coordinator = GroupCoordinator(
             settings: settings,
             at: ClockReading(steady: Instant(nanoseconds: 0), wall: WallTime(milliseconds: 0)),
@@ -35,10 +41,10 @@ final class GroupDriver {
             expiry: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
     }
 
-    /// Kills the process. Appends under way are lost, except for the first `keeping` ones.
-    func restart(keeping: Int) {
-        for (_, records) in appending.prefix(keeping) { log += records }
-        appending = []
+    /// Kills the process and starts the next one. Of the unstored appends, only the first `keptAppends` are durable.
+    func restart(keeping keptAppends: Int) {
+        for (_, records) in unstoredAppends.prefix(keptAppends) { log += records }
+        unstoredAppends = []
         coordinator = GroupCoordinator(
             settings: settings, at: now, random: { [unowned self] in self.draw() },
             partitionExists: { $0.topic != "missing" })
@@ -47,24 +53,28 @@ final class GroupDriver {
     }
 
     func draw() -> UInt64 {
-        bits = bits &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return bits ^ (bits >> 29)
+        randomState = randomState &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return randomState ^ (randomState >> 29)
     }
 
+    /// Sends a request whose answer is taken later.
     func send(_ request: GroupRequest, clientID: String = "client") -> ReplyToken {
-        tokens += 1
-        let token = ReplyToken(tokens)
+        lastToken += 1
+        let token = ReplyToken(lastToken)
         let caller = Caller(token: token, clientID: clientID, clientHost: "/127.0.0.1")
         perform(coordinator.handle(request, from: caller, at: now))
         return token
     }
 
+    /// Sends a request, and returns its answer, or nil if it has to wait.
     func ask(_ request: GroupRequest) -> GroupResponse? {
         answers.removeValue(forKey: send(request))
     }
 
+    /// Takes the answer of a request that was sent before.
     func take(_ token: ReplyToken) -> GroupResponse? { answers.removeValue(forKey: token) }
 
+    /// Lets time pass, with a tick at each deadline of the coordinator.
     func pass(milliseconds passed: Int64) {
         let end = milliseconds + passed
         while true {
@@ -78,30 +88,30 @@ final class GroupDriver {
     }
 
     func storeNext() {
-        guard !appending.isEmpty else { return }
-        let (id, records) = appending.removeFirst()
+        guard !unstoredAppends.isEmpty else { return }
+        let (id, records) = unstoredAppends.removeFirst()
         log += records
         perform(coordinator.appendSucceeded(id, at: now))
     }
 
     func failNext() {
-        guard !appending.isEmpty else { return }
-        let (id, _) = appending.removeFirst()
+        guard !unstoredAppends.isEmpty else { return }
+        let (id, _) = unstoredAppends.removeFirst()
         perform(coordinator.appendFailed(id, at: now))
     }
 
-    func storeAll() { while !appending.isEmpty { storeNext() } }
+    func storeAll() { while !unstoredAppends.isEmpty { storeNext() } }
 
-    func endTransaction(_ producer: Int64, commits: Bool, groups: [String]) -> MarkersID {
-        tokens += 1
-        let id = MarkersID(tokens)
+    func endTransaction(ofProducer producer: Int64, commits: Bool, groups: [String]) -> MarkersID {
+        lastToken += 1
+        let id = MarkersID(lastToken)
         perform(
             coordinator.endTransaction(
                 markers: id, producerID: producer, commits: commits, groups: groups, at: now))
         return id
     }
 
-    func topicDeleted(_ topic: String) { perform(coordinator.removeOffsets(ofTopic: topic, at: now)) }
+    func deleteOffsets(ofTopic topic: String) { perform(coordinator.removeOffsets(ofTopic: topic, at: now)) }
 
     private func perform(_ actions: [GroupAction]) {
         for action in actions {
@@ -109,7 +119,7 @@ final class GroupDriver {
             case .reply(let token, let response):
                 precondition(answers[token] == nil, "a request was answered twice")
                 answers[token] = response
-            case .persist(let id, let records): appending.append((id, records))
+            case .persist(let id, let records): unstoredAppends.append((id, records))
             case .transactionEnded(let id, let durable): ended[id] = durable
             }
         }

@@ -5,7 +5,7 @@ import Testing
 struct GroupGenerationTests {
     @Test func `members that come together share the first generation`() throws {
         let driver = GroupDriver()
-        let tokens = (0..<3).map { _ in driver.send(Ask.join(version: 3)) }
+        let tokens = (0..<3).map { _ in driver.send(Requests.join(version: 3)) }
         let early = tokens.compactMap { driver.take($0) }
         #expect(early.isEmpty)
         driver.pass(milliseconds: 200)
@@ -19,27 +19,28 @@ struct GroupGenerationTests {
 
     @Test func `every member gets the assignment that the leader made for it`() throws {
         let driver = GroupDriver()
-        let tokens = (0..<2).map { _ in driver.send(Ask.join(version: 3)) }
+        let tokens = (0..<2).map { _ in driver.send(Requests.join(version: 3)) }
         driver.pass(milliseconds: 200)
         let joins = tokens.compactMap { driver.take($0)?.join }
         let leader = try #require(joins.first { $0.memberID == $0.leaderID })
         let other = try #require(joins.first { $0.memberID != $0.leaderID })
-        let waiting = driver.send(Ask.sync(member: other.memberID, generation: 1))
+        let waiting = driver.send(Requests.sync(member: other.memberID, generation: 1))
         #expect(driver.take(waiting) == nil)
         let mine = driver.ask(
-            Ask.sync(
+            Requests.sync(
                 member: leader.memberID, generation: 1,
                 assignments: [leader.memberID: [1], other.memberID: [2]]))
         #expect(mine?.sync?.assignment == [1])
         #expect(driver.take(waiting)?.sync?.assignment == [2])
-        #expect(driver.ask(Ask.heartbeat(member: other.memberID, generation: 1))?.error == ErrorCode.none)
+        #expect(
+            driver.ask(Requests.heartbeat(member: other.memberID, generation: 1))?.error == ErrorCode.none)
     }
 
     @Test func `a new client must come back with the id it was given`() throws {
         let driver = GroupDriver()
-        let refused = try #require(driver.ask(Ask.join(version: 5))?.join)
+        let refused = try #require(driver.ask(Requests.join(version: 5))?.join)
         #expect(refused.error == .memberIDRequired)
-        let token = driver.send(Ask.join(member: refused.memberID, version: 5))
+        let token = driver.send(Requests.join(member: refused.memberID, version: 5))
         driver.pass(milliseconds: 200)
         let join = try #require(driver.take(token)?.join)
         #expect(join.error == .none)
@@ -49,13 +50,13 @@ struct GroupGenerationTests {
     @Test func `an assignment is answered only when it is durable`() throws {
         let driver = GroupDriver()
         driver.storesAtOnce = false
-        let token = driver.send(Ask.join(version: 3))
+        let token = driver.send(Requests.join(version: 3))
         driver.pass(milliseconds: 200)
         #expect(driver.take(token) == nil)
         driver.storeNext()
         let join = try #require(driver.take(token)?.join)
         let sync = driver.send(
-            Ask.sync(member: join.memberID, generation: 1, assignments: [join.memberID: [9]]))
+            Requests.sync(member: join.memberID, generation: 1, assignments: [join.memberID: [9]]))
         #expect(driver.take(sync) == nil)
         driver.storeNext()
         #expect(driver.take(sync)?.sync?.assignment == [9])
@@ -63,16 +64,19 @@ struct GroupGenerationTests {
 
     @Test func `a member that is silent for its session is out and the others share again`() throws {
         let driver = GroupDriver()
-        let members = driver.stableGroup(2)
+        let members = driver.stableGroup(memberCount: 2)
         driver.pass(milliseconds: 6_000)
-        #expect(driver.ask(Ask.heartbeat(member: members[0].member, generation: 1))?.error == ErrorCode.none)
+        #expect(
+            driver.ask(Requests.heartbeat(member: members[0].member, generation: 1))?.error == ErrorCode.none)
         driver.pass(milliseconds: 5_000)
         #expect(
-            driver.ask(Ask.heartbeat(member: members[0].member, generation: 1))?.error == .rebalanceInProgress
+            driver.ask(Requests.heartbeat(member: members[0].member, generation: 1))?.error
+                == .rebalanceInProgress
         )
         #expect(
-            driver.ask(Ask.heartbeat(member: members[1].member, generation: 1))?.error == .unknownMemberID)
-        let join = driver.ask(Ask.join(member: members[0].member, version: 3))?.join
+            driver.ask(Requests.heartbeat(member: members[1].member, generation: 1))?.error
+                == .unknownMemberID)
+        let join = driver.ask(Requests.join(member: members[0].member, version: 3))?.join
         #expect(join?.generation == 2)
         #expect(join?.members.count == 1)
     }

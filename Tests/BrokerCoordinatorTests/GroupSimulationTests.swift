@@ -3,11 +3,11 @@ import Testing
 
 @testable import Broker
 
-/// Random lives of a group: members that join, share, commit, pause, die and come back, a log that
-/// is slow or refuses, a broker that dies. Checked after every step against what must always hold.
+/// Random histories of a group. Members join, share partitions, commit, pause, die and return. The log is slow or fails,
+/// and the broker dies. After each step, the group is checked against its invariants.
 struct GroupSimulationTests {
     @Test(arguments: 0..<8)
-    func `the group keeps its promises for all behavior of members and log`(batch: Int) {
+    func `the group keeps its invariants for all behavior of members and log`(batch: Int) {
         for seed in Simulations.seeds(of: batch) {
             var simulation = GroupSimulation(seed: seed)
             if let fault = simulation.run(steps: 60) {
@@ -18,6 +18,7 @@ struct GroupSimulationTests {
     }
 }
 
+/// One random history, equal for equal seeds.
 struct GroupSimulation {
     /// The state that a client believes to have.
     private struct Client {
@@ -34,11 +35,13 @@ struct GroupSimulation {
         var generation: Int32 = -1
         var instance: String?
         var isLeader = false
-        var others: [String] = []
-        var lastBeat: Int64 = 0
+        /// The members of its generation, if it leads.
+        var members: [String] = []
+        var lastHeartbeatAt: Int64 = 0
     }
 
-    private struct Slot: Hashable {
+    /// A member of a generation.
+    private struct GenerationMember: Hashable {
         let generation: Int32
         let member: String
     }
@@ -47,7 +50,7 @@ struct GroupSimulation {
     private let driver: GroupDriver
     private var clients: [Client]
     /// Every assignment that a member got, by generation and member.
-    private var assigned: [Slot: [UInt8]] = [:]
+    private var assigned: [GenerationMember: [UInt8]] = [:]
     /// The assignments that each generation's leader sent. Members must get no others.
     private var intended: [Int32: [String: [UInt8]]] = [:]
     private var acknowledged: Int64 = -1
@@ -58,7 +61,7 @@ struct GroupSimulation {
     init(seed: UInt64) {
         dice = Dice(seed: seed)
         driver = GroupDriver(seed: seed)
-        driver.storesAtOnce = dice.chance(50)
+        driver.storesAtOnce = dice.chance(percent: 50)
         clients = (0..<4).map { index in
             var client = Client()
             if index >= 2 { client.instance = "static-\(index)" }
@@ -68,13 +71,13 @@ struct GroupSimulation {
 
     mutating func run(steps: Int) -> String? {
         for step in 0..<steps {
-            act()
-            if let fault = hear() ?? check() { return "step \(step): \(fault)" }
+            takeStep()
+            if let fault = takeAnswers() ?? check() { return "step \(step): \(fault)" }
         }
         return settle()
     }
 
-    private mutating func act() {
+    private mutating func takeStep() {
         let index = dice.below(clients.count)
         switch dice.below(100) {
         case 0..<55: advance(index)
@@ -86,11 +89,11 @@ struct GroupSimulation {
         case 96..<98: driver.failNext()
         default:
             driver.restart(keeping: dice.below(3))
-            // The connections are gone with the process, so no request gets an answer.
-            for each in clients.indices {
-                switch clients[each].phase {
-                case .joining: clients[each].phase = .out
-                case .syncing: clients[each].phase = .joined
+            // The connections end with the process, so no request gets an answer.
+            for index in clients.indices {
+                switch clients[index].phase {
+                case .joining: clients[index].phase = .out
+                case .syncing: clients[index].phase = .joined
                 case .out, .joined, .stable: break
                 }
             }
@@ -98,39 +101,40 @@ struct GroupSimulation {
         }
     }
 
-    /// One client does what it would do next.
+    /// Lets a client send its next request.
     private mutating func advance(_ index: Int) {
         let client = clients[index]
         switch client.phase {
         case .out:
-            let request = Ask.join(
+            let request = Requests.join(
                 member: client.member, instance: client.instance,
-                version: client.instance == nil && dice.chance(50) ? 3 : 5,
-                protocols: dice.chance(80) ? ["range"] : ["sticky", "range"])
+                version: client.instance == nil && dice.chance(percent: 50) ? 3 : 5,
+                protocols: dice.chance(percent: 80) ? ["range"] : ["sticky", "range"])
             clients[index].phase = .joining(driver.send(request))
         case .joined:
             var assignments: [String: [UInt8]] = [:]
             if client.isLeader {
-                for (place, other) in client.others.enumerated() {
-                    assignments[other] = [UInt8(place), UInt8(truncatingIfNeeded: client.generation)]
+                for (index, member) in client.members.enumerated() {
+                    assignments[member] = [UInt8(index), UInt8(truncatingIfNeeded: client.generation)]
                 }
                 if intended[client.generation] == nil { intended[client.generation] = assignments }
             }
-            let request = Ask.sync(
+            let request = Requests.sync(
                 member: client.member, generation: client.generation, instance: client.instance,
                 assignments: intended[client.generation].flatMap { client.isLeader ? $0 : nil } ?? [:])
             clients[index].phase = .syncing(driver.send(request))
         case .stable:
-            clients[index].lastBeat = driver.milliseconds
+            clients[index].lastHeartbeatAt = driver.milliseconds
             let answer = driver.ask(
-                Ask.heartbeat(
+                Requests.heartbeat(
                     member: client.member, generation: client.generation, instance: client.instance))
-            lose(index, answer?.error ?? .none)
+            handle(answer?.error ?? .none, at: index)
         case .joining, .syncing: break
         }
     }
 
-    private mutating func lose(_ index: Int, _ error: ErrorCode) {
+    /// Lets a client leave its generation, or the group, after an error.
+    private mutating func handle(_ error: ErrorCode, at index: Int) {
         switch error {
         case .none: break
         case .rebalanceInProgress, .illegalGeneration, .coordinatorNotAvailable:
@@ -144,7 +148,7 @@ struct GroupSimulation {
         guard client.phase == .stable else { return }
         attempted += 1
         let token = driver.send(
-            Ask.commit(
+            Requests.commit(
                 member: client.member, generation: client.generation, instance: client.instance,
                 offset: attempted))
         commits.append((token, attempted))
@@ -152,20 +156,20 @@ struct GroupSimulation {
 
     private mutating func leave(_ index: Int) {
         guard clients[index].phase == .stable, clients[index].instance == nil else { return }
-        _ = driver.ask(Ask.leave(member: clients[index].member))
+        _ = driver.ask(Requests.leave(member: clients[index].member))
         clients[index] = Client()
     }
 
-    /// Takes in the answers that came.
-    private mutating func hear() -> String? {
+    /// Takes the answers that have arrived, and returns the first fault.
+    private mutating func takeAnswers() -> String? {
         for index in clients.indices {
             switch clients[index].phase {
             case .joining(let token):
                 guard let join = driver.take(token)?.join else { continue }
-                if let fault = heard(join, index) { return fault }
+                if let fault = handle(join, at: index) { return fault }
             case .syncing(let token):
                 guard let sync = driver.take(token)?.sync else { continue }
-                if let fault = heard(sync, index) { return fault }
+                if let fault = handle(sync, at: index) { return fault }
             case .out, .joined, .stable: continue
             }
         }
@@ -176,14 +180,14 @@ struct GroupSimulation {
         return nil
     }
 
-    private mutating func heard(_ join: JoinGroupResponse, _ index: Int) -> String? {
+    private mutating func handle(_ join: JoinGroupResponse, at index: Int) -> String? {
         if join.error == .memberIDRequired {
             clients[index].member = join.memberID
             clients[index].phase = .out
             return nil
         }
         guard join.error == .none else {
-            lose(index, join.error)
+            handle(join.error, at: index)
             return nil
         }
         if join.generation < highestGeneration - 1 {
@@ -193,41 +197,43 @@ struct GroupSimulation {
         clients[index].member = join.memberID
         clients[index].generation = join.generation
         clients[index].isLeader = join.leaderID == join.memberID
-        clients[index].others = join.members.map(\.memberID)
+        clients[index].members = join.members.map(\.memberID)
         clients[index].phase = .joined
-        if clients[index].isLeader && !clients[index].others.contains(join.memberID) {
+        if clients[index].isLeader && !clients[index].members.contains(join.memberID) {
             return "a leader is not in its own generation"
         }
         return nil
     }
 
-    private mutating func heard(_ sync: SyncGroupResponse, _ index: Int) -> String? {
+    private mutating func handle(_ sync: SyncGroupResponse, at index: Int) -> String? {
         guard sync.error == .none else {
-            lose(index, sync.error)
+            handle(sync.error, at: index)
             return nil
         }
         let client = clients[index]
-        let slot = Slot(generation: client.generation, member: client.member)
-        if let before = assigned[slot], before != sync.assignment {
-            return "\(slot) was given \(before), then \(sync.assignment)"
+        let member = GenerationMember(generation: client.generation, member: client.member)
+        if let before = assigned[member], before != sync.assignment {
+            return "\(member) got \(before), then \(sync.assignment)"
         }
         if sync.assignment.count == 2, sync.assignment[1] != UInt8(truncatingIfNeeded: client.generation) {
-            return "\(slot) was given another generation's assignment"
+            return "\(member) got the assignment of another generation"
         }
-        assigned[slot] = sync.assignment
+        assigned[member] = sync.assignment
         clients[index].phase = .stable
-        clients[index].lastBeat = driver.milliseconds
+        clients[index].lastHeartbeatAt = driver.milliseconds
         return nil
     }
 
+    /// Returns the first invariant that does not hold.
     private func check() -> String? {
         guard let group = driver.coordinator.groups["g"] else { return nil }
         // Two members never share an assignment of one generation.
-        var seen: [[UInt8]: String] = [:]
-        for (slot, assignment) in assigned where slot.generation == group.generation && !assignment.isEmpty {
-            guard group.members[slot.member] != nil else { continue }
-            if let other = seen[assignment] { return "\(slot.member) and \(other) share \(assignment)" }
-            seen[assignment] = slot.member
+        var holders: [[UInt8]: String] = [:]
+        for (holder, assignment) in assigned
+        where holder.generation == group.generation && !assignment.isEmpty {
+            guard group.members[holder.member] != nil else { continue }
+            if let other = holders[assignment] { return "\(holder.member) and \(other) share \(assignment)" }
+            holders[assignment] = holder.member
         }
         if group.state == .stable && group.members.isEmpty { return "a stable group has no members" }
         if group.state == .empty && !group.members.isEmpty { return "an empty group has members" }
@@ -243,18 +249,18 @@ struct GroupSimulation {
         return nil
     }
 
-    /// In the end everything acknowledged is there, and the group finds a stable generation again.
+    /// Ends the history: each acknowledged commit is there, and the group reaches a stable generation.
     private mutating func settle() -> String? {
-        while !driver.appending.isEmpty {
+        while !driver.unstoredAppends.isEmpty {
             driver.storeNext()
-            if let fault = hear() { return "at the end: \(fault)" }
+            if let fault = takeAnswers() { return "at the end: \(fault)" }
         }
         driver.storesAtOnce = true
         for _ in 0..<40 {
             for index in clients.indices { advance(index) }
             driver.pass(milliseconds: 1_500)
             for index in clients.indices {
-                if let fault = hear() ?? check() { return "at the end: \(fault)" }
+                if let fault = takeAnswers() ?? check() { return "at the end: \(fault)" }
                 if case .stable = clients[index].phase { advance(index) }
             }
         }
@@ -265,7 +271,7 @@ struct GroupSimulation {
         }
         guard Set(stable.map(\.generation)).count == 1 else { return "two generations at once" }
         driver.restart(keeping: 0)
-        let offset = driver.ask(Ask.fetch())?.fetched?.offset ?? -1
+        let offset = driver.ask(Requests.fetch())?.fetchedOffset?.offset ?? -1
         return offset >= acknowledged && offset <= attempted
             ? nil : "committed \(acknowledged), found \(offset)"
     }

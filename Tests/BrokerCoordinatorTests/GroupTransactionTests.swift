@@ -2,68 +2,69 @@ import Testing
 
 @testable import Broker
 
+/// Offsets that a group commits in a transaction: they count when the transaction commits.
 struct GroupTransactionTests {
     @Test(arguments: [true, false])
     func `offsets of a transaction count when it commits`(commits: Bool) {
         let driver = GroupDriver()
-        _ = driver.ask(Ask.commit(offset: 1))
-        #expect(driver.ask(Ask.transactionalCommit(offset: 2))?.error == ErrorCode.none)
-        #expect(driver.ask(Ask.fetch())?.fetched?.offset == 1)
-        #expect(driver.ask(Ask.fetch(stable: true))?.error == .unstableOffsetCommit)
+        _ = driver.ask(Requests.commit(offset: 1))
+        #expect(driver.ask(Requests.transactionalCommit(offset: 2))?.error == ErrorCode.none)
+        #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == 1)
+        #expect(driver.ask(Requests.fetch(stable: true))?.error == .unstableOffsetCommit)
         driver.restart(keeping: 0)
-        #expect(driver.ask(Ask.fetch(stable: true))?.error == .unstableOffsetCommit)
-        #expect(driver.ask(Ask.fetch(partition: 1, stable: true))?.error == ErrorCode.none)
-        let end = driver.endTransaction(7, commits: commits, groups: ["g"])
+        #expect(driver.ask(Requests.fetch(stable: true))?.error == .unstableOffsetCommit)
+        #expect(driver.ask(Requests.fetch(partition: 1, stable: true))?.error == ErrorCode.none)
+        let end = driver.endTransaction(ofProducer: 7, commits: commits, groups: ["g"])
         #expect(driver.ended[end] == true)
         for _ in 0..<2 {
-            #expect(driver.ask(Ask.fetch(stable: true))?.fetched?.offset == (commits ? 2 : 1))
+            #expect(driver.ask(Requests.fetch(stable: true))?.fetchedOffset?.offset == (commits ? 2 : 1))
             driver.restart(keeping: 0)
         }
     }
 
     @Test func `the end is answered only when it is durable, and its repetition changes nothing`() {
         let driver = GroupDriver()
-        _ = driver.ask(Ask.transactionalCommit(offset: 2))
+        _ = driver.ask(Requests.transactionalCommit(offset: 2))
         driver.storesAtOnce = false
-        let failed = driver.endTransaction(7, commits: true, groups: ["g"])
+        let failed = driver.endTransaction(ofProducer: 7, commits: true, groups: ["g"])
         #expect(driver.ended[failed] == nil)
         driver.failNext()
         #expect(driver.ended[failed] == false)
-        #expect(driver.ask(Ask.fetch(stable: true))?.error == .unstableOffsetCommit)
-        let end = driver.endTransaction(7, commits: true, groups: ["g"])
+        #expect(driver.ask(Requests.fetch(stable: true))?.error == .unstableOffsetCommit)
+        let end = driver.endTransaction(ofProducer: 7, commits: true, groups: ["g"])
         driver.storeNext()
         #expect(driver.ended[end] == true)
-        _ = driver.send(Ask.commit(offset: 9))
+        _ = driver.send(Requests.commit(offset: 9))
         driver.storeNext()
-        let again = driver.endTransaction(7, commits: true, groups: ["g", "nobody's"])
-        #expect(driver.ended[again] == true)
-        #expect(driver.ask(Ask.fetch(stable: true))?.fetched?.offset == 9)
+        let repeated = driver.endTransaction(ofProducer: 7, commits: true, groups: ["g", "nobody's"])
+        #expect(driver.ended[repeated] == true)
+        #expect(driver.ask(Requests.fetch(stable: true))?.fetchedOffset?.offset == 9)
     }
 
     @Test func `transactions of two producers do not touch each other`() {
         let driver = GroupDriver()
-        _ = driver.ask(Ask.transactionalCommit(producer: 1, partition: 0, offset: 10))
-        _ = driver.ask(Ask.transactionalCommit(producer: 2, partition: 1, offset: 20))
-        _ = driver.endTransaction(1, commits: true, groups: ["g"])
-        #expect(driver.ask(Ask.fetch(partition: 0, stable: true))?.fetched?.offset == 10)
-        #expect(driver.ask(Ask.fetch(partition: 1, stable: true))?.error == .unstableOffsetCommit)
+        _ = driver.ask(Requests.transactionalCommit(producer: 1, partition: 0, offset: 10))
+        _ = driver.ask(Requests.transactionalCommit(producer: 2, partition: 1, offset: 20))
+        _ = driver.endTransaction(ofProducer: 1, commits: true, groups: ["g"])
+        #expect(driver.ask(Requests.fetch(partition: 0, stable: true))?.fetchedOffset?.offset == 10)
+        #expect(driver.ask(Requests.fetch(partition: 1, stable: true))?.error == .unstableOffsetCommit)
     }
 
-    @Test func `a zombie's offsets are refused by generation and by member`() {
+    @Test func `offsets of an old generation or an unknown member are refused`() {
         let driver = GroupDriver()
         let member = driver.stableGroup()[0].member
         let cases: [(GroupRequest, ErrorCode)] = [
-            (Ask.transactionalCommit(member: member, generation: 1, offset: 1), .none),
-            (Ask.transactionalCommit(member: member, generation: 0, offset: 1), .illegalGeneration),
-            (Ask.transactionalCommit(member: "m", generation: 1, offset: 1), .unknownMemberID),
+            (Requests.transactionalCommit(member: member, generation: 1, offset: 1), .none),
+            (Requests.transactionalCommit(member: member, generation: 0, offset: 1), .illegalGeneration),
+            (Requests.transactionalCommit(member: "m", generation: 1, offset: 1), .unknownMemberID),
             (
-                Ask.transactionalCommit(member: member, generation: 1, instance: "i", offset: 1),
+                Requests.transactionalCommit(member: member, generation: 1, instance: "i", offset: 1),
                 .unknownMemberID
             ),
-            // Clients from before generations were sent are believed.
-            (Ask.transactionalCommit(offset: 1), .none),
-            (Ask.transactionalCommit("", offset: 1), .invalidGroupID),
-            (Ask.transactionalCommit("new", member: "m", generation: 3, offset: 1), .unknownMemberID),
+            // Clients of older versions send no generation, so it is not checked.
+            (Requests.transactionalCommit(offset: 1), .none),
+            (Requests.transactionalCommit("", offset: 1), .invalidGroupID),
+            (Requests.transactionalCommit("new", member: "m", generation: 3, offset: 1), .unknownMemberID),
         ]
         for (request, expected) in cases { #expect(driver.ask(request)?.error == expected, "\(request)") }
         #expect(driver.coordinator.groups["new"] == nil)
@@ -72,29 +73,29 @@ struct GroupTransactionTests {
     @Test(arguments: [true, false])
     func `a deleted topic's offsets do not come back when their transaction commits`(atOnce: Bool) {
         let driver = GroupDriver()
-        _ = driver.ask(Ask.transactionalCommit(topic: "gone", offset: 2))
-        _ = driver.ask(Ask.transactionalCommit(topic: "kept", offset: 3))
+        _ = driver.ask(Requests.transactionalCommit(topic: "gone", offset: 2))
+        _ = driver.ask(Requests.transactionalCommit(topic: "kept", offset: 3))
         // Otherwise the transaction commits before the removal is durable.
         driver.storesAtOnce = atOnce
-        driver.topicDeleted("gone")
-        _ = driver.endTransaction(7, commits: true, groups: ["g"])
+        driver.deleteOffsets(ofTopic: "gone")
+        _ = driver.endTransaction(ofProducer: 7, commits: true, groups: ["g"])
         driver.storeAll()
         for _ in 0..<2 {
-            #expect(driver.ask(Ask.fetch(topic: "gone", stable: true))?.fetched?.offset == -1)
-            #expect(driver.ask(Ask.fetch(topic: "kept", stable: true))?.fetched?.offset == 3)
+            #expect(driver.ask(Requests.fetch(topic: "gone", stable: true))?.fetchedOffset?.offset == -1)
+            #expect(driver.ask(Requests.fetch(topic: "kept", stable: true))?.fetchedOffset?.offset == 3)
             driver.restart(keeping: 0)
         }
     }
 
     @Test func `a topic that is deleted while a transaction's end is on its way loses its offsets`() {
         let driver = GroupDriver()
-        _ = driver.ask(Ask.transactionalCommit(topic: "gone", offset: 2))
+        _ = driver.ask(Requests.transactionalCommit(topic: "gone", offset: 2))
         driver.storesAtOnce = false
-        _ = driver.endTransaction(7, commits: true, groups: ["g"])
-        driver.topicDeleted("gone")
+        _ = driver.endTransaction(ofProducer: 7, commits: true, groups: ["g"])
+        driver.deleteOffsets(ofTopic: "gone")
         driver.storeAll()
         for _ in 0..<2 {
-            #expect(driver.ask(Ask.fetch(topic: "gone", stable: true))?.fetched?.offset == -1)
+            #expect(driver.ask(Requests.fetch(topic: "gone", stable: true))?.fetchedOffset?.offset == -1)
             driver.restart(keeping: 0)
         }
     }
@@ -102,10 +103,10 @@ struct GroupTransactionTests {
     @Test func `offsets whose append failed are pending no more`() {
         let driver = GroupDriver()
         driver.storesAtOnce = false
-        let token = driver.send(Ask.transactionalCommit(offset: 1))
-        #expect(driver.ask(Ask.fetch(stable: true))?.error == .unstableOffsetCommit)
+        let token = driver.send(Requests.transactionalCommit(offset: 1))
+        #expect(driver.ask(Requests.fetch(stable: true))?.error == .unstableOffsetCommit)
         driver.failNext()
         #expect(driver.take(token)?.error == .coordinatorNotAvailable)
-        #expect(driver.ask(Ask.fetch(stable: true))?.error == ErrorCode.none)
+        #expect(driver.ask(Requests.fetch(stable: true))?.error == ErrorCode.none)
     }
 }

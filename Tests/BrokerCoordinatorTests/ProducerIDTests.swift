@@ -2,56 +2,58 @@ import Testing
 
 @testable import Broker
 
+/// Producer ids and epochs: unique ids, the next epoch after an error, and fencing.
 struct ProducerIDTests {
     @Test func `no producer id is given twice across restarts`() {
         var settings = TransactionSettings()
         settings.producerIDBlock = 3
         let driver = TransactionDriver(settings)
-        var given: [Int64] = []
+        var ids: [Int64] = []
         for round in 0..<20 {
             if round % 5 == 0 { driver.restart(keeping: 0) }
-            guard let producer = driver.ask(Producer.initialise(nil))?.producer else { continue }
-            given.append(producer.id)
+            guard let producer = driver.ask(Producer.initialize(nil))?.producer else { continue }
+            ids.append(producer.id)
             #expect(producer.epoch == 0)
         }
-        #expect(given.count == 20)
-        #expect(Set(given).count == 20)
+        #expect(ids.count == 20)
+        #expect(Set(ids).count == 20)
     }
 
     @Test func `ids are given only below an end that is durable`() {
         let driver = TransactionDriver()
         driver.storesAtOnce = false
-        let waiting = [driver.send(Producer.initialise(nil)), driver.send(Producer.initialise(nil))]
-        #expect(driver.appending.count == 1)
+        let waiting = [driver.send(Producer.initialize(nil)), driver.send(Producer.initialize(nil))]
+        #expect(driver.unstoredAppends.count == 1)
         #expect(driver.take(waiting[0]) == nil)
         driver.failNext()
         #expect(
             waiting.map { driver.take($0)?.error } == [.coordinatorNotAvailable, .coordinatorNotAvailable])
-        let again = driver.send(Producer.initialise(nil))
+        let retried = driver.send(Producer.initialize(nil))
         driver.storeNext()
-        #expect(driver.take(again)?.producer?.id == 0)
+        #expect(driver.take(retried)?.producer?.id == 0)
     }
 
-    @Test func `a producer moves itself to the next epoch, and hears the same when it asks again`() throws {
+    @Test func `a producer moves itself to the next epoch, and gets the same answer if it asks again`() throws
+    {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
-        let next = driver.ask(producer.bump())?.producer
+        let next = driver.ask(producer.nextEpoch())?.producer
         #expect(next == Producer(id: producer.id, epoch: producer.epoch + 1))
-        #expect(driver.ask(producer.bump())?.producer == next)
-        let after = try #require(driver.ask(next?.bump() ?? producer.bump())?.producer)
+        #expect(driver.ask(producer.nextEpoch())?.producer == next)
+        let after = try #require(driver.ask(next?.nextEpoch() ?? producer.nextEpoch())?.producer)
         #expect(after.epoch == producer.epoch + 2)
-        #expect(driver.ask(producer.bump())?.error == .producerFenced)
-        #expect(driver.ask(producer.bump(version: 3))?.error == .invalidProducerEpoch)
+        #expect(driver.ask(producer.nextEpoch())?.error == .producerFenced)
+        #expect(driver.ask(producer.nextEpoch(version: 3))?.error == .invalidProducerEpoch)
         var stranger = after
         stranger.id += 1
-        #expect(driver.ask(stranger.bump())?.error == .producerFenced)
+        #expect(driver.ask(stranger.nextEpoch())?.error == .producerFenced)
     }
 
-    @Test func `a producer fenced by another cannot move itself on`() throws {
+    @Test func `a producer that was fenced by another does not get a next epoch`() throws {
         let driver = TransactionDriver()
         let first = try #require(driver.producer())
         _ = try #require(driver.producer())
-        #expect(driver.ask(first.bump())?.error == .producerFenced)
+        #expect(driver.ask(first.nextEpoch())?.error == .producerFenced)
     }
 
     @Test func `a producer whose id was forgotten gets a new one`() throws {
@@ -62,7 +64,7 @@ struct ProducerIDTests {
         driver.restart(keeping: 0)
         #expect(driver.coordinator.transactions.isEmpty)
         #expect(driver.ask(first.add())?.error == .invalidProducerIDMapping)
-        let second = try #require(driver.ask(first.bump())?.producer)
+        let second = try #require(driver.ask(first.nextEpoch())?.producer)
         #expect(second.id != first.id)
     }
 
@@ -71,27 +73,27 @@ struct ProducerIDTests {
         var producer = try #require(driver.producer())
         let first = producer
         while producer.epoch < Int16.max - 1 {
-            producer = try #require(driver.ask(producer.bump())?.producer)
+            producer = try #require(driver.ask(producer.nextEpoch())?.producer)
         }
         #expect(producer.id == first.id)
-        let rotated = try #require(driver.ask(producer.bump())?.producer)
+        let rotated = try #require(driver.ask(producer.nextEpoch())?.producer)
         #expect(rotated.id != first.id)
         #expect(rotated.epoch == 0)
-        // The answer was lost: the old owner asks again and hears the same.
-        #expect(driver.ask(producer.bump())?.producer == rotated)
+        // If the answer was lost, the old owner asks again and gets the same answer.
+        #expect(driver.ask(producer.nextEpoch())?.producer == rotated)
         driver.restart(keeping: 0)
-        #expect(driver.ask(producer.bump())?.producer == rotated)
+        #expect(driver.ask(producer.nextEpoch())?.producer == rotated)
     }
 
     @Test func `fencing at the last epoch leaves room for the marker`() throws {
         let driver = TransactionDriver()
         var producer = try #require(driver.producer())
         while producer.epoch < Int16.max - 1 {
-            producer = try #require(driver.ask(producer.bump())?.producer)
+            producer = try #require(driver.ask(producer.nextEpoch())?.producer)
         }
         _ = driver.ask(producer.add())
-        #expect(driver.ask(Producer.initialise())?.error == .concurrentTransactions)
-        #expect(driver.marked.last?.epoch == .max)
+        #expect(driver.ask(Producer.initialize())?.error == .concurrentTransactions)
+        #expect(driver.writtenMarkers.last?.epoch == .max)
         let next = try #require(driver.producer())
         #expect(next.id != producer.id)
         #expect(next.epoch == 0)
@@ -100,19 +102,20 @@ struct ProducerIDTests {
     @Test func `a batch is admitted only into the open transaction that names its partition`() throws {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
-        let named = TopicPartition(topic: "t", partition: 0)
-        func refusal(_ epoch: Int16, _ partition: TopicPartition) -> ErrorCode? {
+        let addedPartition = TopicPartition(topic: "t", partition: 0)
+        func refusal(epoch: Int16, partition: TopicPartition) -> ErrorCode? {
             driver.coordinator.refusal(
                 of: .init(of: "x", producer: producer.id, epoch: epoch), partition: partition)
         }
-        #expect(refusal(producer.epoch, named) == .invalidTxnState)
+        #expect(refusal(epoch: producer.epoch, partition: addedPartition) == .invalidTxnState)
         _ = driver.ask(producer.add())
         _ = driver.ask(producer.addOffsets("g"))
-        #expect(refusal(producer.epoch, named) == nil)
-        #expect(refusal(producer.epoch, .init(topic: "t", partition: 1)) == .invalidTxnState)
-        #expect(refusal(producer.epoch + 1, named) == .invalidProducerEpoch)
+        #expect(refusal(epoch: producer.epoch, partition: addedPartition) == nil)
         #expect(
-            driver.coordinator.refusal(of: .init(of: "y", producer: 1, epoch: 0), partition: named)
+            refusal(epoch: producer.epoch, partition: .init(topic: "t", partition: 1)) == .invalidTxnState)
+        #expect(refusal(epoch: producer.epoch + 1, partition: addedPartition) == .invalidProducerEpoch)
+        #expect(
+            driver.coordinator.refusal(of: .init(of: "y", producer: 1, epoch: 0), partition: addedPartition)
                 == .invalidProducerIDMapping)
         #expect(
             driver.coordinator.refusal(
@@ -122,6 +125,6 @@ struct ProducerIDTests {
                 of: .init(of: "x", producer: producer.id, epoch: producer.epoch), group: "h")
                 == .invalidTxnState)
         _ = driver.ask(producer.end(commits: true))
-        #expect(refusal(producer.epoch, named) == .invalidTxnState)
+        #expect(refusal(epoch: producer.epoch, partition: addedPartition) == .invalidTxnState)
     }
 }

@@ -2,21 +2,23 @@ import Glibc
 
 @testable import Broker
 
-/// Helpers of the simulations.
+/// The seeds of the simulations, and a reader of the records that they inspect.
 enum Simulations {
-    /// Lives in one of the eight batches of a simulation. A few in every run of the tests; more, by
-    /// setting SIMULATION_SEEDS, in a release build of them (10,000 take seconds there).
-    private static let perBatch: Int = {
+    /// The number of histories in each of the eight batches of a simulation. `SIMULATION_SEEDS` sets the number of all
+    /// batches together; 10,000 take seconds in a release build.
+    private static let seedsPerBatch: Int = {
         guard let text = getenv("SIMULATION_SEEDS"), let total = Int(String(cString: text)) else { return 60 }
-        return max(1, total / 8)
+        let batchCount = 8
+        return max(1, total / batchCount)
     }()
 
     static func seeds(of batch: Int) -> [UInt64] {
-        (0..<perBatch).map { UInt64(batch * perBatch + $0) }
+        (0..<seedsPerBatch).map { UInt64(batch * seedsPerBatch + $0) }
     }
 
-    /// Reads a record of the transactions' topic: the transactional id and its state.
-    static func transaction(_ record: CoordinatorRecord) -> (String, TransactionFacts)? {
+    /// Reads a record of the topic of transactions. Returns the transactional id and its state, or nil for a record of
+    /// another kind.
+    static func transaction(in record: CoordinatorRecord) -> (String, TransactionFacts)? {
         guard let value = record.value else { return nil }
         let name = try? WireReader.read(record.key, flexible: true) { (reader) throws(WireError) -> String? in
             try reader.int16() == TransactionRecords.transactionKind ? try reader.string() : nil

@@ -3,25 +3,26 @@ import Testing
 
 @testable import Broker
 
+/// Static members, which have an instance id and may restart without a rebalance.
 struct StaticMemberTests {
-    @Test func `a restarted member returns to its place and no other member joins again`() throws {
+    @Test func `a restarted member keeps its assignment, and no other member joins again`() throws {
         let driver = GroupDriver()
-        let members = driver.stableGroup(2, instances: ["a", "b"])
-        let join = try #require(driver.ask(Ask.join(instance: "b", version: 5))?.join)
+        let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
+        let join = try #require(driver.ask(Requests.join(instance: "b", version: 5))?.join)
         #expect(join.error == .none)
         #expect(join.generation == 1)
         #expect(join.memberID != members[1].member)
-        let sync = driver.ask(Ask.sync(member: join.memberID, generation: 1, instance: "b"))?.sync
+        let sync = driver.ask(Requests.sync(member: join.memberID, generation: 1, instance: "b"))?.sync
         #expect(sync?.assignment == [1])
         #expect(
-            driver.ask(Ask.heartbeat(member: members[0].member, generation: 1, instance: "a"))?.error
+            driver.ask(Requests.heartbeat(member: members[0].member, generation: 1, instance: "a"))?.error
                 == ErrorCode.none)
     }
 
-    @Test func `a restarted leader is not told that it leads`() throws {
+    @Test func `a restarted leader does not learn that it leads`() throws {
         let driver = GroupDriver()
-        let members = driver.stableGroup(2, instances: ["a", "b"])
-        let join = try #require(driver.ask(Ask.join(instance: "a", version: 5))?.join)
+        let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
+        let join = try #require(driver.ask(Requests.join(instance: "a", version: 5))?.join)
         #expect(join.generation == 1)
         #expect(join.leaderID == members[0].member)
         #expect(join.memberID != join.leaderID)
@@ -31,53 +32,54 @@ struct StaticMemberTests {
 
     @Test func `a process that still uses the old id is fenced`() throws {
         let driver = GroupDriver()
-        let old = driver.stableGroup(1, instances: ["a"])[0].member
-        _ = driver.ask(Ask.join(instance: "a", version: 5))
+        let old = driver.stableGroup(memberCount: 1, instances: ["a"])[0].member
+        _ = driver.ask(Requests.join(instance: "a", version: 5))
         let requests = [
-            Ask.heartbeat(member: old, generation: 1, instance: "a"),
-            Ask.sync(member: old, generation: 1, instance: "a"),
-            Ask.join(member: old, instance: "a"),
-            Ask.leave(member: old, instance: "a"),
-            Ask.commit(member: old, generation: 1, instance: "a", offset: 1),
-            Ask.transactionalCommit(member: old, generation: 1, instance: "a", offset: 1),
+            Requests.heartbeat(member: old, generation: 1, instance: "a"),
+            Requests.sync(member: old, generation: 1, instance: "a"),
+            Requests.join(member: old, instance: "a"),
+            Requests.leave(member: old, instance: "a"),
+            Requests.commit(member: old, generation: 1, instance: "a", offset: 1),
+            Requests.transactionalCommit(member: old, generation: 1, instance: "a", offset: 1),
         ]
         for request in requests { #expect(driver.ask(request)?.error == .fencedInstanceID, "\(request)") }
         // Without the instance id the member is unknown.
-        #expect(driver.ask(Ask.heartbeat(member: old, generation: 1))?.error == .unknownMemberID)
+        #expect(driver.ask(Requests.heartbeat(member: old, generation: 1))?.error == .unknownMemberID)
         #expect(
-            driver.ask(Ask.heartbeat(member: old, generation: 1, instance: "z"))?.error == .unknownMemberID)
+            driver.ask(Requests.heartbeat(member: old, generation: 1, instance: "z"))?.error
+                == .unknownMemberID)
     }
 
-    @Test func `another offer from a restarted member begins a generation`() {
+    @Test func `a restarted member with other protocols begins a generation`() {
         let driver = GroupDriver()
-        let members = driver.stableGroup(2, instances: ["a", "b"])
-        let token = driver.send(Ask.join(instance: "b", version: 5, protocols: ["sticky", "range"]))
-        // Range is still what both know: no reason to rebalance.
+        let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
+        let token = driver.send(Requests.join(instance: "b", version: 5, protocols: ["sticky", "range"]))
+        // Both members still know the protocol "range", so there is no rebalance.
         #expect(driver.take(token)?.join?.generation == 1)
-        let both = ["sticky", "range"]
+        let protocols = ["sticky", "range"]
         let first = driver.send(
-            Ask.join(member: members[0].member, instance: "a", version: 5, protocols: both))
+            Requests.join(member: members[0].member, instance: "a", version: 5, protocols: protocols))
         #expect(driver.take(first) == nil)
         let member = driver.coordinator.groups["g"]?.staticMemberIDs["b"] ?? ""
-        _ = driver.send(Ask.join(member: member, instance: "b", version: 5, protocols: both))
+        _ = driver.send(Requests.join(member: member, instance: "b", version: 5, protocols: protocols))
         #expect(driver.take(first)?.join?.protocolName == "sticky")
-        let again = driver.send(Ask.join(instance: "b", version: 5, protocols: ["range"]))
-        #expect(driver.take(again) == nil)
+        let narrowed = driver.send(Requests.join(instance: "b", version: 5, protocols: ["range"]))
+        #expect(driver.take(narrowed) == nil)
         #expect(driver.coordinator.groups["g"]?.state == .preparingRebalance)
     }
 
-    @Test func `a static member keeps its place through a rebalance that it misses`() throws {
+    @Test func `a static member stays a member in a rebalance that it misses`() throws {
         let driver = GroupDriver()
-        let members = driver.stableGroup(2, instances: ["a", "b"])
-        let newcomer = driver.send(Ask.join(version: 3, rebalance: 5_000))
+        let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
+        let newcomer = driver.send(Requests.join(version: 3, rebalance: 5_000))
         driver.pass(milliseconds: 4_000)
-        _ = driver.ask(Ask.heartbeat(member: members[0].member, generation: 1, instance: "a"))
-        _ = driver.ask(Ask.heartbeat(member: members[1].member, generation: 1, instance: "b"))
+        _ = driver.ask(Requests.heartbeat(member: members[0].member, generation: 1, instance: "a"))
+        _ = driver.ask(Requests.heartbeat(member: members[1].member, generation: 1, instance: "b"))
         for round in 0..<4 {
             driver.pass(milliseconds: 7_000)
-            _ = driver.ask(Ask.heartbeat(member: members[1].member, generation: 1, instance: "b"))
+            _ = driver.ask(Requests.heartbeat(member: members[1].member, generation: 1, instance: "b"))
             guard round == 0 else { continue }
-            _ = driver.send(Ask.join(member: members[0].member, instance: "a", version: 5))
+            _ = driver.send(Requests.join(member: members[0].member, instance: "a", version: 5))
         }
         let join = try #require(driver.take(newcomer)?.join)
         #expect(join.generation == 2)
@@ -88,35 +90,35 @@ struct StaticMemberTests {
 
     @Test func `an operator removes a static member by its name alone`() {
         let driver = GroupDriver()
-        _ = driver.stableGroup(1, instances: ["a"])
-        #expect(driver.ask(Ask.leave(member: "", instance: "z"))?.error == .unknownMemberID)
-        #expect(driver.ask(Ask.leave(member: "", instance: "a"))?.error == ErrorCode.none)
+        _ = driver.stableGroup(memberCount: 1, instances: ["a"])
+        #expect(driver.ask(Requests.leave(member: "", instance: "z"))?.error == .unknownMemberID)
+        #expect(driver.ask(Requests.leave(member: "", instance: "a"))?.error == ErrorCode.none)
         #expect(driver.coordinator.groups["g"]?.state == .empty)
     }
 
     @Test func `a restart while the others wait for their assignment begins a generation`() {
         let driver = GroupDriver()
-        let tokens = [nil, "b"].map { driver.send(Ask.join(instance: $0, version: 3)) }
+        let tokens = [nil, "b"].map { driver.send(Requests.join(instance: $0, version: 3)) }
         driver.pass(milliseconds: 200)
         let joins = tokens.compactMap { driver.take($0)?.join }
-        let waiting = driver.send(Ask.sync(member: joins[1].memberID, generation: 1, instance: "b"))
-        let back = driver.send(Ask.join(instance: "b", version: 5))
+        let waiting = driver.send(Requests.sync(member: joins[1].memberID, generation: 1, instance: "b"))
+        let rejoining = driver.send(Requests.join(instance: "b", version: 5))
         #expect(driver.take(waiting)?.error == .fencedInstanceID)
-        #expect(driver.take(back) == nil)
-        #expect(driver.ask(Ask.join(member: joins[0].memberID, version: 3))?.join?.generation == 2)
-        #expect(driver.take(back)?.join?.generation == 2)
+        #expect(driver.take(rejoining) == nil)
+        #expect(driver.ask(Requests.join(member: joins[0].memberID, version: 3))?.join?.generation == 2)
+        #expect(driver.take(rejoining)?.join?.generation == 2)
     }
 
-    @Test func `a group that waits for a static member does not spin at any timeout`() {
+    @Test func `a group that waits for a static member sets no deadline in the past`() {
         let driver = GroupDriver()
-        let token = driver.send(Ask.join(instance: "a", version: 5, rebalance: 0))
+        let token = driver.send(Requests.join(instance: "a", version: 5, rebalance: 0))
         driver.pass(milliseconds: 60)
         let member = driver.take(token)?.join?.memberID ?? ""
-        _ = driver.send(Ask.sync(member: member, generation: 1, instance: "a"))
+        _ = driver.send(Requests.sync(member: member, generation: 1, instance: "a"))
         // A new member asks for a generation and leaves, so no member joins.
-        _ = driver.send(Ask.join(version: 3, rebalance: 0))
+        _ = driver.send(Requests.join(version: 3, rebalance: 0))
         let newcomer = driver.coordinator.groups["g"]?.members.keys.first { $0 != member } ?? ""
-        _ = driver.ask(Ask.leave(member: newcomer))
+        _ = driver.ask(Requests.leave(member: newcomer))
         for _ in 0..<50 {
             _ = driver.coordinator.tick(at: driver.now)
             #expect(driver.coordinator.nextDeadline > driver.now.steady)

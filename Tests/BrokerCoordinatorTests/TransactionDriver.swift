@@ -8,22 +8,27 @@ import Telemetry
 final class TransactionDriver {
     var settings: TransactionSettings
     var coordinator: TransactionCoordinator
+    /// The time of the simulation.
     private(set) var milliseconds: Int64 = 1_000_000
-    /// Durable records and markers, in their order.
+
+    /// A durable record, or markers in the partitions.
     enum Event {
         case record(CoordinatorRecord)
         case markers(TransactionMarkers)
     }
 
+    /// All durable records and markers, in their order.
     private(set) var history: [Event] = []
-    private(set) var appending: [(AppendID, [CoordinatorRecord])] = []
-    private(set) var marking: [(MarkersID, TransactionMarkers)] = []
+    /// Appends and markers that the test has neither stored nor failed.
+    private(set) var unstoredAppends: [(AppendID, [CoordinatorRecord])] = []
+    private(set) var unwrittenMarkers: [(MarkersID, TransactionMarkers)] = []
     private(set) var answers: [ReplyToken: TransactionAnswer] = [:]
+    /// Whether appends, and markers, become durable at once.
     var storesAtOnce = true
     var marksAtOnce = true
-    /// The jump of the machine's clock, which the expiry clock does not follow.
+    /// Milliseconds by which the machine's clock has jumped ahead. The expiry clock does not follow it.
     var clockLead: Int64 = 0
-    private var tokens: UInt64 = 0
+    private var lastToken: UInt64 = 0
 
     init(_ settings: TransactionSettings = TransactionSettings()) {
         self.settings = settings
@@ -38,7 +43,7 @@ final class TransactionDriver {
         history.compactMap { if case .record(let record) = $0 { record } else { nil } }
     }
 
-    var marked: [TransactionMarkers] {
+    var writtenMarkers: [TransactionMarkers] {
         history.compactMap { if case .markers(let markers) = $0 { markers } else { nil } }
     }
 
@@ -49,11 +54,11 @@ final class TransactionDriver {
             expiry: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
     }
 
-    /// Kills the process. Appends under way are lost, except for the first `keeping` ones.
-    func restart(keeping: Int) {
-        for (_, records) in appending.prefix(keeping) { append(records) }
-        appending = []
-        marking = []
+    /// Kills the process and starts the next one. Of the unstored appends, only the first `keptAppends` are durable.
+    func restart(keeping keptAppends: Int) {
+        for (_, records) in unstoredAppends.prefix(keptAppends) { append(records) }
+        unstoredAppends = []
+        unwrittenMarkers = []
         coordinator = TransactionCoordinator(
             settings: settings, at: now, partitionExists: { $0.topic != "missing" })
         for record in log { _ = coordinator.restore(record) }
@@ -61,8 +66,8 @@ final class TransactionDriver {
     }
 
     func send(_ request: TransactionRequest) -> ReplyToken {
-        tokens += 1
-        let token = ReplyToken(tokens)
+        lastToken += 1
+        let token = ReplyToken(lastToken)
         perform(coordinator.handle(request, from: Caller(token: token), at: now))
         return token
     }
@@ -86,43 +91,43 @@ final class TransactionDriver {
     }
 
     func storeNext() {
-        guard !appending.isEmpty else { return }
-        let (id, records) = appending.removeFirst()
+        guard !unstoredAppends.isEmpty else { return }
+        let (id, records) = unstoredAppends.removeFirst()
         append(records)
         perform(coordinator.appendSucceeded(id, at: now))
     }
 
     func failNext() {
-        guard !appending.isEmpty else { return }
-        let (id, _) = appending.removeFirst()
+        guard !unstoredAppends.isEmpty else { return }
+        let (id, _) = unstoredAppends.removeFirst()
         perform(coordinator.appendFailed(id, at: now))
     }
 
-    func markNext() {
-        guard !marking.isEmpty else { return }
-        let (id, markers) = marking.removeFirst()
+    func writeNextMarkers() {
+        guard !unwrittenMarkers.isEmpty else { return }
+        let (id, markers) = unwrittenMarkers.removeFirst()
         history.append(.markers(markers))
         perform(coordinator.markersWritten(id, at: now))
     }
 
-    /// Markers are written, but the process dies before it knows.
-    func markSilently() {
-        guard let (_, markers) = marking.first else { return }
+    /// Writes the next markers without an answer, as when the process dies before the answer.
+    func writeMarkersWithoutAnswer() {
+        guard let (_, markers) = unwrittenMarkers.first else { return }
         history.append(.markers(markers))
     }
 
     private func append(_ records: [CoordinatorRecord]) { history += records.map { .record($0) } }
 
-    /// Writes all markers except the last partition's and, with `groups`, except the groups' markers.
-    func failMarkers(groups: Bool = true) {
-        guard !marking.isEmpty else { return }
-        let (id, markers) = marking.removeFirst()
-        let left = RemainingMarkers(
-            partitions: Array(markers.partitions.suffix(1)), groups: groups ? markers.groups : [])
+    /// Writes the markers, but not the last partition's marker and, with `failsGroups`, not the markers of the groups.
+    func failMarkers(failsGroups: Bool = true) {
+        guard !unwrittenMarkers.isEmpty else { return }
+        let (id, markers) = unwrittenMarkers.removeFirst()
+        let remaining = RemainingMarkers(
+            partitions: Array(markers.partitions.suffix(1)), groups: failsGroups ? markers.groups : [])
         let written = RemainingMarkers(
-            partitions: Array(markers.partitions.dropLast()), groups: groups ? [] : markers.groups)
+            partitions: Array(markers.partitions.dropLast()), groups: failsGroups ? [] : markers.groups)
         if !written.isEmpty { history.append(.markers(markers.restricted(to: written))) }
-        perform(coordinator.markersFailed(id, remaining: left, at: now))
+        perform(coordinator.markersFailed(id, remaining: remaining, at: now))
     }
 
     private func perform(_ actions: [TransactionAction]) {
@@ -131,22 +136,22 @@ final class TransactionDriver {
             case .reply(let token, let answer):
                 precondition(answers[token] == nil, "a request was answered twice")
                 answers[token] = answer
-            case .persist(let id, let records): appending.append((id, records))
-            case .writeMarkers(let id, let markers): marking.append((id, markers))
+            case .persist(let id, let records): unstoredAppends.append((id, records))
+            case .writeMarkers(let id, let markers): unwrittenMarkers.append((id, markers))
             }
         }
-        if storesAtOnce && !appending.isEmpty { return storeNext() }
-        if marksAtOnce && !marking.isEmpty { markNext() }
+        if storesAtOnce && !unstoredAppends.isEmpty { return storeNext() }
+        if marksAtOnce && !unwrittenMarkers.isEmpty { writeNextMarkers() }
     }
 }
 
-/// Short forms of what transactional producers send.
+/// A transactional producer, and its requests.
 struct Producer: Equatable {
     var name = "x"
     var id: Int64
     var epoch: Int16
 
-    func add(_ topic: String = "t", _ partition: Int32 = 0, version: Int16 = 2) -> TransactionRequest {
+    func add(topic: String = "t", partition: Int32 = 0, version: Int16 = 2) -> TransactionRequest {
         .addPartitions(
             AddPartitionsToTxnRequest(
                 version: version, transactionalID: name, producerID: id, producerEpoch: epoch,
@@ -167,17 +172,19 @@ struct Producer: Equatable {
                 commits: commits))
     }
 
-    /// Asks for its next epoch after an error.
-    func bump(version: Int16 = 4) -> TransactionRequest {
-        Producer.initialise(name, version: version, id: id, epoch: epoch)
+    /// Asks for the next epoch after an error.
+    func nextEpoch(version: Int16 = 4) -> TransactionRequest {
+        Producer.initialize(name, version: version, id: id, epoch: epoch)
     }
 
-    static func initialise(
-        _ name: String? = "x", timeout: Int32 = 10_000, version: Int16 = 4, id: Int64 = -1, epoch: Int16 = -1
+    static func initialize(
+        _ name: String? = "x", timeoutMilliseconds: Int32 = 10_000, version: Int16 = 4, id: Int64 = -1,
+        epoch: Int16 = -1
     ) -> TransactionRequest {
         .initProducerID(
             InitProducerIDRequest(
-                version: version, transactionalID: name, timeoutMilliseconds: timeout, producerID: id,
+                version: version, transactionalID: name, timeoutMilliseconds: timeoutMilliseconds,
+                producerID: id,
                 producerEpoch: epoch))
     }
 }
@@ -198,11 +205,11 @@ extension TransactionAnswer {
 }
 
 extension TransactionDriver {
-    /// A new producer, as init_transactions makes one: it comes again while another one's
-    /// transaction ends.
-    func producer(_ name: String = "x") -> Producer? {
+    /// Makes a producer as `init_transactions` of librdkafka does. It asks again while the transaction of another
+    /// producer ends.
+    func producer(named name: String = "x") -> Producer? {
         for _ in 0..<3 {
-            guard let answer = ask(Producer.initialise(name)) else { return nil }
+            guard let answer = ask(Producer.initialize(name)) else { return nil }
             if var producer = answer.producer {
                 producer.name = name
                 return producer

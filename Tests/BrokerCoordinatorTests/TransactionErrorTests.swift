@@ -4,19 +4,19 @@ import Testing
 
 /// The errors of each request of a transaction, as on Kafka.
 struct TransactionErrorTests {
-    @Test func `requests for a producer id that make no sense`() {
+    @Test func `impossible requests for a producer id are refused`() {
         var settings = TransactionSettings()
         settings.transactionalIDsMax = 1
         let driver = TransactionDriver(settings)
         _ = driver.producer()
         let cases: [(TransactionRequest, ErrorCode)] = [
-            (Producer.initialise(""), .invalidRequest),
-            (Producer.initialise(timeout: 0), .invalidTransactionTimeout),
-            (Producer.initialise(timeout: -1), .invalidTransactionTimeout),
-            (Producer.initialise(timeout: 900_001), .invalidTransactionTimeout),
-            (Producer.initialise(id: 3), .invalidRequest),
-            (Producer.initialise(epoch: 3), .invalidRequest),
-            (Producer.initialise("y"), .policyViolation),
+            (Producer.initialize(""), .invalidRequest),
+            (Producer.initialize(timeoutMilliseconds: 0), .invalidTransactionTimeout),
+            (Producer.initialize(timeoutMilliseconds: -1), .invalidTransactionTimeout),
+            (Producer.initialize(timeoutMilliseconds: 900_001), .invalidTransactionTimeout),
+            (Producer.initialize(id: 3), .invalidRequest),
+            (Producer.initialize(epoch: 3), .invalidRequest),
+            (Producer.initialize("y"), .policyViolation),
         ]
         for (request, expected) in cases { #expect(driver.ask(request)?.error == expected, "\(request)") }
     }
@@ -32,14 +32,14 @@ struct TransactionErrorTests {
         unknown.name = "nobody's"
         var nameless = producer
         nameless.name = ""
-        let whos: [(Producer, ErrorCode)] = [
+        let refusals: [(Producer, ErrorCode)] = [
             (stranger, .invalidProducerIDMapping), (fenced, .producerFenced),
             (unknown, .invalidProducerIDMapping), (nameless, .invalidRequest),
         ]
-        for (who, expected) in whos {
-            #expect(driver.ask(who.add())?.error == expected)
-            #expect(driver.ask(who.addOffsets())?.error == expected)
-            #expect(driver.ask(who.end(commits: true))?.error == expected)
+        for (owner, expected) in refusals {
+            #expect(driver.ask(owner.add())?.error == expected)
+            #expect(driver.ask(owner.addOffsets())?.error == expected)
+            #expect(driver.ask(owner.end(commits: true))?.error == expected)
         }
         #expect(driver.ask(fenced.add(version: 1))?.error == .invalidProducerEpoch)
         #expect(driver.ask(fenced.addOffsets(version: 1))?.error == .invalidProducerEpoch)
@@ -47,14 +47,15 @@ struct TransactionErrorTests {
         #expect(driver.ask(producer.addOffsets(""))?.error == .invalidGroupID)
     }
 
-    @Test func `one unknown partition keeps the others out`() throws {
+    @Test func `no partition is added if one of them is unknown`() throws {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
         let request = AddPartitionsToTxnRequest(
             version: 2, transactionalID: "x", producerID: producer.id, producerEpoch: producer.epoch,
             topics: [.init(topic: "t", partitions: [0]), .init(topic: "missing", partitions: [0])])
         guard case .addPartitions(let body)? = driver.ask(.addPartitions(request)) else {
-            return #expect(Bool(false))
+            Issue.record("the answer is of another kind")
+            return
         }
         #expect(
             body.topics.map { $0.partitions.map(\.error) } == [
@@ -63,43 +64,47 @@ struct TransactionErrorTests {
         #expect(driver.ask(producer.end(commits: true))?.error == .invalidTxnState)
     }
 
-    enum At: CaseIterable {
+    /// The state of a transaction.
+    enum Progress: CaseIterable {
         case empty, ongoing, deciding, prepared, complete
     }
 
-    /// EndTxn by the state it finds, for a transaction that is being committed.
+    /// The errors of EndTxn in each state of a transaction that is being committed.
     @Test(arguments: [
-        (At.empty, ErrorCode.invalidTxnState, ErrorCode.invalidTxnState),
+        (Progress.empty, ErrorCode.invalidTxnState, ErrorCode.invalidTxnState),
         (.deciding, .concurrentTransactions, .concurrentTransactions),
         (.prepared, .concurrentTransactions, .invalidTxnState),
         (.complete, .none, .invalidTxnState),
     ])
-    func `a decision asked for again`(at: At, commit: ErrorCode, abort: ErrorCode) throws {
-        let (driver, producer) = try reach(at)
+    func `a repeated decision is answered by the state of the transaction`(
+        progress: Progress, commit: ErrorCode, abort: ErrorCode
+    ) throws {
+        let (driver, producer) = try makeDriver(in: progress)
         #expect(driver.ask(producer.end(commits: true))?.error == commit)
         #expect(driver.ask(producer.end(commits: false))?.error == abort)
     }
 
-    /// Everything else by the state it finds.
+    /// The errors of the other requests.
     @Test(arguments: [
-        (At.deciding, ErrorCode.concurrentTransactions), (.prepared, .concurrentTransactions),
+        (Progress.deciding, ErrorCode.concurrentTransactions), (.prepared, .concurrentTransactions),
     ])
-    func `while a transaction ends, requests must be repeated`(at: At, expected: ErrorCode) throws {
-        let (driver, producer) = try reach(at)
+    func `while a transaction ends, requests must be repeated`(progress: Progress, expected: ErrorCode) throws
+    {
+        let (driver, producer) = try makeDriver(in: progress)
         #expect(driver.ask(producer.add())?.error == expected)
         #expect(driver.ask(producer.addOffsets())?.error == expected)
-        #expect(driver.ask(Producer.initialise())?.error == expected)
-        #expect(driver.ask(producer.bump())?.error == expected)
+        #expect(driver.ask(Producer.initialize())?.error == expected)
+        #expect(driver.ask(producer.nextEpoch())?.error == expected)
     }
 
-    private func reach(_ at: At) throws -> (TransactionDriver, Producer) {
+    private func makeDriver(in progress: Progress) throws -> (TransactionDriver, Producer) {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
-        guard at != .empty else { return (driver, producer) }
+        guard progress != .empty else { return (driver, producer) }
         _ = driver.ask(producer.add())
-        guard at != .ongoing else { return (driver, producer) }
-        driver.marksAtOnce = at == .complete
-        driver.storesAtOnce = at != .deciding
+        guard progress != .ongoing else { return (driver, producer) }
+        driver.marksAtOnce = progress == .complete
+        driver.storesAtOnce = progress != .deciding
         _ = driver.send(producer.end(commits: true))
         return (driver, producer)
     }
@@ -113,7 +118,7 @@ struct TransactionErrorTests {
         #expect(driver.take(add)?.error == .coordinatorNotAvailable)
         let end = driver.send(producer.end(commits: true))
         #expect(driver.take(end)?.error == .invalidTxnState)
-        let new = driver.send(Producer.initialise("y"))
+        let new = driver.send(Producer.initialize("y"))
         driver.failNext()
         #expect(driver.take(new)?.error == .coordinatorNotAvailable)
         #expect(driver.coordinator.transactions["y"] == nil)
@@ -126,10 +131,10 @@ struct TransactionErrorTests {
         driver.storesAtOnce = false
         driver.pass(milliseconds: 10_050)
         driver.failNext()
-        #expect(driver.marked.isEmpty)
+        #expect(driver.writtenMarkers.isEmpty)
         driver.pass(milliseconds: 300)
         driver.storeNext()
-        #expect(driver.marked.map(\.commits) == [false])
+        #expect(driver.writtenMarkers.map(\.commits) == [false])
     }
 
     @Test func `markers that could not be written are asked for until they are`() throws {
@@ -143,31 +148,33 @@ struct TransactionErrorTests {
         #expect(driver.take(end)?.error == ErrorCode.none)
         #expect(driver.ask(producer.add())?.error == .concurrentTransactions)
         driver.pass(milliseconds: 300)
-        driver.markNext()
-        #expect(driver.marked.map(\.commits) == [true])
+        driver.writeNextMarkers()
+        #expect(driver.writtenMarkers.map(\.commits) == [true])
         #expect(driver.ask(producer.add())?.error == ErrorCode.none)
     }
 
     @Test func `only the partition that failed is marked again`() throws {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
-        for partition in 0..<4 as Range<Int32> { _ = driver.ask(producer.add("t", partition)) }
+        for partition in 0..<4 as Range<Int32> {
+            _ = driver.ask(producer.add(topic: "t", partition: partition))
+        }
         _ = driver.ask(producer.addOffsets())
         driver.marksAtOnce = false
         _ = driver.send(producer.end(commits: true))
-        driver.failMarkers(groups: false)
+        driver.failMarkers(failsGroups: false)
         driver.pass(milliseconds: 150)
-        #expect(driver.marking.map(\.1.partitions) == [[TopicPartition(topic: "t", partition: 3)]])
-        #expect(driver.marking.map(\.1.groups) == [[]])
-        driver.markNext()
-        #expect(driver.marked.flatMap(\.partitions).map(\.partition).sorted() == [0, 1, 2, 3])
-        #expect(driver.marked.flatMap(\.groups) == ["g"])
+        #expect(driver.unwrittenMarkers.map(\.1.partitions) == [[TopicPartition(topic: "t", partition: 3)]])
+        #expect(driver.unwrittenMarkers.map(\.1.groups) == [[]])
+        driver.writeNextMarkers()
+        #expect(driver.writtenMarkers.flatMap(\.partitions).map(\.partition).sorted() == [0, 1, 2, 3])
+        #expect(driver.writtenMarkers.flatMap(\.groups) == ["g"])
         #expect(driver.coordinator.unmarkedCount == 0)
         // The next transaction marks all its partitions.
-        _ = driver.ask(producer.add("t", 1))
+        _ = driver.ask(producer.add(topic: "t", partition: 1))
         _ = driver.send(producer.end(commits: false))
-        driver.markNext()
-        #expect(driver.marked.last?.partitions.map(\.partition) == [1])
+        driver.writeNextMarkers()
+        #expect(driver.writtenMarkers.last?.partitions.map(\.partition) == [1])
     }
 
     @Test func `markers that fail again and again are tried less and less often`() throws {
@@ -179,14 +186,14 @@ struct TransactionErrorTests {
         var attempts = 0
         for _ in 0..<600 {
             driver.pass(milliseconds: 100)
-            guard !driver.marking.isEmpty else { continue }
+            guard !driver.unwrittenMarkers.isEmpty else { continue }
             attempts += 1
             driver.failMarkers()
         }
         #expect((8..<16).contains(attempts))
         #expect(driver.coordinator.unmarkedCount == 1)
         driver.pass(milliseconds: 11_000)
-        driver.markNext()
+        driver.writeNextMarkers()
         #expect(driver.ask(producer.add())?.error == ErrorCode.none)
     }
 }

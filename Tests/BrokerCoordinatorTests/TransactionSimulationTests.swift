@@ -2,12 +2,11 @@ import Testing
 
 @testable import Broker
 
-/// Random lives of transactional ids: producers that work, come again, fence one another and fall
-/// silent, a log and markers that are slow or fail, a broker that dies at any append. Checked against
-/// what the log says, record by record.
+/// Random histories of transactional ids. Producers work, restart, fence each other and stop. The log and the markers
+/// are slow or fail, and the broker dies at any append. Each durable record is checked against the rules.
 struct TransactionSimulationTests {
     @Test(arguments: 0..<8)
-    func `a decision is never reversed, a marker never missing, a fenced producer never heard`(batch: Int) {
+    func `no decision is reversed, no marker is missing, and no fenced producer succeeds`(batch: Int) {
         for seed in Simulations.seeds(of: batch) {
             var simulation = TransactionSimulation(seed: seed)
             if let fault = simulation.run(steps: 80) {
@@ -18,13 +17,15 @@ struct TransactionSimulationTests {
     }
 }
 
+/// One random history, equal for equal seeds.
 struct TransactionSimulation {
     /// A running producer, which may have been fenced without knowing it.
     private struct Client {
         var producer: Producer
+        /// The partitions of its transaction, as far as it knows.
         var added: Set<TopicPartition> = []
-        var adding: (token: ReplyToken, partition: TopicPartition)?
-        var ending: (token: ReplyToken, commits: Bool)?
+        var awaitedAdd: (token: ReplyToken, partition: TopicPartition)?
+        var awaitedEnd: (token: ReplyToken, commits: Bool)?
         var isOpen = false
         /// Its decision, until the answer arrives. It may only repeat the same decision.
         var decided: Bool?
@@ -39,12 +40,16 @@ struct TransactionSimulation {
     private let driver: TransactionDriver
     private let names = ["x", "y"]
     private var clients: [Client] = []
-    private var initialising: [(token: ReplyToken, name: String)] = []
+    private var awaitedProducers: [(token: ReplyToken, name: String)] = []
+    /// All producers that the coordinator has returned.
     private var owners: Set<Owner> = []
     /// The newest producer that each name was given to.
     private var newest: [String: Producer] = [:]
-    private var read = 0
+    /// The number of inspected events.
+    private var inspectedCount = 0
+    /// The newest state of each transactional id in the log.
     private var states: [String: TransactionFacts] = [:]
+    /// The newest decision about each transactional id.
     private var decisions: [String: TransactionFacts] = [:]
     /// The marked partitions of each prepared transaction, by transactional id.
     private var marked: [String: Set<TopicPartition>] = [:]
@@ -54,27 +59,27 @@ struct TransactionSimulation {
         var settings = TransactionSettings()
         settings.producerIDBlock = 2
         driver = TransactionDriver(settings)
-        driver.storesAtOnce = dice.chance(40)
-        driver.marksAtOnce = dice.chance(50)
+        driver.storesAtOnce = dice.chance(percent: 40)
+        driver.marksAtOnce = dice.chance(percent: 50)
     }
 
     mutating func run(steps: Int) -> String? {
         for step in 0..<steps {
-            act()
-            if let fault = inspect() ?? hear() { return "step \(step): \(fault)" }
+            takeStep()
+            if let fault = inspect() ?? takeAnswers() { return "step \(step): \(fault)" }
         }
         return settle()
     }
 
-    private mutating func act() {
+    private mutating func takeStep() {
         switch dice.below(100) {
         case 0..<12:
             let name = names[dice.below(2)]
-            initialising.append((driver.send(Producer.initialise(name)), name))
-        case 12..<55: work()
+            awaitedProducers.append((driver.send(Producer.initialize(name)), name))
+        case 12..<55: sendNextRequest()
         case 55..<75: driver.storeNext()
         case 75..<80: driver.failNext()
-        case 80..<88: driver.markNext()
+        case 80..<88: driver.writeNextMarkers()
         case 88..<90: driver.failMarkers()
         case 90..<96: driver.pass(milliseconds: Int64(dice.below(6_000)))
         default: restart()
@@ -82,62 +87,67 @@ struct TransactionSimulation {
     }
 
     private mutating func restart() {
-        // Appends under way may have been written although no answer left.
-        if dice.chance(50) { driver.markSilently() }
+        // The markers may be in the log, although their answer never arrived.
+        if dice.chance(percent: 50) { driver.writeMarkersWithoutAnswer() }
         driver.restart(keeping: dice.below(3))
-        initialising = []
+        awaitedProducers = []
         for index in clients.indices {
-            clients[index].adding = nil
-            clients[index].ending = nil
+            clients[index].awaitedAdd = nil
+            clients[index].awaitedEnd = nil
         }
     }
 
-    private mutating func work() {
+    /// Lets a producer add a partition or end its transaction.
+    private mutating func sendNextRequest() {
         guard !clients.isEmpty else { return }
         let index = dice.below(clients.count)
-        guard clients[index].adding == nil, clients[index].ending == nil else { return }
-        if clients[index].decided != nil || (clients[index].isOpen && dice.chance(40)) {
-            let commits = clients[index].decided ?? dice.chance(60)
+        guard clients[index].awaitedAdd == nil, clients[index].awaitedEnd == nil else { return }
+        if clients[index].decided != nil || (clients[index].isOpen && dice.chance(percent: 40)) {
+            let commits = clients[index].decided ?? dice.chance(percent: 60)
             clients[index].decided = commits
-            clients[index].ending = (driver.send(clients[index].producer.end(commits: commits)), commits)
+            clients[index].awaitedEnd = (driver.send(clients[index].producer.end(commits: commits)), commits)
         } else {
             let partition = TopicPartition(topic: "t", partition: Int32(dice.below(3)))
-            let request = clients[index].producer.add(partition.topic, partition.partition)
-            clients[index].adding = (driver.send(request), partition)
+            let request = clients[index].producer.add(topic: partition.topic, partition: partition.partition)
+            clients[index].awaitedAdd = (driver.send(request), partition)
         }
     }
 
-    /// Takes in the answers that came.
-    private mutating func hear() -> String? {
-        for waiting in initialising {
+    /// Takes the answers that have arrived, and returns the first fault.
+    private mutating func takeAnswers() -> String? {
+        for waiting in awaitedProducers {
             guard let answer = driver.take(waiting.token) else { continue }
-            initialising.removeAll { $0.token == waiting.token }
+            awaitedProducers.removeAll { $0.token == waiting.token }
             guard var producer = answer.producer else { continue }
             producer.name = waiting.name
             guard owners.insert(Owner(id: producer.id, epoch: producer.epoch)).inserted else {
-                return "\(producer) was given twice"
+                return "\(producer) was returned twice"
             }
             newest[waiting.name] = producer
             clients.append(Client(producer: producer))
         }
         for index in clients.indices {
-            if let fault = hearAdding(index) ?? hearEnding(index) { return fault }
+            if let fault = takeAnswerToAdd(at: index) ?? takeAnswerToEnd(at: index) { return fault }
         }
         return nil
     }
 
-    private mutating func hearAdding(_ index: Int) -> String? {
-        guard let adding = clients[index].adding, let answer = driver.take(adding.token) else { return nil }
-        clients[index].adding = nil
+    private mutating func takeAnswerToAdd(at index: Int) -> String? {
+        guard let adding = clients[index].awaitedAdd, let answer = driver.take(adding.token) else {
+            return nil
+        }
+        clients[index].awaitedAdd = nil
         guard answer.error == ErrorCode.none else { return nil }
         clients[index].added.insert(adding.partition)
         clients[index].isOpen = true
-        return fencedButHeard(clients[index].producer)
+        return faultOfSuccess(of: clients[index].producer)
     }
 
-    private mutating func hearEnding(_ index: Int) -> String? {
-        guard let ending = clients[index].ending, let answer = driver.take(ending.token) else { return nil }
-        clients[index].ending = nil
+    private mutating func takeAnswerToEnd(at index: Int) -> String? {
+        guard let ending = clients[index].awaitedEnd, let answer = driver.take(ending.token) else {
+            return nil
+        }
+        clients[index].awaitedEnd = nil
         guard answer.error == ErrorCode.none else { return nil }
         let client = clients[index]
         clients[index] = Client(producer: client.producer)
@@ -153,22 +163,22 @@ struct TransactionSimulation {
     }
 
     /// A producer that was fenced before the answer must not get a success.
-    private func fencedButHeard(_ producer: Producer) -> String? {
+    private func faultOfSuccess(of producer: Producer) -> String? {
         guard let newest = newest[producer.name], newest != producer else { return nil }
         return "\(producer) got a success after \(newest)"
     }
 
-    /// Reads what became durable since the last step.
+    /// Checks the events that became durable since the last step.
     private mutating func inspect() -> String? {
-        while read < driver.history.count {
-            let event = driver.history[read]
-            read += 1
+        while inspectedCount < driver.history.count {
+            let event = driver.history[inspectedCount]
+            inspectedCount += 1
             switch event {
             case .markers(let markers):
                 if let fault = inspect(markers) { return fault }
             case .record(let record):
-                guard let (name, facts) = Simulations.transaction(record) else { continue }
-                if let fault = inspect(name, states[name], facts) { return fault }
+                guard let (name, facts) = Simulations.transaction(in: record) else { continue }
+                if let fault = inspect(facts, of: name, after: states[name]) { return fault }
                 states[name] = facts
             }
         }
@@ -187,36 +197,36 @@ struct TransactionSimulation {
     }
 
     private mutating func inspect(
-        _ name: String, _ before: TransactionFacts?, _ after: TransactionFacts
+        _ facts: TransactionFacts, of name: String, after previous: TransactionFacts?
     ) -> String? {
-        if let before, before.state.isPrepared {
-            // The record of the completion may be missing: then what follows it stands there.
+        if let previous, previous.state.isPrepared {
+            // The record of the completion may be missing. Then the next state follows the decision.
             let completed =
-                before.state == .prepareCommit ? TransactionState.completeCommit : .completeAbort
-            let follows = after.state == completed || after.state == .ongoing || after.state == .empty
-            guard follows else { return "\(before.state) was followed by \(after.state)" }
-            guard marked[name] == before.partitions else { return "\(name) went on without its markers" }
+                previous.state == .prepareCommit ? TransactionState.completeCommit : .completeAbort
+            let follows = facts.state == completed || facts.state == .ongoing || facts.state == .empty
+            guard follows else { return "\(previous.state) was followed by \(facts.state)" }
+            guard marked[name] == previous.partitions else { return "\(name) continued without its markers" }
         }
-        if let before, before.producerID == after.producerID, after.epoch < before.epoch {
+        if let previous, previous.producerID == facts.producerID, facts.epoch < previous.epoch {
             return "the epoch of \(name) went back"
         }
-        if after.state.isPrepared {
-            guard before?.state == .ongoing else { return "\(name) was decided without being open" }
-            decisions[name] = after
+        if facts.state.isPrepared {
+            guard previous?.state == .ongoing else { return "\(name) was decided without being open" }
+            decisions[name] = facts
             marked[name] = []
         }
         return nil
     }
 
-    /// In the end every decision is carried out and no transaction stays open.
+    /// Ends the history: every decision is carried out, and no transaction stays open.
     private mutating func settle() -> String? {
         driver.storesAtOnce = true
         driver.marksAtOnce = true
         for _ in 0..<6 {
             driver.storeNext()
-            driver.markNext()
+            driver.writeNextMarkers()
             driver.pass(milliseconds: 11_000)
-            if let fault = inspect() ?? hear() { return "at the end: \(fault)" }
+            if let fault = inspect() ?? takeAnswers() { return "at the end: \(fault)" }
         }
         driver.restart(keeping: 0)
         driver.pass(milliseconds: 11_000)

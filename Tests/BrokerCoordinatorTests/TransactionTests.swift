@@ -12,12 +12,12 @@ struct TransactionTests {
         let end = driver.send(producer.end(commits: true))
         #expect(driver.take(end) == nil)
         #expect(
-            driver.marking.map(\.1) == [
+            driver.unwrittenMarkers.map(\.1) == [
                 TransactionMarkers(
                     producerID: producer.id, epoch: producer.epoch, commits: true,
                     partitions: [.init(topic: "t", partition: 0)], groups: ["g"])
             ])
-        driver.markNext()
+        driver.writeNextMarkers()
         #expect(driver.take(end)?.error == ErrorCode.none)
         #expect(driver.ask(producer.end(commits: true))?.error == ErrorCode.none)
         #expect(driver.ask(producer.end(commits: false))?.error == .invalidTxnState)
@@ -27,9 +27,9 @@ struct TransactionTests {
         let driver = TransactionDriver()
         let first = try #require(driver.producer())
         #expect(driver.ask(first.add())?.error == ErrorCode.none)
-        #expect(driver.ask(Producer.initialise())?.error == .concurrentTransactions)
-        #expect(driver.marked.map(\.commits) == [false])
-        #expect(driver.marked.map(\.epoch) == [first.epoch + 1])
+        #expect(driver.ask(Producer.initialize())?.error == .concurrentTransactions)
+        #expect(driver.writtenMarkers.map(\.commits) == [false])
+        #expect(driver.writtenMarkers.map(\.epoch) == [first.epoch + 1])
         let second = try #require(driver.producer())
         #expect(second.id == first.id)
         #expect(second.epoch == first.epoch + 2)
@@ -43,9 +43,9 @@ struct TransactionTests {
         let producer = try #require(driver.producer())
         _ = driver.ask(producer.add())
         driver.pass(milliseconds: 9_000)
-        #expect(driver.marked.isEmpty)
+        #expect(driver.writtenMarkers.isEmpty)
         driver.pass(milliseconds: 1_500)
-        #expect(driver.marked.map(\.commits) == [false])
+        #expect(driver.writtenMarkers.map(\.commits) == [false])
         #expect(driver.ask(producer.end(commits: true))?.error == .producerFenced)
     }
 
@@ -56,8 +56,8 @@ struct TransactionTests {
         driver.marksAtOnce = false
         _ = driver.send(producer.end(commits: true))
         driver.restart(keeping: 0)
-        #expect(driver.marking.map(\.1.commits) == [true])
-        driver.markNext()
+        #expect(driver.unwrittenMarkers.map(\.1.commits) == [true])
+        driver.writeNextMarkers()
         #expect(driver.ask(producer.end(commits: true))?.error == ErrorCode.none)
     }
 }

@@ -1,5 +1,5 @@
-/// Messages as another implementation writes them: the Python package kafka-python 3.0.12, which
-/// reads Kafka's published schemas. The values in them are those of `CodecTests`.
+/// Requests and responses as the Python package kafka-python 3.0.12 writes them from Kafka's published schemas. Each
+/// line has the name of the message, its version, and its bytes in hexadecimal. The values are those of `CodecTests`.
 enum WireVectors {
     static let all: [String: [UInt8]] = {
         var vectors: [String: [UInt8]] = [:]
@@ -12,14 +12,14 @@ enum WireVectors {
 
     private static func bytes(_ hex: Substring) -> [UInt8] {
         var digits = hex.utf8.makeIterator()
-        var out: [UInt8] = []
+        var decoded: [UInt8] = []
         while let high = digits.next(), let low = digits.next() {
-            out.append(value(high) << 4 | value(low))
+            decoded.append(value(ofDigit: high) << 4 | value(ofDigit: low))
         }
-        return out
+        return decoded
     }
 
-    private static func value(_ digit: UInt8) -> UInt8 { digit < 0x60 ? digit - 0x30 : digit - 0x57 }
+    private static func value(ofDigit digit: UInt8) -> UInt8 { digit < 0x60 ? digit - 0x30 : digit - 0x57 }
 
     private static let text = """
         AddOffsetsToTxnRequest 0 00017800000000000000090002000167

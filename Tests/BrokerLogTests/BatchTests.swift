@@ -3,6 +3,7 @@ import Testing
 
 @testable import Broker
 
+/// The format of record batches: checksum, header, refused batches, and varints.
 struct BatchTests {
     @Test func `the checksum by instruction and by table agree with the published value`() {
         #expect(CRC32C.checksum(of: Array("123456789".utf8)) == 0xE306_9283)
@@ -16,9 +17,9 @@ struct BatchTests {
     @Test func `a header is written as it was read`() {
         let bytes = records("a", "b", key: "k")
         let header = bytes.withBytes { BatchHeader(parsing: $0) }
-        var again = [UInt8](repeating: 0, count: BatchHeader.size)
-        again.withMutableBytes { header.write(to: $0) }
-        #expect(again == Array(bytes[..<BatchHeader.size]))
+        var written = [UInt8](repeating: 0, count: BatchHeader.size)
+        written.withMutableBytes { header.write(to: $0) }
+        #expect(written == Array(bytes[..<BatchHeader.size]))
         #expect(header.recordCount == 2)
         #expect(header.totalSize == bytes.count)
     }
@@ -32,7 +33,7 @@ struct BatchTests {
         ("no records", .invalidRecord),
         ("transaction without producer", .invalidRecord),
     ])
-    func `a batch that is not sound is refused with the protocol's error`(_ flaw: String, _ code: ErrorCode)
+    func `an invalid batch is refused with the protocol's error`(_ flaw: String, _ code: ErrorCode)
         throws
     {
         var bytes = records("a", "b")
@@ -44,6 +45,7 @@ struct BatchTests {
         switch flaw {
         case "too short": bytes.removeLast(bytes.count - 60)
         case "flipped": bytes[70] ^= 1
+        // The byte of the format version.
         case "old format": bytes[16] = 1
         case "two batches": bytes += bytes
         case "cut off": bytes.removeLast()
@@ -63,9 +65,9 @@ struct BatchTests {
 
     @Test func `random bytes are never a batch and never end the process`() {
         var random = SeededGenerator(seed: 11)
-        let sound = records("a", "bb", "ccc", key: "k")
+        let valid = records("a", "bb", "ccc", key: "k")
         for _ in 0..<20_000 {
-            var bytes = sound
+            var bytes = valid
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(
                     in: 0...255, using: &random)
@@ -73,7 +75,7 @@ struct BatchTests {
             if Bool.random(using: &random) {
                 bytes.removeLast(Int.random(in: 0...bytes.count, using: &random))
             }
-            // Sealed anew, so that the records are looked into as well.
+            // Half of the batches get a valid checksum, so that their records are read too.
             if bytes.count >= BatchHeader.size, Bool.random(using: &random) {
                 let header = bytes.withBytes { BatchHeader(parsing: $0) }
                 bytes = BatchBuilder.assemble(header: header, body: Array(bytes[BatchHeader.size...]))
@@ -86,7 +88,7 @@ struct BatchTests {
         }
     }
 
-    @Test func `varints of every length come back`() {
+    @Test func `varints of every length are read as they were written`() {
         for shift in 0..<64 {
             for value in [
                 Int64(1) << Int64(shift), 0 &- (Int64(1) << Int64(shift)), (Int64(1) << Int64(shift)) &- 1,

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Broker
 
-/// The catalog and its second copy: no state of the two files makes a start remove records.
+/// The catalog of topics and its second copy. No damage of the two files lets a start remove records.
 struct CatalogTests {
     private let directory = TestDirectory(inMemory: true)
     private var first: String { directory.path + "/catalog" }
     private var second: String { directory.path + "/logs/catalog" }
 
     /// A store with one topic of two partitions and ten records.
-    private func fill() throws {
+    private func fillStore() throws {
         let store = try TopicStore(path: directory.path) {}
         let log = try store.create("t", partitions: 2, settings: ["retention.ms": "1000"]).partitions[1]
         for _ in 0..<10 { try log.append(records("v")) }
@@ -23,25 +23,25 @@ struct CatalogTests {
         try TopicStore(path: directory.path, disk: disk) {}
     }
 
-    private func bytes(_ path: String) throws -> [UInt8] {
-        let found = try Disk().contents(of: path)
-        return try #require(found)
+    private func bytes(of path: String) throws -> [UInt8] {
+        let contents = try Disk().contents(of: path)
+        return try #require(contents)
     }
 
-    private func expectRecords(_ store: TopicStore, sourceLocation: SourceLocation = #_sourceLocation) throws
+    private func expectRecords(in store: TopicStore, sourceLocation: SourceLocation = #_sourceLocation) throws
     {
         let topic = try #require(store.topic(named: "t"), sourceLocation: sourceLocation)
         #expect(topic.partitions.map(\.endOffset) == [0, 10], sourceLocation: sourceLocation)
     }
 
     @Test func `without any catalog the broker refuses to start and removes nothing`() throws {
-        try fill()
+        try fillStore()
         unlink(first)
         unlink(second)
         let error = try #require(throws: TopicStoreError.self) { try open() }
         #expect(error == .missingCatalog(path: first))
         #expect("\(error)".contains("flotilla repair"))
-        #expect(try logDirectories(directory).count == 2)
+        #expect(try logDirectories(in: directory).count == 2)
     }
 
     enum Fault: CaseIterable { case missing, flipped, empty }
@@ -49,45 +49,47 @@ struct CatalogTests {
     private func apply(_ fault: Fault, to path: String) {
         switch fault {
         case .missing: unlink(path)
-        case .flipped: flip(path, 10, bit: 1)
+        case .flipped: flipBit(1, at: 10, in: path)
         case .empty: truncate(path, 0)
         }
     }
 
     @Test(arguments: Fault.allCases, [true, false])
-    func `one sound copy is enough, and the other is written again`(_ fault: Fault, _ isFirst: Bool) throws {
-        try fill()
-        let victim = isFirst ? first : second
-        apply(fault, to: victim)
-        try expectRecords(try open())
-        apply(.missing, to: isFirst ? second : first)
-        try expectRecords(try open())
+    func `one intact copy is enough, and the other is written again`(_ fault: Fault, damagesFirst: Bool)
+        throws
+    {
+        try fillStore()
+        let damagedPath = damagesFirst ? first : second
+        apply(fault, to: damagedPath)
+        try expectRecords(in: try open())
+        apply(.missing, to: damagesFirst ? second : first)
+        try expectRecords(in: try open())
     }
 
     @Test(arguments: Fault.allCases)
     func `two damaged copies are an error for a person`(_ fault: Fault) throws {
-        try fill()
+        try fillStore()
         apply(fault, to: first)
         apply(.flipped, to: second)
         #expect(throws: TopicStoreError.self) { try open() }
-        #expect(try logDirectories(directory).count == 2)
+        #expect(try logDirectories(in: directory).count == 2)
     }
 
     @Test(arguments: [EIO, EACCES, EMFILE])
     func `a catalog that cannot be read is not a missing one`(_ code: Int32) throws {
-        try fill()
+        try fillStore()
         let first = first
         let disk = Disk { operation, path, _ in operation == .open && path == first ? .fail(code) : nil }
         let error = try #require(throws: TopicStoreError.self) { try open(disk: disk) }
         #expect(
             error == .unreadableCatalog(DiskError(operation: .open, path: first, code: code), second: second))
-        #expect(try logDirectories(directory).count == 2)
-        try expectRecords(try open())
+        #expect(try logDirectories(in: directory).count == 2)
+        try expectRecords(in: try open())
     }
 
     @Test func `an older catalog does not remove the topics that it does not know`() throws {
-        try fill()
-        let copy = try bytes(first)
+        try fillStore()
+        let copy = try bytes(of: first)
         do {
             let store = try open()
             try store.create("younger", partitions: 1).partitions[0].append(records("v"))
@@ -102,40 +104,40 @@ struct CatalogTests {
             #expect(plan.setAside.map(\.name) == ["younger-0.2"])
             try repair.apply(plan)
         }
-        try expectRecords(try open())
-        let kept = try Disk().names(in: directory.path + "/set-aside/younger-0.2")
-        #expect(kept.contains { $0.hasSuffix(".log") })
+        try expectRecords(in: try open())
+        let keptFiles = try Disk().names(in: directory.path + "/set-aside/younger-0.2")
+        #expect(keptFiles.contains { $0.hasSuffix(".log") })
     }
 
-    @Test func `the newer of two sound copies counts`() throws {
-        try fill()
-        let copy = try bytes(first)
+    @Test func `the newer of two intact copies counts`() throws {
+        try fillStore()
+        let copy = try bytes(of: first)
         _ = try open().create("younger", partitions: 1)
         try Disk().replace(first, with: copy)
         #expect(try open().topics.map(\.name) == ["t", "younger"])
     }
 
     @Test func `catalogs of two brokers are refused`() throws {
-        try fill()
+        try fillStore()
         try Disk().replace(second, with: TopicCatalog(clusterID: "another").encoded())
         #expect(throws: TopicStoreError.mixedCatalogs(first, second)) { try open() }
     }
 
     @Test func `a missing partition is refused until it is repaired`() throws {
-        try fill()
+        try fillStore()
         try Disk().removeDirectory(at: directory.path + "/logs/t-0.1")
         #expect(throws: TopicStoreError.missingLogs([directory.path + "/logs/t-0.1"])) { try open() }
         do {
             let repair = try StoreRepair(path: directory.path)
             try repair.apply(try repair.plan())
         }
-        try expectRecords(try open())
+        try expectRecords(in: try open())
     }
 
     @Test func `a repair makes the catalog from the logs and gives settings that keep all records`() throws {
-        try fill()
+        try fillStore()
         unlink(first)
-        flip(second, 10, bit: 1)
+        flipBit(1, at: 10, in: second)
         do {
             let repair = try StoreRepair(path: directory.path)
             let plan = try repair.plan()
@@ -144,15 +146,15 @@ struct CatalogTests {
             #expect(try repair.plan().isEmpty)
         }
         let store = try open()
-        try expectRecords(store)
+        try expectRecords(in: store)
         let topic = try #require(store.topic(named: "t"))
         #expect(topic.settings.retentionMilliseconds == -1)
         store.upkeep(now: at(1_000_000_000))
-        try expectRecords(store)
+        try expectRecords(in: store)
         #expect(try store.create("next", partitions: 1).serial == 2)
     }
 
-    private func repair(_ path: String, _ disk: Disk) throws {
+    private func repair(_ path: String, disk: Disk) throws {
         let repair = try StoreRepair(path: path, disk: disk)
         try repair.apply(try repair.plan())
     }
@@ -160,35 +162,35 @@ struct CatalogTests {
     @Test func `a repair that ends at any step is finished by the next one`() throws {
         for step in 1..<40 {
             let fresh = CatalogTests()
-            try fresh.fill()
+            try fresh.fillStore()
             unlink(fresh.first)
             unlink(fresh.second)
             try Disk().removeDirectory(at: fresh.directory.path + "/logs/t-0.1")
             let faulty = FaultyDisk(seed: UInt64(step))
             faulty.die(after: step)
-            try? repair(fresh.directory.path, faulty.disk)
-            if !faulty.isDead { return try fresh.expectRecords(try fresh.open()) }
-            try repair(fresh.directory.path, Disk())
-            try fresh.expectRecords(try fresh.open())
+            try? repair(fresh.directory.path, disk: faulty.disk)
+            if !faulty.isDead { return try fresh.expectRecords(in: try fresh.open()) }
+            try repair(fresh.directory.path, disk: Disk())
+            try fresh.expectRecords(in: try fresh.open())
         }
         Issue.record("the repair never ends")
     }
 
-    @Test func `a deleted topic is removed by the catalog's word after a kill`() throws {
-        try fill()
+    @Test func `after a kill, the catalog decides that a deleted topic is removed`() throws {
+        try fillStore()
         do {
             let store = try open()
             try store.delete("t")
-            #expect(try logDirectories(directory).count == 2)
+            #expect(try logDirectories(in: directory).count == 2)
         }
         #expect(try open().topics.isEmpty)
-        #expect(try logDirectories(directory).isEmpty)
+        #expect(try logDirectories(in: directory).isEmpty)
         #expect(try open().catalog.removed.isEmpty)
     }
 
-    @Test func `a file of the release before is read, and its strangers go as they did`() throws {
-        try fill()
-        let catalog = try #require(TopicCatalog(decoding: try bytes(first)))
+    @Test func `a catalog of the previous release is read, and unknown logs are removed as before`() throws {
+        try fillStore()
+        let catalog = try #require(TopicCatalog(decoding: try bytes(of: first)))
         let old = SealedFile.seal(format: 1) { writer in
             writer.string(catalog.clusterID)
             writer.int64(5)
@@ -206,12 +208,12 @@ struct CatalogTests {
         }
         try Disk().replace(first, with: old)
         unlink(second)
-        let gone = directory.path + "/logs/gone-0.4"
-        try Disk().makeDirectory(at: gone)
-        try Disk().replace(gone + "/00000000000000000000.log", with: [1])
-        try expectRecords(try open())
-        #expect(try logDirectories(directory).count == 2)
-        #expect(TopicCatalog(decoding: try bytes(second))?.listsRemoved == true)
+        let unknownLog = directory.path + "/logs/gone-0.4"
+        try Disk().makeDirectory(at: unknownLog)
+        try Disk().replace(unknownLog + "/00000000000000000000.log", with: [1])
+        try expectRecords(in: try open())
+        #expect(try logDirectories(in: directory).count == 2)
+        #expect(TopicCatalog(decoding: try bytes(of: second))?.listsRemoved == true)
     }
 
     @Test func `a creation that fails leaves no log and no open file behind`() throws {
@@ -220,16 +222,15 @@ struct CatalogTests {
             let faulty = FaultyDisk(seed: 1)
             let store = try TopicStore(path: directory.path, disk: faulty.disk) {}
             faulty.fail(after: step)
-            let isMade = (try? store.create("t", partitions: 3)) != nil
+            let isCreated = (try? store.create("t", partitions: 3)) != nil
             faulty.clearFailure()
             faulty.revive()
-            if isMade { return }
+            if isCreated { return }
             #expect(store.logs.isEmpty, "step \(step)")
             #expect(store.environment.open.count == 0, "step \(step)")
             while store.worker.runOnce() {}
             _ = try store.create("t", partitions: 1)
-            let again = store.catalog
-            #expect(again.entries.count == 1, "step \(step)")
+            #expect(store.catalog.entries.count == 1, "step \(step)")
         }
         Issue.record("the creation always fails")
     }

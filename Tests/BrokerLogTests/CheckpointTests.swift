@@ -5,13 +5,14 @@ import Testing
 
 @testable import Broker
 
-/// A checkpoint points into a file that compaction may replace.
+/// Checkpoints: positions in the newest segment, which compaction may replace. A start uses only those that fit.
 struct CheckpointTests {
     private static let settings = [
         "cleanup.policy": "compact", "segment.bytes": "1000000", "min.cleanable.dirty.ratio": "0.01",
     ]
 
-    private func state(_ log: PartitionLog) throws -> [String: String] {
+    /// Returns the newest value of each key.
+    private func state(of log: PartitionLog) throws -> [String: String] {
         var state: [String: String] = [:]
         try log.forEachBatch(from: 0) { batch in
             for record in batch.records { state[record.keyText] = record.valueText }
@@ -20,7 +21,7 @@ struct CheckpointTests {
     }
 
     @Test(arguments: 1..<30)
-    func `a checkpoint from before a compaction is not believed`(_ position: Int) throws {
+    func `a checkpoint from before a compaction is ignored`(_ position: Int) throws {
         let directory = TestDirectory(inMemory: true)
         var expected: [String: String] = [:]
         var path = ""
@@ -46,17 +47,17 @@ struct CheckpointTests {
             while store.worker.runOnce() {}
             store.deliver(now: at(10))
             store.settle()
-            #expect(try state(log) == expected)
+            #expect(try state(of: log) == expected)
             #expect(try log.append(records("last", key: "last")).baseOffset == 30)
             expected["last"] = "last"
             store.settle()
             try Disk().replace(path, with: stale ?? [])
         }
-        // Another boot: bytes that are not a sound batch would be cut.
+        // After a reboot, a start would cut bytes that are not a valid batch.
         let store = try TopicStore(path: directory.path, bootID: "two") {}
         let log = try #require(store.topic(named: "t")).partitions[0]
         #expect(log.endOffset == 31)
-        #expect(try state(log) == expected)
+        #expect(try state(of: log) == expected)
     }
 
     @Test func `a compaction waits until the checkpoint on the disk points behind it`() throws {
@@ -75,7 +76,7 @@ struct CheckpointTests {
         store.settle()
         #expect(log.compactionPlan(now: at(10)) == nil)
         #expect(log.checkpoints.hasFailed)
-        // It is not tried again at once and for ever.
+        // The failed checkpoint is not repeated at once.
         #expect(!store.flusher.runOnce())
         store.upkeep(now: at(11))
         store.settle()
@@ -96,7 +97,7 @@ struct CheckpointTests {
                 store.settle()
                 let position = try log.locateBatch(holding: offset, in: log.activeSegment).position
                 try store.close()
-                flip(log.activeSegment.path, position + 70, bit: 1)
+                flipBit(1, at: position + 70, in: log.activeSegment.path)
             }
             let store = try TopicStore(path: directory.path, bootID: "two") {}
             let log = try #require(store.topic(named: "t")).partitions[0]
@@ -114,9 +115,9 @@ struct CheckpointTests {
             try log.deleteRecords(before: 6)
             try store.close()
             let bytes = try Disk().contents(of: log.checkpointPath)
-            var wrong = try #require(Checkpoint(decoding: bytes ?? []))
-            wrong.position -= 7
-            try Disk().replace(log.checkpointPath, with: wrong.encoded())
+            var misplaced = try #require(Checkpoint(decoding: bytes ?? []))
+            misplaced.position -= 7
+            try Disk().replace(log.checkpointPath, with: misplaced.encoded())
         }
         let store = try TopicStore(path: directory.path, bootID: "one") {}
         let log = try #require(store.topic(named: "t")).partitions[0]

@@ -4,91 +4,93 @@ import Testing
 
 @testable import Broker
 
-/// A log with a damaged batch goes on: what can be read is read, and the rest is compacted.
+/// A log with a damaged batch. Readers continue behind the damage, compaction leaves the damaged segment as it is,
+/// and a repair replaces the damage.
 struct DamageRemedyTests {
     private static let settings = [
         "cleanup.policy": "compact", "segment.bytes": "400", "min.cleanable.dirty.ratio": "0.01",
         "delete.retention.ms": "0",
     ]
 
-    /// Closed segments with few keys; the batch at `offset` is damaged.
-    private func damaged(at offset: Int64) throws -> OneLog {
-        let one = try OneLog(Self.settings)
-        for index in 0..<40 { try one.log.append(records("v\(index)", key: "k\(index % 3)")) }
-        one.store.settle()
-        try one.log.roll()
-        one.store.settle()
-        let segment = one.log.segment(holding: offset)
-        let position = try one.log.locateBatch(holding: offset, in: segment).position
-        flip(segment.path, position + 70, bit: 2)
-        one.log.readPositions.removeAll()
-        return one
+    /// Returns a log of closed segments with three keys. The batch at `offset` is damaged.
+    private func damaged(at offset: Int64) throws -> LogFixture {
+        let fixture = try LogFixture(Self.settings)
+        for index in 0..<40 { try fixture.log.append(records("v\(index)", key: "k\(index % 3)")) }
+        fixture.store.settle()
+        try fixture.log.roll()
+        fixture.store.settle()
+        let segment = fixture.log.segment(holding: offset)
+        let position = try fixture.log.locateBatch(holding: offset, in: segment).position
+        flipBit(2, at: position + 70, in: segment.path)
+        fixture.log.readPositions.removeAll()
+        return fixture
     }
 
-    @Test func `the next sound batch is found above a damaged one`() throws {
+    @Test func `the next intact batch is found above a damaged one`() throws {
         for offset in [0, 1, 20, 39] as [Int64] {
-            let one = try damaged(at: offset)
-            #expect(throws: LogError.self) { try one.log.read(from: offset) }
-            #expect(try one.log.soundOffset(above: offset) == offset + 1)
-            #expect(try one.log.findDamage(in: one.log.segment(holding: offset)).map(\.from) == [offset])
+            let fixture = try damaged(at: offset)
+            #expect(throws: LogError.self) { try fixture.log.read(from: offset) }
+            #expect(try fixture.log.soundOffset(above: offset) == offset + 1)
+            #expect(
+                try fixture.log.findDamage(in: fixture.log.segment(holding: offset)).map(\.from) == [offset])
         }
     }
 
     @Test func `damage is counted once, however often it is read`() throws {
-        let one = try damaged(at: 5)
-        for _ in 0..<10 { #expect(throws: LogError.self) { try one.log.read(from: 5) } }
-        #expect(one.store.environment.counters.damaged.value == 1)
+        let fixture = try damaged(at: 5)
+        for _ in 0..<10 { #expect(throws: LogError.self) { try fixture.log.read(from: 5) } }
+        #expect(fixture.store.environment.counters.damaged.value == 1)
     }
 
-    @Test func `a compaction goes on around a damaged segment and leaves its file as it is`() throws {
-        let one = try damaged(at: 20)
-        let segment = one.log.segment(holding: 20)
-        let before = try Disk().contents(of: segment.path)
-        let size = one.log.size
-        for second in 10..<14 { one.upkeep(at: at(Int64(second))) }
-        #expect(one.log.size < size)
-        #expect(one.log.damagedSegments == [segment.baseOffset])
-        #expect(try Disk().contents(of: segment.path) == before)
-        #expect(one.store.environment.counters.damaged.value == 1)
+    @Test func `a compaction skips a damaged segment and leaves its file as it is`() throws {
+        let fixture = try damaged(at: 20)
+        let segment = fixture.log.segment(holding: 20)
+        let damagedBytes = try Disk().contents(of: segment.path)
+        let size = fixture.log.size
+        for second in 10..<14 { fixture.upkeep(at: at(Int64(second))) }
+        #expect(fixture.log.size < size)
+        #expect(fixture.log.damagedSegments == [segment.baseOffset])
+        #expect(try Disk().contents(of: segment.path) == damagedBytes)
+        #expect(fixture.store.environment.counters.damaged.value == 1)
         // The newest record of each key is there.
         var state: [String: String] = [:]
-        var offset = one.log.logStartOffset
-        while offset < one.log.endOffset {
+        var offset = fixture.log.logStartOffset
+        while offset < fixture.log.endOffset {
             do {
-                for batch in try StoredBatch.all(in: try one.log.read(from: offset)) {
+                for batch in try StoredBatch.all(in: try fixture.log.read(from: offset)) {
                     for record in batch.records { state[record.keyText] = record.valueText }
                     offset = batch.header.nextOffset
                 }
-            } catch { offset = try one.log.soundOffset(above: offset) }
+            } catch { offset = try fixture.log.soundOffset(above: offset) }
         }
         #expect(state == ["k0": "v39", "k1": "v37", "k2": "v38"])
     }
 
     @Test func `a tombstone stays while an older record of its key may lie in a damaged segment`() throws {
-        let one = try OneLog(Self.settings)
-        try one.log.append(records("old", key: "gone"))
-        for index in 0..<10 { try one.log.append(records("v\(index)", key: "k\(index % 3)")) }
+        let fixture = try LogFixture(Self.settings)
+        try fixture.log.append(records("old", key: "gone"))
+        for index in 0..<10 { try fixture.log.append(records("v\(index)", key: "k\(index % 3)")) }
         let tombstone = BatchBuilder.batch(
             [NewRecord(key: Array("gone".utf8), value: nil)], time: noon.milliseconds)
-        try one.log.append(tombstone)
-        for index in 0..<20 { try one.log.append(records("v\(index)", key: "k\(index % 3)")) }
-        one.store.settle()
-        try one.log.roll()
-        one.store.settle()
-        flip(one.log.segments[0].path, 160, bit: 2)
-        for second in 10..<60 { one.upkeep(at: at(Int64(second * 10))) }
-        #expect(!one.log.damagedSegments.isEmpty)
-        var seen: [String] = []
-        var offset = one.log.logStartOffset
-        while offset < one.log.endOffset {
+        try fixture.log.append(tombstone)
+        for index in 0..<20 { try fixture.log.append(records("v\(index)", key: "k\(index % 3)")) }
+        fixture.store.settle()
+        try fixture.log.roll()
+        fixture.store.settle()
+        flipBit(2, at: 160, in: fixture.log.segments[0].path)
+        for second in 10..<60 { fixture.upkeep(at: at(Int64(second * 10))) }
+        #expect(!fixture.log.damagedSegments.isEmpty)
+        var values: [String] = []
+        var offset = fixture.log.logStartOffset
+        while offset < fixture.log.endOffset {
             do {
-                for batch in try StoredBatch.all(in: try one.log.read(from: offset)) {
-                    seen += batch.records.filter { $0.keyText == "gone" }.map { $0.valueText ?? "-" }
+                for batch in try StoredBatch.all(in: try fixture.log.read(from: offset)) {
+                    values += batch.records.filter { $0.keyText == "gone" }.map { $0.valueText ?? "-" }
                     offset = batch.header.nextOffset
                 }
-            } catch { offset = try one.log.soundOffset(above: offset) }
+            } catch { offset = try fixture.log.soundOffset(above: offset) }
         }
-        #expect(seen == ["old", "-"])
+        #expect(values == ["old", "-"])
     }
 
     @Test func `a coordinator's damaged topic is read around the damage`() throws {
@@ -102,7 +104,9 @@ struct DamageRemedyTests {
         store.settle()
         let segment = topic.log.activeSegment
         for offset in [0, 7, 8, 19] as [Int64] {
-            flip(segment.path, try topic.log.locateBatch(holding: offset, in: segment).position + 65, bit: 1)
+            flipBit(
+                1, at: try topic.log.locateBatch(holding: offset, in: segment).position + 65, in: segment.path
+            )
         }
         topic.log.readPositions.removeAll()
         var restored: [String] = []
@@ -114,8 +118,8 @@ struct DamageRemedyTests {
         #expect(restored == expected)
     }
 
-    /// Copies of a store with damage: in closed segments, at their ends and in the newest one.
-    private func store(damagedAt offsets: [Int64]) throws -> TestDirectory {
+    /// Returns the directory of a closed store with one topic of 40 records and damage at some offsets.
+    private func storeDirectory(damagedAt offsets: [Int64]) throws -> TestDirectory {
         let directory = TestDirectory(inMemory: true)
         let store = try TopicStore(path: directory.path, bootID: "one") {}
         let log = try store.create("t", partitions: 1, settings: ["segment.bytes": "600"]).partitions[0]
@@ -123,13 +127,13 @@ struct DamageRemedyTests {
         store.settle()
         for offset in offsets {
             let segment = log.segment(holding: offset)
-            flip(segment.path, try log.locateBatch(holding: offset, in: segment).position + 70, bit: 2)
+            flipBit(2, at: try log.locateBatch(holding: offset, in: segment).position + 70, in: segment.path)
         }
         try store.close()
         return directory
     }
 
-    private func values(_ log: PartitionLog) throws -> [String] {
+    private func values(of log: PartitionLog) throws -> [String] {
         var values: [String] = []
         try log.forEachBatch(from: 0) { values += $0.records.compactMap(\.valueText) }
         return values
@@ -137,13 +141,13 @@ struct DamageRemedyTests {
 
     @Test(arguments: [[0], [5, 6, 7], [3, 20, 39], Array(0..<40)] as [[Int64]])
     func `a repair replaces damage by empty batches and keeps the damaged file`(_ offsets: [Int64]) throws {
-        let directory = try store(damagedAt: offsets)
+        let directory = try storeDirectory(damagedAt: offsets)
         let path = directory.path + "/logs/t-0.1"
         do {
             let survey = try StoreRepair(path: directory.path)
-            // Behind the last sound batch of a log the survey cannot tell damage from a torn tail.
-            let found = try survey.findDamage().reduce(0) { $0 + $1.to - $1.from }
-            #expect(found >= offsets.filter { $0 < 32 }.count)
+            // Behind the last intact batch of a log, damage looks like a torn write.
+            let damagedCount = try survey.findDamage().reduce(0) { $0 + $1.to - $1.from }
+            #expect(damagedCount >= offsets.filter { $0 < 32 }.count)
         }
         let replaced = try TopicStore(path: directory.path, bootID: "one") {}.replaceDamage()
         #expect(replaced.reduce(0) { $0 + $1.to - $1.from } == offsets.count)
@@ -153,7 +157,7 @@ struct DamageRemedyTests {
             let store = try TopicStore(path: directory.path, bootID: boot) {}
             let log = try #require(store.topic(named: "t")).partitions[0]
             #expect(log.endOffset == 40)
-            #expect(try values(log) == expected)
+            #expect(try values(of: log) == expected)
         }
         #expect(try StoreRepair(path: directory.path).findDamage() == [])
     }
@@ -161,17 +165,17 @@ struct DamageRemedyTests {
     @Test func `a repair that ends at any step loses nothing that could be read`() throws {
         let expected = (0..<40).filter { ![3, 20, 39].contains($0) }.map { "v\($0)" }
         for step in 1..<400 {
-            let directory = try store(damagedAt: [3, 20, 39])
+            let directory = try storeDirectory(damagedAt: [3, 20, 39])
             let faulty = FaultyDisk(seed: UInt64(step))
             faulty.die(after: step)
             _ = try? TopicStore(path: directory.path, disk: faulty.disk, bootID: "one") {}.replaceDamage()
-            let isOver = !faulty.isDead
+            let isFinished = !faulty.isDead
             _ = try TopicStore(path: directory.path, bootID: "one") {}.replaceDamage()
             let store = try TopicStore(path: directory.path, bootID: "two") {}
             let log = try #require(store.topic(named: "t")).partitions[0]
             #expect(log.endOffset == 40, "step \(step)")
-            #expect(try values(log) == expected, "step \(step)")
-            if isOver { return }
+            #expect(try values(of: log) == expected, "step \(step)")
+            if isFinished { return }
         }
         Issue.record("the repair never ends")
     }

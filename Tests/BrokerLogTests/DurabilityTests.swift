@@ -13,7 +13,7 @@ struct DurabilityTests {
             producerEpoch: 0, baseSequence: 0)
     }
 
-    /// Writes down what the disk is asked for, and what else happens.
+    /// The operations of a disk, and other events, in their order.
     private final class Journal: Sendable {
         private let lines = Mutex<[String]>([])
 
@@ -23,10 +23,10 @@ struct DurabilityTests {
                 return nil
             }
         }
-        var all: [String] { lines.withLock { $0 } }
+        var entries: [String] { lines.withLock { $0 } }
 
         func note(_ line: String) { lines.withLock { $0.append(line) } }
-        func forget() { lines.withLock { $0 = [] } }
+        func removeAll() { lines.withLock { $0 = [] } }
     }
 
     @Test func `an append is answered when its bytes, and its file's name, are on the disk`() throws {
@@ -36,83 +36,84 @@ struct DurabilityTests {
         let log = try store.create("t", partitions: 1).partitions[0]
         store.settle()
         func append() throws -> [String] {
-            journal.forget()
+            journal.removeAll()
             let appended = try log.append(records("v"))
             log.whenDurable(upTo: appended.nextOffset) { _ in journal.note("answered") }
             store.settle()
-            return journal.all
+            return journal.entries
         }
         let segment = Segment.path(in: "", from: 0, suffix: "log").dropFirst()
         #expect(try append().contains("answered"))
         #expect(try append() == ["write \(segment)", "sync \(segment)", "answered"])
         try log.roll()
-        let behind = Segment.path(in: "", from: 2, suffix: "log").dropFirst()
-        let all = try append()
+        let nextSegment = Segment.path(in: "", from: 2, suffix: "log").dropFirst()
+        let operations = try append()
         let name = log.directory.split(separator: "/").last ?? ""
-        for needed in [["write \(behind)", "sync \(behind)"], ["syncDirectory \(name)"]] {
-            let places = (needed + ["answered"]).map { all.lastIndex(of: $0) }
-            #expect(places == places.sorted { ($0 ?? -1) < ($1 ?? -1) } && !places.contains(nil), "\(all)")
+        for required in [["write \(nextSegment)", "sync \(nextSegment)"], ["syncDirectory \(name)"]] {
+            let positions = (required + ["answered"]).map { operations.lastIndex(of: $0) }
+            #expect(!positions.contains(nil), "\(operations)")
+            #expect(positions == positions.sorted { ($0 ?? -1) < ($1 ?? -1) }, "\(operations)")
         }
     }
 
     @Test func `a new partition costs one sync, and a prepared close costs none`() throws {
         let directory = TestDirectory(inMemory: true)
         let journal = Journal()
-        func syncs() -> Int { journal.all.filter { $0.hasPrefix("sync") }.count }
+        func syncCount() -> Int { journal.entries.filter { $0.hasPrefix("sync") }.count }
         do {
             let store = try TopicStore(path: directory.path, disk: journal.disk) {}
-            journal.forget()
+            journal.removeAll()
             let logs = try store.create("t", partitions: 100).partitions
-            #expect(syncs() <= 106)
+            #expect(syncCount() <= 106)
             for log in logs { try log.append(records("v")) }
             store.settle()
             for log in logs { try log.append(records("w")) }
             store.prepareClose()
             store.settle()
-            journal.forget()
+            journal.removeAll()
             try store.close()
-            #expect(syncs() == 0)
+            #expect(syncCount() == 0)
         }
-        let again = try TopicStore(path: directory.path, disk: journal.disk) {}
-        #expect(again.topic(named: "t")?.partitions.map(\.endOffset) == Array(repeating: 2, count: 100))
+        let reopened = try TopicStore(path: directory.path, disk: journal.disk) {}
+        #expect(reopened.topic(named: "t")?.partitions.map(\.endOffset) == Array(repeating: 2, count: 100))
     }
 
     @Test func `a duplicate is answered when its first copy is on the disk, and not before`() throws {
-        let one = try OneLog()
+        let fixture = try LogFixture()
         let batch = Self.batch("v")
         var answers: [String] = []
-        let first = try one.log.append(batch)
-        one.log.whenDurable(upTo: first.nextOffset) { answers.append("first \($0 == nil)") }
-        let again = try one.log.append(batch)
-        #expect(again.isDuplicate && again.nextOffset == first.nextOffset)
-        one.log.whenDurable(upTo: again.nextOffset) { answers.append("again \($0 == nil)") }
+        let first = try fixture.log.append(batch)
+        fixture.log.whenDurable(upTo: first.nextOffset) { answers.append("first \($0 == nil)") }
+        let duplicate = try fixture.log.append(batch)
+        #expect(duplicate.isDuplicate && duplicate.nextOffset == first.nextOffset)
+        fixture.log.whenDurable(upTo: duplicate.nextOffset) { answers.append("again \($0 == nil)") }
         #expect(answers == [])
-        one.store.settle()
+        fixture.store.settle()
         #expect(answers == ["first true", "again true"])
-        // Now it is there, and the answer comes at once.
-        one.log.whenDurable(upTo: try one.log.append(batch).nextOffset) {
+        // The batch is durable now, so the answer comes at once.
+        fixture.log.whenDurable(upTo: try fixture.log.append(batch).nextOffset) {
             answers.append("late \($0 == nil)")
         }
         #expect(answers.last == "late true")
     }
 
     @Test func `a duplicate is refused with its first copy when the sync fails`() throws {
-        let one = try OneLog()
+        let fixture = try LogFixture()
         let batch = Self.batch("v")
         var answers: [String] = []
-        one.log.whenDurable(upTo: try one.log.append(batch).nextOffset) {
+        fixture.log.whenDurable(upTo: try fixture.log.append(batch).nextOffset) {
             answers.append("first \($0 == nil)")
         }
-        one.log.whenDurable(upTo: try one.log.append(batch).nextOffset) {
+        fixture.log.whenDurable(upTo: try fixture.log.append(batch).nextOffset) {
             answers.append("again \($0 == nil)")
         }
-        one.faulty.failNext(.sync, .fail(EIO))
-        one.store.settle()
+        fixture.faulty.failNext(.sync, with: .fail(EIO))
+        fixture.store.settle()
         #expect(answers == ["first false", "again false"])
-        #expect(try !one.log.append(batch).isDuplicate)
+        #expect(try !fixture.log.append(batch).isDuplicate)
     }
 
-    /// A process writes and dies, the next one shows what it has found, and then the power fails.
+    /// A process writes and dies. The next one shows the records that it found, and then the power fails.
     @Test func `no later power failure removes records that a start has shown`() throws {
         for seed in 0..<UInt64(20) {
             let directory = TestDirectory(inMemory: true)
@@ -135,16 +136,16 @@ struct DurabilityTests {
                 // Over several segments, and no sync of any of them.
                 for number in 0..<5 { try log.append(records("unsynced \(number)")) }
             }
-            var shown: Int64 = 0
+            var shownEnd: Int64 = 0
             do {
                 let store = try open(boot: "one")
-                shown = try #require(store.topic(named: "t")).partitions[0].highWatermark
+                shownEnd = try #require(store.topic(named: "t")).partitions[0].highWatermark
             }
-            #expect(shown == (seed % 2 == 0 ? 6 : 5), "seed \(seed)")
+            #expect(shownEnd == (seed % 2 == 0 ? 6 : 5), "seed \(seed)")
             faulty.losePower()
             let store = try open(boot: "two")
             let log = try #require(store.topic(named: "t")).partitions[0]
-            #expect(log.endOffset == shown, "seed \(seed): \(shown) were shown")
+            #expect(log.endOffset == shownEnd, "seed \(seed): \(shownEnd) records were shown")
         }
     }
 }

@@ -4,12 +4,14 @@ import Synchronization
 
 @testable import Broker
 
-/// A disk that numbers its operations and fails or dies at chosen ones. It remembers the synced bytes, so
-/// that a test can remove the rest as a power failure would. It outlives the process: bytes that a dead
-/// process has not synced stay in danger until the next one syncs them.
+/// A disk that numbers its operations, and that fails or dies at chosen ones. It remembers the synced bytes, so
+/// that a test can remove the rest as a power failure would. It outlives the simulated process: bytes that a dead
+/// process has not synced can be lost until the next process syncs them.
 final class FaultyDisk: Sendable {
     struct State {
+        /// The number of operations until now.
         var steps = 0
+        /// The operation at which the process dies, and the operation that fails once.
         var dieAt: Int?
         var failAt: Int?
         var isDead = false
@@ -17,9 +19,9 @@ final class FaultyDisk: Sendable {
         var isFull = false
         /// Fails the next operation of a kind once.
         var failNext: (operation: Disk.Operation, fault: Disk.Fault)?
-        /// Bytes of each file that a sync covered.
-        var synced: [String: Int] = [:]
-        /// Files whose names no directory sync covered.
+        /// The length of each file at its last sync.
+        var syncedLengths: [String: Int] = [:]
+        /// Files whose directory was not synced after their creation.
         var created: Set<String> = []
         var written: Set<String> = []
         var random: SeededGenerator
@@ -30,41 +32,45 @@ final class FaultyDisk: Sendable {
     init(seed: UInt64) { state = Mutex(State(random: SeededGenerator(seed: seed))) }
 
     var disk: Disk {
-        Disk { [self] operation, path, bytes in state.withLock { Self.step(&$0, operation, path, bytes) } }
+        Disk { [self] operation, path, bytes in
+            state.withLock { Self.step(operation, path: path, bytes: bytes, state: &$0) }
+        }
     }
 
     var steps: Int { state.withLock { $0.steps } }
     var isDead: Bool { state.withLock { $0.isDead } }
 
+    /// Lets the process die at an operation. A write may then store a part of its bytes.
     func die(after steps: Int) { state.withLock { $0.dieAt = $0.steps + steps } }
 
-    /// Fails one operation after this many steps. The disk works again after it.
+    /// Fails one operation. The disk works again after it.
     func fail(after steps: Int) { state.withLock { $0.failAt = $0.steps + steps } }
 
-    func failNext(_ operation: Disk.Operation, _ fault: Disk.Fault) {
+    func failNext(_ operation: Disk.Operation, with fault: Disk.Fault) {
         state.withLock { $0.failNext = (operation, fault) }
     }
 
-    /// Gives the disk to another process. It works again, and remembers the bytes that were never synced.
+    /// Gives the disk to the next process. It works again, and still knows which bytes were never synced.
     func revive() {
         state.withLock { state in
             (state.isDead, state.dieAt, state.failAt, state.failNext) = (false, nil, nil, nil)
         }
     }
 
-    func fill(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
+    func setFull(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
 
     func clearFailure() { state.withLock { $0.failNext = nil } }
 
+    /// Returns the fault of an operation, or nil if it succeeds.
     private static func step(
-        _ state: inout State, _ operation: Disk.Operation, _ path: String, _ bytes: Int
+        _ operation: Disk.Operation, path: String, bytes: Int, state: inout State
     ) -> Disk.Fault? {
         if state.isDead { return .fail(EIO) }
         state.steps += 1
         if state.dieAt == state.steps {
             state.isDead = true
             if operation == .write {
-                note(&state, operation, path)
+                note(operation, path: path, state: &state)
                 return .tear(bytes: Int(state.random.next(upperBound: UInt64(bytes + 1))), errno: EIO)
             }
             return .fail(EIO)
@@ -77,38 +83,39 @@ final class FaultyDisk: Sendable {
             state.failNext = nil
             return next.fault
         }
-        note(&state, operation, path)
+        note(operation, path: path, state: &state)
         return nil
     }
 
-    private static func note(_ state: inout State, _ operation: Disk.Operation, _ path: String) {
+    /// Notes which bytes and names are synced now.
+    private static func note(_ operation: Disk.Operation, path: String, state: inout State) {
         switch operation {
         case .create:
             state.created.insert(path)
             state.written.insert(path)
-            if access(path, F_OK) != 0 { state.synced[path] = 0 }
+            if access(path, F_OK) != 0 { state.syncedLengths[path] = 0 }
         case .write:
             state.written.insert(path)
             // Bytes from before the last power failure are on the disk.
-            if state.synced[path] == nil { state.synced[path] = fileSize(path) }
-        case .sync: state.synced[path] = fileSize(path)
-        case .truncate: state.synced[path] = min(state.synced[path] ?? .max, fileSize(path))
+            if state.syncedLengths[path] == nil { state.syncedLengths[path] = fileSize(at: path) }
+        case .sync: state.syncedLengths[path] = fileSize(at: path)
+        case .truncate: state.syncedLengths[path] = min(state.syncedLengths[path] ?? .max, fileSize(at: path))
         case .syncDirectory:
             state.created = state.created.filter { !$0.hasPrefix(path + "/") }
         case .rename:
-            // The new name is only known here; what it held before does not matter any more.
-            state.synced[path] = nil
+            // `path` is the new name. The file that had it before does not count any more.
+            state.syncedLengths[path] = nil
         default: break
         }
     }
 
-    private static func fileSize(_ path: String) -> Int {
+    private static func fileSize(at path: String) -> Int {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Leaves the state after a power failure: of each file the synced part, and some or all of the rest,
-    /// or zeros in its place.
+    /// Leaves the state after a power failure. Each file keeps its synced part, and perhaps a part of the rest, or
+    /// zeros in its place. A new name may be lost.
     func losePower() {
         state.withLock { state in
             for path in state.written.sorted() where access(path, F_OK) == 0 {
@@ -116,23 +123,23 @@ final class FaultyDisk: Sendable {
                     unlink(path)
                     continue
                 }
-                guard let synced = state.synced[path] else { continue }
-                let size = Self.fileSize(path)
+                guard let synced = state.syncedLengths[path] else { continue }
+                let size = Self.fileSize(at: path)
                 guard size > synced else { continue }
-                let keep = synced + Int(state.random.next(upperBound: UInt64(size - synced + 1)))
+                let keptLength = synced + Int(state.random.next(upperBound: UInt64(size - synced + 1)))
                 if state.random.next(upperBound: UInt64(3)) == 0 {
                     let descriptor = open(path, O_WRONLY)
-                    let zeros = [UInt8](repeating: 0, count: size - keep)
-                    pwrite(descriptor, zeros, zeros.count, keep)
+                    let zeros = [UInt8](repeating: 0, count: size - keptLength)
+                    pwrite(descriptor, zeros, zeros.count, keptLength)
                     close(descriptor)
                 } else {
-                    truncate(path, keep)
+                    truncate(path, keptLength)
                 }
             }
             // All bytes that the machine finds after its start are on the disk.
             state.written = []
             state.created = []
-            state.synced = [:]
+            state.syncedLengths = [:]
         }
     }
 }

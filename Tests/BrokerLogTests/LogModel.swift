@@ -6,7 +6,7 @@ struct LogModel {
 
     struct Entry: Equatable {
         var key: String
-        /// nil: a tombstone.
+        /// Nil for a tombstone.
         var value: String?
         var producer: Int64
         var fate: Fate
@@ -22,9 +22,9 @@ struct LogModel {
     mutating func cut(to offset: Int64, transactions: [Transaction]) {
         guard offset < entries.count else { return }
         entries.removeLast(entries.count - Int(offset))
-        for each in transactions where each.end >= offset {
+        for transaction in transactions where transaction.end >= offset {
             for index in entries.indices
-            where entries[index].producer == each.producer && index >= each.start
+            where entries[index].producer == transaction.producer && index >= transaction.start
                 && [.committed, .aborted].contains(entries[index].fate)
             {
                 entries[index].fate = .open
@@ -45,14 +45,14 @@ struct LogModel {
     }
 
     /// Whether the record at `offset` may be missing from a compacted log.
-    func mayBeMissing(_ offset: Int64, graceOver: (Int64) -> Bool) -> Bool {
+    func mayBeMissing(_ offset: Int64, isGraceOver: (Int64) -> Bool) -> Bool {
         let entry = entries[Int(offset)]
         switch entry.fate {
         case .aborted: return true
-        case .marker: return graceOver(entry.time)
+        case .marker: return isGraceOver(entry.time)
         case .open: return false
         case .plain, .committed:
-            if entry.value == nil, graceOver(entry.time) { return true }
+            if entry.value == nil, isGraceOver(entry.time) { return true }
             return entries[(Int(offset) + 1)...].contains {
                 $0.key == entry.key && ($0.fate == .plain || $0.fate == .committed)
             }
@@ -65,19 +65,19 @@ extension StoredBatch.Record {
     var valueText: String? { value.map { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// Drops aborted records the way a client does it: by the list that came with the read.
+/// Drops aborted records as a client does, by the list that is returned with the read.
 func committedRecords(_ batches: [StoredBatch], aborted: [AbortedTransaction]) -> [StoredBatch.Record] {
-    var waiting = aborted.sorted { $0.firstOffset < $1.firstOffset }
-    var dropping: Set<Int64> = []
+    var upcoming = aborted.sorted { $0.firstOffset < $1.firstOffset }
+    var abortedProducers: Set<Int64> = []
     var records: [StoredBatch.Record] = []
     for batch in batches {
-        while let first = waiting.first, first.firstOffset <= batch.header.lastOffset {
-            dropping.insert(first.producerID)
-            waiting.removeFirst()
+        while let first = upcoming.first, first.firstOffset <= batch.header.lastOffset {
+            abortedProducers.insert(first.producerID)
+            upcoming.removeFirst()
         }
         if batch.header.isControl {
-            if batch.commits == false { dropping.remove(batch.header.producerID) }
-        } else if !(batch.header.isTransactional && dropping.contains(batch.header.producerID)) {
+            if batch.commits == false { abortedProducers.remove(batch.header.producerID) }
+        } else if !(batch.header.isTransactional && abortedProducers.contains(batch.header.producerID)) {
             records += batch.records
         }
     }

@@ -5,9 +5,10 @@ import Testing
 
 @testable import Broker
 
-/// A random life of one log: appends, transactions, syncs, upkeep, failures, crashes and restarts,
-/// after each of which the log must hold what the model says.
+/// A random history of one log, with appends, transactions, syncs, upkeep, failures, crashes and restarts. After
+/// each step the log must have the records of the model.
 final class LogSimulation {
+    /// The settings of a history.
     struct Shape {
         var settings: [String: String] = ["segment.bytes": "600"]
         var flush = FlushPolicy.everyAck
@@ -26,8 +27,8 @@ final class LogSimulation {
     private var model = LogModel()
     private var transactions: [LogModel.Transaction] = []
     private var now: Int64 = 1_700_000_000_000
-    /// Producer ids with their epoch and next sequence; the odd ones are transactional.
-    private var sequences: [Int64: Int32] = [:]
+    /// The next sequence of each producer id. Producers with an odd id are transactional.
+    private var nextSequences: [Int64: Int32] = [:]
     private var lastBatches: [Int64: (bytes: [UInt8], offset: Int64, end: Int64)] = [:]
 
     private var boots = 0
@@ -73,7 +74,7 @@ final class LogSimulation {
         now += Int64(random.next(upperBound: UInt64(2000)))
         switch random.next(upperBound: UInt64(20)) {
         case 0..<8: try append()
-        case 8, 9: try end()
+        case 8, 9: try endTransaction()
         case 10: try repeatBatch()
         case 11..<14: store.settle(at: WallTime(milliseconds: now))
         case 14: upkeep()
@@ -101,25 +102,25 @@ final class LogSimulation {
                     key: key, value: value, producer: producer, fate: isTransactional ? .open : .plain,
                     time: now))
         }
-        let sequence = sequences[producer] ?? 0
+        let sequence = nextSequences[producer] ?? 0
         let plain = BatchBuilder.batch(
             records, time: now, producerID: producer, producerEpoch: producer < 0 ? -1 : 0,
             baseSequence: producer < 0 ? -1 : sequence, transactional: isTransactional)
         let codecs: [Codec] = [.none, .gzip, .lz4, .zstd]
-        let bytes = recompressed(plain, codecs[Int(random.next(upperBound: UInt64(4)))])
+        let bytes = recompressed(plain, with: codecs[Int(random.next(upperBound: UInt64(4)))])
         let expected = Int64(model.entries.count)
         let appended: AppendResult
         do {
             appended = try log.append(bytes, now: WallTime(milliseconds: now))
         } catch {
             // A torn write that was not cut off may still be whole to the last byte after a crash.
-            if faulty.isDead { pending = entries }
+            if faulty.isDead { interruptedEntries = entries }
             throw error
         }
         #expect(appended.baseOffset == expected, "seed \(seed)")
         model.entries += entries
         if producer >= 0 {
-            sequences[producer] = sequence + Int32(count)
+            nextSequences[producer] = sequence + Int32(count)
             lastBatches[producer] = (bytes, appended.baseOffset, appended.nextOffset)
         }
         let end = appended.nextOffset
@@ -128,14 +129,13 @@ final class LogSimulation {
         }
     }
 
-    /// Whether a sync failed before the process died. Records that were not acknowledged may then be
-    /// gone.
+    /// Whether a sync failed before the process died. Then records without an acknowledgement may be lost.
     private var syncFailed = false
 
-    /// Records of an append that a crash interrupted: they may be there afterwards, or not.
-    private var pending: [LogModel.Entry] = []
+    /// The records of an append that a crash interrupted. They may be in the log afterwards, or not.
+    private var interruptedEntries: [LogModel.Entry] = []
 
-    private func end() throws {
+    private func endTransaction() throws {
         let producers = ([1, 3] as [Int64]).filter { producer in
             model.entries.contains { $0.producer == producer && $0.fate == .open }
         }
@@ -147,16 +147,18 @@ final class LogSimulation {
                 producerID: producer, epoch: 0, commit: commit, now: WallTime(milliseconds: now))
         } catch {
             if faulty.isDead {
-                pending = [marker]
-                pendingCommit = commit
+                interruptedEntries = [marker]
+                interruptedCommit = commit
             }
             throw error
         }
         finish(marker, commit: commit)
     }
 
-    private var pendingCommit: Bool?
+    /// Whether the interrupted entry is a marker, and commits.
+    private var interruptedCommit: Bool?
 
+    /// Adds a marker to the model, with the outcome of its transaction.
     private func finish(_ marker: LogModel.Entry, commit: Bool) {
         let offset = Int64(model.entries.count)
         let start = model.entries.firstIndex { $0.producer == marker.producer && $0.fate == .open }
@@ -173,11 +175,11 @@ final class LogSimulation {
         guard let producer = lastBatches.keys.sorted().randomElement(using: &random),
             let last = lastBatches[producer]
         else { return }
-        let again = try log.append(last.bytes, now: WallTime(milliseconds: now))
-        #expect(again.isDuplicate, "seed \(seed)")
-        #expect(again.baseOffset == last.offset, "seed \(seed)")
+        let repeated = try log.append(last.bytes, now: WallTime(milliseconds: now))
+        #expect(repeated.isDuplicate, "seed \(seed)")
+        #expect(repeated.baseOffset == last.offset, "seed \(seed)")
         #expect(log.endOffset == model.entries.count, "seed \(seed)")
-        log.whenDurable(upTo: again.nextOffset) { [unowned self] error in
+        log.whenDurable(upTo: repeated.nextOffset) { [unowned self] error in
             if error == nil { model.acknowledged = max(model.acknowledged, last.end) }
         }
     }
@@ -192,7 +194,7 @@ final class LogSimulation {
     }
 
     private func failWrite() throws {
-        faulty.failNext(.write, .tear(bytes: Int(random.next(upperBound: UInt64(80))), errno: ENOSPC))
+        faulty.failNext(.write, with: .tear(bytes: Int(random.next(upperBound: UInt64(80))), errno: ENOSPC))
         do {
             try append()
         } catch let error as LogError {
@@ -205,11 +207,11 @@ final class LogSimulation {
     private func failSync() throws {
         try append()
         syncFailed = true
-        faulty.failNext(.sync, .fail(EIO))
+        faulty.failNext(.sync, with: .fail(EIO))
         store.settle(at: WallTime(milliseconds: now))
         faulty.clearFailure()
         guard !faulty.isDead else { return }
-        adopt(log.endOffset, atLeast: model.acknowledged)
+        cutModel(to: log.endOffset, atLeast: model.acknowledged)
         syncFailed = false
     }
 
@@ -233,36 +235,36 @@ final class LogSimulation {
             faulty.losePower()
             boots += 1
         }
-        let before = model.entries.count
+        let entryCount = model.entries.count
         faulty.revive()
         try openStore()
-        if log.endOffset > before, !pending.isEmpty {
-            if let pendingCommit {
-                finish(pending[0], commit: pendingCommit)
+        if log.endOffset > entryCount, !interruptedEntries.isEmpty {
+            if let interruptedCommit {
+                finish(interruptedEntries[0], commit: interruptedCommit)
             } else {
-                model.entries += pending
+                model.entries += interruptedEntries
             }
         }
-        pending = []
-        pendingCommit = nil
-        // A dead process leaves its pages to the system: nothing that an append returned for is gone.
+        interruptedEntries = []
+        interruptedCommit = nil
+        // The pages of a dead process stay in the system, so each append that returned is in the log.
         let mayLose = losesPower || syncFailed
-        adopt(log.endOffset, atLeast: mayLose ? model.acknowledged : Int64(before))
+        cutModel(to: log.endOffset, atLeast: mayLose ? model.acknowledged : Int64(entryCount))
         syncFailed = false
         // A start shows all records that it found to readers, so they count as acknowledged.
         model.acknowledged = log.highWatermark
     }
 
-    /// The log lost its unsynced end.
-    private func adopt(_ end: Int64, atLeast least: Int64) {
-        #expect(end >= least, "seed \(seed): \(least) were safe, \(end) are left")
+    /// Cuts the model at the end of a log that lost its unsynced records.
+    private func cutModel(to end: Int64, atLeast safeEnd: Int64) {
+        #expect(end >= safeEnd, "seed \(seed): \(safeEnd) records were safe, but \(end) remain")
         #expect(end <= model.entries.count, "seed \(seed)")
         model.cut(to: end, transactions: transactions)
         transactions.removeAll { $0.end >= end }
         model.acknowledged = min(model.acknowledged, end)
-        sequences = [:]
+        nextSequences = [:]
         for (id, entry) in log.producers.entries {
-            if let last = entry.batches.last { sequences[id] = last.lastSequence + 1 }
+            if let last = entry.batches.last { nextSequences[id] = last.lastSequence + 1 }
         }
         lastBatches = lastBatches.filter { $0.value.offset < end }
     }
@@ -279,7 +281,7 @@ final class LogSimulation {
     private func checkRead(committed: Bool) throws {
         var offset = log.logStartOffset
         let limit = committed ? log.lastStableOffset : log.highWatermark
-        var seen: [Int64: StoredBatch.Record] = [:]
+        var found: [Int64: StoredBatch.Record] = [:]
         while offset < limit {
             var writer = WireWriter()
             let result = try log.read(
@@ -290,19 +292,19 @@ final class LogSimulation {
                 committed
                 ? committedRecords(batches, aborted: result.abortedTransactions)
                 : batches.flatMap { $0.header.isControl ? [] : $0.records }
-            for record in records where record.offset >= log.logStartOffset { seen[record.offset] = record }
-            try #require(result.nextOffset > offset, "seed \(seed): a read got stuck at \(offset)")
+            for record in records where record.offset >= log.logStartOffset { found[record.offset] = record }
+            try #require(result.nextOffset > offset, "seed \(seed): a read makes no progress at \(offset)")
             offset = result.nextOffset
         }
-        compare(seen, committed: committed, limit: limit)
+        compareWithModel(found, committed: committed, limit: limit)
     }
 
-    private func compare(_ seen: [Int64: StoredBatch.Record], committed: Bool, limit: Int64) {
+    private func compareWithModel(_ found: [Int64: StoredBatch.Record], committed: Bool, limit: Int64) {
         for offset in log.logStartOffset..<max(limit, log.logStartOffset) {
             let entry = model.entries[Int(offset)]
             if entry.fate == .marker || (committed && entry.fate == .aborted) {
-                if seen[offset] != nil { Issue.record("seed \(seed): offset \(offset) must not be seen") }
-            } else if let record = seen[offset] {
+                if found[offset] != nil { Issue.record("seed \(seed): offset \(offset) must not be seen") }
+            } else if let record = found[offset] {
                 guard record.keyText != entry.key || record.valueText != entry.value else { continue }
                 Issue.record("seed \(seed): offset \(offset) is \(record) and not \(entry)")
             } else if !(isCompacted && model.mayBeMissing(offset) { $0 + grace <= now }) {
@@ -312,8 +314,8 @@ final class LogSimulation {
     }
 }
 
-/// The same records in another codec.
-func recompressed(_ batch: [UInt8], _ codec: Codec) -> [UInt8] {
+/// Returns the same batch, compressed with a codec.
+func recompressed(_ batch: [UInt8], with codec: Codec) -> [UInt8] {
     var header = batch.withBytes { BatchHeader(parsing: $0) }
     let packed = codec.compress(Array(batch[BatchHeader.size...]))
     header.attributes |= Int16(packed.codec.rawValue)

@@ -4,15 +4,16 @@ import Testing
 
 @testable import Broker
 
-/// Random lives of a log against a model. `TEST_SEED=7` runs one.
+/// Random histories of a log, compared with a model. `TEST_SEED=7` runs only the history of this seed.
 struct LogSimulationTests {
     private static var seeds: Range<UInt64> {
-        if let one = getenv("TEST_SEED").flatMap({ UInt64(String(cString: $0)) }) {
-            return one..<one + 1
+        if let seed = getenv("TEST_SEED").flatMap({ UInt64(String(cString: $0)) }) {
+            return seed..<seed + 1
         }
         return 0..<UInt64(trialCount(base: 40))
     }
 
+    /// Runs a history for each seed.
     private func run(_ shape: LogSimulation.Shape) throws {
         for seed in Self.seeds {
             do {
@@ -23,15 +24,15 @@ struct LogSimulationTests {
         }
     }
 
-    @Test func `a log that lives through killed processes holds every append that returned`() throws {
+    @Test func `after kills of the process, a log has every append that returned`() throws {
         try run(.init())
     }
 
-    @Test func `a log that lives through power failures holds everything that was acknowledged`() throws {
+    @Test func `after power failures, a log has every acknowledged record`() throws {
         try run(.init(losesPower: true))
     }
 
-    @Test func `a log at the system's pace lives through killed processes`() throws {
+    @Test func `with FlushPolicy.os, a log has every append after kills of the process`() throws {
         try run(.init(flush: .os))
     }
 
@@ -43,7 +44,7 @@ struct LogSimulationTests {
             ]))
     }
 
-    @Test func `a compacted log lives through power failures`() throws {
+    @Test func `a compacted log keeps the newest record of each key after power failures`() throws {
         try run(
             .init(
                 settings: [
@@ -52,7 +53,7 @@ struct LogSimulationTests {
                 ], losesPower: true))
     }
 
-    @Test func `a log with retention keeps an unbroken end`() throws {
+    @Test func `a log with retention has all records from its start offset to its end`() throws {
         try run(
             .init(settings: ["segment.bytes": "300", "retention.ms": "30000", "retention.bytes": "2000"]))
     }

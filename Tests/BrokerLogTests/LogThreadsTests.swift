@@ -7,8 +7,8 @@ import Testing
 
 @testable import Broker
 
-/// The log with its real threads: in any interleaving, every waiter is answered once and compaction never
-/// changes what a reader puts together.
+/// A log with its real threads. Each waiter is answered once, and compaction does not change the state that a reader
+/// makes from the records.
 struct LogThreadsTests {
     @Test(.timeLimit(.minutes(1)))
     func `appends, syncs and compactions on three threads end in one state`() throws {
@@ -25,23 +25,23 @@ struct LogThreadsTests {
             try WorkerThread(name: "flush") { flusher.run() },
             try WorkerThread(name: "work") { worker.run() },
         ]
-        var truth: [[String: String]] = [[:], [:], [:]]
-        var waiting = 0
+        var expected: [[String: String]] = [[:], [:], [:]]
+        var unanswered = 0
         var random = SeededGenerator(seed: 5)
         for round in 0..<2000 {
             let index = Int.random(in: 0..<3, using: &random)
             let key = "k\(Int.random(in: 0..<30, using: &random))"
-            truth[index][key] = "v\(round)"
+            expected[index][key] = "v\(round)"
             let appended = try topic.partitions[index].append(records("v\(round)", key: key))
-            waiting += 1
+            unanswered += 1
             topic.partitions[index].whenDurable(upTo: appended.nextOffset) { error in
                 #expect(error == nil)
-                waiting -= 1
+                unanswered -= 1
             }
             if round % 20 == 0 { store.deliver(now: noon) }
             if round % 100 == 0 { store.upkeep(now: noon) }
         }
-        while waiting > 0 {
+        while unanswered > 0 {
             wakes.wait()
             store.deliver(now: noon)
         }
@@ -54,7 +54,7 @@ struct LogThreadsTests {
             try log.forEachBatch(from: 0) { batch in
                 for record in batch.records { state[record.keyText] = record.valueText }
             }
-            #expect(state == truth[index])
+            #expect(state == expected[index])
         }
         #expect(topic.partitions.contains { $0.compactionProgress.firstDirty > 0 })
         try store.close()

@@ -3,8 +3,10 @@ import Testing
 
 @testable import Broker
 
+/// The time at which most records of these tests are appended.
 let noon = WallTime(milliseconds: 1_700_000_000_000)
 
+/// Returns a batch of records with these values and the same key.
 func records(_ values: String..., key: String? = nil) -> [UInt8] {
     BatchBuilder.batch(
         values.map { NewRecord(key: key.map { Array($0.utf8) }, value: Array($0.utf8)) },
@@ -27,12 +29,13 @@ extension PartitionLog {
 }
 
 extension TopicStore {
-    /// Runs the flusher's rounds here until nothing waits.
+    /// Runs the flusher on this thread until no sync waits.
     func settle(at now: WallTime = noon) {
         while flusher.runOnce() { deliver(now: now) }
     }
 }
 
+/// The way of a record: appended, durable, visible, and read after a restart.
 struct PartitionLogTests {
     @Test func `appended records are read back after a restart`() throws {
         let directory = TestDirectory()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Broker
 
-/// The table of what a partition says to producers.
+/// The idempotence and transactions of producers, by the table that a partition keeps of them.
 struct ProducersTests {
     private func batch(
         epoch: Int16 = 0, sequence: Int32, count: Int32 = 1, at offset: Int64 = 0, transactional: Bool = false
@@ -37,7 +37,7 @@ struct ProducersTests {
         }
     }
 
-    @Test func `one of the last five batches is a duplicate and says where it went`() throws {
+    @Test func `one of the last five batches is a duplicate and is answered with its offset`() throws {
         var known = Producers()
         for index in 0..<7 as Range<Int32> {
             known.recordAppend(batch(sequence: index * 2, count: 2, at: Int64(index) * 10), now: 100)
@@ -50,7 +50,7 @@ struct ProducersTests {
         #expect(throws: LogError.self) { try known.checkAppend(batch(sequence: 2, count: 2)) }
     }
 
-    @Test func `sequences go on with zero after the largest number`() throws {
+    @Test func `the sequence after the largest number is zero`() throws {
         let known = producers(batch(sequence: .max - 1, count: 3))
         #expect(try known.checkAppend(batch(sequence: 1)) == .append)
         let exact = producers(batch(sequence: .max, count: 1))

@@ -7,10 +7,11 @@ import Synchronization
 final class TestDirectory {
     let path: String
 
-    /// In memory, a sync costs nothing: for tests of thousands of runs.
+    /// - Parameter inMemory: Whether the files are in memory, where a sync costs nothing. Tests with thousands of
+    ///   runs need it.
     init(inMemory: Bool = false) {
-        let place = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-        var template = Array("\(place)/broker-log-XXXXXX".utf8CString)
+        let parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+        var template = Array("\(parent)/broker-log-XXXXXX".utf8CString)
         path = String(cString: mkdtemp(&template)!)
     }
 

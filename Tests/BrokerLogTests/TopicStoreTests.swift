@@ -3,6 +3,7 @@ import Testing
 
 @testable import Broker
 
+/// The topics of a data directory: creation, deletion, settings, access, and crashes at any step.
 struct TopicStoreTests {
     @Test func `a data directory has one owner`() throws {
         let directory = TestDirectory()
@@ -35,15 +36,16 @@ struct TopicStoreTests {
         #expect(topic.settings.isDeleted)
         #expect(topic.settings.retentionMilliseconds == 604_800_000)
         #expect(store.topic(named: "__inner")?.isInternal == true)
-        #expect(try logDirectories(directory).count == 4)
+        #expect(try logDirectories(in: directory).count == 4)
     }
 
-    private func modes(_ path: String) throws -> [String: mode_t] {
+    /// Returns the permissions of a file, or of a directory and all its files, by path.
+    private func modes(of path: String) throws -> [String: mode_t] {
         var status = stat()
         guard lstat(path, &status) == 0 else { return [:] }
         var modes = [path: status.st_mode & 0o777]
         guard status.st_mode & S_IFMT == S_IFDIR else { return modes }
-        for name in try Disk().names(in: path) { modes.merge(try self.modes(path + "/" + name)) { $1 } }
+        for name in try Disk().names(in: path) { modes.merge(try self.modes(of: path + "/" + name)) { $1 } }
         return modes
     }
 
@@ -58,13 +60,13 @@ struct TopicStoreTests {
             store.settle()
             try store.close()
         }
-        for (path, mode) in try modes(path) { #expect(mode & 0o077 == 0, "\(path)") }
+        for (path, mode) in try modes(of: path) { #expect(mode & 0o077 == 0, "\(path)") }
         chmod(path, 0o755)
         do { _ = try TopicStore(path: path) {} }
-        #expect(try modes(path)[path] == 0o700)
+        #expect(try modes(of: path)[path] == 0o700)
         chmod(path, 0o750)
         do { _ = try TopicStore(path: path) {} }
-        #expect(try modes(path)[path] == 0o750)
+        #expect(try modes(of: path)[path] == 0o750)
     }
 
     @Test func `a topic that is made again has no records of the old one`() throws {
@@ -79,10 +81,10 @@ struct TopicStoreTests {
         #expect(new.id != old.id)
         #expect(new.partitions[0].endOffset == 0)
         while store.worker.runOnce() {}
-        #expect(try logDirectories(directory).count == 1)
+        #expect(try logDirectories(in: directory).count == 1)
     }
 
-    @Test func `a creation that a crash interrupts at any step happened or did not`() throws {
+    @Test func `a creation that a crash interrupts is complete or did not happen`() throws {
         for step in 1..<60 {
             let directory = TestDirectory(inMemory: true)
             _ = try TopicStore(path: directory.path) {}
@@ -98,7 +100,7 @@ struct TopicStoreTests {
             let names = store.topics.map(\.name)
             #expect([["a"], ["a", "b"], ["b"]].contains(names), "step \(step): \(names)")
             for topic in store.topics { #expect(topic.partitions.count == 2) }
-            #expect(try logDirectories(directory).count == 2 * names.count, "step \(step)")
+            #expect(try logDirectories(in: directory).count == 2 * names.count, "step \(step)")
         }
     }
 
@@ -108,8 +110,8 @@ struct TopicStoreTests {
             let faulty = FaultyDisk(seed: 1)
             let store = try TopicStore(path: directory.path, disk: faulty.disk) {}
             faulty.fail(after: step)
-            let isDone = (try? store.create("t", partitions: 2)) != nil
-            if !isDone { _ = try store.create("t", partitions: 2) }
+            let isCreated = (try? store.create("t", partitions: 2)) != nil
+            if !isCreated { _ = try store.create("t", partitions: 2) }
             #expect(store.catalog.entries.count == 1, "step \(step)")
             #expect(store.topics.map(\.partitions.count) == [2])
         }
@@ -119,7 +121,7 @@ struct TopicStoreTests {
         ("cleanup.policy", "shred"), ("retention.ms", "-2"), ("segment.bytes", "many"),
         ("min.cleanable.dirty.ratio", "1.5"), ("no.such.setting", "1"), ("message.timestamp.type", "Now"),
     ])
-    func `a setting that cannot be is refused with its name`(_ name: String, _ value: String) throws {
+    func `an invalid setting is refused with its name`(_ name: String, _ value: String) throws {
         let directory = TestDirectory(inMemory: true)
         let store = try TopicStore(path: directory.path) {}
         let error = try #require(throws: TopicStoreError.self) {
@@ -151,7 +153,7 @@ struct TopicStoreTests {
     }
 }
 
-/// The directories of partitions in a store.
-func logDirectories(_ directory: TestDirectory) throws -> [String] {
+/// Returns the names of the partitions' directories in a store.
+func logDirectories(in directory: TestDirectory) throws -> [String] {
     try Disk().names(in: directory.path + "/logs").filter { LogDirectory(name: $0) != nil }
 }

@@ -5,6 +5,8 @@ import RecordFormat
 import RecordTesting
 import Testing
 
+// The record of an app.
+
 private var reader: JSONReader { JSONReader() }
 
 @Test func `an app has this format and reads back, and an unknown type has the defaults`() throws {
@@ -25,6 +27,16 @@ private var reader: JSONReader { JSONReader() }
         problems(reading: App.self, from: text(of: app).replacing("ABCDE12345", with: "abc")) == [
             "teamId invalid"
         ])
+}
+
+@Test func `an app does not allow schedules without proofs unless its record says it`() throws {
+    var app = App(
+        id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
+        keyID: "KEY1234567")
+    #expect(!app.allowsUnprovenSchedules && !app.requiresUserProof)
+    app.allowsUnprovenSchedules = true
+    #expect(text(of: app).hasSuffix(#","unprovenSchedules":true}"#))
+    #expect(try App.decode(app.encoded(), with: reader) == app)
 }
 
 @Test func `an app record keeps its schemas and is refused if one is wrong`() throws {

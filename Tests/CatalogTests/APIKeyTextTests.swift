@@ -6,6 +6,8 @@ import Testing
 
 @testable import Catalog
 
+// The texts of API keys: what they contain, and which texts are refused.
+
 @Test func `a minted key reads back as its record, which does not contain the secret`() throws {
     let (text, record) = APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 7)
     #expect(text.hasPrefix("flotilla_report_\(record.id)_"))

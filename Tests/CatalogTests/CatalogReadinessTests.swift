@@ -7,6 +7,7 @@ import Testing
 
 @testable import Catalog
 
+/// When a catalog counts as read.
 struct CatalogReadinessTests {
     /// The goal is 200 ms. The library's own timers tick every half second, and with them it took a second.
     private static let millisecondsMax = 400

@@ -8,6 +8,7 @@ import TokenSealing
 
 @testable import Catalog
 
+/// Returns an app with two environments.
 func makeApp(_ id: String = "shop") -> App {
     App(
         id: id, bundleID: "com.example.\(id)", environments: [.production, .sandbox], teamID: "ABCDE12345",
@@ -23,7 +24,8 @@ extension CatalogSnapshot {
         apply(key: key.key, value: key.encoded(), with: JSONReader())
     }
 
-    mutating func put(_ key: String, _ value: String?) -> Effect {
+    /// Applies a record of any text, or a tombstone.
+    mutating func put(key: String, value: String?) -> Effect {
         apply(key: Array(key.utf8), value: value.map { Array($0.utf8) }, with: JSONReader())
     }
 }
@@ -37,8 +39,8 @@ extension CatalogSnapshot {
     key.revokedAt = 5
     catalog.put(key)
     #expect(catalog.keys(of: "shop").map(\.revokedAt) == [5])
-    #expect(catalog.put(String(decoding: key.key, as: UTF8.self), nil) == .changed)
-    #expect(catalog.put("app/shop/", nil) == .changed)
+    #expect(catalog.put(key: String(decoding: key.key, as: UTF8.self), value: nil) == .changed)
+    #expect(catalog.put(key: "app/shop/", value: nil) == .changed)
     #expect(catalog.apps.isEmpty && catalog.keys.isEmpty && catalog.unusableRecords.isEmpty)
 }
 
@@ -46,7 +48,7 @@ extension CatalogSnapshot {
     var catalog = CatalogSnapshot()
     catalog.put(makeApp())
     #expect(
-        catalog.put("app/shop/", #"{"v":3}"#)
+        catalog.put(key: "app/shop/", value: #"{"v":3}"#)
             == .unusable(
                 "the record has schema version 3, this process knows 2; update it and redrive the record"))
     #expect(catalog.apps.isEmpty && catalog.unusableRecords.keys.sorted() == ["app/shop/"])
@@ -54,7 +56,7 @@ extension CatalogSnapshot {
         ("app/shop", "{}"), ("nonsense", "{}"), ("app/shop/", "not JSON"), ("key/shop/x", #"{"v":1}"#),
         ("app/other/", String(decoding: makeApp().encoded(), as: UTF8.self)), ("%zz", "{}"),
     ] {
-        guard case .unusable = catalog.put(key, value) else {
+        guard case .unusable = catalog.put(key: key, value: value) else {
             Issue.record("\(key) was accepted")
             continue
         }
@@ -67,7 +69,7 @@ extension CatalogSnapshot {
 
 @Test func `record kinds of a newer program are ignored`() {
     var catalog = CatalogSnapshot()
-    #expect(catalog.put("channel/shop/vip", "anything") == .ignored)
+    #expect(catalog.put(key: "channel/shop/vip", value: "anything") == .ignored)
     #expect(catalog.unusableRecords.isEmpty)
 }
 
@@ -75,14 +77,15 @@ extension CatalogSnapshot {
     var catalog = CatalogSnapshot()
     let key = APIKeyText.makeKey(app: "shop", role: .send, atMilliseconds: 1).record
     catalog.put(key)
-    #expect(catalog.put("key/other/\(key.id)", nil) == .changed)
+    #expect(catalog.put(key: "key/other/\(key.id)", value: nil) == .changed)
     #expect(catalog.keys[key.id] == key)
 }
 
+/// The access that a key grants: by its role, its app and its end.
 struct AccessDecisionTests {
     private let now = WallTime(milliseconds: 1000)
 
-    @Test func `a good key opens its own app`() {
+    @Test func `a valid key opens its own app`() {
         var catalog = CatalogSnapshot()
         catalog.put(makeApp())
         let (text, key) = APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 0)
@@ -95,16 +98,17 @@ struct AccessDecisionTests {
         var catalog = CatalogSnapshot()
         catalog.put(makeApp())
         let (_, key) = APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 0)
-        let (other, stranger) = APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 0)
+        let (unregisteredText, unregisteredKey) = APIKeyText.makeKey(
+            app: "shop", role: .report, atMilliseconds: 0)
         catalog.put(key)
-        #expect(catalog.access(withText: other, for: .report, now: now) == .unknown)
+        #expect(catalog.access(withText: unregisteredText, for: .report, now: now) == .unknown)
         #expect(catalog.access(withText: "Bearer", for: .report, now: now) == .unknown)
         #expect(catalog.access(withText: String?.none, for: .report, now: now) == .unknown)
         // The second key's id with the secret of the first key.
         let swapped = APIKey(
-            id: stranger.id, app: "shop", role: .report, secretHash: key.secretHash, createdAt: 0)
+            id: unregisteredKey.id, app: "shop", role: .report, secretHash: key.secretHash, createdAt: 0)
         catalog.put(swapped)
-        #expect(catalog.access(withText: other, for: .report, now: now) == .unknown)
+        #expect(catalog.access(withText: unregisteredText, for: .report, now: now) == .unknown)
     }
 
     @Test func `a caller with the secret learns that its key is revoked, expired or without its app`() {
@@ -128,9 +132,10 @@ struct AccessDecisionTests {
         (APIKey.Role.report, "report"), (.read, "read"), (.send, "report read send"),
         (.admin, "report read send admin"),
     ])
-    func `a role has exactly these permissions`(_ role: APIKey.Role, _ may: String) {
+    func `a role has exactly these permissions`(role: APIKey.Role, permissions: String) {
         #expect(
-            APIKey.Role.allCases.filter { role.includes($0) }.map(\.rawValue).joined(separator: " ") == may)
+            APIKey.Role.allCases.filter { role.includes($0) }.map(\.rawValue).joined(separator: " ")
+                == permissions)
     }
 }
 

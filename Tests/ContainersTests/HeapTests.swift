@@ -2,6 +2,8 @@ import Containers
 import Simulation
 import Testing
 
+// A heap, compared with a sorted array.
+
 @Test func `a heap gives its elements in order, independent of the order of insertion`() {
     var chance = SeededGenerator(seed: 1)
     for _ in 0..<100 {

@@ -8,7 +8,8 @@ import Testing
 
 // Swift's own decoder, with real types, gives the expected results.
 
-private struct Held<Value: Decodable>: Decodable { let x: Value }
+/// A value under the key `x`.
+private struct Wrapper<Value: Decodable>: Decodable { let x: Value }
 
 private enum Phase: String, Codable { case first, second }
 private enum Half: Int, Codable {
@@ -28,7 +29,7 @@ private struct Team: Codable {
 private struct Nothing: Codable {}
 
 /// A type, its schema, and the result of Swift's decoder for `{"x": value}`.
-private struct Judge: Sendable, CustomTestStringConvertible {
+private struct TypeCase: Sendable, CustomTestStringConvertible {
     let schema: String
     let decodes: @Sendable (String) -> Bool
 
@@ -39,7 +40,7 @@ private struct Judge: Sendable, CustomTestStringConvertible {
         decodes = { text in
             let decoder = JSONDecoder()
             dates(decoder)
-            return (try? decoder.decode(Held<Value>.self, from: Data("{\"x\":\(text)}".utf8))) != nil
+            return (try? decoder.decode(Wrapper<Value>.self, from: Data("{\"x\":\(text)}".utf8))) != nil
         }
     }
 
@@ -55,40 +56,44 @@ private struct Judge: Sendable, CustomTestStringConvertible {
         $0.dateDecodingStrategy = .millisecondsSince1970
     }
 
-    static let all: [Judge] = [
-        Judge("\"int\"", Int.self), Judge("\"int8\"", Int8.self), Judge("\"int16\"", Int16.self),
-        Judge("\"int32\"", Int32.self), Judge("\"int64\"", Int64.self), Judge("\"uint\"", UInt.self),
-        Judge("\"uint8\"", UInt8.self), Judge("\"uint16\"", UInt16.self), Judge("\"uint32\"", UInt32.self),
-        Judge("\"uint64\"", UInt64.self), Judge("\"double\"", Double.self), Judge("\"float\"", Float.self),
-        Judge("\"bool\"", Bool.self), Judge("\"string\"", String.self), Judge("\"string?\"", String?.self),
-        Judge("\"int?\"", Int?.self), Judge("\"url\"", URL.self), Judge("\"uuid\"", UUID.self),
-        Judge("\"data\"", Data.self), Judge("\"date.reference2001\"", Date.self),
-        Judge("\"date.unixSeconds\"", Date.self, unixSeconds),
-        Judge("\"date.unixMilliseconds\"", Date.self, milliseconds), Judge("[\"int\"]", [Int].self),
-        Judge("[\"int?\"]", [Int?].self), Judge("[[\"string\"]]", [[String]].self),
-        Judge(#"{"$dictionary":"int"}"#, [String: Int].self),
-        Judge(#"{"$dictionary":"int?"}"#, [String: Int?].self),
-        Judge(#"{"$dictionary":"string","$keys":"int"}"#, [Int: String].self),
-        Judge(#"{"$dictionary":"string","$keys":"int8"}"#, [Int8: String].self),
-        Judge(#"{"$dictionary":"int","$keys":{"$enum":["first","second"]}}"#, [Phase: Int].self),
-        Judge(#"{"$enum":["first","second"]}"#, Phase.self), Judge(#"{"$enum":[1,2]}"#, Half.self),
-        Judge(#"{"$optional":{"$enum":[1,2]}}"#, Half?.self),
-        Judge(
+    static let all: [TypeCase] = [
+        TypeCase("\"int\"", Int.self), TypeCase("\"int8\"", Int8.self), TypeCase("\"int16\"", Int16.self),
+        TypeCase("\"int32\"", Int32.self), TypeCase("\"int64\"", Int64.self), TypeCase("\"uint\"", UInt.self),
+        TypeCase("\"uint8\"", UInt8.self), TypeCase("\"uint16\"", UInt16.self),
+        TypeCase("\"uint32\"", UInt32.self),
+        TypeCase("\"uint64\"", UInt64.self), TypeCase("\"double\"", Double.self),
+        TypeCase("\"float\"", Float.self),
+        TypeCase("\"bool\"", Bool.self), TypeCase("\"string\"", String.self),
+        TypeCase("\"string?\"", String?.self),
+        TypeCase("\"int?\"", Int?.self), TypeCase("\"url\"", URL.self), TypeCase("\"uuid\"", UUID.self),
+        TypeCase("\"data\"", Data.self), TypeCase("\"date.reference2001\"", Date.self),
+        TypeCase("\"date.unixSeconds\"", Date.self, unixSeconds),
+        TypeCase("\"date.unixMilliseconds\"", Date.self, milliseconds), TypeCase("[\"int\"]", [Int].self),
+        TypeCase("[\"int?\"]", [Int?].self), TypeCase("[[\"string\"]]", [[String]].self),
+        TypeCase(#"{"$dictionary":"int"}"#, [String: Int].self),
+        TypeCase(#"{"$dictionary":"int?"}"#, [String: Int?].self),
+        TypeCase(#"{"$dictionary":"string","$keys":"int"}"#, [Int: String].self),
+        TypeCase(#"{"$dictionary":"string","$keys":"int8"}"#, [Int8: String].self),
+        TypeCase(#"{"$dictionary":"int","$keys":{"$enum":["first","second"]}}"#, [Phase: Int].self),
+        TypeCase(#"{"$enum":["first","second"]}"#, Phase.self), TypeCase(#"{"$enum":[1,2]}"#, Half.self),
+        TypeCase(#"{"$optional":{"$enum":[1,2]}}"#, Half?.self),
+        TypeCase(
             #"{"$cases":{"eta":{"minutes":"int"},"arrived":{},"pair":{"_0":"int","_1":"string?"}}}"#,
             Status.self),
-        Judge(#"{"$range":"int"}"#, ClosedRange<Int>.self), Judge(#"{"$range":"int"}"#, Range<Int>.self),
-        Judge(#"{"$range":"date.reference2001"}"#, ClosedRange<Date>.self),
-        Judge(#"{"$range":"string"}"#, ClosedRange<String>.self),
-        Judge(#"{"$range":"float"}"#, Range<Float>.self),
-        Judge(
+        TypeCase(#"{"$range":"int"}"#, ClosedRange<Int>.self),
+        TypeCase(#"{"$range":"int"}"#, Range<Int>.self),
+        TypeCase(#"{"$range":"date.reference2001"}"#, ClosedRange<Date>.self),
+        TypeCase(#"{"$range":"string"}"#, ClosedRange<String>.self),
+        TypeCase(#"{"$range":"float"}"#, Range<Float>.self),
+        TypeCase(
             #"{"name":"string","goals":"uint8?","shirts":{"$dictionary":"bool?"}}"#, Team.self),
-        Judge(#"[{"name":"string","goals":"uint8?","shirts":{"$dictionary":"bool?"}}]"#, [Team].self),
-        Judge("{}", Nothing.self), Judge(#"{"$optional":{}}"#, Nothing?.self),
+        TypeCase(#"[{"name":"string","goals":"uint8?","shirts":{"$dictionary":"bool?"}}]"#, [Team].self),
+        TypeCase("{}", Nothing.self), TypeCase(#"{"$optional":{}}"#, Nothing?.self),
     ]
 }
 
 /// JSON texts at the limits of the rules, and random texts.
-private struct Texts {
+private struct JSONTexts {
     var generator: SeededGenerator
 
     static let fixed: [String] = [
@@ -138,7 +143,7 @@ private struct Texts {
         case 5: return "\(generator.number(below: 2_000))e\(generator.number(below: 60) - 25)"
         case 6: return "\"\(urlLike())\""
         case 7: return "\"\(base64Like())\""
-        case 8: return "\"\(letters("ABCDEFabcdef0123456789-", 34...38))\""
+        case 8: return "\"\(letters(of: "ABCDEFabcdef0123456789-", count: 34...38))\""
         case 9, 10:
             return
                 "[\((0..<generator.number(below: 4)).map { _ in value(depth: depth - 1) }.joined(separator: ","))]"
@@ -154,7 +159,7 @@ private struct Texts {
         }
     }
 
-    private mutating func letters(_ alphabet: String, _ count: ClosedRange<Int>) -> String {
+    private mutating func letters(of alphabet: String, count: ClosedRange<Int>) -> String {
         let alphabet = Array(alphabet)
         let length = Int.random(in: count, using: &generator)
         return String((0..<length).map { _ in alphabet[generator.number(below: alphabet.count)] })
@@ -163,7 +168,7 @@ private struct Texts {
     /// Returns text with correct padding or with none. Foundation on Linux also accepts padding that is too
     /// long.
     private mutating func base64Like() -> String {
-        let text = letters(generator.number(below: 8) == 0 ? "Ab1 -_" : "ABCabc019+/", 0...9)
+        let text = letters(of: generator.number(below: 8) == 0 ? "Ab1 -_" : "ABCabc019+/", count: 0...9)
         let isPadded = generator.number(below: 3) > 0 && text.count % 4 > 1
         return text + String(repeating: "=", count: isPadded ? 4 - text.count % 4 : 0)
     }
@@ -179,25 +184,26 @@ private struct Texts {
     }
 }
 
-private func agrees(_ judge: Judge, _ schema: ContentSchema, _ text: String) -> Bool {
+/// Whether the schema and Swift's decoder agree about a value.
+private func agree(_ typeCase: TypeCase, _ schema: ContentSchema, about text: String) -> Bool {
     guard let value = try? RawJSON(checking: Array("{\"x\":\(text)}".utf8), with: JSONReader()) else {
         return true
     }
-    return schema.findings(in: value, now: 1_763_600_000).decodes == judge.decodes(text)
+    return schema.findings(in: value, now: 1_763_600_000).decodes == typeCase.decodes(text)
 }
 
-@Test(arguments: Judge.all)
-private func `a schema accepts exactly the values that Swift decodes`(_ judge: Judge) {
-    let schema = schema("{\"x\":\(judge.schema)}")
-    for text in Texts.fixed {
-        #expect(agrees(judge, schema, text), "\(text): Swift says \(judge.decodes(text))")
+@Test(arguments: TypeCase.all)
+private func `a schema accepts exactly the values that Swift decodes`(_ typeCase: TypeCase) {
+    let schema = schema("{\"x\":\(typeCase.schema)}")
+    for text in JSONTexts.fixed {
+        #expect(agree(typeCase, schema, about: text), "\(text): Swift says \(typeCase.decodes(text))")
     }
     for seed in 0..<trialCount(base: 40) {
-        var texts = Texts(generator: SeededGenerator(seed: seed))
+        var texts = JSONTexts(generator: SeededGenerator(seed: seed))
         for _ in 0..<25 {
             let text = texts.next()
-            guard !agrees(judge, schema, text) else { continue }
-            Issue.record("seed \(seed): \(text): Swift says \(judge.decodes(text))")
+            guard !agree(typeCase, schema, about: text) else { continue }
+            Issue.record("seed \(seed): \(text): Swift says \(typeCase.decodes(text))")
         }
     }
 }
@@ -205,8 +211,8 @@ private func `a schema accepts exactly the values that Swift decodes`(_ judge: J
 @Test func `a missing key fails exactly when Swift fails, with or without a default value`() {
     let schema = schema(#"{"name":"string","goals":"uint8?","shirts":{"$dictionary":"bool?"}}"#)
     for text in ["{}", #"{"name":"A"}"#, #"{"name":"A","shirts":{}}"#, #"{"goals":1,"shirts":{}}"#] {
-        let swift = (try? JSONDecoder().decode(Team.self, from: Data(text.utf8))) != nil
-        #expect(schema.findings(in: raw(text), now: 0).decodes == swift, "\(text)")
+        let swiftDecodes = (try? JSONDecoder().decode(Team.self, from: Data(text.utf8))) != nil
+        #expect(schema.findings(in: raw(text), now: 0).decodes == swiftDecodes, "\(text)")
     }
 }
 
@@ -216,27 +222,30 @@ private func `a schema accepts exactly the values that Swift decodes`(_ judge: J
     decoder.dateDecodingStrategy = .iso8601
     for seed in 0..<trialCount(base: 2_000) {
         var generator = SeededGenerator(seed: seed)
-        func two(_ limit: Int) -> String {
+        func twoDigits(below limit: Int) -> String {
             let number = generator.number(below: limit)
             return number < 10 ? "0\(number)" : "\(number)"
         }
         let zone = ["Z", "+01:00", "-09:30", "+14:00", "+15:00", "z", "+0100", ""][generator.number(below: 8)]
         let text =
-            "\(1900 + generator.number(below: 300))-\(two(14))-\(two(33))T\(two(25)):\(two(61)):\(two(61))\(zone)"
+            "\(1900 + generator.number(below: 300))-\(twoDigits(below: 14))-\(twoDigits(below: 33))T\(twoDigits(below: 25)):\(twoDigits(below: 61)):\(twoDigits(below: 61))\(zone)"
         let value = raw("{\"x\":\"\(text)\"}")
         guard schema.findings(in: value, now: 0).decodes else { continue }
-        let decoded = try decoder.decode(Held<Date>.self, from: Data(value.bytes))
-        let ours = Array(text.utf8).withUnsafeBufferPointer { UTCDate.seconds(iso8601: $0) }
-        #expect(ours.map(Double.init) == decoded.x.timeIntervalSince1970, "seed \(seed): \(text)")
+        let decoded = try decoder.decode(Wrapper<Date>.self, from: Data(value.bytes))
+        let seconds = Array(text.utf8).withUnsafeBufferPointer { UTCDate.seconds(iso8601: $0) }
+        #expect(seconds.map(Double.init) == decoded.x.timeIntervalSince1970, "seed \(seed): \(text)")
     }
-    for bad in ["2025-02-29T00:00:00Z", "2025-11-20", "2025-11-20T20:00:00", "2025-11-20T20:00:00.Z", ""] {
-        #expect(!schema.findings(in: raw("{\"x\":\"\(bad)\"}"), now: 0).decodes, "\(bad)")
+    for invalidDate in [
+        "2025-02-29T00:00:00Z", "2025-11-20", "2025-11-20T20:00:00", "2025-11-20T20:00:00.Z", "",
+    ] {
+        #expect(!schema.findings(in: raw("{\"x\":\"\(invalidDate)\"}"), now: 0).decodes, "\(invalidDate)")
     }
     #expect(schema.findings(in: raw(#"{"x":"2024-02-29T23:59:59-14:00"}"#), now: 0).decodes)
 }
 
 @Test func `damaged schemas and values never trap`() {
-    let originals = Judge.all.map { Array("{\"x\":\($0.schema)}".utf8) } + Texts.fixed.map { Array($0.utf8) }
+    let originals =
+        TypeCase.all.map { Array("{\"x\":\($0.schema)}".utf8) } + JSONTexts.fixed.map { Array($0.utf8) }
     for seed in 0..<trialCount(base: 4_000) {
         var generator = SeededGenerator(seed: seed)
         var bytes = originals[generator.number(below: originals.count)]
@@ -249,9 +258,9 @@ private func `a schema accepts exactly the values that Swift decodes`(_ judge: J
             }
         }
         let reader = JSONReader()
-        guard let made = try? reader.read(bytes, decode: { ContentSchema(from: $0) }) else { continue }
-        var texts = Texts(generator: generator)
+        guard let schema = try? reader.read(bytes, decode: { ContentSchema(from: $0) }) else { continue }
+        var texts = JSONTexts(generator: generator)
         guard let value = try? RawJSON(checking: Array(texts.next().utf8), with: reader) else { continue }
-        _ = made.findings(in: value, now: 0)
+        _ = schema.findings(in: value, now: 0)
     }
 }

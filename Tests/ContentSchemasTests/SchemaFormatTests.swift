@@ -3,6 +3,8 @@ import JSON
 import RecordTesting
 import Testing
 
+// The JSON form of schemas: how it is read, written and refused.
+
 private func problems(_ text: String) -> [String] {
     do throws(JSONError) {
         _ = try JSONReader().read(Array(text.utf8)) { ContentSchema(from: $0) }

@@ -2,6 +2,7 @@ import Testing
 
 @testable import Cryptography
 
+/// Hashes, HMAC, AES-GCM, base64 and secrets, with published vectors.
 @Suite struct CipherTests {
     private func bytes(_ hex: String) -> [UInt8] {
         let digits = Array(hex.utf8)

@@ -5,6 +5,7 @@ import Testing
 
 @testable import Cryptography
 
+/// Keys for ES256: signatures beside those of `openssl`, and keys that are refused.
 @Suite struct SigningKeyTests {
     private func run(_ arguments: [String]) async throws -> ChildProcess {
         let process = try ChildProcess("openssl", arguments: arguments)

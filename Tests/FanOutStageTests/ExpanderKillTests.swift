@@ -29,7 +29,7 @@ import Testing
             plan: plan, program: builtProductPath(named: "flotilla-bench"), bed: bed,
             directory: directory.path
         ).run()
-        #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
-        #expect(result.reachedSteps == Set(plan.steps), "seed \(plan.seed)")
+        #expect(result.fault == nil, "KILL_SEED=\(plan.seed): \(result.fault ?? "")")
+        #expect(result.reachedSteps == Set(plan.steps), "KILL_SEED=\(plan.seed)")
     }
 }

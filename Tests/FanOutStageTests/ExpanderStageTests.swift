@@ -18,9 +18,9 @@ import Testing
 import TokenSealing
 import Topics
 
-/// Tests of the expander with real transactions: its own view and its output for other readers.
+/// The expander on a real cluster. It writes each job once, with failed transactions, lost files and wrong clocks.
 @Suite struct ExpanderStageTests {
-    private static let startedOver = "flotilla_fan_out_started_over_total{loop=\"expander\"}"
+    private static let startOversMetric = "flotilla_fan_out_started_over_total{loop=\"expander\"}"
 
     private func update(_ number: Int64, send: String? = nil, group: String = "match") -> Expansion {
         ExpanderTestBed.makeExpansion(
@@ -28,8 +28,10 @@ import Topics
     }
 
     /// Stops the stage after all expansions are closed.
-    private func stop(_ stage: ExpanderStage, behind fact: String, in world: ExpanderTestBed) async throws {
-        try await eventually(fact) { world.isEverythingClosed() || stage.failure != nil }
+    private func stop(_ stage: ExpanderStage, after fact: String, in expanderBed: ExpanderTestBed)
+        async throws
+    {
+        try await eventually(fact) { expanderBed.isEverythingClosed() || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
     }
@@ -40,18 +42,20 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         var tokens: Set<String> = []
         for number in 0..<500 {
             tokens.insert(
-                world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match"))
+                expanderBed.writeToken(
+                    of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match"))
         }
-        world.write(update(1))
-        #expect(world.finish())
+        expanderBed.write(update(1))
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path, { $0.jobsPerSheet = 20 })
-        try await stop(stage, behind: "all expanded", in: world)
+        try await stop(stage, after: "all sends are expanded", in: expanderBed)
         let jobs = try ExpanderTestBed.jobs(in: bed)
-        #expect(jobs.count == 500 && Set(jobs.map(\.token)) == tokens)
+        #expect(jobs.count == 500)
+        #expect(Set(jobs.map(\.token)) == tokens)
         #expect(Set(jobs.map(\.body)).count == 1)
         let sheets = try TopicContent(of: .jobs, in: bed).records.count
         #expect(sheets >= 500 / 20 && sheets < 500)
@@ -98,8 +102,8 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
-        let token = world.writeToken(of: "p7", entry: .update(activity: "a7"), group: "match")
+        let expanderBed = try ExpanderTestBed(on: bed)
+        let token = expanderBed.writeToken(of: "p7", entry: .update(activity: "a7"), group: "match")
         var list = update(1)
         list.targets = .recipients(
             (0..<Audience.namesMax).map {
@@ -107,10 +111,10 @@ import Topics
                     .installation("p\($0)"), scope: .recipient, generation: list.generation,
                     version: list.version)
             })
-        world.write(list)
-        #expect(world.finish())
+        expanderBed.write(list)
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
-        try await stop(stage, behind: "the list expanded", in: world)
+        try await stop(stage, after: "the list is expanded", in: expanderBed)
         #expect(try ExpanderTestBed.jobs(in: bed).map(\.token) == [token])
     }
 
@@ -124,13 +128,13 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
-        for number in 0..<4000 { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
-        world.write(
+        let expanderBed = try ExpanderTestBed(on: bed)
+        for number in 0..<4000 { expanderBed.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
+        expanderBed.write(
             ExpanderTestBed.makeExpansion(
                 of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
-        #expect(world.finish())
-        let times = TracedLock(0)
+        #expect(expanderBed.finish())
+        let occurrences = TracedLock(0)
         let settings = bed.settings
         let identity = try bed.environment(under: directory.path).identity(
             of: FanOutService.name, loop: 1)
@@ -140,29 +144,31 @@ import Topics
                 $0.sessionMilliseconds = 45_000
                 $0.pageRowsAtStart = 500
             },
-            onStep: { reached in
-                guard reached == step else { return }
-                let isSecond = times.withLock { times in
-                    times += 1
-                    return times == 2
+            onStep: { reachedStep in
+                guard reachedStep == step else { return }
+                let isSecond = occurrences.withLock { occurrences in
+                    occurrences += 1
+                    return occurrences == 2
                 }
                 if isSecond {
-                    let other = try? TransactionalProducer(
+                    let otherProducer = try? TransactionalProducer(
                         settings: settings, transactionalID: identity, name: "other", log: .silent,
                         metrics: Metrics())
-                    try? other?.initialize()
+                    try? otherProducer?.initialize()
                 }
             })
-        try await eventually("all expanded") { world.isEverythingClosed() || stage.failure != nil }
+        try await eventually("all sends are expanded") {
+            expanderBed.isEverythingClosed() || stage.failure != nil
+        }
         #expect(stage.failure == nil)
-        #expect(stage.metric(Self.startedOver) == 1)
+        #expect(stage.metric(Self.startOversMetric) == 1)
         await stage.stop()
         let jobs = try ExpanderTestBed.jobs(in: bed)
         #expect(jobs.count == 4000 && Set(jobs.map(\.token)).count == 4000)
-        let ledger = try TopicContent(of: .starts, in: bed).newestValues.keys.count {
+        let ledgerRows = try TopicContent(of: .starts, in: bed).newestValues.keys.count {
             $0.count { $0 == UInt8(ascii: "/") } == 4
         }
-        #expect(ledger == 4000)
+        #expect(ledgerRows == 4000)
     }
 
     @Test
@@ -172,40 +178,40 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         let phones = 3000
-        for number in 0..<phones { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
-        world.writeToken(of: "single", entry: .update(activity: "a"), group: "single")
-        #expect(world.finish())
+        for number in 0..<phones { expanderBed.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
+        expanderBed.writeToken(of: "single", entry: .update(activity: "a"), group: "single")
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path) {
             $0.overlayRowsMax = 1000
             $0.pageRowsAtStart = 500
         }
-        func single(_ number: Int64) async throws {
-            world.write(
+        func sendToOnePhone(_ number: Int64) async throws {
+            expanderBed.write(
                 ExpanderTestBed.makeExpansion(
                     of: .update, group: "single", send: "u\(number)", version: 1_763_600_000 + number,
                     recipient: "single"))
-            #expect(world.finish())
+            #expect(expanderBed.finish())
             // A walk that holds up the whole loop would delay it by ten seconds.
             try await eventually("the job is written", seconds: number == 1 ? 120 : 8) {
                 try ExpanderTestBed.jobs(in: bed).contains { $0.send == "u\(number)" } || stage.failure != nil
             }
         }
-        try await single(1)
+        try await sendToOnePhone(1)
         // An open transaction hides all later records from the view.
-        let held = try OpenTransaction(on: bed, topic: .starts)
-        world.write(
+        let openTransaction = try OpenTransaction(on: bed, topic: .starts)
+        expanderBed.write(
             ExpanderTestBed.makeExpansion(
                 of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
-        #expect(world.finish())
+        #expect(expanderBed.finish())
         try await eventually("the overlay is full") {
             try ExpanderTestBed.jobs(in: bed).count { $0.send == "s" } >= 1000 || stage.failure != nil
         }
-        try await single(2)
+        try await sendToOnePhone(2)
         #expect(try ExpanderTestBed.jobs(in: bed).count { $0.send == "s" } < phones)
-        try held.abort()
-        try await stop(stage, behind: "all expanded", in: world)
+        try openTransaction.abort()
+        try await stop(stage, after: "all sends are expanded", in: expanderBed)
         #expect(try ExpanderTestBed.jobs(in: bed).count { $0.send == "s" } == phones)
     }
 
@@ -214,36 +220,38 @@ import Topics
     {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
-        let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let world = try ExpanderTestBed(on: bed)
-        let early = world.writeToken(of: "p1", entry: .update(activity: "a1"), group: "match")
-        world.write(update(1))
-        #expect(world.finish())
-        var stage = try await ExpanderStage(bed, directory: first.path)
-        try await eventually("the first update") { world.isEverythingClosed() || stage.failure != nil }
+        let (firstDirectory, secondDirectory) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let expanderBed = try ExpanderTestBed(on: bed)
+        let earlyToken = expanderBed.writeToken(of: "p1", entry: .update(activity: "a1"), group: "match")
+        expanderBed.write(update(1))
+        #expect(expanderBed.finish())
+        var stage = try await ExpanderStage(bed, directory: firstDirectory.path)
+        try await eventually("the first update") { expanderBed.isEverythingClosed() || stage.failure != nil }
         await stage.stop()
-        let late = world.writeToken(of: "p2", entry: .update(activity: "a2"), group: "match")
-        #expect(world.finish())
+        let lateToken = expanderBed.writeToken(of: "p2", entry: .update(activity: "a2"), group: "match")
+        #expect(expanderBed.finish())
         // Without files, everything is read again, and the late token still counts as new.
-        stage = try await ExpanderStage(bed, directory: second.path)
+        stage = try await ExpanderStage(bed, directory: secondDirectory.path)
         try await eventually("the late token") {
             (try? ExpanderTestBed.jobs(in: bed).count) == 2 || stage.failure != nil
         }
         #expect(stage.failure == nil)
-        let later = world.writeToken(of: "p3", entry: .update(activity: "a3"), group: "match")
-        #expect(world.finish())
+        let laterToken = expanderBed.writeToken(of: "p3", entry: .update(activity: "a3"), group: "match")
+        #expect(expanderBed.finish())
         try await eventually("a token that comes while it runs") {
             (try? ExpanderTestBed.jobs(in: bed).count) == 3 || stage.failure != nil
         }
         await stage.stop()
         // With the same files, no token gets a second job.
-        stage = try await ExpanderStage(bed, directory: second.path, after: stage)
-        world.write(update(2))
-        #expect(world.finish())
-        try await eventually("the second update") { world.isEverythingClosed() || stage.failure != nil }
+        stage = try await ExpanderStage(bed, directory: secondDirectory.path, after: stage)
+        expanderBed.write(update(2))
+        #expect(expanderBed.finish())
+        try await eventually("the second update") { expanderBed.isEverythingClosed() || stage.failure != nil }
         await stage.stop()
         let jobs = try ExpanderTestBed.jobs(in: bed)
-        #expect(jobs.filter { $0.send == "u1" }.map(\.token).sorted() == [early, late, later].sorted())
+        #expect(
+            jobs.filter { $0.send == "u1" }.map(\.token).sorted()
+                == [earlyToken, lateToken, laterToken].sorted())
         #expect(jobs.filter { $0.send == "u2" }.count == 3 && jobs.count == 6)
     }
 
@@ -253,13 +261,16 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         let names = (0..<20).map { "p\($0)" }
-        let there = names[0]
-        let other = try #require(
-            names.first { world.lane(of: .installation($0)) != world.lane(of: .installation(there)) })
-        let early = world.writeToken(of: there, entry: .update(activity: "a1"), group: "match")
-        #expect(world.finish())
+        let firstPhone = names[0]
+        let phoneInOtherLane = try #require(
+            names.first {
+                expanderBed.lane(of: .installation($0)) != expanderBed.lane(of: .installation(firstPhone))
+            })
+        let earlyToken = expanderBed.writeToken(
+            of: firstPhone, entry: .update(activity: "a1"), group: "match")
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(
             bed, directory: directory.path, loops: FanOutService.Loop.allCases)
         let sends = try RecordWriter(on: bed, to: .sends)
@@ -267,15 +278,15 @@ import Topics
         content.contentState = try RawJSON(checking: Array(#"{"goals":1}"#.utf8), with: JSONReader())
         let send = Send(
             id: "u1", app: ExpanderTestBed.app, group: "match", audience: .group, content: content,
-            priority: .immediate,
-            acceptedAt: WallTime.now().milliseconds)
+            priority: .immediate, acceptedAt: WallTime.now().milliseconds)
         sends.write(key: send.scopeKey?.bytes, value: send.encoded())
         #expect(sends.finish())
         try await eventually("both lanes have closed the send") {
             try ExpanderTestBed.tallies(of: "u1", in: bed).count == 2 || stage.failure != nil
         }
-        let late = world.writeToken(of: other, entry: .update(activity: "a2"), group: "match")
-        #expect(world.finish())
+        let lateToken = expanderBed.writeToken(
+            of: phoneInOtherLane, entry: .update(activity: "a2"), group: "match")
+        #expect(expanderBed.finish())
         try await eventually("the late token") {
             try ExpanderTestBed.jobs(in: bed).count == 2 || stage.failure != nil
         }
@@ -283,7 +294,7 @@ import Topics
         #expect(stage.metric("flotilla_fan_out_group_state_requests_total") == 1)
         await stage.stop()
         let jobs = try ExpanderTestBed.jobs(in: bed)
-        #expect(Set(jobs.map(\.token)) == [early, late] && jobs.allSatisfy { $0.send == "u1" })
+        #expect(Set(jobs.map(\.token)) == [earlyToken, lateToken] && jobs.allSatisfy { $0.send == "u1" })
         #expect(Set(jobs.map(\.version)).count == 1)
     }
 
@@ -294,30 +305,31 @@ import Topics
         let missing = 20
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
-        let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let world = try ExpanderTestBed(on: bed)
+        let (firstDirectory, secondDirectory) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let expanderBed = try ExpanderTestBed(on: bed)
         for number in 0..<5 {
-            world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
+            expanderBed.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
         }
-        world.write(update(1))
-        #expect(world.finish())
-        for (directory, count) in [(first, 5), (second, 5 + missing)] {
+        expanderBed.write(update(1))
+        #expect(expanderBed.finish())
+        for (directory, count) in [(firstDirectory, 5), (secondDirectory, 5 + missing)] {
             let stage = try await ExpanderStage(bed, directory: directory.path)
             try await eventually("\(count) have the first state") {
                 try ExpanderTestBed.jobs(in: bed).count >= count || stage.failure != nil
             }
             #expect(stage.failure == nil)
             await stage.stop()
-            if directory === second { break }
+            if directory === secondDirectory { break }
             for number in 5..<5 + missing {
-                world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
+                expanderBed.writeToken(
+                    of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
             }
-            #expect(world.finish())
+            #expect(expanderBed.finish())
         }
-        world.write(update(2))
-        #expect(world.finish())
-        let stage = try await ExpanderStage(bed, directory: first.path)
-        try await stop(stage, behind: "the second state is expanded", in: world)
+        expanderBed.write(update(2))
+        #expect(expanderBed.finish())
+        let stage = try await ExpanderStage(bed, directory: firstDirectory.path)
+        try await stop(stage, after: "the second state is expanded", in: expanderBed)
         #expect(try ExpanderTestBed.jobs(in: bed).count { $0.send == "u2" } == 5 + missing)
     }
 
@@ -327,118 +339,120 @@ import Topics
         let phones = 50
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
-        let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let world = try ExpanderTestBed(on: bed)
-        for number in 0..<phones { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
-        world.write(update(1))
-        #expect(world.finish())
-        var stage = try await ExpanderStage(bed, directory: first.path)
-        try await eventually("the stage serves") { world.isEverythingClosed() || stage.failure != nil }
+        let (firstDirectory, secondDirectory) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let expanderBed = try ExpanderTestBed(on: bed)
+        for number in 0..<phones { expanderBed.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
+        expanderBed.write(update(1))
+        #expect(expanderBed.finish())
+        var stage = try await ExpanderStage(bed, directory: firstDirectory.path)
+        try await eventually("the stage serves") { expanderBed.isEverythingClosed() || stage.failure != nil }
         // An open transaction hides the later starts from the next process.
-        let held = try OpenTransaction(on: bed, topic: .starts)
+        let openTransaction = try OpenTransaction(on: bed, topic: .starts)
         for send in ["s", "again"] {
-            world.write(
+            expanderBed.write(
                 ExpanderTestBed.makeExpansion(
                     of: .start, group: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000)
             )
-            #expect(world.finish())
+            #expect(expanderBed.finish())
             if send == "again" { break }
-            try await stop(stage, behind: "all started", in: world)
+            try await stop(stage, after: "all phones are started", in: expanderBed)
         }
         // The loop reads its clock for each page, and otherwise about once a second.
-        let looks = TracedLock<Int?>(nil)
+        let clockReads = TracedLock<Int?>(nil)
         stage = try await ExpanderStage(
-            bed, directory: second.path,
+            bed, directory: secondDirectory.path,
             clock: {
-                looks.withLock { $0? += 1 }
+                clockReads.withLock { $0? += 1 }
                 return .now()
-            }, onStep: { step in if step == .viewOpened { looks.withLock { $0 = 0 } } })
+            }, onStep: { step in if step == .viewOpened { clockReads.withLock { $0 = 0 } } })
         try await eventually("the stage has had time to serve a page") {
-            looks.withLock { $0 ?? 0 } >= 6 || stage.failure != nil
+            clockReads.withLock { $0 ?? 0 } >= 6 || stage.failure != nil
         }
-        try held.abort()
-        try await stop(stage, behind: "the second start", in: world)
+        try openTransaction.abort()
+        try await stop(stage, after: "the second start", in: expanderBed)
         #expect(try ExpanderTestBed.jobs(in: bed).count { $0.event == .start } == phones)
     }
 
     @Test func `registry changes are applied in parts, so that no file keeps the memory of a burst`()
         async throws
     {
-        let (phones, pieceMax) = (2000, 250)
+        let (phones, rowsPerPartMax) = (2000, 250)
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
-        world.writeToken(of: "first", entry: .update(activity: "first"), group: "match")
-        world.write(update(1))
-        #expect(world.finish())
-        let pieces = TracedLock(0)
+        let expanderBed = try ExpanderTestBed(on: bed)
+        expanderBed.writeToken(of: "first", entry: .update(activity: "first"), group: "match")
+        expanderBed.write(update(1))
+        #expect(expanderBed.finish())
+        let parts = TracedLock(0)
         let stage = try await ExpanderStage(
             bed, directory: directory.path,
-            onStep: { step in if step == .registryApplied { pieces.withLock { $0 += 1 } } })
-        try await eventually("the stage serves") { world.isEverythingClosed() || stage.failure != nil }
-        pieces.withLock { $0 = 0 }
+            onStep: { step in if step == .registryApplied { parts.withLock { $0 += 1 } } })
+        try await eventually("the stage serves") { expanderBed.isEverythingClosed() || stage.failure != nil }
+        parts.withLock { $0 = 0 }
         for number in 0..<phones {
-            world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
+            expanderBed.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
         }
-        #expect(world.finish())
+        #expect(expanderBed.finish())
         try await eventually("all have the newest state") {
             try ExpanderTestBed.jobs(in: bed).count == 1 + phones || stage.failure != nil
         }
         #expect(stage.failure == nil)
         await stage.stop()
-        #expect(pieces.withLock { $0 } >= phones / pieceMax)
+        #expect(parts.withLock { $0 } >= phones / rowsPerPartMax)
     }
 
     @Test func `a send to a group does not wait until the stream of single sends ends`() async throws {
-        let singles = 3000
+        let singleSends = 3000
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
-        world.writeToken(of: "single", entry: .update(activity: "a"), group: "single")
-        world.writeToken(of: "p1", entry: .update(activity: "a1"), group: "match")
-        for number in 1...singles {
-            world.write(
+        let expanderBed = try ExpanderTestBed(on: bed)
+        expanderBed.writeToken(of: "single", entry: .update(activity: "a"), group: "single")
+        expanderBed.writeToken(of: "p1", entry: .update(activity: "a1"), group: "match")
+        for number in 1...singleSends {
+            expanderBed.write(
                 ExpanderTestBed.makeExpansion(
                     of: .update, group: "single", send: "s\(number)", version: 1_763_600_000 + Int64(number),
                     recipient: "single"))
         }
-        world.write(update(1))
-        #expect(world.finish())
+        expanderBed.write(update(1))
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
-        try await stop(stage, behind: "all expanded", in: world)
+        try await stop(stage, after: "all sends are expanded", in: expanderBed)
         // All records are in one partition, in the order of their transactions.
         let reader = JSONReader()
         let closed = try TopicContent(of: .progress, in: bed).records.map {
             try ProgressRecord.decode($0.value ?? [], with: reader).send
         }
-        #expect(try #require(closed.firstIndex(of: "u1")) < singles / 2)
+        #expect(try #require(closed.firstIndex(of: "u1")) < singleSends / 2)
     }
 
     @Test func `a process without files starts no installation twice and ends old activities`() async throws {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
-        let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let world = try ExpanderTestBed(on: bed)
-        for number in 0..<3000 { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
+        let (firstDirectory, secondDirectory) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let expanderBed = try ExpanderTestBed(on: bed)
+        for number in 0..<3000 { expanderBed.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
         func start(_ send: String) -> Expansion {
             ExpanderTestBed.makeExpansion(
                 of: .start, group: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000)
         }
-        world.write(start("s"))
-        #expect(world.finish())
-        var stage = try await ExpanderStage(bed, directory: first.path)
-        try await eventually("all started") { world.isEverythingClosed() || stage.failure != nil }
+        expanderBed.write(start("s"))
+        #expect(expanderBed.finish())
+        var stage = try await ExpanderStage(bed, directory: firstDirectory.path)
+        try await eventually("all phones are started") {
+            expanderBed.isEverythingClosed() || stage.failure != nil
+        }
         await stage.stop()
-        world.write(start("again"))
-        world.writeToken(of: "p7", entry: .update(activity: "a7"), group: "match")
+        expanderBed.write(start("again"))
+        expanderBed.writeToken(of: "p7", entry: .update(activity: "a7"), group: "match")
         // The start is eight hours old.
-        world.writeStart(
+        expanderBed.writeStart(
             of: "p7", in: "match", generation: 1_763_600_000, at: WallTime.now().milliseconds - 8 * 3_600_000)
-        #expect(world.finish())
-        stage = try await ExpanderStage(bed, directory: second.path)
-        try await eventually("the second start") { world.isEverythingClosed() || stage.failure != nil }
+        #expect(expanderBed.finish())
+        stage = try await ExpanderStage(bed, directory: secondDirectory.path)
+        try await eventually("the second start") { expanderBed.isEverythingClosed() || stage.failure != nil }
         try await eventually("the safety END") {
             stage.metric("flotilla_fan_out_safety_ends_total") == 1 || stage.failure != nil
         }
@@ -460,21 +474,21 @@ import Topics
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         let keys = try SealingKeys(file: path)
         let seal = TokenSeal(keys: keys)
-        let world = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         var tokens: [String: String] = [:]
         for number in 0..<50 {
             let entry = RegistryKey.Entry.update(activity: "a\(number)")
-            tokens[entry.text] = world.writeToken(
+            tokens[entry.text] = expanderBed.writeToken(
                 of: "p\(number)", entry: entry, group: "match", sealedBy: seal)
         }
-        world.write(update(1))
-        #expect(world.finish())
+        expanderBed.write(update(1))
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path, sealingKeys: keys)
-        try await stop(stage, behind: "all expanded", in: world)
+        try await stop(stage, after: "all sends are expanded", in: expanderBed)
         let jobs = try ExpanderTestBed.jobs(in: bed)
         #expect(jobs.count == 50)
         for job in jobs {
-            #expect(job.token.hasPrefix("s"), "the token is sealed")
+            #expect(job.token.hasPrefix("s"), "the token is not sealed")
             let opened = try seal.open(job.token, app: ExpanderTestBed.app, entry: job.entry)
             #expect(String(decoding: opened.hex, as: UTF8.self) == tokens[job.entry])
             #expect(throws: TokenSeal.Failure.sealedForAnotherRow) {
@@ -490,24 +504,27 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         let (hour, now) = (3_600_000 as Int64, WallTime.now().milliseconds)
-        world.writeToken(of: "new", entry: .start(type: "Match"))
-        world.writeToken(of: "young", entry: .update(activity: "young"), group: "match")
-        world.writeStart(of: "young", in: "match", generation: 1, at: now - 2 * hour)
-        world.writeToken(of: "old", entry: .update(activity: "old"), group: "match")
+        expanderBed.writeToken(of: "new", entry: .start(type: "Match"))
+        expanderBed.writeToken(of: "young", entry: .update(activity: "young"), group: "match")
+        expanderBed.writeStart(of: "young", in: "match", generation: 1, at: now - 2 * hour)
+        expanderBed.writeToken(of: "old", entry: .update(activity: "old"), group: "match")
         // The lower of the two clocks says when an activity ends.
-        world.writeStart(of: "old", in: "match", generation: 1, at: now - 8 * hour + min(0, seconds * 1000))
-        var wanted = update(1)
-        wanted.deadline = now / 1000 + 1800
-        world.write(wanted)
-        world.write(
+        expanderBed.writeStart(
+            of: "old", in: "match", generation: 1, at: now - 8 * hour + min(0, seconds * 1000))
+        var expectedUpdate = update(1)
+        expectedUpdate.deadline = now / 1000 + 1800
+        expanderBed.write(expectedUpdate)
+        expanderBed.write(
             ExpanderTestBed.makeExpansion(
                 of: .start, group: "other", send: "s", version: 1_763_600_001, generation: 1_763_600_001))
-        #expect(world.finish())
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(
             bed, directory: directory.path, clock: { .now(plus: seconds * 1000) })
-        try await eventually("all expanded") { world.isEverythingClosed() || stage.failure != nil }
+        try await eventually("all sends are expanded") {
+            expanderBed.isEverythingClosed() || stage.failure != nil
+        }
         try await eventually("the END of the old activity") {
             stage.metric("flotilla_fan_out_safety_ends_total") > 0 || stage.failure != nil
         }
@@ -517,13 +534,13 @@ import Topics
         #expect(jobs.filter { $0.event == .update }.map(\.entry).sorted() == ["update:old", "update:young"])
         #expect(jobs.filter { $0.event == .end }.map(\.entry) == ["update:old"])
         #expect(jobs.filter { $0.event == .start }.count == 1)
-        let ledger = try TopicContent(of: .starts, in: bed).newestValues.compactMap { key, value in
+        let ledgerRows = try TopicContent(of: .starts, in: bed).newestValues.compactMap { key, value in
             LedgerKey(bytes: key)?.installation == "new"
                 ? try LedgerRow.decode(value, with: JSONReader()) : nil
         }
         #expect(
-            ledger.count == 1 && ledger.allSatisfy { $0.startedAt >= now },
-            "the safety END of the new activity is not early")
+            ledgerRows.count == 1 && ledgerRows.allSatisfy { $0.startedAt >= now },
+            "the safety END of the new activity is early")
     }
 
     @Test func `a record that is not an expansion becomes a dead letter, and the next ones are expanded`()
@@ -532,34 +549,35 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
-        world.writeToken(of: "p1", entry: .update(activity: "a1"), group: "match")
-        world.write(raw: Array("no JSON".utf8), lane: 0)
-        world.write(update(1))
-        #expect(world.finish())
+        let expanderBed = try ExpanderTestBed(on: bed)
+        expanderBed.writeToken(of: "p1", entry: .update(activity: "a1"), group: "match")
+        expanderBed.write(raw: Array("no JSON".utf8), lane: 0)
+        expanderBed.write(update(1))
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
-        try await stop(stage, behind: "all expanded", in: world)
+        try await stop(stage, after: "all sends are expanded", in: expanderBed)
         #expect(try ExpanderTestBed.jobs(in: bed).count == 1)
-        let letters = try TopicContent(of: .deadLetters, in: bed).records
-        #expect(letters.count == 1 && letters[0].headers["flotilla-dead-stage"] == "fan-out")
+        let deadLetters = try TopicContent(of: .deadLetters, in: bed).records
+        #expect(deadLetters.count == 1)
+        #expect(deadLetters.first?.headers["flotilla-dead-stage"] == "fan-out")
     }
 
     @Test func `a send to one user does not wait behind a long send`() async throws {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         for number in 0..<3000 {
-            world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
+            expanderBed.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
         }
-        world.writeToken(of: "single", entry: .update(activity: "single"), group: "other")
-        world.write(update(1))
-        world.write(
+        expanderBed.writeToken(of: "single", entry: .update(activity: "single"), group: "other")
+        expanderBed.write(update(1))
+        expanderBed.write(
             ExpanderTestBed.makeExpansion(
                 of: .update, group: "other", send: "single", version: 1_763_600_005, recipient: "single"))
-        #expect(world.finish())
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path, { $0.pageRowsAtStart = 500 })
-        try await stop(stage, behind: "all expanded", in: world)
+        try await stop(stage, after: "all sends are expanded", in: expanderBed)
         #expect(try ExpanderTestBed.jobs(in: bed).count == 3001)
         let urgent = try TopicContent(of: .jobsUrgent, in: bed).records
         let last = try TopicContent(of: .jobs, in: bed).records.map(\.timestamp).max() ?? 0

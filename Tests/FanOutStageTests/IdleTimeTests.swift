@@ -13,11 +13,10 @@ import Telemetry
 import Testing
 import Topics
 
-/// Tests of a fleet that is idle until retention has deleted every record of its input topics, and then
-/// starts again.
+/// The planner and the expander survive an idle time in which retention deletes every record of their input topics.
 @Suite(.timeLimit(.minutes(3))) struct IdleTimeTests {
     @Test(arguments: StageEnding.allCases)
-    func `a planner that starts after an idle time plans the next send`(end: StageEnding) async throws {
+    func `a planner that starts after an idle time plans the next send`(ending: StageEnding) async throws {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
@@ -30,22 +29,26 @@ import Topics
         // Each send has its own transaction, as from the scheduler.
         try bed.sendInTransactions(
             (0..<6).map { makeSend(.update, group: "t\($0)", id: "timed\($0)") }, to: .sendsTimed)
-        try await eventually("the first sends are planned") { stage.handled == 36 || stage.failure != nil }
+        try await eventually("the first sends are planned") {
+            stage.handledCount == 36 || stage.failure != nil
+        }
         await stage.stop()
         try await eventually("the idle time has passed") {
-            try bed.simulateIdleTime(after: end, group: "planner", reading: topics)
+            try bed.simulateIdleTime(after: ending, group: "planner", reading: topics)
         }
-        let again = try await PlannerStage(bed, directory: directory.path, after: stage)
+        let restarted = try await PlannerStage(bed, directory: directory.path, after: stage)
         for number in 0..<30 { sends.send(makeSend(.update, group: "g\(number)", id: "second\(number)")) }
         #expect(sends.finish() && timed.finish())
         try bed.sendInTransactions(
             (0..<6).map { makeSend(.update, group: "t\($0)", id: "later\($0)") }, to: .sendsTimed)
-        try await eventually("the next sends are planned") { again.handled == 36 || again.failure != nil }
-        #expect(again.failure == nil)
-        try await eventually("the stage is ready") { again.obstacles == [] }
+        try await eventually("the next sends are planned") {
+            restarted.handledCount == 36 || restarted.failure != nil
+        }
+        #expect(restarted.failure == nil)
+        try await eventually("the stage is ready") { restarted.readinessProblems == [] }
         // The weather makes a stage start over, because leaders are away.
-        if TestCluster.delaySeed == nil { #expect(again.startedOver == 0) }
-        await again.stop()
+        if TestCluster.delaySeed == nil { #expect(restarted.startOverCount == 0) }
+        await restarted.stop()
     }
 
     @Test func `an idle planner commits the ends of its topics, so that its offsets survive retention`()
@@ -57,48 +60,49 @@ import Topics
         let stage = try await PlannerStage(bed, directory: directory.path)
         try bed.sendInTransactions(
             (0..<20).map { makeSend(.update, group: "t\($0)", id: "timed\($0)") }, to: .sendsTimed)
-        try await eventually("all sends are planned") { stage.handled == 20 || stage.failure != nil }
-        let places = (0..<2).map { TopicPartition(bed.layout.name(of: .sendsTimed), Int32($0)) }
+        try await eventually("all sends are planned") { stage.handledCount == 20 || stage.failure != nil }
+        let partitions = (0..<2).map { TopicPartition(bed.layout.name(of: .sendsTimed), Int32($0)) }
         try await eventually("the ends are committed") {
-            try bed.admin.committedOffsets(by: bed.layout.prefix + "planner", in: places).allSatisfy {
+            try bed.admin.committedOffsets(by: bed.layout.prefix + "planner", in: partitions).allSatisfy {
                 committed in
                 try committed.offset == bed.admin.watermarks(of: committed.partition).high
             }
         }
         #expect(stage.failure == nil)
-        if TestCluster.delaySeed == nil { #expect(stage.startedOver == 0) }
+        if TestCluster.delaySeed == nil { #expect(stage.startOverCount == 0) }
         await stage.stop()
     }
 
     @Test(arguments: StageEnding.allCases)
-    func `an expander that starts after an idle time expands the next send`(end: StageEnding) async throws {
+    func `an expander that starts after an idle time expands the next send`(ending: StageEnding) async throws
+    {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         for number in 0..<60 {
-            world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
+            expanderBed.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
         }
-        world.write(update(1))
-        #expect(world.finish())
+        expanderBed.write(update(1))
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
         try await eventually("the first send is expanded") {
-            world.isEverythingClosed() || stage.failure != nil
+            expanderBed.isEverythingClosed() || stage.failure != nil
         }
         await stage.stop()
         try await eventually("the idle time has passed") {
             try bed.simulateIdleTime(
-                after: end, group: "expander", reading: [.expansions, .expansionsUrgent])
+                after: ending, group: "expander", reading: [.expansions, .expansionsUrgent])
         }
-        let again = try await ExpanderStage(bed, directory: directory.path, after: stage)
-        world.write(update(2))
-        #expect(world.finish())
+        let restarted = try await ExpanderStage(bed, directory: directory.path, after: stage)
+        expanderBed.write(update(2))
+        #expect(expanderBed.finish())
         try await eventually("the next send is expanded") {
-            try ExpanderTestBed.jobs(in: bed).count == 120 || again.failure != nil
+            try ExpanderTestBed.jobs(in: bed).count == 120 || restarted.failure != nil
         }
-        #expect(again.failure == nil)
-        try await eventually("the stage is ready") { again.obstacles == [] }
-        await again.stop()
+        #expect(restarted.failure == nil)
+        try await eventually("the stage is ready") { restarted.readinessProblems == [] }
+        await restarted.stop()
     }
 
     @Test
@@ -112,37 +116,44 @@ import Topics
         let stage = try await PlannerStage(bed, directory: directory.path)
         for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "first\(number)")) }
         #expect(sends.finish())
-        try await eventually("the first sends are planned") { stage.handled == 20 || stage.failure != nil }
+        try await eventually("the first sends are planned") {
+            stage.handledCount == 20 || stage.failure != nil
+        }
         await stage.stop()
         // No planner reads these sends. In one partition they are deleted.
         for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "lost\(number)")) }
         #expect(sends.finish())
-        let lost = TopicPartition(bed.layout.name(of: .sends), 0)
-        try bed.admin.deleteRecords(before: [lost: -1])
-        let again = try await PlannerStage(bed, directory: directory.path, after: stage)
+        let partitionWithLostRecords = TopicPartition(bed.layout.name(of: .sends), 0)
+        try bed.admin.deleteRecords(before: [partitionWithLostRecords: -1])
+        let restarted = try await PlannerStage(bed, directory: directory.path, after: stage)
         try await eventually("the lane reports its gap") {
-            again.obstacles.contains { $0.contains("\(lost)") && $0.contains("flotilla replay offset") }
+            restarted.readinessProblems.contains {
+                $0.contains("\(partitionWithLostRecords)") && $0.contains("flotilla replay offset")
+            }
         }
-        #expect(again.obstacles.count == 1)
-        let planned = { again.handled }
+        #expect(restarted.readinessProblems.count == 1)
+        let planned = { restarted.handledCount }
         try await eventually("the other lane plans its sends") { planned() > 0 }
-        #expect(again.failure == nil)
-        await again.stop()
+        #expect(restarted.failure == nil)
+        await restarted.stop()
         try await eventually("the operator has set the offset") {
-            let low = try bed.admin.watermarks(of: lost).low
+            let low = try bed.admin.watermarks(of: partitionWithLostRecords).low
             do {
-                try bed.admin.setOffsets(of: bed.layout.prefix + "planner", to: [lost: low])
+                try bed.admin.setOffsets(
+                    of: bed.layout.prefix + "planner", to: [partitionWithLostRecords: low])
                 return true
             } catch let error as KafkaError where error.code == .unknownMember {
                 return false
             }
         }
-        let third = try await PlannerStage(bed, directory: directory.path, after: again)
+        let thirdStage = try await PlannerStage(bed, directory: directory.path, after: restarted)
         for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "third\(number)")) }
         #expect(sends.finish())
-        try await eventually("all lanes plan again") { third.handled == 20 || third.failure != nil }
-        try await eventually("the stage is ready") { third.obstacles == [] }
-        await third.stop()
+        try await eventually("all lanes plan again") {
+            thirdStage.handledCount == 20 || thirdStage.failure != nil
+        }
+        try await eventually("the stage is ready") { thirdStage.readinessProblems == [] }
+        await thirdStage.stop()
     }
 
     private func update(_ number: Int64) -> Expansion {

@@ -30,8 +30,8 @@ import Testing
             plan: plan, program: builtProductPath(named: "flotilla-bench"), bed: bed,
             directory: directory.path
         ).run()
-        #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
+        #expect(result.fault == nil, "KILL_SEED=\(plan.seed): \(result.fault ?? "")")
         #expect(result.sends > 0 && result.deadLetters > 0)
-        #expect(result.reachedSteps == Set(plan.steps), "seed \(plan.seed)")
+        #expect(result.reachedSteps == Set(plan.steps), "KILL_SEED=\(plan.seed)")
     }
 }

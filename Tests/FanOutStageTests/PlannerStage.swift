@@ -12,23 +12,25 @@ import StageSupport
 import Telemetry
 import Topics
 
-/// A running planner on a test bed, with a separate state directory.
+/// A planner stage that runs in the test's process.
 final class PlannerStage: Sendable {
     let service: FanOutService
     private let environment: StageEnvironment
     let metrics = Metrics()
     private let failures = TracedLock<[String]>([])
 
-    /// - Parameter before: The stage to restart, with the same slot.
+    /// - Parameters:
+    ///   - directory: The directory for its state.
+    ///   - stoppedStage: A stage whose slot and state the new one takes over.
     init(
-        _ bed: TestBed, directory: String, after before: PlannerStage? = nil,
+        _ bed: TestBed, directory: String, after stoppedStage: PlannerStage? = nil,
         _ change: (inout FanOutSettings) -> Void = { _ in },
         onStep: @escaping @Sendable (PlannerStep) -> Void = { _ in }
     ) async throws {
         var settings = FanOutSettings()
         settings.sessionMilliseconds = 6000
         change(&settings)
-        environment = try before?.environment ?? bed.environment(under: directory)
+        environment = try stoppedStage?.environment ?? bed.environment(under: directory)
         service = FanOutService(
             settings, in: environment, loops: [.planner], settleMilliseconds: 0, onPlannerStep: onStep)
         let failures = failures
@@ -38,42 +40,46 @@ final class PlannerStage: Sendable {
             })
     }
 
+    /// The transactional id of the planner.
     var identity: String {
         environment.identity(of: FanOutService.name, loop: FanOutService.Loop.planner.rawValue)
     }
-    var obstacles: [String] { service.readinessProblems }
+    /// The reasons for which the stage is not ready.
+    var readinessProblems: [String] { service.readinessProblems }
+    /// The error that ended the stage, or nil.
     var failure: String? { failures.withLock { $0.first } }
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
-    /// Returns the value of a metric by name and labels, as Prometheus reads it.
+    /// Returns the value of a metric by name and labels, as Prometheus reads it, or 0 if it does not exist.
     func metric(_ name: String) -> Double {
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
     }
 
     /// The number of sends that the planner has finished.
-    var handled: Int {
+    var handledCount: Int {
         ["planned", "rejected"].reduce(0) {
             $0 + Int(metric("flotilla_fan_out_records_total{loop=\"planner\",outcome=\"\($1)\"}"))
         }
     }
 
-    var startedOver: Int { Int(metric("flotilla_fan_out_started_over_total{loop=\"planner\"}")) }
+    /// The number of times that the stage read everything again from the committed offsets.
+    var startOverCount: Int { Int(metric("flotilla_fan_out_started_over_total{loop=\"planner\"}")) }
 }
 
 extension TestBed {
     /// Returns the planner's verdicts on each send in `progress`, in order.
     func verdicts() throws -> [String: [ProgressRecord.PlannerVerdict]] {
         let reader = JSONReader()
-        var said: [String: [ProgressRecord.PlannerVerdict]] = [:]
+        var verdicts: [String: [ProgressRecord.PlannerVerdict]] = [:]
         for record in try TopicContent(of: .progress, in: self).records {
             let progress = try ProgressRecord.decode(record.value ?? [], with: reader)
             if case .planner(let part) = progress.part {
-                said[progress.send, default: []].append(part.verdict)
+                verdicts[progress.send, default: []].append(part.verdict)
             }
         }
-        return said
+        return verdicts
     }
 
     /// Returns the records of `expansions` and `expansions.urgent`.
@@ -89,6 +95,7 @@ extension TestBed {
         }
     }
 
+    /// Returns the notes to the senders about superseded versions.
     func notes() throws -> [SupersededVersions] {
         let reader = JSONReader()
         return try TopicContent(of: .superseded, in: self).records.map {
@@ -97,6 +104,7 @@ extension TestBed {
     }
 }
 
+/// Returns a send with a content state, and with the attributes and alert that a start needs.
 func makeSend(
     _ event: PushEvent, to audience: Audience = .group, group: String = "match", id: String, state: Int = 0
 ) -> Send {
@@ -112,6 +120,7 @@ func makeSend(
         acceptedAt: 1_763_600_000_000)
 }
 
+/// Returns the JSON value in the text, which is a test's own and is not checked.
 func raw(_ text: String) -> RawJSON {
     var bytes = Array(text.utf8)
     return bytes.withUnsafeMutableBytes { RawJSON(accepted: UnsafeRawBufferPointer($0)) }
@@ -119,5 +128,7 @@ func raw(_ text: String) -> RawJSON {
 
 extension RecordWriter {
     func send(_ send: Send) { self.write(key: send.scopeKey?.bytes, value: send.encoded()) }
-    func send(_ cancel: Cancellation) { write(key: cancel.scopeKey?.bytes, value: cancel.encoded()) }
+    func send(_ cancellation: Cancellation) {
+        write(key: cancellation.scopeKey?.bytes, value: cancellation.encoded())
+    }
 }

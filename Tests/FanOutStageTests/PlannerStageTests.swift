@@ -3,15 +3,18 @@ import FanOutTesting
 import IngestTesting
 import Kafka
 import KafkaTesting
+import Lifecycle
 import Payloads
 import ProcessTesting
 import RecordFormat
 import Sends
 import Simulation
+import StageSupport
 import Telemetry
 import Testing
 import Topics
 
+/// The planner on a real cluster: its output equals the model's, and each send has a verdict.
 @Suite struct PlannerStageTests {
     @Test
     func `the output for sends equals the planner's, and records that are not sends become dead letters`()
@@ -21,39 +24,41 @@ import Topics
         let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
         let stage = try await PlannerStage(bed, directory: directory.path)
-        var mix = SendGenerator(seed: UInt64.random(in: 0...9999))
-        var chance = SeededGenerator(seed: 7)
+        var generator = SendGenerator(seed: UInt64.random(in: 0...9999))
+        var random = SeededGenerator(seed: 7)
         let sender = try RecordWriter(on: bed, to: .sends)
         for number in 0..<2000 {
             if number % 100 == 7 {
-                sender.write(key: Array("shop/poison".utf8), value: InvalidRecord.random(using: &chance))
+                sender.write(key: Array("shop/poison".utf8), value: InvalidRecord.random(using: &random))
             } else if number % 100 == 9 {
                 // This partition is not the one of the send's group.
-                let sent = mix.next()
-                let home = Murmur2.partition(forKey: sent.key.span, partitionCount: 4)
-                sender.write(key: sent.key, value: sent.value, partition: Int32((home + 1) % 4))
+                let request = generator.next()
+                let rightPartition = Murmur2.partition(forKey: request.key.span, partitionCount: 4)
+                sender.write(
+                    key: request.key, value: request.value, partition: Int32((rightPartition + 1) % 4))
             } else {
-                let sent = mix.next()
-                sender.write(key: sent.key, value: sent.value)
+                let request = generator.next()
+                sender.write(key: request.key, value: request.value)
             }
         }
         #expect(sender.finish())
-        try await eventually("all sends are handled") { stage.handled == 2000 || stage.failure != nil }
+        try await eventually("all sends are handled") { stage.handledCount == 2000 || stage.failure != nil }
         try await eventually("no send is held") {
             try !TopicContent(of: .groups, in: bed).newestValues.values.contains { row in
                 String(decoding: row, as: UTF8.self).contains("\"held\":")
             }
         }
         #expect(stage.failure == nil)
-        #expect(stage.startedOver == 0)
+        #expect(stage.startOverCount == 0)
         await stage.stop()
         let model = try PlannerModel(sends: TopicContent(of: .sends, in: bed), lanes: 4)
         let fault = try model.fault(in: bed)
         #expect(fault == nil, "\(fault ?? "")")
-        let letters = try TopicContent(of: .deadLetters, in: bed)
-        #expect(letters.records.count == model.rejectedPositions.count)
+        let deadLetters = try TopicContent(of: .deadLetters, in: bed)
+        #expect(deadLetters.records.count == model.rejectedPositions.count)
         #expect(
-            Set(letters.records.compactMap { $0.headers["flotilla-dead-code"] }).contains("wrong_partition"))
+            Set(deadLetters.records.compactMap { $0.headers["flotilla-dead-code"] }).contains(
+                "wrong_partition"))
     }
 
     @Test func `the verdict on a send is in progress, and senders get a note`() async throws {
@@ -69,21 +74,21 @@ import Topics
         sender.send(start)
         start.fingerprint = "f2"
         sender.send(start)
-        var dry = makeSend(.update, id: "dry")
-        dry.isDryRun = true
-        sender.send(dry)
+        var dryRun = makeSend(.update, id: "dry")
+        dryRun.isDryRun = true
+        sender.send(dryRun)
         sender.send(makeSend(.update, to: .users(["ben"]), id: "ben", state: 1))
         sender.send(makeSend(.update, id: "all", state: 2))
         sender.send(
             Cancellation(
                 send: "all", app: "shop", key: ScopeKey(app: "shop", group: "match"), acceptedAt: 1))
-        var stranger = makeSend(.update, id: "stranger")
-        stranger.app = "unheard-of"
-        sender.send(stranger)
+        var sendOfUnknownApp = makeSend(.update, id: "stranger")
+        sendOfUnknownApp.app = "unheard-of"
+        sender.send(sendOfUnknownApp)
         sender.send(makeSend(.end, id: "end"))
         sender.send(makeSend(.update, id: "late"))
         #expect(sender.finish())
-        try await eventually("all sends are handled") { stage.handled == 10 || stage.failure != nil }
+        try await eventually("all sends are handled") { stage.handledCount == 10 || stage.failure != nil }
         try await eventually("senders have the note") { try bed.notes().last?.endVersion ?? 0 > 0 }
         await stage.stop()
         #expect(stage.failure == nil)
@@ -94,17 +99,17 @@ import Topics
                 "end": [.planned], "late": [.ended],
             ])
         let expansions = try bed.expansions()
-        func lanes(_ send: String, isUrgent: Bool) -> Int {
-            expansions.count { one in
-                guard case .expansion(let expansion) = one.request else { return false }
-                return expansion.send == send && one.isUrgent == isUrgent
+        func laneCount(of send: String, isUrgent: Bool) -> Int {
+            expansions.count { record in
+                guard case .expansion(let expansion) = record.request else { return false }
+                return expansion.send == send && record.isUrgent == isUrgent
             }
         }
         for send in ["start", "all", "all.undo", "end"] {
-            #expect(lanes(send, isUrgent: false) == 3, "\(send)")
+            #expect(laneCount(of: send, isUrgent: false) == 3, "\(send)")
         }
-        #expect(lanes("dry", isUrgent: false) == 3)
-        #expect(lanes("ben", isUrgent: true) == 1)
+        #expect(laneCount(of: "dry", isUrgent: false) == 3)
+        #expect(laneCount(of: "ben", isUrgent: true) == 1)
         let stops = expansions.filter {
             if case .stop(let stop) = $0.request { stop.send == "all" } else { false }
         }
@@ -125,12 +130,11 @@ import Topics
         sender.send(makeSend(.start, to: .everyone, id: "start"))
         sender.send(makeSend(.end, id: "end"))
         #expect(sender.finish())
-        try await eventually("both sends are handled") { stage.handled == 2 || stage.failure != nil }
+        try await eventually("both sends are handled") { stage.handledCount == 2 || stage.failure != nil }
         // The scheduler writes in transactions. The commit marker leaves a gap between the offsets.
         let scheduler = try TransactionalProducer(
             settings: bed.settings, transactionalID: bed.layout.prefix + "scheduler", name: "scheduler",
-            log: .silent,
-            metrics: stage.metrics)
+            log: .silent, metrics: stage.metrics)
         try scheduler.initialize()
         let topic = try scheduler.topic(named: bed.layout.name(of: .sendsTimed))
         for (id, scheduledAt) in [("old", Int64(1)), ("new", 4_000_000_000_000)] {
@@ -143,9 +147,12 @@ import Topics
             _ = scheduler.send(to: topic, partition: partition, key: key.span, value: timed.encoded().span)
             try scheduler.commit()
         }
-        try await eventually("the timed sends are handled") { stage.handled == 4 || stage.failure != nil }
+        try await eventually("the timed sends are handled") {
+            stage.handledCount == 4 || stage.failure != nil
+        }
         await stage.stop()
-        #expect(stage.failure == nil && stage.startedOver == 0)
+        #expect(stage.failure == nil)
+        #expect(stage.startOverCount == 0)
         let verdicts = try bed.verdicts()
         #expect(verdicts["old"] == [.outdated])
         #expect(verdicts["new"] == [.planned])
@@ -172,5 +179,50 @@ import Topics
         #expect(verdicts["u38"] == [.held, .superseded])
         #expect(verdicts.values.count { $0.last == .planned } < 20)
         #expect(try bed.notes().count == verdicts.values.count { $0.last == .planned })
+    }
+
+    @Test func `a large send that is never committed becomes a dead letter, and the next sends go on`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let settings = bed.settings
+        let identity = try bed.environment(under: directory.path)
+            .identity(of: FanOutService.name, loop: FanOutService.Loop.planner.rawValue)
+        let sender = try RecordWriter(on: bed, to: .sends)
+        let users = (0..<5000).map { String(repeating: "u", count: 150) + "\($0)" }
+        var large = makeSend(.update, to: .users(users), id: "large")
+        large.fingerprint = "f"
+        sender.send(large)
+        for number in 0..<3 { sender.send(makeSend(.update, id: "small\(number)", state: number)) }
+        #expect(sender.finish())
+        // Every transaction fails until the send is set aside. It comes first, so each of them takes it.
+        let running = TracedLock<PlannerStage?>(nil)
+        let stage = try await PlannerStage(
+            bed, directory: directory.path, { $0.loneSendTriesMax = 2 },
+            onStep: { step in
+                let deadLetters = running.withLock {
+                    $0?.metric(
+                        "flotilla_fan_out_dead_letters_total{loop=\"planner\",code=\"never_committed\"}")
+                }
+                guard step == .progressSent, deadLetters ?? 0 == 0 else { return }
+                // Takes over the stage's transactional id, so that its transaction is refused.
+                let other = try? TransactionalProducer(
+                    settings: settings, transactionalID: identity, name: "other", log: .silent,
+                    metrics: Metrics())
+                try? other?.initialize()
+            })
+        running.withLock { $0 = stage }
+        try await eventually("all sends are handled") { stage.handledCount == 4 || stage.failure != nil }
+        #expect(stage.failure == nil)
+        running.withLock { $0 = nil }
+        await stage.stop()
+        let letters = try TopicContent(of: .deadLetters, in: bed).records
+        #expect(letters.compactMap { $0.headers["flotilla-dead-code"] } == ["never_committed"])
+        #expect(letters.first?.value == large.encoded())
+        let verdicts = try bed.verdicts()
+        #expect(verdicts["large"] == [.refused])
+        for number in 0..<3 { #expect(verdicts["small\(number)"]?.last == .planned) }
     }
 }

@@ -13,7 +13,7 @@ import Telemetry
 import Testing
 import Topics
 
-/// Tests of a planner that takes over a partition.
+/// A planner that takes over a partition: it knows the work that its predecessor left.
 @Suite struct PlannerTakeoverTests {
     @Test
     func
@@ -22,29 +22,33 @@ import Topics
     {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
-        let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let (firstDirectory, secondDirectory) = (try TemporaryDirectory(), try TemporaryDirectory())
         let sender = try RecordWriter(on: bed, to: .sends)
-        let first = try await PlannerStage(bed, directory: one.path)
+        let firstStage = try await PlannerStage(bed, directory: firstDirectory.path)
         let groups = 300 * trialCount(base: 1)
         for number in 0..<groups { sender.send(makeSend(.update, group: "m\(number)", id: "s\(number)")) }
         #expect(sender.finish())
-        try await eventually("all sends are handled") { first.handled == groups || first.failure != nil }
+        try await eventually("all sends are handled") {
+            firstStage.handledCount == groups || firstStage.failure != nil
+        }
         for number in 0..<7 {
             sender.send(makeSend(.update, group: "burst", id: "b\(number)", state: number))
         }
         #expect(sender.finish())
-        try await eventually("the burst is handled") { first.handled == groups + 7 || first.failure != nil }
-        await first.stop()
+        try await eventually("the burst is handled") {
+            firstStage.handledCount == groups + 7 || firstStage.failure != nil
+        }
+        await firstStage.stop()
         let notes = try bed.notes().count
-        let second = try await PlannerStage(bed, directory: two.path)
+        let secondStage = try await PlannerStage(bed, directory: secondDirectory.path)
         try await eventually("the held send is planned") { try bed.verdicts()["b6"]?.last == .planned }
         try await eventually("senders have the notes again") { try bed.notes().count >= notes + groups }
-        try await eventually("the planner is ready") { second.obstacles.isEmpty }
-        #expect(second.failure == nil)
+        try await eventually("the planner is ready") { secondStage.readinessProblems.isEmpty }
+        #expect(secondStage.failure == nil)
         sender.send(makeSend(.update, group: "m0", id: "again"))
         #expect(sender.finish())
         try await eventually("the planner continues") { try bed.verdicts()["again"]?.last == .planned }
-        await second.stop()
+        await secondStage.stop()
         for note in try bed.notes() { #expect(note.updateVersion > 0) }
         // Its version is above the version that the first planner gave.
         var versions: [Int64] = []
@@ -59,15 +63,17 @@ import Topics
     {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
-        let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let (firstDirectory, secondDirectory) = (try TemporaryDirectory(), try TemporaryDirectory())
         let sender = try RecordWriter(on: bed, to: .sends)
-        let first = try await PlannerStage(bed, directory: one.path)
+        let firstStage = try await PlannerStage(bed, directory: firstDirectory.path)
         for number in 0..<7 {
             sender.send(makeSend(.update, group: "burst", id: "b\(number)", state: number))
         }
         #expect(sender.finish())
-        try await eventually("the burst is handled") { first.handled == 7 || first.failure != nil }
-        await first.stop()
+        try await eventually("the burst is handled") {
+            firstStage.handledCount == 7 || firstStage.failure != nil
+        }
+        await firstStage.stop()
         // There are many pages of rows before the burst's row, and the first pages wait for the cancel. So
         // the cancel is planned before the walk reaches that row. On a very busy machine it may not be; then
         // this tests the simple case.
@@ -79,13 +85,13 @@ import Topics
                 return ("a\(number)", row)
             })
         let key = ScopeKey(app: "shop", group: "burst")
-        let cancel = Cancellation(send: "b0", app: "shop", key: key, acceptedAt: 1_763_600_000_000)
-        sender.write(key: key.bytes, value: cancel.encoded())
+        let cancellation = Cancellation(send: "b0", app: "shop", key: key, acceptedAt: 1_763_600_000_000)
+        sender.write(key: key.bytes, value: cancellation.encoded())
         #expect(sender.finish())
         let walk = TracedLock(WalkBesideCancel())
-        let nothing = ThreadSignal()
-        let second = try await PlannerStage(
-            bed, directory: two.path,
+        let neverRaised = ThreadSignal()
+        let secondStage = try await PlannerStage(
+            bed, directory: secondDirectory.path,
             onStep: { step in
                 switch step {
                 case .batchRead:
@@ -94,16 +100,16 @@ import Topics
                 case .overlayUpdated: walk.withLock { $0.hasChanged = $0.view != nil }
                 case .pageScanned:
                     if walk.withLock({ $0.hasChanged }) { return }
-                    _ = nothing.wait(until: Instant.now().advanced(byMilliseconds: 250))
+                    _ = neverRaised.wait(until: Instant.now().advanced(byMilliseconds: 250))
                 default: break
                 }
             })
         try await eventually("the held send is planned", seconds: 60) {
-            try bed.verdicts()["b6"]?.last == .planned || second.failure != nil
+            try bed.verdicts()["b6"]?.last == .planned || secondStage.failure != nil
         }
-        #expect(second.failure == nil)
+        #expect(secondStage.failure == nil)
         try walk.withLock { $0.view }?.abort()
-        await second.stop()
+        await secondStage.stop()
     }
 
     @Test func `two processes share the partitions, and a process that stops leaves no work behind`()
@@ -111,25 +117,25 @@ import Topics
     {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
-        let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let (firstDirectory, secondDirectory) = (try TemporaryDirectory(), try TemporaryDirectory())
         let sender = try RecordWriter(on: bed, to: .sends)
-        var mix = SendGenerator(seed: 3)
+        var generator = SendGenerator(seed: 3)
         func send(_ count: Int) {
             for _ in 0..<count {
-                let sent = mix.next()
-                sender.write(key: sent.key, value: sent.value)
+                let request = generator.next()
+                sender.write(key: request.key, value: request.value)
             }
         }
         send(200)
-        let first = try await PlannerStage(bed, directory: one.path)
+        let firstStage = try await PlannerStage(bed, directory: firstDirectory.path)
         send(200)
-        let second = try await PlannerStage(bed, directory: two.path)
+        let secondStage = try await PlannerStage(bed, directory: secondDirectory.path)
         send(200)
         try await eventually("both processes have partitions and handle sends") {
             send(1)
-            return second.handled > 0
+            return secondStage.handledCount > 0
         }
-        await first.stop()
+        await firstStage.stop()
         send(200)
         #expect(sender.finish())
         try await eventually("all sends are committed and no send is held") {
@@ -138,8 +144,8 @@ import Topics
                     String(decoding: row, as: UTF8.self).contains("\"held\":")
                 }
         }
-        await second.stop()
-        #expect(first.failure == nil && second.failure == nil)
+        await secondStage.stop()
+        #expect(firstStage.failure == nil && secondStage.failure == nil)
         let fault = try PlannerModel(sends: TopicContent(of: .sends, in: bed), lanes: 4).fault(in: bed)
         #expect(fault == nil, "\(fault ?? "")")
     }
@@ -154,24 +160,24 @@ import Topics
         old.version = 5
         var young = old
         young.lastSendAt = now - GroupRow.retentionMilliseconds + 600_000
-        var seen: [(id: String, row: SendIdempotencyRow)] = []
+        var idempotencyRows: [(id: String, row: SendIdempotencyRow)] = []
         for (id, at) in [
             ("old", now - Idempotency.retentionMilliseconds - 60_000), ("young", now - 60_000),
         ] {
-            seen.append((id, SendIdempotencyRow(fingerprint: "f", writtenAt: at)))
+            idempotencyRows.append((id, SendIdempotencyRow(fingerprint: "f", writtenAt: at)))
         }
-        try bed.writeGroups([("old", old), ("young", young)], seen: seen)
+        try bed.writeGroups([("old", old), ("young", young)], idempotencyRows: idempotencyRows)
         let stage = try await PlannerStage(bed, directory: directory.path) { $0.sweepMilliseconds = 1000 }
         let sender = try RecordWriter(on: bed, to: .sends)
         sender.send(makeSend(.update, id: "s"))
         #expect(sender.finish())
-        try await eventually("the old rows are gone") {
+        try await eventually("the old rows are deleted") {
             try TopicContent(of: .groups, in: bed).newestValues.keys.count == 3
         }
-        let left = try TopicContent(of: .groups, in: bed).newestValues.keys.map {
+        let remainingKeys = try TopicContent(of: .groups, in: bed).newestValues.keys.map {
             String(decoding: $0, as: UTF8.self)
         }
-        #expect(left.sorted() == ["/shop/young", "shop/match", "shop/young"])
+        #expect(remainingKeys.sorted() == ["/shop/young", "shop/match", "shop/young"])
         // A deleted group starts as a new one.
         sender.send(makeSend(.end, group: "old", id: "t"))
         #expect(sender.finish())
@@ -181,6 +187,7 @@ import Topics
     }
 }
 
+/// The cancel that is planned while a page walk waits.
 private struct WalkBesideCancel {
     var view: OpenTransaction?
     var hasChanged = false
@@ -189,7 +196,8 @@ private struct WalkBesideCancel {
 extension TestBed {
     /// Writes rows as an earlier planner would have.
     fileprivate func writeGroups(
-        _ groups: [(name: String, row: GroupRow)], seen: [(id: String, row: SendIdempotencyRow)] = []
+        _ groups: [(name: String, row: GroupRow)],
+        idempotencyRows: [(id: String, row: SendIdempotencyRow)] = []
     ) throws {
         let planner = try TransactionalProducer(
             settings: settings, transactionalID: layout.prefix + "before", name: "before", log: .silent,
@@ -198,7 +206,7 @@ extension TestBed {
         let topic = try planner.topic(named: layout.name(of: .groups))
         let rows =
             groups.map { (ScopeKey(app: "shop", group: $0.name).bytes, $0.row.encoded()) }
-            + seen.map { (SendIdempotencyRow.key(app: "shop", send: $0.id), $0.row.encoded()) }
+            + idempotencyRows.map { (SendIdempotencyRow.key(app: "shop", send: $0.id), $0.row.encoded()) }
         for batch in stride(from: 0, to: rows.count, by: 10_000) {
             try planner.begin()
             for (key, value) in rows[batch..<min(rows.count, batch + 10_000)] {

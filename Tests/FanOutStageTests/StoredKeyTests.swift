@@ -11,7 +11,7 @@ import Topics
 
 @testable import FanOut
 
-/// The keys of `starts` in the form that their view stores.
+/// The keys of `starts`, in the form in which their view stores them.
 @Suite struct StoredKeyTests {
     @Test func `a stored key takes no more memory than its bytes, whatever buffer it was built in`() {
         var key: [UInt8] = []
@@ -19,9 +19,9 @@ import Topics
         LedgerKeyWriter(app: "shop", group: "match").writeLedgerKey(
             of: Array("u:one".utf8).span, on: Array("phone".utf8).span, generation: Array("7".utf8),
             into: &key)
-        let stored = TransactionScopes.topicKey(for: key)
-        #expect(stored.bytes == key)
-        #expect(stored.bytes.capacity < 128)
+        let storedKey = TransactionScopes.topicKey(for: key)
+        #expect(storedKey.bytes == key)
+        #expect(storedKey.bytes.capacity < 128)
     }
 
     /// In any other order, each part that is read back would change almost all pages of the file. That was a
@@ -30,26 +30,26 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         let phones = 2000
-        for number in 0..<phones { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
-        world.write(
+        for number in 0..<phones { expanderBed.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
+        expanderBed.write(
             ExpanderTestBed.makeExpansion(
                 of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
-        #expect(world.finish())
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path) { $0.pageRowsAtStart = 1000 }
-        try await eventually("all expanded") { world.isEverythingClosed() || stage.failure != nil }
+        try await eventually("all expanded") { expanderBed.isEverythingClosed() || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
-        let stored = try TopicContent(of: .starts, in: bed).records.compactMap { record -> [UInt8]? in
+        let storedKeys = try TopicContent(of: .starts, in: bed).records.compactMap { record -> [UInt8]? in
             guard let key = record.key, LedgerKeyParts(key.span) != nil else { return nil }
-            var stored: [UInt8] = []
-            ScopesRowOrder.writeStoredKey(for: key.span, to: &stored)
-            return stored
+            var storedKey: [UInt8] = []
+            ScopesRowOrder.writeStoredKey(for: key.span, to: &storedKey)
+            return storedKey
         }
-        #expect(stored.count == phones)
+        #expect(storedKeys.count == phones)
         // A walk begins at any position and goes round once. Recipients of one bucket are in any order.
-        let back = zip(stored, stored.dropFirst()).count { $1.lexicographicallyPrecedes($0) }
-        #expect(back < phones / 10)
+        let stepsBack = zip(storedKeys, storedKeys.dropFirst()).count { $1.lexicographicallyPrecedes($0) }
+        #expect(stepsBack < phones / 10)
     }
 }

@@ -1,6 +1,7 @@
 internal import FanOut
 internal import Testing
 
+/// Proves that pages adapt to the time that walking the rows takes.
 struct AdaptivePageSizeTests {
     @Test func `a slow page makes the next one smaller, a fast page makes it larger`() {
         var size = AdaptivePageSize(rowsAtStart: 10_000, millisecondsMax: 100)

@@ -6,6 +6,7 @@ import Testing
 
 @testable import FanOut
 
+/// Proves that the lanes share a decoded record only if its bytes are equal.
 struct DecodedRecordCacheTests {
     private struct Broken: Error {}
 
@@ -58,6 +59,7 @@ struct DecodedRecordCacheTests {
     }
 }
 
+/// Proves that the cache returns the same bytes as encoding the scope.
 struct EncodedScopeCacheTests {
     @Test func `a scope of several lanes is encoded once, and a different scope is encoded again`() {
         var encoded = EncodedScopeCache()

@@ -8,13 +8,14 @@ import Registry
 import Sends
 import Testing
 
+/// Proves the rules of a lane one by one: which jobs an expansion makes, and which rows it leaves.
 struct ExpanderTests {
     @Test func `a sheet has one environment, one body and a limited number of jobs`() throws {
         var catalog = OneApp()
         catalog.app.environments = [.production, .sandbox]
         let lane = try OneLane(catalog: catalog)
         for number in 0..<8 {
-            try lane.phone("p\(number)", .start(type: "Match")) {
+            try lane.reportToken(of: "p\(number)", .start(type: "Match")) {
                 $0.environment = number < 4 ? .production : .sandbox
             }
         }
@@ -26,10 +27,20 @@ struct ExpanderTests {
         #expect(jobs.allSatisfy { $0.head.topic == "com.example.shop.push-type.liveactivity" })
     }
 
+    @Test func `a sheet names the lines whose tokens APNs has never accepted`() throws {
+        let lane = try OneLane()
+        for number in 0..<8 {
+            try lane.reportToken(of: "p\(number)", .start(type: "Match")) { $0.isUnproven = number % 3 == 0 }
+        }
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        let unproven = lane.takeJobs().filter(\.isUnproven).map(\.installation)
+        #expect(Set(unproven) == ["p0", "p3", "p6"])
+    }
+
     @Test func `a dry run counts by environment and has no other effect`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
-        try lane.phone("p2", .start(type: "Match")) { $0.environment = .sandbox }
+        try lane.reportToken(of: "p1", .start(type: "Match"))
+        try lane.reportToken(of: "p2", .start(type: "Match")) { $0.environment = .sandbox }
         var dry = makeExpansion(.start, generation: 1, version: 1)
         dry.isDryRun = true
         try lane.expand(dry)
@@ -40,7 +51,7 @@ struct ExpanderTests {
 
     @Test func `an installation is started once per generation unless the send asks for a restart`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, send: "again"))
         #expect(lane.takeJobs().count == 1)
@@ -56,8 +67,8 @@ struct ExpanderTests {
         throws
     {
         let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
-        try lane.phone("p1", .update(activity: "a")) {
+        try lane.reportToken(of: "p1", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .update(activity: "a")) {
             $0.token = ""
             $0.tokenHash = ""
             $0.dismissedAt = (dawn + 5) * 1000
@@ -75,7 +86,7 @@ struct ExpanderTests {
 
     @Test func `an installation that came from another recipient is not started twice`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", user: "ann", .start(type: "Match")) { $0.movedAt = (dawn + 2) * 1000 }
+        try lane.reportToken(of: "p1", user: "ann", .start(type: "Match")) { $0.movedAt = (dawn + 2) * 1000 }
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         #expect(lane.takeJobs().isEmpty && lane.tally.excludedByReason == ["started": 1])
         try lane.expand(makeExpansion(.end, generation: 1, version: 3))
@@ -91,14 +102,18 @@ struct ExpanderTests {
         throws
     {
         let lane = try OneLane()
-        try lane.phone("p1", user: "ann", .start(type: "Match")) { $0.movedAt = (dawn + 2) * 1000 + 300 }
+        try lane.reportToken(of: "p1", user: "ann", .start(type: "Match")) {
+            $0.movedAt = (dawn + 2) * 1000 + 300
+        }
         var start = makeExpansion(.start, generation: 2, version: 2)
         start.acceptedAt = (dawn + 2) * 1000 + 600
         start.openedAt = start.acceptedAt
         try lane.expand(start)
         #expect(lane.takeJobs().count == 1)
         // This start opened a moment before the installation moved in, so it was for the previous recipient.
-        try lane.phone("p2", user: "ann", .start(type: "Match")) { $0.movedAt = (dawn + 2) * 1000 + 900 }
+        try lane.reportToken(of: "p2", user: "ann", .start(type: "Match")) {
+            $0.movedAt = (dawn + 2) * 1000 + 900
+        }
         var joining = makeExpansion(.start, generation: 2, version: 2, send: "joining")
         joining.acceptedAt = (dawn + 5) * 1000
         joining.openedAt = start.openedAt
@@ -112,8 +127,8 @@ struct ExpanderTests {
     {
         let lane = try OneLane()
         for user in ["ann", "ben"] {
-            try lane.phone("p-" + user, user: user, .start(type: "Match"))
-            try lane.phone("p-" + user, user: user, .update(activity: "a-" + user))
+            try lane.reportToken(of: "p-" + user, user: user, .start(type: "Match"))
+            try lane.reportToken(of: "p-" + user, user: user, .update(activity: "a-" + user))
         }
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         try lane.expand(
@@ -137,7 +152,7 @@ struct ExpanderTests {
         again.send = "fourth"
         try lane.expand(again)
         #expect(lane.takeJobs().isEmpty, "a later start by name joins that generation")
-        try lane.phone("q-ann", user: "ann", .start(type: "Match"))
+        try lane.reportToken(of: "q-ann", user: "ann", .start(type: "Match"))
         try lane.expand(again)
         let joining = lane.takeJobs()
         #expect(joining.map(\.installation) == ["q-ann"] && joining.map(\.head.generation) == [dawn + 7])
@@ -151,8 +166,8 @@ struct ExpanderTests {
         ) throws
     {
         let lane = try OneLane()
-        try lane.phone("p1", user: "ann", .start(type: "Match"))
-        try lane.phone("p2", user: "ann", .update(activity: "other"))
+        try lane.reportToken(of: "p1", user: "ann", .start(type: "Match"))
+        try lane.reportToken(of: "p2", user: "ann", .update(activity: "other"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         let end = makeExpansion(.end, to: .activities(["other"]), generation: 1, version: 5, send: "end")
         let ann = Expansion.ScopedRecipient(
@@ -160,7 +175,7 @@ struct ExpanderTests {
         let update = makeExpansion(.update, to: .recipients([ann]), generation: 1, version: 1, send: "update")
         for expansion in endComesFirst ? [end, update] : [update, end] { try lane.expand(expansion) }
         #expect(lane.takeJobs().last?.head.event == .end)
-        try lane.phone("p1", user: "ann", .update(activity: "late"))
+        try lane.reportToken(of: "p1", user: "ann", .update(activity: "late"))
         let late = lane.takeJobs()
         #expect(late.map(\.head.event) == [.end])
         #expect(late.allSatisfy { Push($0.body).timestamp >= dawn + (endComesFirst ? 5 : 6) })
@@ -171,9 +186,9 @@ struct ExpanderTests {
         endComesFirst: Bool
     ) throws {
         let lane = try OneLane()
-        try lane.phone("p1", user: "ann", .start(type: "Match"))
+        try lane.reportToken(of: "p1", user: "ann", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
-        try lane.phone("p1", user: "ann", .update(activity: "a"))
+        try lane.reportToken(of: "p1", user: "ann", .update(activity: "a"))
         func ann(_ version: Int64, _ scope: ScopeKind) -> Expansion.Targets {
             .recipients([
                 Expansion.ScopedRecipient(
@@ -197,7 +212,7 @@ struct ExpanderTests {
         throws
     {
         let lane = try OneLane()
-        try lane.phone("p1", user: "ann", .start(type: "Match")) {
+        try lane.reportToken(of: "p1", user: "ann", .start(type: "Match")) {
             $0.arrivedAt = (dawn + 2) * 1000
             $0.movedAt = (dawn + 4) * 1000
             $0.movedTo = .user("ben")
@@ -210,188 +225,7 @@ struct ExpanderTests {
         }
     }
 
-    @Test func `a newer update drops the rest of an older update, but not of a start`() throws {
-        let lane = try OneLane()
-        for number in 0..<4 {
-            try lane.phone("p\(number)", .start(type: "Match"))
-            try lane.phone("q\(number)", .update(activity: "a\(number)"))
-        }
-        // The expansions take turns page by page, because a continuation goes behind the others.
-        try lane.expand(makeExpansion(.start, generation: 1, version: 1), rowsMax: 1, toTheEnd: false)
-        try lane.expand(
-            makeExpansion(.update, generation: 1, version: 2, state: 2, send: "u2"), rowsMax: 1,
-            toTheEnd: false)
-        try lane.expand(
-            makeExpansion(.update, generation: 1, version: 3, state: 3, send: "u3"), rowsMax: 1)
-        let jobs = lane.takeJobs()
-        let started = jobs.filter { $0.head.event == .start }
-        #expect(started.map { $0.head.version - dawn } == [1, 1, 2, 3])
-        #expect(started.last.map { Push($0.body).state } == "3")
-        #expect(jobs.filter { $0.head.send == "u3" }.count == 4)
-        #expect(jobs.filter { $0.head.send == "u2" }.count == 1)
-    }
-
-    @Test func `a cancelled send stops, and its remaining recipients are counted`() throws {
-        let lane = try OneLane()
-        for number in 0..<5 { try lane.phone("p\(number)", .start(type: "Match")) }
-        try lane.expand(makeExpansion(.start, generation: 1, version: 1), rowsMax: 2, toTheEnd: false)
-        try lane.stop("s", match)
-        while lane.left > 0 { try lane.goOn() }
-        #expect(lane.takeJobs().count == 2)
-        #expect(lane.tally.expanded == 2 && lane.tally.dropped == 3 && lane.tally.targeted == 5)
-    }
-
-    @Test func `a cancelled update is not sent to late tokens`() throws {
-        let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
-        try lane.expand(makeExpansion(.update, version: 2, state: 4))
-        try lane.stop("s", match)
-        try lane.phone("p2", .update(activity: "a"))
-        #expect(lane.takeJobs().isEmpty)
-        try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1, send: "start"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["1"])
-    }
-
-    @Test func `a start does not carry a cancelled update of one user`() throws {
-        let lane = try OneLane()
-        try lane.phone("p1", user: "ann", .start(type: "Match"))
-        let ann = Expansion.ScopedRecipient(
-            .user("ann"), scope: .recipient, generation: dawn + 1, version: dawn + 2)
-        try lane.expand(
-            makeExpansion(.update, to: .recipients([ann]), generation: 1, version: 1, state: 2, send: "u2"))
-        try lane.stop("u2", match)
-        try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1, send: "start"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["1"])
-    }
-
-    @Test(arguments: [true, false])
-    func `the state of a list holds again for a user when the later update is cancelled`(
-        inOrder: Bool
-    ) throws {
-        let lane = try OneLane()
-        func ann(_ version: Int64, _ send: String) -> Expansion {
-            let scoped = Expansion.ScopedRecipient(
-                .user("ann"), scope: .recipient, generation: 0, version: dawn + version)
-            var expansion = makeExpansion(
-                .update, to: .recipients([scoped]), version: 1, state: Int(version), send: send)
-            expansion.keepsReplacedState = true
-            return expansion
-        }
-        let (list, single) = (ann(2, "list"), ann(3, "single"))
-        for expansion in inOrder ? [list, single] : [single, list] { try lane.expand(expansion) }
-        try lane.stop("single", match)
-        try lane.phone("p1", user: "ann", .update(activity: "a"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["2"])
-        try lane.expand(ann(4, "next"))
-        try lane.stop("next", match)
-        try lane.phone("p2", user: "ann", .update(activity: "b"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["4", "2"])
-    }
-
-    @Test func `a start follows the lists that were open at its arrival, but not newer lists`() throws {
-        let lane = try OneLane()
-        let users = ["ann", "bob", "cid", "dan"]
-        for user in users { try lane.phone("p-" + user, user: user, .start(type: "Match")) }
-        func list(_ users: [String], _ version: Int64, _ send: String) -> Expansion {
-            let named = users.map {
-                Expansion.ScopedRecipient(
-                    .user($0), scope: .recipient, generation: dawn + 1, version: dawn + version)
-            }
-            return makeExpansion(
-                .update, to: .recipients(named), generation: 1, version: 1, state: Int(version), send: send)
-        }
-        func begin(_ expansion: Expansion) throws {
-            try lane.expand(expansion, rowsMax: 1, toTheEnd: false)
-        }
-        try begin(list(users, 2, "u2"))
-        try begin(makeExpansion(.start, generation: 1, version: 1, state: 1, send: "start"))
-        try begin(list(users + ["eve", "fay", "gus", "hal"], 3, "u3"))
-        while lane.jobs.isEmpty && lane.left > 0 { try lane.goOn(rowsMax: 1) }
-        #expect(lane.progress.map(\.send) == ["u2"])
-        while lane.left > 0 { try lane.goOn(rowsMax: 1) }
-        let states = lane.takeJobs().map { Push($0.body).state }
-        #expect(states.count == 4 && states.allSatisfy { $0 == "2" || $0 == "3" }, "\(states)")
-    }
-
-    @Test func `named users without a token are counted, and other users are not`() throws {
-        let lane = try OneLane()
-        try lane.phone("p1", user: "ann", .start(type: "Match"))
-        try lane.phone("p2", user: "bob", .start(type: "Match")) { $0.environment = .sandbox }
-        try lane.phone("p3", user: "cid", .update(activity: "a"))
-        let named = ["ann", "bob", "cid", "dan"].map {
-            Expansion.ScopedRecipient(.user($0), scope: .group, generation: dawn + 1, version: dawn + 1)
-        }
-        try lane.expand(makeExpansion(.start, to: .recipients(named), generation: 1, version: 1), rowsMax: 1)
-        #expect(lane.takeJobs().map(\.recipient) == ["u:ann"])
-        #expect(lane.tally.targeted == 2)
-        #expect(lane.tally.excludedByReason == ["other_environment": 1, "without_token": 2])
-        try lane.expand(
-            makeExpansion(.update, to: .recipients(named), generation: 1, version: 2, send: "u"), rowsMax: 1)
-        #expect(lane.takeJobs().map(\.recipient) == ["u:cid"])
-        #expect(lane.tally.excludedByReason == ["without_token": 3])
-    }
-
-    @Test func `a send to an activity reaches all activities of its recipient in the group and is kept`()
-        throws
-    {
-        let lane = try OneLane()
-        try lane.phone("p1", user: "ann", .update(activity: "a1"))
-        try lane.phone("p2", user: "ann", .update(activity: "a2"))
-        try lane.phone("p3", user: "bob", .update(activity: "b"))
-        try lane.expand(makeExpansion(.update, to: .activities(["a1", "nobody's"]), version: 2, state: 7))
-        #expect(Set(lane.takeJobs().map(\.entry)) == ["update:a1", "update:a2"])
-        try lane.phone("p4", user: "ann", .update(activity: "a4"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["7"])
-    }
-
-    @Test(arguments: [PushEvent.update, .end])
-    func `a send to an activity of another lane closes at once`(event: PushEvent) throws {
-        let lane = try OneLane()
-        try lane.phone("p1", user: "ann", .update(activity: "a1"))
-        try lane.expand(makeExpansion(event, to: .activities(["elsewhere"]), version: 2))
-        #expect(lane.takeJobs().isEmpty && lane.progress.count == 1 && lane.tally == LaneTally())
-    }
-
-    @Test func `a late token gets the newest state, or the END`() throws {
-        let lane = try OneLane()
-        try lane.phone("p0", .update(activity: "z"))
-        try lane.expand(makeExpansion(.update, version: 2, state: 4))
-        #expect(lane.takeJobs().map(\.installation) == ["p0"])
-        try lane.phone("p1", .update(activity: "a"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["4"])
-        try lane.expand(makeExpansion(.end, version: 3))
-        #expect(lane.takeJobs().map(\.head.event) == [.end, .end])
-        try lane.phone("p2", .update(activity: "b"))
-        #expect(lane.takeJobs().map(\.head.event) == [.end])
-        lane.now += 3_700_000
-        try lane.phone("p3", .update(activity: "c"))
-        #expect(lane.takeJobs().isEmpty, "the deadline of the END has passed")
-    }
-
-    @Test func `a token that an open walk will still reach gets one job only`() throws {
-        let lane = try OneLane()
-        for number in 0..<6 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
-        try lane.expand(makeExpansion(.update, version: 2), rowsMax: 3, toTheEnd: false)
-        for number in 6..<40 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
-        while lane.left > 0 { try lane.goOn(rowsMax: 3) }
-        let jobs = lane.takeJobs()
-        #expect(jobs.count == 40 && Set(jobs.map(\.token)).count == 40)
-    }
-
-    @Test func `a token that comes behind an open walk gets the state that the walk has sent to the others`()
-        throws
-    {
-        let lane = try OneLane()
-        for number in 0..<6 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
-        try lane.expand(makeExpansion(.update, version: 2), rowsMax: 3, toTheEnd: false)
-        #expect(lane.takeJobs().count == 3)
-        for number in 0..<6 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
-        #expect(lane.takeJobs().count == 3, "only tokens behind the walk")
-        while lane.left > 0 { try lane.goOn() }
-        #expect(lane.takeJobs().count == 3)
-    }
-
-    private func ofOne(_ event: PushEvent, generation: Int64, version: Int64) -> Expansion {
+    private func makeExpansionForP1(_ event: PushEvent, generation: Int64, version: Int64) -> Expansion {
         makeExpansion(
             event,
             to: .recipients([
@@ -403,8 +237,8 @@ struct ExpanderTests {
 
     @Test func `an END of one recipient stops older starts in any order`() throws {
         let lane = try OneLane()
-        for number in 0..<2 { try lane.phone("p\(number)", .start(type: "Match")) }
-        try lane.expand(ofOne(.end, generation: 1, version: 5))
+        for number in 0..<2 { try lane.reportToken(of: "p\(number)", .start(type: "Match")) }
+        try lane.expand(makeExpansionForP1(.end, generation: 1, version: 5))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         #expect(lane.takeJobs().map(\.installation) == ["p0"])
         #expect(lane.tally.excludedByReason == ["ended": 1])
@@ -414,12 +248,12 @@ struct ExpanderTests {
         throws
     {
         let lane = try OneLane()
-        try lane.phone("p0", .start(type: "Match"))
+        try lane.reportToken(of: "p0", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
-        try lane.expand(ofOne(.end, generation: 1, version: 5))
-        try lane.expand(ofOne(.start, generation: 7, version: 7))
+        try lane.expand(makeExpansionForP1(.end, generation: 1, version: 5))
+        try lane.expand(makeExpansionForP1(.start, generation: 7, version: 7))
         #expect(lane.takeJobs().map(\.installation) == ["p0"])
-        try lane.phone("p1", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, send: "all"))
         #expect(lane.takeJobs().map(\.head.generation) == [dawn + 7])
         #expect(lane.tally.excludedByReason == ["started": 1])
@@ -430,10 +264,10 @@ struct ExpanderTests {
         throws
     {
         let lane = try OneLane()
-        try lane.phone("p1", .update(activity: "a"))
+        try lane.reportToken(of: "p1", .update(activity: "a"))
         try lane.expand(makeExpansion(.update, generation: 1, version: 9))
         _ = lane.takeJobs()
-        try lane.expand(ofOne(.end, generation: 1, version: 5))
+        try lane.expand(makeExpansionForP1(.end, generation: 1, version: 5))
         let jobs = lane.takeJobs()
         #expect(jobs.map(\.head.version) == [dawn + 5])
         #expect(jobs.map { Push($0.body).timestamp } == [dawn + 9])
@@ -443,12 +277,12 @@ struct ExpanderTests {
         throws
     {
         let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         try lane.expand(makeExpansion(.update, generation: 1, version: 2, state: 2))
         _ = lane.takeJobs()
-        try lane.phone("p1", .update(activity: "a")) { $0.group = nil }
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["2"])
+        try lane.reportToken(of: "p1", .update(activity: "a")) { $0.group = nil }
+        #expect(lane.takeStates() == ["2"])
         let other = ScopeKey(app: "shop", group: "other")
         try lane.expand(makeExpansion(.start, key: other, generation: 3, version: 3, send: "other"))
         try lane.expand(makeExpansion(.update, generation: 1, version: 4, state: 4))
@@ -457,112 +291,15 @@ struct ExpanderTests {
         #expect(updates.map { Push($0.body).state } == ["4"])
     }
 
-    @Test func `every activity gets one safety END with its newest state before the system ends it`() throws {
-        let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
-        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
-        try lane.phone("p1", .update(activity: "started"))
-        try lane.expand(makeExpansion(.update, generation: 1, version: 2, state: 7))
-        // Activities that their apps began: in a group with an open generation, in a group without sends, and
-        // in no group.
-        try lane.phone("p2", .update(activity: "told"))
-        try lane.phone("p3", .update(activity: "unknown")) { $0.group = "nobody's" }
-        try lane.phone("p4", .update(activity: "alone")) { $0.group = nil }
-        try lane.phone("p5", .update(activity: "silent")) { $0.group = nil }
-        let alone = ScopeKey(app: "shop", activity: "alone")
-        try lane.expand(
-            makeExpansion(.update, to: .activities(["alone"]), key: alone, version: 3, state: 9, send: "own"))
-        _ = lane.takeJobs()
-        lane.now += SafetyEnd.milliseconds - 1
-        try lane.endSafely()
-        #expect(lane.takeJobs().isEmpty)
-        lane.now += 1
-        try lane.endSafely()
-        let ends = lane.takeJobs()
-        #expect(ends.allSatisfy { $0.head.event == .end })
-        #expect(ends.compactMap { Push($0.body).state }.sorted() == ["7", "7", "9"])
-        #expect(ends.count == 5)
-        #expect(ends.compactMap(\.head.group).sorted() == ["match", "match", "nobody's"])
-        lane.now += 60_000
-        try lane.endSafely()
-        #expect(lane.takeJobs().isEmpty, "once")
-    }
-
-    @Test func `an activity that joins a group later gets one safety END`() throws {
-        let lane = try OneLane()
-        try lane.phone("p1", .update(activity: "a")) { $0.group = nil }
-        lane.now += 1000
-        try lane.phone("p1", .update(activity: "a"))
-        lane.now += SafetyEnd.milliseconds
-        try lane.endSafely()
-        #expect(lane.takeJobs().map(\.head.group) == ["match"])
-    }
-
-    @Test func `a safety END skips activities that have ended and newer starts`() throws {
-        let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
-        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
-        try lane.phone("p1", .update(activity: "first"))
-        try lane.expand(makeExpansion(.end, generation: 1, version: 60))
-        lane.now += 4 * 3_600_000
-        try lane.unregister("p1", .update(activity: "first"))
-        var second = makeExpansion(.start, generation: 14_400, version: 14_400, send: "second")
-        second.deadline += 14_400
-        try lane.expand(second)
-        try lane.phone("p1", .update(activity: "second"))
-        #expect(lane.takeJobs().filter { $0.head.event == .start }.count == 2)
-        lane.now = dawn * 1000 + SafetyEnd.milliseconds
-        try lane.endSafely()
-        #expect(lane.takeJobs().isEmpty)
-        lane.now += 14_400_000
-        try lane.endSafely()
-        #expect(lane.takeJobs().map(\.entry) == ["update:second"])
-    }
-
-    @Test func `an activity that its app begins after an END has its own eight hours`() throws {
-        let lane = try OneLane()
-        try lane.phone("p1", .update(activity: "first"))
-        try lane.expand(makeExpansion(.end, version: 60))
-        lane.now += 4 * 3_600_000
-        try lane.unregister("p1", .update(activity: "first"))
-        try lane.phone("p1", .update(activity: "second"))
-        _ = lane.takeJobs()
-        lane.now = dawn * 1000 + SafetyEnd.milliseconds
-        try lane.endSafely()
-        #expect(lane.takeJobs().isEmpty)
-        lane.now += 4 * 3_600_000
-        try lane.endSafely()
-        #expect(lane.takeJobs().map(\.entry) == ["update:second"])
-    }
-
-    @Test func `a start that ended long ago does not replace a newer one`() throws {
-        let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
-        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
-        lane.now += 7 * 3_600_000
-        let other = ScopeKey(app: "shop", group: "other")
-        var second = makeExpansion(.start, key: other, generation: 25_200, version: 25_200, send: "second")
-        second.deadline += 25_200
-        try lane.expand(second)
-        lane.now = dawn * 1000 + SafetyEnd.milliseconds
-        try lane.endSafely()
-        var update = makeExpansion(.update, key: other, version: 28_300, state: 5, send: "update")
-        update.deadline += 28_300
-        try lane.expand(update)
-        _ = lane.takeJobs()
-        try lane.phone("p1", .update(activity: "told no group")) { $0.group = nil }
-        #expect(lane.takeJobs().map(\.head.group) == ["other"])
-    }
-
     @Test func `a start that opens a generation does not drop an update for older activities`() throws {
         let lane = try OneLane()
-        for number in 0..<4 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
-        try lane.phone("s", .start(type: "Match"))
+        for number in 0..<4 { try lane.reportToken(of: "p\(number)", .update(activity: "a\(number)")) }
+        try lane.reportToken(of: "s", .start(type: "Match"))
         try lane.expand(makeExpansion(.update, version: 8, state: 8, send: "u8"), rowsMax: 2, toTheEnd: false)
         #expect(lane.takeJobs().count == 2)
         try lane.expandUrgently(makeExpansion(.start, generation: 11, version: 11, state: 11, send: "start"))
         #expect(lane.takeJobs().map(\.head.event) == [.start])
-        while lane.left > 0 { try lane.goOn(rowsMax: 2) }
+        try lane.expandRemainingPages(rowsMax: 2)
         let rest = lane.takeJobs()
         #expect(rest.count == 2 && rest.allSatisfy { Push($0.body).state == "8" })
         // Activities of the new start show something newer and ignore this older timestamp.
@@ -573,8 +310,8 @@ struct ExpanderTests {
     @Test func `a start and the answer with its state to running activities have separate bodies`() throws {
         for startComesFirst in [true, false] {
             let lane = try OneLane()
-            for number in 0..<4 { try lane.phone("p\(number)", .start(type: "Match")) }
-            try lane.phone("there", .update(activity: "a"))
+            for number in 0..<4 { try lane.reportToken(of: "p\(number)", .start(type: "Match")) }
+            try lane.reportToken(of: "there", .update(activity: "a"))
             let start = makeExpansion(.start, generation: 1, version: 1, state: 1)
             try lane.expand(start, rowsMax: 2, toTheEnd: false)
             var answer = makeExpansion(.update, generation: 1, version: 1, state: 1)
@@ -593,8 +330,8 @@ struct ExpanderTests {
 
     @Test func `a newest state that does not fit into a start follows as an update`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
-        try lane.phone("p2", .update(activity: "there"))
+        try lane.reportToken(of: "p1", .start(type: "Match"))
+        try lane.reportToken(of: "p2", .update(activity: "there"))
         var start = makeExpansion(.start, generation: 1, version: 1, state: 1)
         start.content.attributes = raw(#"{"name":"\#(String(repeating: "x", count: 1700))"}"#)
         var update = makeExpansion(.update, generation: 1, version: 2, send: "large")
@@ -605,15 +342,15 @@ struct ExpanderTests {
         try lane.expand(start)
         let jobs = lane.takeJobs()
         #expect(jobs.map { Push($0.body).state } == ["1"] && jobs[0].head.version == dawn + 1)
-        try lane.phone("p1", .update(activity: "started"))
+        try lane.reportToken(of: "p1", .update(activity: "started"))
         #expect(lane.takeJobs().map(\.head.send) == ["large"])
     }
 
     @Test func `a dismissal in an earlier generation of one user does not prevent a start`() throws {
         let lane = try OneLane()
         for user in ["ann", "bob"] {
-            try lane.phone("p-" + user, user: user, .start(type: "Match"))
-            try lane.phone("p-" + user, user: user, .update(activity: "a-" + user)) {
+            try lane.reportToken(of: "p-" + user, user: user, .start(type: "Match"))
+            try lane.reportToken(of: "p-" + user, user: user, .update(activity: "a-" + user)) {
                 $0.token = ""
                 $0.tokenHash = ""
                 $0.dismissedAt = (dawn + 3) * 1000
@@ -632,8 +369,8 @@ struct ExpanderTests {
     @Test func `a segment is resolved during expansion, and an unknown segment has no recipients`() throws {
         let lane = try OneLane(
             catalog: OneApp(segments: ["new": .test(.field(.os), .compares(.atLeast, .text("18")))]))
-        try lane.phone("p1", .start(type: "Match")) { $0.os = "18.1" }
-        try lane.phone("p2", .start(type: "Match")) { $0.os = "17.4" }
+        try lane.reportToken(of: "p1", .start(type: "Match")) { $0.os = "18.1" }
+        try lane.reportToken(of: "p2", .start(type: "Match")) { $0.os = "17.4" }
         try lane.expand(makeExpansion(.start, to: .segments(["new"]), generation: 1, version: 1))
         #expect(lane.takeJobs().map(\.installation) == ["p1"])
         try lane.expand(makeExpansion(.start, to: .segments(["lost"]), generation: 2, version: 2, send: "t"))
@@ -643,8 +380,10 @@ struct ExpanderTests {
     @Test func `a private group reaches only its owner`() throws {
         let lane = try OneLane()
         for user in ["ann", "bob"] {
-            try lane.phone("p-\(user)", user: user, .start(type: "Match"))
-            try lane.phone("q-\(user)", user: user, .update(activity: "a-\(user)")) { $0.group = "chest" }
+            try lane.reportToken(of: "p-\(user)", user: user, .start(type: "Match"))
+            try lane.reportToken(of: "q-\(user)", user: user, .update(activity: "a-\(user)")) {
+                $0.group = "chest"
+            }
         }
         let chest = ScopeKey(app: "shop", group: "chest", recipient: .user("ann"))
         func scoped(_ generation: Int64, _ version: Int64) -> Expansion.Targets {
@@ -664,26 +403,5 @@ struct ExpanderTests {
         try lane.expand(
             makeExpansion(.update, key: ScopeKey(app: "gone", group: "match"), version: 1))
         #expect(lane.progress.count == 1 && lane.jobs.isEmpty)
-    }
-
-    /// Walks run at a quarter of the rate of updates: each update visits a quarter of the phones before the
-    /// next one.
-    @Test func `no phone waits longer than three passes if updates come faster than their walks`() {
-        let phones = 2048
-        let passes = 4
-        var served = Array(repeating: 0, count: phones)
-        var longest = 0
-        for update in 1...4000 {
-            let bytes = WalkCursor(ordinal: update).bytes
-            // The layout of the cursor: phase, version, wrapped, activity, length of the origin, origin.
-            let origin = bytes[4] == 0 ? 0 : Int(bytes[5]) << 8 | Int(bytes[6])
-            let first = origin * phones / 65_536
-            for offset in 0..<phones / passes {
-                let phone = (first + offset) % phones
-                if update > 100 { longest = max(longest, update - served[phone]) }
-                served[phone] = update
-            }
-        }
-        #expect(longest <= 3 * passes)
     }
 }

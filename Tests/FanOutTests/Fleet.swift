@@ -39,6 +39,7 @@ struct Job {
     var installation: String
     var entry: String
     var recipient: String
+    var isUnproven: Bool
 }
 
 /// A process that owns a lane. It has the lane's files, which outlive it, and a state in memory.
@@ -49,11 +50,11 @@ final class LaneOwner {
     private var expander: Expander<LaneRows>
     private let catalog: OneApp
     private var page = TokenPage()
-    private var news = LaneChanges()
+    private var changes = LaneChanges()
 
     /// Takes the lane over at the group's offsets, with the files that exist.
     init(
-        _ number: Int, _ directory: String, _ lane: VirtualLane, jobsPerSheet: Int = 3,
+        lane number: Int, directory: String, topics lane: VirtualLane, jobsPerSheet: Int = 3,
         recipientsAtATime: Int = 1, catalog: OneApp = OneApp()
     ) throws {
         self.catalog = catalog
@@ -127,8 +128,9 @@ final class LaneOwner {
             nextRegistry += 1
         }
         try registry.commit(
-            AppliedProgress(offset: Int64(nextRegistry), completeUntil: .now()), reportingChangesInto: &news)
-        try expander.catchUp(with: news)
+            AppliedProgress(offset: Int64(nextRegistry), completeUntil: .now()),
+            reportingChangesInto: &changes)
+        try expander.catchUp(with: changes)
         committed.registry = max(committed.registry, nextRegistry)
         let topic = plan.isUrgent ? lane.urgent : lane.usual
         var next = plan.isUrgent ? committed.urgent : committed.usual
@@ -147,7 +149,7 @@ final class LaneOwner {
     }
 
     /// Runs the pass through all rows of `starts` that sends safety ENDs.
-    func endSafely(on lane: VirtualLane, now: Int64) throws -> Outcome {
+    func sendSafetyEnds(on lane: VirtualLane, now: Int64) throws -> Outcome {
         expander.begin(at: now, atLatest: now, catalog: catalog)
         expander.table.written = []
         let rows = Dictionary(lane.starts.map { ($0.key, $0.value) }) { $1 }
@@ -181,11 +183,12 @@ final class LaneOwner {
         precondition(read == head.head, "a head reads back unchanged")
         var jobs: [Job] = []
         surely {
-            try SheetJobs(parsing: sheet.lines.bytes.span).forEachJob { _, job in
+            try SheetJobs(parsing: sheet.lines.bytes.span).forEachJob { line, job in
                 jobs.append(
                     Job(
                         head: read, body: body, token: text(job.token), installation: text(job.installation),
-                        entry: text(job.entry), recipient: text(job.recipient)))
+                        entry: text(job.entry), recipient: text(job.recipient),
+                        isUnproven: sheet.unprovenLines.contains(line)))
             }
         }
         return jobs

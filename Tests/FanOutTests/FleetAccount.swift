@@ -13,11 +13,11 @@ struct FleetAccount {
     private var events: [String: [Event]] = [:]
     private var isOpen: [String: Bool] = [:]
     /// The separate generations of single recipients that a start has opened.
-    private var ownLives: Set<String> = []
+    private var separateGenerations: Set<String> = []
     /// Per send to named activities: the users who had one of them in their lane when the send arrived.
     private var reached: [String: Set<String>] = [:]
     /// Per start of one user: the number of the user's events when it was planned.
-    private var saidBefore: [String: Int] = [:]
+    private var eventCountAtStart: [String: Int] = [:]
 
     mutating func note(startsIn plan: Plan) {
         for progress in plan.progress {
@@ -27,7 +27,7 @@ struct FleetAccount {
                 }),
                 let events = events["\(progress.key.group ?? "")/\(recipient.dropFirst(2))"]
             else { continue }
-            saidBefore["\(progress.send)/\(recipient)"] = events.count
+            eventCountAtStart["\(progress.send)/\(recipient)"] = events.count
         }
     }
 
@@ -35,12 +35,14 @@ struct FleetAccount {
     /// the start was also for others, or if the user got an END since. In the last case the start may carry
     /// later states, because its END follows.
     func statesWhenStarted(_ head: SheetHead, _ recipient: String) -> Set<String?>? {
-        guard let count = saidBefore["\(head.send)/\(recipient)"] else { return nil }
+        guard let count = eventCountAtStart["\(head.send)/\(recipient)"] else { return nil }
         let (group, user) = (head.group ?? "", String(recipient.dropFirst(2)))
         let before = truth(group, user, upTo: count)
         let truth = truth(group, user, upTo: nil)
-        guard before.isKnown, !before.said.isEmpty, truth.ends == before.ends else { return nil }
-        return truth.states(since: before.said.count, without: cancelled)
+        guard before.isKnown, !before.sentStates.isEmpty, truth.endCount == before.endCount else {
+            return nil
+        }
+        return truth.states(since: before.sentStates.count, without: cancelled)
     }
 
     /// Returns the truth of a user in a group, or nil without events.
@@ -53,8 +55,8 @@ struct FleetAccount {
         let events = events["\(group)/\(user)"] ?? []
         var truth = Truth()
         for event in events.prefix(count ?? events.count) {
-            if event.isByName, reached[event.send]?.contains(user) != true { continue }
-            truth.take(event)
+            if event.namesActivities, reached[event.send]?.contains(user) != true { continue }
+            truth.apply(event)
         }
         return truth
     }
@@ -62,14 +64,18 @@ struct FleetAccount {
     /// Returns the starts of the current generation that must have reached every phone with a start token in
     /// the lane at that time.
     func standingStarts(_ group: String, _ user: String) -> [Event] {
-        guard let truth = truth(group, user), !truth.hasEnded, let life = truth.life else { return [] }
+        guard let truth = truth(group, user), !truth.hasEnded, let openingSend = truth.openingSend else {
+            return []
+        }
         let events = events["\(group)/\(user)"] ?? []
         // If a cancelled start opened the user's separate generation, a start for everyone may not know that
         // generation.
-        let isOnlyNamed = cancelled.contains(life) && events.contains { $0.send == life && $0.namesUser }
+        let isKnownOnlyByName =
+            cancelled.contains(openingSend) && events.contains { $0.send == openingSend && $0.namesUser }
         return events.filter {
-            $0.isFor && truth.lives[$0.send] == life && !cancelled.contains($0.send)
-                && (!isOnlyNamed || $0.namesUser)
+            $0.isInAudience && truth.openingSendOfStart[$0.send] == openingSend
+                && !cancelled.contains($0.send)
+                && (!isKnownOnlyByName || $0.namesUser)
         }
     }
 
@@ -77,7 +83,7 @@ struct FleetAccount {
     struct User {
         let name: String
         /// The number of registry records that the lane has read and committed.
-        let registry: Int
+        let registryOffset: Int
     }
 
     /// Takes the sends of a plan. There can be several: a held send goes before the one that came.
@@ -96,27 +102,28 @@ struct FleetAccount {
             if case .recipients(let list) = part.expansion.targets { list } else { [] }
         }
         let named = Dictionary(recipients.map { (String($0.recipient.text.dropFirst(2)), $0) }) { $1 }
-        let isByName = if case .activities = send.targets { true } else { false }
+        let namesActivities = if case .activities = send.targets { true } else { false }
         let isPrivate = send.key.recipient != nil
-        let isWhole = !isPrivate && recipients.isEmpty && !isByName
+        let isForWholeGroup = !isPrivate && recipients.isEmpty && !namesActivities
         let scope = isPrivate ? "\(group)/\(named.keys.first ?? "")" : group
-        let opens = send.content.event == .start && isOpen[scope] != true
+        let opensGeneration = send.content.event == .start && isOpen[scope] != true
         if send.content.event == .start { isOpen[scope] = true }
-        if send.content.event == .end, isWhole || isPrivate { isOpen[scope] = false }
+        if send.content.event == .end, isForWholeGroup || isPrivate { isOpen[scope] = false }
         for user in users {
             let scoped = named[user.name]
-            let isFor = isWhole || isByName || scoped != nil
-            guard isFor || opens && !isPrivate else { continue }
+            let isInAudience = isForWholeGroup || namesActivities || scoped != nil
+            guard isInAudience || opensGeneration && !isPrivate else { continue }
             var event = Event(send)
-            event.isByName = isByName
-            event.isFor = isFor
-            event.registry = user.registry
-            event.opens = opens
+            event.namesActivities = namesActivities
+            event.isInAudience = isInAudience
+            event.registryOffset = user.registryOffset
+            event.opensGeneration = opensGeneration
             event.namesUser = scoped != nil
             event.generation = scoped?.generation ?? event.generation
             if let scoped, !isPrivate, scoped.scope == .recipient, scoped.version == scoped.generation {
                 // Another start of the same generation joins it. The states since its opening stay valid.
-                event.opens = ownLives.insert("\(group)/\(user.name)/\(scoped.generation)").inserted
+                event.opensGeneration =
+                    separateGenerations.insert("\(group)/\(user.name)/\(scoped.generation)").inserted
             }
             events["\(group)/\(user.name)", default: []].append(event)
         }
@@ -127,7 +134,7 @@ struct FleetAccount {
         reached[send, default: []].formUnion(users)
     }
 
-    mutating func takeBack(_ send: Send) { cancelled.insert(send.id) }
+    mutating func cancel(_ send: Send) { cancelled.insert(send.id) }
 
     /// - Parameter isOwn: Whether the app began the activity itself.
     func states(of truth: Truth, isOwn: Bool) -> Set<String?> {

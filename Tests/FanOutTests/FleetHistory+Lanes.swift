@@ -14,12 +14,13 @@ import Simulation
 extension FleetHistory {
     func owner(of lane: Int) throws -> LaneOwner {
         if let owner = owners[lane] { return owner }
-        let owner = try LaneOwner(lane, path(lane, random.number(below: 2)), topics[lane])
+        let owner = try LaneOwner(
+            lane: lane, directory: path(lane, random.number(below: 2)), topics: topics[lane])
         owners[lane] = owner
         return owner
     }
 
-    func turn(_ lane: Int, isCalm: Bool = false) throws {
+    func runTransaction(of lane: Int, isCalm: Bool = false) throws {
         let owner = try owner(of: lane)
         let topic = topics[lane]
         let plan = LaneOwner.Plan(
@@ -28,7 +29,7 @@ extension FleetHistory {
                 : topic.committed.registry
                     + random.number(below: topic.registry.count - topic.committed.registry + 1),
             isUrgent: chance(50), expansions: random.number(below: 4), rowsMax: 1 + random.number(below: 4))
-        let outcome = try owner.run(plan, on: topic, now: stamp)
+        let outcome = try owner.run(plan, on: topic, now: nowMilliseconds)
         if !isCalm, chance(20) {
             // The transaction fails. The next owner of the lane begins at the committed offsets.
             try owner.close()
@@ -42,9 +43,9 @@ extension FleetHistory {
         topics[lane].urgent += outcome.urgent
         topics[lane].usual += outcome.usual
         try noteReached(in: lane, by: owner, urgentFrom: read.0, usualFrom: read.1)
-        for progress in outcome.progress { closed["\(progress.send)/\(lane)", default: 0] += 1 }
-        for job in outcome.jobs { try look(at: job, after: before) }
-        waiting += outcome.jobs
+        for progress in outcome.progress { completionReports["\(progress.send)/\(lane)", default: 0] += 1 }
+        for job in outcome.jobs { try check(job, rowsBefore: before) }
+        waitingJobs += outcome.jobs
         subscriptions += outcome.subscriptions
     }
 
@@ -73,8 +74,8 @@ extension FleetHistory {
             for phone in phones {
                 for activity in phone.activities where names.contains(activity.id) {
                     guard let row = present[key(phone, .update(activity: activity.id))] else { continue }
-                    let alone = ScopeKey(app: "shop", activity: activity.id)
-                    let joined = try rows?.scope(for: alone.bytes)?.joinedGroup?.group
+                    let activityKey = ScopeKey(app: "shop", activity: activity.id)
+                    let joined = try rows?.scope(for: activityKey.bytes)?.joinedGroup?.group
                     if row.group ?? joined == group { reached.insert(phone.user) }
                 }
             }
@@ -84,45 +85,50 @@ extension FleetHistory {
 
     /// Counts a start. A restart counts separately, because it also reaches installations that were started
     /// before.
-    private func count(_ start: Job, in life: String) throws {
+    private func count(_ start: Job, inGeneration generation: String) throws {
         if sent.contains(where: { $0.id == start.head.send && $0.forcesRestart }) {
-            let isNew = restarts[life, default: []].insert(start.head.send).inserted
-            if !isNew {
-                throw Wrong(description: "a second start by \(start.head.send) in generation \(life)")
+            let isFirst = restarts[generation, default: []].insert(start.head.send).inserted
+            if !isFirst {
+                throw Violation(
+                    description: "a second start by \(start.head.send) in generation \(generation)")
             }
         } else {
-            starts[life, default: 0] += 1
-            if starts[life] != 1 { throw Wrong(description: "a second start in generation \(life)") }
+            starts[generation, default: 0] += 1
+            if starts[generation] != 1 {
+                throw Violation(description: "a second start in generation \(generation)")
+            }
         }
     }
 
     /// Checks a job. Jobs come in the order in which a lane writes them.
     ///
     /// - Parameter rows: The lane's rows before the transaction.
-    func look(at job: Job, after rows: LaneRows) throws {
+    func check(_ job: Job, rowsBefore rows: LaneRows) throws {
         let push = Push(job.body)
         if push.event == .end ? push.timestamp < job.head.version : push.timestamp != job.head.version {
-            throw Wrong(
+            throw Violation(
                 description:
                     "a body with timestamp \(push.timestamp) and a head with version \(job.head.version)")
         }
         switch push.event {
         case .start:
-            let life = "\(job.head.group ?? "")/\(job.recipient)/\(job.head.generation)/\(job.installation)"
-            try count(job, in: life)
+            let generation =
+                "\(job.head.group ?? "")/\(job.recipient)/\(job.head.generation)/\(job.installation)"
+            try count(job, inGeneration: generation)
             let key = ScopeKey(
                 app: "shop", group: job.head.group ?? "", recipient: Recipient(text: job.recipient))
             if let states = account.statesWhenStarted(job.head, job.recipient), !states.contains(push.state) {
-                throw Wrong(
-                    description: "\(life) was started with \(push.state ?? "-"), older than \(states)")
+                throw Violation(
+                    description: "\(generation) was started with \(push.state ?? "-"), older than \(states)")
             }
             if let end = try rows.scope(for: key.bytes)?.endVersion, end > job.head.generation {
-                throw Wrong(description: "a start of generation \(job.head.generation) after the END \(end)")
+                throw Violation(
+                    description: "a start of generation \(job.head.generation) after the END \(end)")
             }
         case .end: ends[job.token] = max(ends[job.token] ?? 0, job.head.version)
         case .update:
             if let end = ends[job.token], job.head.generation < end {
-                throw Wrong(description: "an update \(push.timestamp) after the END \(end)")
+                throw Violation(description: "an update \(push.timestamp) after the END \(end)")
             }
         }
     }

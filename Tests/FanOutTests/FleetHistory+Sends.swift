@@ -9,50 +9,50 @@ import Simulation
 extension FleetHistory {
     func send() throws {
         now += Int64(random.number(below: 2))
-        sends += 1
+        sendCount += 1
         let event: PushEvent = [.start, .start, .update, .update, .update, .update, .end][
             random.number(below: 7)]
-        let group = ["match", "match", "solo", isSilent ? "match" : "chest"][random.number(below: 4)]
+        let group = ["match", "match", "solo", hidesSomeGroups ? "match" : "chest"][random.number(below: 4)]
         if group == "solo", event == .start { return }
         let users = Array(Set(phones.map(\.user))).sorted()
-        let some = Array(users.shuffled(using: &random).prefix(1 + random.number(below: 2)))
+        let chosen = Array(users.shuffled(using: &random).prefix(1 + random.number(below: 2)))
         var audience: Audience = event == .start ? .everyone : .group
-        if chance(35) { audience = .users(some) }
-        if group == "chest" { audience = .users([some[0]]) }
-        var send = makeSend(event, to: audience, group: group, id: "s\(sends)", state: sends)
-        send.acceptedAt = stamp
-        if group == "chest" { send.owner = .user(some[0]) }
+        if chance(35) { audience = .users(chosen) }
+        if group == "chest" { audience = .users([chosen[0]]) }
+        var send = makeSend(event, to: audience, group: group, id: "s\(sendCount)", state: sendCount)
+        send.acceptedAt = nowMilliseconds
+        if group == "chest" { send.owner = .user(chosen[0]) }
         if event == .update, chance(15) { send.isConflatable = false }
-        if happenings.contains(.restarts), event == .start {
-            send.forcesRestart = fate.number(below: 100) < 25
+        if extraEvents.contains(.restarts), event == .start {
+            send.forcesRestart = extraRandom.number(below: 100) < 25
         }
         sent.append(send)
-        try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows))
+        try take(try planner.plan(.send(send), stamp: nowMilliseconds, app: shop, in: &rows))
     }
 
     /// Sends an update or an END by the ids of some activities.
     func sendByName() throws {
-        let group = ["match", "match", "solo"][fate.number(below: 3)]
-        let all = phones.flatMap(\.activities).filter { $0.group == group }.map(\.id)
-        if all.isEmpty { return }
-        sends += 1
-        let names = Array(all.shuffled(using: &fate).prefix(1 + fate.number(below: 2)))
+        let group = ["match", "match", "solo"][extraRandom.number(below: 3)]
+        let activities = phones.flatMap(\.activities).filter { $0.group == group }.map(\.id)
+        if activities.isEmpty { return }
+        sendCount += 1
+        let names = Array(activities.shuffled(using: &extraRandom).prefix(1 + extraRandom.number(below: 2)))
         var send = makeSend(
-            fate.number(below: 3) == 0 ? .end : .update, to: .activities(names), group: group,
-            id: "s\(sends)",
-            state: sends)
-        send.acceptedAt = stamp
+            extraRandom.number(below: 3) == 0 ? .end : .update, to: .activities(names), group: group,
+            id: "s\(sendCount)",
+            state: sendCount)
+        send.acceptedAt = nowMilliseconds
         sent.append(send)
-        try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows))
+        try take(try planner.plan(.send(send), stamp: nowMilliseconds, app: shop, in: &rows))
     }
 
     func cancel() throws {
         guard let send = sent.randomElement(using: &random), let key = send.scopeKey else { return }
         let cancel = Cancellation(
             send: send.id, app: send.app, key: key, recipient: chance(80) ? send.onlyUser : nil,
-            acceptedAt: stamp)
-        let plan = try planner.plan(.cancellation(cancel), stamp: stamp, app: shop, in: &rows)
-        if plan.stop != nil { account.takeBack(send) }
+            acceptedAt: nowMilliseconds)
+        let plan = try planner.plan(.cancellation(cancel), stamp: nowMilliseconds, app: shop, in: &rows)
+        if plan.stop != nil { account.cancel(send) }
         try take(plan)
     }
 
@@ -60,18 +60,18 @@ extension FleetHistory {
     func answer() throws {
         if subscriptions.isEmpty { return }
         let subscription = subscriptions.removeFirst()
-        let plan = try planner.plan(.subscription(subscription), stamp: stamp, app: nil, in: &rows)
+        let plan = try planner.plan(.subscription(subscription), stamp: nowMilliseconds, app: nil, in: &rows)
         for part in plan.expansions {
             guard part.lanes == .only(LaneSet([subscription.lane])), part.expansion.answersSubscription,
                 !part.isUrgent
-            else { throw Wrong(description: "the answer to lane \(subscription.lane) is a send") }
+            else { throw Violation(description: "the answer to lane \(subscription.lane) is a send") }
             topics[subscription.lane].usual.append(part.expansion.encoded())
         }
         if let answer = plan.subscriptionAnswer { topics[answer.lane].usual.append(answer.answer.encoded()) }
     }
 
     func take(_ plan: Plan) throws {
-        if let one = plan.heldSend { held.append(one) }
+        if let heldSend = plan.heldSend { heldSends.append(heldSend) }
         if let stop = plan.stop {
             let bytes = stop.instruction.encoded()
             for lane in stop.lanes.lanes(of: lanes) { topics[lane].urgent.append(bytes) }
@@ -84,14 +84,15 @@ extension FleetHistory {
                 } else {
                     topics[lane].usual.append(bytes)
                 }
-                expected["\(part.expansion.send)/\(lane)", default: 0] += 1
+                expectedReports["\(part.expansion.send)/\(lane)", default: 0] += 1
             }
         }
         if plan.expansions.isEmpty { return }
         account.note(startsIn: plan)
         let users = Set(phones.map(\.user)).sorted()
         account.take(
-            plan, users: users.map { .init(name: $0, registry: topics[lane(of: $0)].committed.registry) })
+            plan,
+            users: users.map { .init(name: $0, registryOffset: topics[lane(of: $0)].committed.registry) })
     }
 }
 

@@ -8,7 +8,7 @@ import Simulation
 /// A random history of phones, a planner and lanes: sends, cancels, late tokens, crashes, lanes that move,
 /// and pages of any size, in any order. A separate account without versions checks the result.
 final class FleetHistory {
-    struct Wrong: Error, CustomStringConvertible { let description: String }
+    struct Violation: Error, CustomStringConvertible { let description: String }
 
     let lanes = 2
     let planner: Planner
@@ -18,44 +18,47 @@ final class FleetHistory {
     var topics: [VirtualLane]
     var owners: [LaneOwner?]
     var phones: [Phone]
-    var held: [Plan.HeldSend] = []
+    var heldSends: [Plan.HeldSend] = []
     /// Jobs that wait for their sender, in any order.
-    var waiting: [Job] = []
+    var waitingJobs: [Job] = []
     var sent: [Send] = []
     var account = FleetAccount()
+    /// Seconds since `dawn`.
     var now: Int64 = 0
-    var tokens = 0
-    var activities = 0
-    var sends = 0
+    var tokenCount = 0
+    var activityCount = 0
+    var sendCount = 0
     private(set) var steps = 0
     /// The subscriptions of the lanes, in order.
     var subscriptions: [Subscription] = []
     /// The random source for the time of the answers, independent of all other events.
-    var patience: SeededGenerator
+    var answerRandom: SeededGenerator
     /// Whether some phones do not report the group of a started activity. Then only one group can be started.
-    let isSilent: Bool
+    let hidesSomeGroups: Bool
     /// The number of starts per generation of a scope and installation.
     var starts: [String: Int] = [:]
     /// The restarts per generation of a scope and installation.
     var restarts: [String: Set<String>] = [:]
     /// The version of the END that each token got.
     var ends: [String: Int64] = [:]
-    var closed: [String: Int] = [:]
-    var expected: [String: Int] = [:]
+    /// The number of completion reports per send and lane.
+    var completionReports: [String: Int] = [:]
+    /// The number of expansions per send and lane. Each must have one completion report.
+    var expectedReports: [String: Int] = [:]
 
     /// The additional kinds of events, and their random source. It is separate so that a seed gives the same
     /// history otherwise.
-    let happenings: Happenings
-    var fate: SeededGenerator
+    let extraEvents: ExtraEvents
+    var extraRandom: SeededGenerator
 
-    /// - Parameter happenings: The additional kinds of events. Nil chooses some by the seed.
-    init(seed: UInt64, happenings: Happenings? = nil) throws {
-        fate = SeededGenerator(seed: seed &+ 2)
-        let some = Happenings(rawValue: fate.number(below: Happenings.all.rawValue + 1))
-        self.happenings = happenings ?? some
+    /// - Parameter extraEvents: The additional kinds of events. Nil chooses some by the seed.
+    init(seed: UInt64, extraEvents: ExtraEvents? = nil) throws {
+        extraRandom = SeededGenerator(seed: seed &+ 2)
+        let chosen = ExtraEvents(rawValue: extraRandom.number(below: ExtraEvents.all.rawValue + 1))
+        self.extraEvents = extraEvents ?? chosen
         random = SeededGenerator(seed: seed)
-        patience = SeededGenerator(seed: seed &+ 1)
-        isSilent = random.number(below: 2) == 0
+        answerRandom = SeededGenerator(seed: seed &+ 1)
+        hidesSomeGroups = random.number(below: 2) == 0
         directory = try TemporaryDirectory()
         let lanes = lanes
         planner = Planner(lanes: lanes) { _, recipient in recipient.text.utf8.count % lanes }
@@ -67,49 +70,51 @@ final class FleetHistory {
         }
     }
 
-    var stamp: Int64 { (dawn + now) * 1000 }
+    /// The current time in milliseconds since 1970.
+    var nowMilliseconds: Int64 { (dawn + now) * 1000 }
     func lane(of user: String) -> Int { (user.utf8.count + 2) % lanes }
+    /// Draws whether an event of this probability occurs.
     func chance(_ percent: Int) -> Bool { random.number(below: 100) < percent }
 
     // MARK: Steps
 
-    func live(steps count: Int) throws {
-        for index in phones.indices where chance(80) { reportStart(index) }
+    func run(steps count: Int) throws {
+        for index in phones.indices where chance(80) { reportStartToken(ofPhone: index) }
         for _ in 0..<count { try step() }
         try settle()
         try check()
-        if happenings.contains(.safetyEnds) { try passTheDay() }
-        try beginAnew()
+        if extraEvents.contains(.safetyEnds) { try checkSafetyEnds() }
+        try endAndStartAgain()
         for owner in owners { try owner?.close() }
     }
 
     func step() throws {
         steps += 1
-        if patience.number(below: 100) < 30 { try answer() }
-        if happenings.contains(.ownActivities), fate.number(below: 100) < 3 { beginByItself() }
-        if happenings.contains(.namedActivities), fate.number(below: 100) < 6 { try sendByName() }
+        if answerRandom.number(below: 100) < 30 { try answer() }
+        if extraEvents.contains(.ownActivities), extraRandom.number(below: 100) < 3 { startOwnActivity() }
+        if extraEvents.contains(.namedActivities), extraRandom.number(below: 100) < 6 { try sendByName() }
         switch random.number(below: 100) {
         case 0..<18: try send()
         case 18..<22: try cancel()
-        case 22..<62: try turn(random.number(below: lanes))
+        case 22..<62: try runTransaction(of: random.number(below: lanes))
         case 62..<74: try deliver()
         case 74..<90: report()
-        case 90..<96: try goOn(Int64(random.number(below: 4)))
-        default: try move(random.number(below: lanes))
+        case 90..<96: try passTime(seconds: Int64(random.number(below: 4)))
+        default: try stopOwner(of: random.number(below: lanes))
         }
     }
 
-    func goOn(_ seconds: Int64) throws {
+    func passTime(seconds: Int64) throws {
         now += seconds
-        let due = held.filter { $0.at <= dawn + now }
-        held.removeAll { $0.at <= dawn + now }
-        for one in due {
-            try take(try planner.release(one.key, now: dawn + now, in: &rows))
+        let due = heldSends.filter { $0.at <= dawn + now }
+        heldSends.removeAll { $0.at <= dawn + now }
+        for send in due {
+            try take(try planner.release(send.key, now: dawn + now, in: &rows))
         }
     }
 
     /// Stops the lane's owner. The next step makes another owner.
-    func move(_ lane: Int) throws {
+    func stopOwner(of lane: Int) throws {
         try owners[lane]?.close()
         owners[lane] = nil
         if chance(30) { try FileManager.default.removeItem(atPath: path(lane, random.number(below: 2))) }

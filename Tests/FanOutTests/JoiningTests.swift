@@ -9,23 +9,13 @@ import Testing
 
 // Starts that join an open generation of a group.
 
-private let key = ScopeKey(app: "shop", group: "match")
-
-private func takeBack(
-    _ send: String, of recipient: Recipient? = nil, at seconds: Int64, in rows: inout Rows
-) throws {
-    let cancel = Cancellation(
-        send: send, app: "shop", key: key, recipient: recipient, acceptedAt: dawn * 1000)
-    _ = try planner.plan(.cancellation(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
-}
-
 private func goals(_ number: Int) -> RawJSON { raw(#"{"goals":\#(number)}"#) }
 
 @Test(arguments: [Audience.everyone, .users(["ben"]), .users(["ada", "ben"])])
 func `a start that corrects a cancelled start sends its own state to everyone`(_ audience: Audience) throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, id: "wrong", state: 9), at: 0, in: &rows)
-    try takeBack("wrong", at: 5, in: &rows)
+    _ = try planner.cancel("wrong", at: 5, in: &rows)
     var dry = makeSend(.start, to: audience, id: "dry", state: 0)
     dry.isDryRun = true
     #expect(try planner.plan(dry, at: 9, in: &rows).expansions.allSatisfy { $0.expansion.send == "dry" })
@@ -38,27 +28,28 @@ func `a start that corrects a cancelled start sends its own state to everyone`(_
     let update = try #require(plan.expansions.first).expansion
     #expect(update.targets == .group && update.content.event == .update && update.content.alert == nil)
     // Its state is the group's newest state until it is cancelled.
-    func joined(_ seconds: Int64) throws -> Plan {
+    func planJoiningStart(at seconds: Int64) throws -> Plan {
         let start = makeSend(.start, to: .tags(["a"]), id: "s\(seconds)", state: 7)
         return try planner.plan(start, at: seconds, in: &rows)
     }
-    #expect(try joined(20).expansions.map(\.expansion.content.contentState) == [goals(0)])
-    try takeBack("right", at: 30, in: &rows)
-    #expect(try joined(40).expansions.map(\.expansion.content.contentState) == [goals(7), goals(7)])
+    #expect(try planJoiningStart(at: 20).expansions.map(\.expansion.content.contentState) == [goals(0)])
+    _ = try planner.cancel("right", at: 30, in: &rows)
+    #expect(
+        try planJoiningStart(at: 40).expansions.map(\.expansion.content.contentState) == [goals(7), goals(7)])
 }
 
 @Test func `a start carries the state of an update until that update is cancelled`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, id: "first", state: 1), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, id: "update", state: 2), at: 1, in: &rows)
-    try takeBack("first", at: 2, in: &rows)
-    func said(_ seconds: Int64) throws -> RawJSON? {
+    _ = try planner.cancel("first", at: 2, in: &rows)
+    func stateOfStart(at seconds: Int64) throws -> RawJSON? {
         let start = makeSend(.start, to: .tags(["a"]), id: "s\(seconds)", state: 5)
         return try planner.plan(start, at: seconds, in: &rows).expansions[0].expansion.content.contentState
     }
-    #expect(try said(3) == goals(2))
-    try takeBack("update", at: 4, in: &rows)
-    #expect(try said(5) == goals(5))
+    #expect(try stateOfStart(at: 3) == goals(2))
+    _ = try planner.cancel("update", at: 4, in: &rows)
+    #expect(try stateOfStart(at: 5) == goals(5))
 }
 
 @Test func `a start of one user does not carry the user's cancelled update`() throws {
@@ -68,7 +59,7 @@ func `a start that corrects a cancelled start sends its own state to everyone`(_
         makeSend(.update, to: .users(["ada", "ben"]), id: "list", state: 2), at: 10, in: &rows)
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "own", state: 3), at: 20, in: &rows)
     // Only the lanes know the list's state for this user, so the planner restores nothing here.
-    try takeBack("own", of: .user("ben"), at: 30, in: &rows)
+    _ = try planner.cancel("own", of: .user("ben"), at: 30, in: &rows)
     let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 5), at: 40, in: &rows)
     let expansion = try #require(plan.expansions.first).expansion
     #expect(expansion.content.contentState == goals(1) && !expansion.carriesOwnState)
@@ -145,7 +136,7 @@ private func object(_ name: String, bytes: Int) -> RawJSON {
         #expect(plan.verdicts == [.planned] && plan.autoEnd == nil)
         #expect(try findings(plan).map { $0.contains("\(dawn + 1000)") } == [true])
         #expect(plan.expansions.allSatisfy { $0.expansion.deadline == dawn + 1000 })
-        #expect(rows.rows[key]?.endDate == dawn + 1000)
+        #expect(rows.rows[match]?.endDate == dawn + 1000)
         #expect(try findings(try start(.users(users), endDate: dawn + 1000, at: 11)).isEmpty)
         #expect(try findings(try start(.users(users), endDate: nil, at: 12)).isEmpty)
     }

@@ -25,16 +25,16 @@ final class OneLane {
     init(jobsPerSheet: Int = 3, catalog: OneApp = OneApp()) throws {
         directory = try TemporaryDirectory()
         owner = try LaneOwner(
-            0, directory.path, topic, jobsPerSheet: jobsPerSheet, catalog: catalog)
+            lane: 0, directory: directory.path, topics: topic, jobsPerSheet: jobsPerSheet, catalog: catalog)
     }
 
     var starts: [(key: [UInt8], value: [UInt8])] { topic.starts }
     /// The number of expansions that are not finished.
-    var left: Int { topic.usual.count - topic.committed.usual }
+    var unfinishedExpansions: Int { topic.usual.count - topic.committed.usual }
 
     /// Reports a token of a phone.
-    func phone(
-        _ installation: String, user: String? = nil, _ entry: RegistryKey.Entry,
+    func reportToken(
+        of installation: String, user: String? = nil, _ entry: RegistryKey.Entry,
         _ change: (inout TokenRow) -> Void = { _ in }
     ) throws {
         tokens += 1
@@ -79,10 +79,16 @@ final class OneLane {
     /// Runs the unfinished expansions and these in one transaction.
     func expandAtOnce(_ expansions: [Expansion], rowsMax: Int = 1000) throws {
         topic.usual += expansions.map { $0.encoded() }
-        try run(expansions: left, rowsMax: rowsMax)
+        try run(expansions: unfinishedExpansions, rowsMax: rowsMax)
     }
 
-    func goOn(rowsMax: Int = 1000) throws { try run(rowsMax: rowsMax) }
+    /// Expands the next page of the first unfinished expansion.
+    func expandNextPage(rowsMax: Int = 1000) throws { try run(rowsMax: rowsMax) }
+
+    /// Expands page by page until no expansion is unfinished.
+    func expandRemainingPages(rowsMax: Int = 1000) throws {
+        while unfinishedExpansions > 0 { try expandNextPage(rowsMax: rowsMax) }
+    }
 
     func stop(_ send: String, _ key: ScopeKey) throws {
         topic.urgent.append(StopInstruction(send: send, key: key).encoded())
@@ -97,8 +103,8 @@ final class OneLane {
                     rowsMax: rowsMax), on: topic, now: now))
     }
 
-    /// Runs one pass through `starts`.
-    func endSafely() throws { commit(try owner.endSafely(on: topic, now: now)) }
+    /// Runs one pass through `starts` that sends the safety ENDs that are due.
+    func sendSafetyEnds() throws { commit(try owner.sendSafetyEnds(on: topic, now: now)) }
 
     private func commit(_ outcome: LaneOwner.Outcome) {
         topic.committed = outcome.committed
@@ -111,10 +117,14 @@ final class OneLane {
         subscriptions += outcome.subscriptions
     }
 
+    /// Returns the jobs since the last call.
     func takeJobs() -> [Job] {
         defer { jobs = [] }
         return jobs
     }
+
+    /// Returns the states in the bodies of the jobs since the last call.
+    func takeStates() -> [String?] { takeJobs().map { Push($0.body).state } }
 
     /// The tally of the expansion that ended last.
     var tally: LaneTally {
@@ -129,10 +139,10 @@ func makeExpansion(
     _ event: PushEvent, to targets: Expansion.Targets? = nil, key: ScopeKey = match, generation: Int64 = 0,
     version: Int64, state: Int = 0, send: String = "s"
 ) -> Expansion {
-    let made = makeSend(event, state: state)
+    let template = makeSend(event, state: state)
     return Expansion(
         send: send, key: key, targets: targets ?? (event == .start ? .everyone : .group),
-        content: made.content, priority: .immediate, generation: generation == 0 ? 0 : dawn + generation,
+        content: template.content, priority: .immediate, generation: generation == 0 ? 0 : dawn + generation,
         version: dawn + version, deadline: dawn + 3600, expiration: dawn + 3600, acceptedAt: dawn * 1000)
 }
 

@@ -23,7 +23,7 @@ struct Activity {
     var id: String
     var group: String
     /// Whether the phone reports the group with the token.
-    var tellsGroup: Bool
+    var reportsGroup: Bool
     /// The state that it shows, and the version of that state.
     var state: String?
     var version: Int64
@@ -35,7 +35,7 @@ struct Activity {
     /// The newest reported token. Nil before the first report.
     var token: Int?
     /// The state that the phone has seen under each version.
-    var seen: [Int64: String?] = [:]
+    var statesByVersion: [Int64: String?] = [:]
 }
 
 /// A phone of one user.

@@ -9,14 +9,14 @@ import Testing
 /// got each send.
 private struct Account {
     /// The steps of the newest start and END. 0 means none.
-    struct Life {
+    struct NewestSteps {
         var start = 0
         var end = 0
         var state = 0
     }
 
-    var group = Life()
-    var own: [String: Life] = [:]
+    var group = NewestSteps()
+    var own: [String: NewestSteps] = [:]
 
     func isOpen(_ user: String?) -> Bool { start(user) > end(user) }
     func isOver(_ user: String?) -> Bool { !isOpen(user) && end(user) > 0 }
@@ -30,17 +30,17 @@ private let users = ["a", "bb", "ccc", "dddd"]
 @Test func `in any order of sends, a newer send has the higher version for each user`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var generator = SeededGenerator(seed: seed)
-    for history in 0..<500 { try live(&generator, "seed \(seed), history \(history)") }
+    for history in 0..<500 { try runHistory(&generator, "seed \(seed), history \(history)") }
 }
 
-private func live(_ generator: inout SeededGenerator, _ name: Comment) throws {
+private func runHistory(_ generator: inout SeededGenerator, _ name: Comment) throws {
     var rows = Rows()
     var account = Account()
     var newest: [String: Int64] = [:]
     var now: Int64 = 0
     for step in 1...40 {
         now += Int64.random(in: 0...2, using: &generator)
-        let send = random(step, &generator)
+        let send = makeRandomSend(step, &generator)
         let before = rows
         let plan = try planner.plan(send, at: now, in: &rows)
         // Planning the same rows again, as after a crash, gives the same plan.
@@ -57,13 +57,13 @@ private func live(_ generator: inout SeededGenerator, _ name: Comment) throws {
     }
 }
 
-private func random(_ step: Int, _ generator: inout SeededGenerator) -> Send {
+private func makeRandomSend(_ step: Int, _ generator: inout SeededGenerator) -> Send {
     let events: [PushEvent] = [.start, .update, .update, .update, .end]
     let event = events[Int.random(in: events.indices, using: &generator)]
-    let some = Array(users.shuffled(using: &generator).prefix(Int.random(in: 1...3, using: &generator)))
+    let chosen = Array(users.shuffled(using: &generator).prefix(Int.random(in: 1...3, using: &generator)))
     let audience: Audience =
         switch Int.random(in: 0...5, using: &generator) {
-        case 0...2: .users(some)
+        case 0...2: .users(chosen)
         case 3 where event != .start: .activities(["x"])
         default: event == .start ? .everyone : .group
         }
@@ -71,7 +71,7 @@ private func random(_ step: Int, _ generator: inout SeededGenerator) -> Send {
 }
 
 /// Returns the recipients of the plan, with their versions.
-private func reached(_ plan: Plan) -> [(user: String, version: Int64)] {
+private func recipients(of plan: Plan) -> [(user: String, version: Int64)] {
     plan.expansions.flatMap { part -> [(user: String, version: Int64)] in
         guard case .recipients(let list) = part.expansion.targets else {
             return users.map { ($0, part.expansion.version) }
@@ -90,30 +90,30 @@ private func check(
     let event = send.content.event
     var named: [String]?
     if case .users(let list) = send.audience { named = list }
-    let opens = event == .start && !account.isOpen(nil)
+    let opensGeneration = event == .start && !account.isOpen(nil)
     let expected = (named ?? users).filter { user in
         if event == .start { return true }
         return named == nil ? !account.isOver(nil) : !account.isOver(user)
     }
-    let found = reached(plan)
-    #expect(found.map(\.user).sorted() == expected.sorted(), name)
+    let reachedUsers = recipients(of: plan)
+    #expect(reachedUsers.map(\.user).sorted() == expected.sorted(), name)
     #expect(plan.verdicts == [expected.isEmpty ? .ended : .planned], name)
-    for (user, version) in found {
+    for (user, version) in reachedUsers {
         let last = newest[user] ?? 0
         // A start for many also reaches the lanes of users that an END has removed. The lanes refuse it.
-        let joins = event == .start && !opens && (named == nil || account.isOpen(user))
+        let joinsGeneration = event == .start && !opensGeneration && (named == nil || account.isOpen(user))
         // A user who joins gets the newest state of the lane. Everything else is newer than all earlier
         // sends.
-        #expect(joins || version > last, "\(name): \(user)")
+        #expect(joinsGeneration || version > last, "\(name): \(user)")
         newest[user] = max(last, version)
-        if named != nil, !joins, !opens {
-            var own = account.own[user] ?? Account.Life()
+        if named != nil, !joinsGeneration, !opensGeneration {
+            var own = account.own[user] ?? Account.NewestSteps()
             if event == .start { own.start = step }
             if event == .end { own.end = step }
             account.own[user] = own
         }
     }
     if case .activities = send.audience { return }
-    if opens { account.group.start = step }
-    if named == nil, event == .end, !found.isEmpty { account.group.end = step }
+    if opensGeneration { account.group.start = step }
+    if named == nil, event == .end, !reachedUsers.isEmpty { account.group.end = step }
 }

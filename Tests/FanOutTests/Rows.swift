@@ -16,8 +16,8 @@ struct Rows: GroupTable, Equatable {
         seen["\(app)/\(send)"]
     }
     mutating func set(_ row: GroupRow, of key: ScopeKey) { rows[key] = row }
-    mutating func set(_ seen: SendIdempotencyRow, send: String, app: String) {
-        self.seen["\(app)/\(send)"] = seen
+    mutating func set(_ row: SendIdempotencyRow, send: String, app: String) {
+        seen["\(app)/\(send)"] = row
     }
 }
 
@@ -57,6 +57,17 @@ extension Planner {
     func plan(_ send: Send, at seconds: Int64, in rows: inout Rows, app: App? = shop) throws -> Plan {
         try plan(.send(send), stamp: (dawn + seconds) * 1000, app: app, in: &rows)
     }
+
+    /// Plans the cancellation of a send to the group "match" at a number of seconds after dawn.
+    ///
+    /// - Parameter recipient: The recipient, if the send was for one recipient only.
+    func cancel(
+        _ send: String, of recipient: Recipient? = nil, at seconds: Int64, in rows: inout Rows
+    ) throws -> Plan {
+        let cancellation = Cancellation(
+            send: send, app: "shop", key: match, recipient: recipient, acceptedAt: dawn * 1000)
+        return try plan(.cancellation(cancellation), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
+    }
 }
 
 extension Plan {
@@ -77,3 +88,6 @@ extension Plan {
         }
     }
 }
+
+/// A value that the test needs is absent.
+struct Missing: Error {}

@@ -8,13 +8,14 @@ import Testing
 
 @testable import FanOut
 
+/// Proves when the pass through the rows of `starts` sends a safety END or removes a row.
 struct ScopeScanTests {
     private static let hour: Int64 = 3_600_000
     private let reader = JSONReader()
     private let start = LedgerKey(
         app: "shop", subject: .group("match"), recipient: .user("ben"), generation: 7, installation: "p1")
 
-    private func look(_ key: [UInt8], _ row: [UInt8], at now: Int64) -> ScopeScan.RowAction? {
+    private func action(for key: [UInt8], row: [UInt8], at now: Int64) -> ScopeScan.RowAction? {
         ScopeScan.action(forKey: key.span, value: row.span, at: now, with: reader)
     }
 
@@ -23,24 +24,30 @@ struct ScopeScanTests {
         `a start is due once, shortly before the system's own end, and outlived after the topic's retention`()
     {
         var row = LedgerRow(version: 7, startedAt: 1000, type: #"Of "at":5, and \ more"#)
-        #expect(look(start.bytes, row.encoded(), at: 1000 + 7 * Self.hour) == nil)
-        #expect(look(start.bytes, row.encoded(), at: 1000 + SafetyEnd.milliseconds) == .sendSafetyEnd(start))
-        #expect(look(start.bytes, row.encoded(), at: 1001 + 49 * Self.hour) == .removeExpired)
+        #expect(action(for: start.bytes, row: row.encoded(), at: 1000 + 7 * Self.hour) == nil)
+        #expect(
+            action(for: start.bytes, row: row.encoded(), at: 1000 + SafetyEnd.milliseconds)
+                == .sendSafetyEnd(start))
+        #expect(action(for: start.bytes, row: row.encoded(), at: 1001 + 49 * Self.hour) == .removeExpired)
         let newest = NewestStart.row(forKey: start.bytes.span, value: row.encoded().span)
         row.type = #"Of ,"endedAt":9"#
         #expect(NewestStart.row(forKey: start.bytes.span, value: row.encoded().span) != nil)
         row.safetyEndVersion = 8
-        #expect(look(start.bytes, row.encoded(), at: 1000 + 9 * Self.hour) == nil)
+        #expect(action(for: start.bytes, row: row.encoded(), at: 1000 + 9 * Self.hour) == nil)
         #expect(NewestStart.row(forKey: start.bytes.span, value: row.encoded().span) == nil)
-        #expect(newest.map { look($0.key, $0.value, at: 1000 + 9 * Self.hour) } == .some(nil))
-        #expect(newest.flatMap { look($0.key, $0.value, at: 1001 + 49 * Self.hour) } == .removeExpired)
+        #expect(newest.map { action(for: $0.key, row: $0.value, at: 1000 + 9 * Self.hour) } == .some(nil))
+        #expect(
+            newest.flatMap { action(for: $0.key, row: $0.value, at: 1001 + 49 * Self.hour) } == .removeExpired
+        )
     }
 
     @Test func `an activity without a group is due like any other`() {
-        let alone = LedgerKey(
+        let activityStart = LedgerKey(
             app: "shop", subject: .activity("a1"), recipient: .user("ben"), generation: 0, installation: "p1")
         let row = LedgerRow(version: 0, startedAt: 1000, type: "Match")
-        #expect(look(alone.bytes, row.encoded(), at: 1000 + 8 * Self.hour) == .sendSafetyEnd(alone))
+        #expect(
+            action(for: activityStart.bytes, row: row.encoded(), at: 1000 + 8 * Self.hour)
+                == .sendSafetyEnd(activityStart))
     }
 
     @Test func `a scope is outlived by its own time and not by times in its state`() throws {
@@ -51,8 +58,8 @@ struct ScopeScanTests {
             send: "s", version: 1, content: content, priority: .powerSaving, deadline: 1, expiration: 1,
             acceptedAt: 1)
         scope.writtenAt = 100 * Self.hour
-        #expect(look(match.bytes, scope.encoded(), at: 149 * Self.hour) == nil)
-        #expect(look(match.bytes, scope.encoded(), at: 149 * Self.hour + 1) == .removeExpired)
+        #expect(action(for: match.bytes, row: scope.encoded(), at: 149 * Self.hour) == nil)
+        #expect(action(for: match.bytes, row: scope.encoded(), at: 149 * Self.hour + 1) == .removeExpired)
     }
 
     @Test(arguments: [

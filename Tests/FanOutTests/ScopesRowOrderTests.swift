@@ -8,6 +8,7 @@ import Testing
 
 @testable import FanOut
 
+/// Proves that stored keys are unique, reversible and ordered as the pages need them.
 struct ScopesRowOrderTests {
     private func stored(_ key: [UInt8]) -> [UInt8] {
         var stored: [UInt8] = []
@@ -22,40 +23,40 @@ struct ScopesRowOrderTests {
     }
 
     @Test func `each key of starts has a unique stored key and is restored from it`() {
-        var chance = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
-        var seen: [[UInt8]: [UInt8]] = [:]
+        var random = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
+        var topicKeyOfStored: [[UInt8]: [UInt8]] = [:]
         func name() -> String {
             String(
-                (0...chance.number(below: 6)).map { _ in
-                    ["a", "/", "%", "7", "ö", "u:", "\u{0}"][chance.number(below: 7)]
+                (0...random.number(below: 6)).map { _ in
+                    ["a", "/", "%", "7", "ö", "u:", "\u{0}"][random.number(below: 7)]
                 }
                 .joined())
         }
         for _ in 0..<trialCount(base: 20_000) {
-            let recipient = chance.number(below: 2) == 0 ? Recipient.user(name()) : .installation(name())
+            let recipient = random.number(below: 2) == 0 ? Recipient.user(name()) : .installation(name())
             let group = ScopeKey(app: "shop", group: name())
             let ledger = LedgerKey(
                 app: "shop", subject: .group(name()), recipient: recipient,
-                generation: Int64(chance.number(below: 3)),
+                generation: Int64(random.number(below: 3)),
                 installation: name()
             ).bytes
-            let row = LedgerRow(version: 1, startedAt: Int64(chance.number(below: 100)), type: name())
+            let row = LedgerRow(version: 1, startedAt: Int64(random.number(below: 100)), type: name())
                 .encoded()
-            let alone = LedgerKey(
+            let activityStart = LedgerKey(
                 app: "shop", subject: .activity(name()), recipient: recipient, generation: 1,
                 installation: name())
             var keys = [
-                alone.bytes,
+                activityStart.bytes,
                 group.bytes, group.narrowed(to: recipient).bytes,
                 ScopeKey(app: "shop", activity: name()).bytes,
                 ledger,
                 RecordKey.join("", "", "0123456789abcdef"),
             ]
             if let newest = NewestStart.row(forKey: ledger.span, value: row.span) { keys.append(newest.key) }
-            for one in keys {
-                let place = stored(one)
-                #expect(key(place) == one)
-                #expect(seen.updateValue(one, forKey: place) ?? one == one)
+            for topicKey in keys {
+                let storedKey = stored(topicKey)
+                #expect(key(storedKey) == topicKey)
+                #expect(topicKeyOfStored.updateValue(topicKey, forKey: storedKey) ?? topicKey == topicKey)
             }
         }
     }
@@ -91,8 +92,8 @@ struct ScopesRowOrderTests {
         #expect(older.key == name && newer.key == name)
         #expect(NewestStart.isNewer(newer.value, than: older.value))
         #expect(NewestStart.decode(newer.value.span)?.key.group == "a")
-        let other = NewestStart.key(
+        let otherName = NewestStart.key(
             app: "shop", recipient: .user("u"), installation: "p", type: "Match")
-        #expect(other != name)
+        #expect(otherName != name)
     }
 }

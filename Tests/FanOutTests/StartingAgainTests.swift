@@ -10,7 +10,7 @@ import Testing
 // in which the END, the start and later updates reach the lane.
 
 /// A lane with three started users, and the sends to them.
-private struct Started {
+private struct StartedLane {
     let users = ["ann", "ben", "cid"]
     let lane: OneLane
     /// A start of all three by name. It may follow an END.
@@ -19,8 +19,8 @@ private struct Started {
     init() throws {
         lane = try OneLane()
         for user in users {
-            try lane.phone("p-" + user, user: user, .start(type: "Match"))
-            try lane.phone("p-" + user, user: user, .update(activity: "a-" + user))
+            try lane.reportToken(of: "p-" + user, user: user, .start(type: "Match"))
+            try lane.reportToken(of: "p-" + user, user: user, .update(activity: "a-" + user))
         }
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         _ = lane.takeJobs()
@@ -56,46 +56,47 @@ private struct Started {
     }
 }
 
+/// Proves what a start by name sends to users whose activities an END by activity id has ended.
 struct StartingAgainTests {
     @Test func `a start waits for the END of one activity that arrives by the other topic`() throws {
-        var started = try Started()
+        var started = try StartedLane()
         started.again.awaitedEndVersion = dawn + 5
         let lane = started.lane
         try lane.expand(started.again, toTheEnd: false)
-        #expect(lane.left == 1 && lane.progress.last?.send == "s")
+        #expect(lane.unfinishedExpansions == 1 && lane.progress.last?.send == "s")
         try lane.expandUrgently(started.end(version: 5))
         #expect(lane.takeJobs().map(\.head.event) == [.end])
-        while lane.left > 0 { try lane.goOn() }
+        try lane.expandRemainingPages()
         let jobs = lane.takeJobs()
         #expect(jobs.map(\.recipient) == ["u:ann"] && jobs.map(\.head.generation) == [dawn + 8])
     }
 
     @Test func `a start waits at most a minute for an END that never comes`() throws {
-        var started = try Started()
+        var started = try StartedLane()
         started.again.awaitedEndVersion = dawn + 5
         let lane = started.lane
         try lane.expand(started.again, toTheEnd: false)
         lane.now += 59_000
-        try lane.goOn()
-        #expect(lane.left == 1)
+        try lane.expandNextPage()
+        #expect(lane.unfinishedExpansions == 1)
         lane.now += 2_000
-        try lane.goOn()
-        #expect(lane.left == 0 && lane.tally.excludedByReason == ["started": 3])
+        try lane.expandNextPage()
+        #expect(lane.unfinishedExpansions == 0 && lane.tally.excludedByReason == ["started": 3])
     }
 
     @Test func `a start follows a list of activities that end`() throws {
-        let started = try Started()
+        let started = try StartedLane()
         let lane = started.lane
         try lane.expand(started.end(started.users.map { "a-" + $0 }, version: 5), rowsMax: 1, toTheEnd: false)
         try lane.expand(started.again, rowsMax: 1, toTheEnd: false)
-        while lane.left > 0 { try lane.goOn() }
+        try lane.expandRemainingPages()
         let starts = lane.takeJobs().filter { $0.head.event == .start }
         #expect(starts.map(\.recipient) == started.users.map { "u:" + $0 })
         #expect(starts.allSatisfy { $0.head.generation == dawn + 8 })
     }
 
     @Test func `an update that is newer than the start is kept if it comes before the ENDs`() throws {
-        let started = try Started()
+        let started = try StartedLane()
         try started.lane.expandUrgently(started.update(version: 9))
         try started.lane.expand(started.end(version: 5))
         try started.lane.expand(started.end(version: 6))
@@ -103,7 +104,7 @@ struct StartingAgainTests {
     }
 
     @Test func `an update that is newer than the start is kept if it comes between the ENDs`() throws {
-        let started = try Started()
+        let started = try StartedLane()
         try started.lane.expand(started.end(version: 5))
         try started.lane.expandUrgently(started.update(version: 9))
         try started.lane.expand(started.end(version: 6))
@@ -114,17 +115,17 @@ struct StartingAgainTests {
     }
 
     @Test func `after that update is cancelled, the state of the start stands`() throws {
-        let started = try Started()
+        let started = try StartedLane()
         try started.lane.expand(started.end(version: 5))
         try started.lane.expandUrgently(started.update(version: 9))
         #expect(try started.startAgain() == [9: "9"])
         try started.lane.stop("u9", match)
-        try started.lane.phone("p-ann", user: "ann", .update(activity: "b-ann"))
-        #expect(started.lane.takeJobs().map { Push($0.body).state } == ["1"])
+        try started.lane.reportToken(of: "p-ann", user: "ann", .update(activity: "b-ann"))
+        #expect(started.lane.takeStates() == ["1"])
     }
 
     @Test func `a cancelled start has opened its generation, in any order of start and cancel`() throws {
-        let started = try Started()
+        let started = try StartedLane()
         func named(generation: Int64, version: Int64) -> Expansion.Targets {
             .recipients([
                 Expansion.ScopedRecipient(
@@ -145,8 +146,8 @@ struct StartingAgainTests {
 
     @Test func `a start that carries its user's own state does so even if the update has not arrived`() throws
     {
-        var started = try Started()
-        try started.lane.phone("q-ann", user: "ann", .start(type: "Match"))
+        var started = try StartedLane()
+        try started.lane.reportToken(of: "q-ann", user: "ann", .start(type: "Match"))
         started.again.targets = .recipients([
             Expansion.ScopedRecipient(
                 .user("ann"), scope: .group, generation: dawn + 1, version: dawn + 9)
@@ -160,7 +161,7 @@ struct StartingAgainTests {
     }
 
     @Test func `of two starts, the one that has waited goes first`() throws {
-        var started = try Started()
+        var started = try StartedLane()
         let lane = started.lane
         started.again.awaitedEndVersion = dawn + 5
         try lane.expand(started.again, toTheEnd: false)
@@ -171,13 +172,13 @@ struct StartingAgainTests {
         // The first start is at the end of the topic again, so the second one is read before it.
         try lane.expandUrgently(second)
         #expect(lane.takeJobs().isEmpty)
-        while lane.left > 0 { try lane.goOn() }
+        try lane.expandRemainingPages()
         #expect(
             lane.takeJobs().map(\.head.generation) == [dawn + 8], "the second start joins that generation")
     }
 
     /// Returns a start of ann that opens a separate generation or joins it.
-    private func own(version: Int64, state: Int, send: String) -> Expansion {
+    private func startOfAnn(version: Int64, state: Int, send: String) -> Expansion {
         let ann = Expansion.ScopedRecipient(
             .user("ann"), scope: .recipient, generation: dawn + 7, version: dawn + version)
         return makeExpansion(
@@ -187,37 +188,37 @@ struct StartingAgainTests {
     @Test func `a start that joins a generation before its opening start decides the state for late tokens`()
         throws
     {
-        let started = try Started()
+        let started = try StartedLane()
         let lane = started.lane
         try lane.expand(started.end(version: 5))
         _ = lane.takeJobs()
-        try lane.expand(own(version: 1, state: 3, send: "joins"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["3"])
-        try lane.phone("p-ann", user: "ann", .update(activity: "late"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["3"])
-        try lane.expand(own(version: 7, state: 4, send: "opens"))
+        try lane.expand(startOfAnn(version: 1, state: 3, send: "joins"))
+        #expect(lane.takeStates() == ["3"])
+        try lane.reportToken(of: "p-ann", user: "ann", .update(activity: "late"))
+        #expect(lane.takeStates() == ["3"])
+        try lane.expand(startOfAnn(version: 7, state: 4, send: "opens"))
         #expect(lane.takeJobs().isEmpty)
-        try lane.phone("p-ann", user: "ann", .update(activity: "later"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["4"])
+        try lane.reportToken(of: "p-ann", user: "ann", .update(activity: "later"))
+        #expect(lane.takeStates() == ["4"])
     }
 
     @Test func `an activity from before a restart gets the state that it lacks`() throws {
         let lane = try OneLane()
-        try lane.phone("p", user: "ann", .start(type: "Match"))
+        try lane.reportToken(of: "p", user: "ann", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
         try lane.expand(makeExpansion(.update, generation: 1, version: 5, state: 5, send: "u5"))
-        var once = makeExpansion(.start, generation: 1, version: 5, state: 5, send: "once more")
-        once.forcesRestart = true
+        var restart = makeExpansion(.start, generation: 1, version: 5, state: 5, send: "restart")
+        restart.forcesRestart = true
         _ = lane.takeJobs()
-        try lane.expand(once)
+        try lane.expand(restart)
         #expect(lane.takeJobs().map(\.head.event) == [.start])
-        try lane.phone("p", user: "ann", .update(activity: "before"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["5"])
+        try lane.reportToken(of: "p", user: "ann", .update(activity: "before"))
+        #expect(lane.takeStates() == ["5"])
     }
 
     @Test func `after a list is cancelled, an older update that came late stands`() throws {
         let lane = try OneLane()
-        try lane.phone("p", user: "ann", .update(activity: "a"))
+        try lane.reportToken(of: "p", user: "ann", .update(activity: "a"))
         func update(_ version: Int64, keepsReplaced: Bool) -> Expansion {
             var update = makeExpansion(
                 .update,
@@ -233,7 +234,7 @@ struct StartingAgainTests {
         try lane.expandUrgently(update(6, keepsReplaced: false))
         try lane.stop("u7", match)
         _ = lane.takeJobs()
-        try lane.phone("q", user: "ann", .update(activity: "b"))
-        #expect(lane.takeJobs().map { Push($0.body).state } == ["6"])
+        try lane.reportToken(of: "q", user: "ann", .update(activity: "b"))
+        #expect(lane.takeStates() == ["6"])
     }
 }

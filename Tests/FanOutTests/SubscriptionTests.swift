@@ -51,20 +51,20 @@ struct SubscriptionTests {
         throws
     {
         let lane = try makePassedLane()
-        try lane.phone("p1", .update(activity: "a1"))
-        try lane.phone("p2", .update(activity: "a2"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p2", .update(activity: "a2"))
         #expect(lane.subscriptions == [Subscription(lane: 0, app: "shop", group: "match")])
         #expect(lane.takeJobs().isEmpty)
         try lane.expand(update(1, isAnswer: true))
         #expect(states(lane.takeJobs()).sorted() == ["p1 1", "p2 1"])
         #expect(lane.progress.count == 1, "an answer does not count in the tally of a send")
-        try lane.phone("p3", .update(activity: "a3"))
+        try lane.reportToken(of: "p3", .update(activity: "a3"))
         #expect(states(lane.takeJobs()) == ["p3 1"] && lane.subscriptions.count == 1)
     }
 
     @Test func `an answer that an update has overtaken causes no push`() throws {
         let lane = try makePassedLane()
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         try lane.expand(update(2))
         #expect(states(lane.takeJobs()) == ["p1 2"])
         for version: Int64 in 1...2 { try lane.expand(update(version, isAnswer: true)) }
@@ -80,16 +80,16 @@ struct SubscriptionTests {
 
     @Test func `a subscribed lane keeps the updates of a group that its last member has left`() throws {
         let lane = try makePassedLane()
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         try lane.unregister("p1", .update(activity: "a1"))
         try lane.expand(update(2))
-        try lane.phone("p2", .update(activity: "a2"))
+        try lane.reportToken(of: "p2", .update(activity: "a2"))
         #expect(states(lane.takeJobs()) == ["p2 2"] && lane.subscriptions.count == 1)
     }
 
     @Test func `an answer without a state completes the subscription`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(try row(lane)?.subscription == .requested)
         try lane.apply(SubscriptionAnswer(key: match, generation: dawn, endVersion: 0))
         #expect(try row(lane)?.subscription == .answered)
@@ -99,26 +99,26 @@ struct SubscriptionTests {
 
     @Test func `a member that reports a day later renews the subscription`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         try lane.apply(SubscriptionAnswer(key: match, generation: 0, endVersion: 0))
         lane.now += GroupRow.membershipMilliseconds / 2 - 1
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.subscriptions.count == 1)
         lane.now += 1
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.subscriptions.count == 2)
     }
 
     @Test func `an older urgent start does not hide a passed update`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .start(type: "Match"))
         try lane.expand(update(3))
         let one = Expansion.ScopedRecipient(
             .installation("p1"), scope: .group, generation: dawn + 1, version: dawn + 1)
         try lane.expandUrgently(
             makeExpansion(.start, to: .recipients([one]), generation: 1, version: 1, state: 1, send: "s0"))
         #expect(states(lane.takeJobs()) == ["p1 1"])
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.subscriptions.count == 1)
         try lane.expand(update(3, isAnswer: true))
         #expect(states(lane.takeJobs()) == ["p1 3"])
@@ -126,8 +126,8 @@ struct SubscriptionTests {
 
     @Test func `a start does not hide a passed update from members that wait for the answer`() throws {
         let lane = try makePassedLane()
-        try lane.phone("p1", .update(activity: "a1"))
-        try lane.phone("p2", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p2", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1, send: "s0"))
         #expect(states(lane.takeJobs()) == ["p2 1"])
         try lane.expand(update(1, isAnswer: true))
@@ -136,15 +136,15 @@ struct SubscriptionTests {
 
     @Test func `a start of a group without members needs no subscription`() throws {
         let lane = try makePassedLane()
-        try lane.phone("p1", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.subscriptions.isEmpty)
     }
 
     @Test func `an answer causes no push to an activity that was started with the same state`() throws {
         let lane = try OneLane()
-        try lane.phone("p1", .start(type: "Match"))
+        try lane.reportToken(of: "p1", .start(type: "Match"))
         try lane.expand(update(3))
         let one = Expansion.ScopedRecipient(
             .installation("p1"), scope: .group, generation: dawn + 1, version: dawn + 3)
@@ -153,8 +153,8 @@ struct SubscriptionTests {
         start.carriesOwnState = true
         try lane.expandUrgently(start)
         #expect(states(lane.takeJobs()) == ["p1 3"])
-        try lane.phone("p1", .update(activity: "a1"))
-        try lane.phone("p2", .update(activity: "a2"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p2", .update(activity: "a2"))
         #expect(lane.subscriptions.count == 1)
         var answer = update(3, isAnswer: true)
         answer.generation = dawn + 1
@@ -165,7 +165,7 @@ struct SubscriptionTests {
     @Test func `a cancelled send does not hide a passed update`() throws {
         let lane = try makePassedLane()
         try lane.stop("other", match)
-        try lane.phone("p1", .update(activity: "a1"))
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.subscriptions.count == 1)
         try lane.expand(update(1, isAnswer: true))
         #expect(states(lane.takeJobs()) == ["p1 1"])

@@ -9,23 +9,23 @@ struct Event {
     let kind: PushEvent
     let state: String?
     /// For a start: whether it opens a generation of the group or of the user.
-    var opens = false
+    var opensGeneration = false
     /// Whether the user is in the audience. False if a start only opens the group's generation.
-    var isFor = false
+    var isInAudience = false
     var namesUser = false
     /// For a start: its generation, and the generation that it may open in the lane.
     var generation: Int64
-    let reopens: Int64?
+    let reopenedGeneration: Int64?
     /// Whether the send names activities. Only lanes know their owners.
-    var isByName = false
+    var namesActivities = false
     /// The number of registry records that the user's lane had read when the send was planned.
-    var registry = 0
+    var registryOffset = 0
 
     init(_ expansion: Expansion) {
         send = expansion.send
         kind = expansion.content.event
         generation = expansion.generation
-        reopens = expansion.reopenedGeneration
+        reopenedGeneration = expansion.reopenedGeneration
         state = expansion.content.contentState.flatMap { raw in
             (try? JSONSerialization.jsonObject(with: Data(raw.bytes)) as? [String: Any])?["goals"].map {
                 "\($0)"
@@ -37,67 +37,68 @@ struct Event {
 /// The states that one user of a group was sent.
 struct Truth {
     /// The sends and their states, the newest last.
-    private(set) var said: [(send: String, state: String?, isStart: Bool)] = []
+    private(set) var sentStates: [(send: String, state: String?, isStart: Bool)] = []
     private(set) var hasEnded = false
-    private(set) var ends = 0
+    private(set) var endCount = 0
     private(set) var isKnown = false
     /// The send that opened the current generation. Nil before the first.
-    private(set) var life: String?
+    private(set) var openingSend: String?
     /// The generation of each start, by its opening send.
-    private(set) var lives: [String: String] = [:]
+    private(set) var openingSendOfStart: [String: String] = [:]
     /// The generation numbers under which lanes know the current generation. It has one start under all of
     /// them together.
     private(set) var generations: Set<Int64> = []
     /// The number of sends before the newest END.
-    private var saidAtEnd = 0
+    private var sentCountAtEnd = 0
 
-    mutating func take(_ event: Event) {
+    mutating func apply(_ event: Event) {
         switch event.kind {
         case .start:
             // An END by activity id has removed this user. A start by the user's name restarts the user.
-            if event.opens || event.namesUser && hasEnded {
+            if event.opensGeneration || event.namesUser && hasEnded {
                 hasEnded = false
-                life = event.send
-                generations = event.opens ? [event.generation] : []
-                say(event, isStart: true)
+                openingSend = event.send
+                generations = event.opensGeneration ? [event.generation] : []
+                record(event, isStart: true)
             }
-            if let reopens = event.reopens { generations.insert(reopens) }
-            lives[event.send] = life
-        case .update: if !hasEnded { say(event, isStart: false) }
+            if let reopenedGeneration = event.reopenedGeneration { generations.insert(reopenedGeneration) }
+            openingSendOfStart[event.send] = openingSend
+        case .update: if !hasEnded { record(event, isStart: false) }
         case .end:
             hasEnded = true
-            ends += 1
+            endCount += 1
             isKnown = true
-            saidAtEnd = said.count
+            sentCountAtEnd = sentStates.count
         }
     }
 
-    private mutating func say(_ event: Event, isStart: Bool) {
-        said.append((event.send, event.state, isStart))
+    private mutating func record(_ event: Event, isStart: Bool) {
+        sentStates.append((event.send, event.state, isStart))
         isKnown = true
     }
 
     /// Returns the states that a start may carry that came after the first `count` sends.
     func states(since count: Int, without cancelled: Set<String>) -> Set<String?> {
-        let newest = said.prefix(count).lastIndex { !Self.isTakenBack($0.send, $0.state, in: cancelled) } ?? 0
-        return Set(said[newest...].map(\.state))
+        let newest =
+            sentStates.prefix(count).lastIndex { !Self.isCancelled($0.send, $0.state, in: cancelled) } ?? 0
+        return Set(sentStates[newest...].map(\.state))
     }
 
     /// Returns the valid states. After a cancel, phones may show the cancelled state or the one before. A
     /// lane keeps one state behind the newest. If two were cancelled, a late token may get none.
     func states(without cancelled: Set<String>) -> Set<String?> {
         var states: Set<String?> = []
-        for (send, state, _) in said.reversed() {
+        for (send, state, _) in sentStates.reversed() {
             if states.count > 1 { states.insert(nil) }
             states.insert(state)
-            if !Self.isTakenBack(send, state, in: cancelled) { return states }
+            if !Self.isCancelled(send, state, in: cancelled) { return states }
         }
         return states.union([nil])
     }
 
     /// Returns whether a state is cancelled. A restored state is cancelled with the send that it came from. A
     /// state is the number of its send.
-    private static func isTakenBack(_ send: String, _ state: String?, in cancelled: Set<String>) -> Bool {
+    private static func isCancelled(_ send: String, _ state: String?, in cancelled: Set<String>) -> Bool {
         if cancelled.contains(send) { return true }
         guard let state, send.hasSuffix(".undo") else { return false }
         return cancelled.contains("s\(state)")
@@ -107,13 +108,13 @@ struct Truth {
     /// not. Then the earlier state stands.
     func ownStates(without cancelled: Set<String>) -> Set<String?> {
         var states: Set<String?> = []
-        var takenBack: Set<String?> = []
-        for (send, state, isStart) in said[saidAtEnd...].reversed() {
-            if takenBack.count > 1 { states.insert(nil) }
+        var cancelledStates: Set<String?> = []
+        for (send, state, isStart) in sentStates[sentCountAtEnd...].reversed() {
+            if cancelledStates.count > 1 { states.insert(nil) }
             states.insert(state)
             if isStart { continue }
-            if !Self.isTakenBack(send, state, in: cancelled) { return states }
-            takenBack.insert(state)
+            if !Self.isCancelled(send, state, in: cancelled) { return states }
+            cancelledStates.insert(state)
         }
         return states.union([nil])
     }

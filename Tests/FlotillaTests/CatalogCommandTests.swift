@@ -179,6 +179,17 @@ struct CatalogCommandTests {
         let catalog = try await kcat("catalog")
         #expect(!catalog.contains(first) && !catalog.contains(second))
         #expect(try await userProof("--off").status == 64)
+        let allowed = try await installation.flotilla(
+            "apps", "update", "shop", "--unproven-schedules", "yes", "--json")
+        #expect(allowed.status == 0 && allowed.output.contains(#""unprovenSchedules":true"#), "\(allowed)")
+        let unclear = try await installation.flotilla("apps", "update", "shop", "--unproven-schedules", "on")
+        #expect(unclear.status == 64 && unclear.errors.contains("--unproven-schedules takes yes or no"))
+        let kept = try await installation.flotilla(
+            "apps", "update", "shop", "--environments", "production", "--json")
+        #expect(kept.output.contains(#""unprovenSchedules":true"#), "another change keeps it")
+        let ended = try await installation.flotilla(
+            "apps", "update", "shop", "--unproven-schedules", "no", "--json")
+        #expect(ended.status == 0 && !ended.output.contains("unprovenSchedules"), "\(ended)")
         #expect(try await userProof("--off", "--yes").status == 0)
         try await eventually("no proof is required") { try await post(key, user: "bob", nil) == "202" }
     }

@@ -2,6 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
+/// `flotilla replay`: a rebuild of a stage's state, and replays that are refused.
 struct ReplayCommandTests {
     @Test(arguments: ["ingest", "scheduler"])
     func `a rebuild requires a stopped process, and the next start builds the state again`(stage: String)

@@ -23,7 +23,8 @@ struct ScheduledActivityTests {
             ).1)
     }
 
-    private struct Heard {
+    /// An HTTP answer.
+    private struct HTTPAnswer {
         let status: Int
         let body: String
 
@@ -33,7 +34,7 @@ struct ScheduledActivityTests {
         }
     }
 
-    private func curl(_ method: String, _ url: String, _ body: String?) async throws -> Heard {
+    private func curl(_ method: String, _ url: String, body: String?) async throws -> HTTPAnswer {
         var arguments = [
             "-sS", "-X", method, "-w", "\n%{http_code}", "-H", "Authorization: Bearer \(key)",
             "http://\(url)",
@@ -42,30 +43,32 @@ struct ScheduledActivityTests {
         let process = try ChildProcess("curl", arguments: arguments)
         #expect(try await process.exitStatus() == 0, "\(process.errors)")
         let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
-        return Heard(
+        return HTTPAnswer(
             status: lines.last.flatMap { Int($0) } ?? 0, body: lines.dropLast().joined(separator: "\n"))
     }
 
-    private func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> Heard {
-        try await curl(method, gateway + path, body)
+    private func call(_ method: String, _ path: String, body: String? = nil) async throws -> HTTPAnswer {
+        try await curl(method, gateway + path, body: body)
     }
 
     /// Returns whether the phone shows this status within this many milliseconds.
     private func phoneShows(_ status: String, within milliseconds: Int) async throws -> Bool {
         try await curl(
             "POST", control + "/v1/wait",
-            #"{"phone":"phone-0","group":"chest_timer","pointer":"/status","equals":"\#(status)","milliseconds":\#(milliseconds)}"#
+            body:
+                #"{"phone":"phone-0","group":"chest_timer","pointer":"/status","equals":"\#(status)","milliseconds":\#(milliseconds)}"#
         ).status == 200
     }
 
-    private func schedule(_ activity: String, inSeconds offset: Double, status: String) async throws -> Heard
+    private func schedule(_ activity: String, inSeconds offset: Double, status: String) async throws
+        -> HTTPAnswer
     {
         try await call(
             "POST", "/v1/schedules",
-            #"""
-            {"user":"user-0","activity":"\#(activity)","name":"chest","offset":\#(offset),
-             "customData":{"remaining":0,"status":"\#(status)"},"systemData":{"event":"update"}}
-            """#)
+            body: #"""
+                {"user":"user-0","activity":"\#(activity)","name":"chest","offset":\#(offset),
+                 "customData":{"remaining":0,"status":"\#(status)"},"systemData":{"event":"update"}}
+                """#)
     }
 
     private var now: Int { Int(Date().timeIntervalSince1970 * 1000) }
@@ -75,31 +78,31 @@ struct ScheduledActivityTests {
     {
         let start = try await call(
             "POST", "/v1/sends",
-            #"""
-            {"event":"start","groupId":"chest_timer","private":true,"attributesType":"MatchAttributes",
-             "audience":{"users":["user-0"]},"attributes":{},"contentState":{"remaining":60,"status":"locked"},
-             "alert":{"title":"A chest"}}
-            """#)
+            body: #"""
+                {"event":"start","groupId":"chest_timer","private":true,"attributesType":"MatchAttributes",
+                 "audience":{"users":["user-0"]},"attributes":{},"contentState":{"remaining":60,"status":"locked"},
+                 "alert":{"title":"A chest"}}
+                """#)
         #expect(start.status == 202, "\(start.body)")
         #expect(try await phoneShows("locked", within: 60_000))
         for _ in 0..<2 {
-            let other = try await schedule("chest_timer_1", inSeconds: 600, status: "never")
-            #expect(other.status == 200, "\(other.body)")
+            let cancelled = try await schedule("chest_timer_1", inSeconds: 600, status: "never")
+            #expect(cancelled.status == 200, "\(cancelled.body)")
         }
-        let made = try await schedule("chest_timer", inSeconds: 3, status: "ready")
-        #expect(made.status == 200, "\(made.body)")
-        let due = try #require(Int(made.member("dueAt")))
+        let scheduled = try await schedule("chest_timer", inSeconds: 3, status: "ready")
+        #expect(scheduled.status == 200, "\(scheduled.body)")
+        let due = try #require(Int(scheduled.member("dueAt")))
         let listed = try await call("GET", "/v1/schedules?user=user-0")
         #expect(listed.body.matches(of: #/"scheduleId"/#).count == 3, "\(listed.body)")
         let canceled = try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer_1")
         #expect(canceled.body == #"{"canceled":2}"#)
         #expect(try await phoneShows("ready", within: 60_000))
-        #expect(now >= due, "it is not shown before its time")
-        try await tap(scheduleID: made.member("scheduleId"))
+        #expect(now >= due, "the update was shown before it was due")
+        try await tap(scheduleID: scheduled.member("scheduleId"))
         #expect(
             try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer").body
                 .hasPrefix(#"{"canceled":0"#))
-        let sent = try await call("GET", "/v1/sends/\(made.member("sendId"))")
+        let sent = try await call("GET", "/v1/sends/\(scheduled.member("sendId"))")
         #expect(try sent.member("verdict") == "planned" && sent.member("targeted") == "1", "\(sent.body)")
     }
 
@@ -109,16 +112,16 @@ struct ScheduledActivityTests {
         for (phone, user) in [("pad-1", "ann"), ("pad-2", "ben")] {
             let report = try await call(
                 "POST", "/v1/reports",
-                #"""
-                {"kind":"updateToken","environment":"production","installationId":"\#(phone)","userId":"\#(user)",
-                 "attributesType":"MatchAttributes","activityId":"\#(phone)-a","groupId":"quest","token":"c0ffee\#(phone.last!)0"}
-                """#)
+                body: #"""
+                    {"kind":"updateToken","environment":"production","installationId":"\#(phone)","userId":"\#(user)",
+                     "attributesType":"MatchAttributes","activityId":"\#(phone)-a","groupId":"quest","token":"c0ffee\#(phone.last!)0"}
+                    """#)
             #expect(report.status == 202, "\(report.body)")
         }
-        try await eventually("only the activity of ann") {
+        try await eventually("a send to the activity of ann only") {
             let made = try await call(
                 "POST", "/v1/schedules",
-                #"{"user":"ann","activity":"quest","offset":0,"customData":{"status":"ready"}}"#)
+                body: #"{"user":"ann","activity":"quest","offset":0,"customData":{"status":"ready"}}"#)
             #expect(made.status == 200, "\(made.body)")
             let id = try made.member("sendId")
             var sent = try await call("GET", "/v1/sends/\(id)")
@@ -135,7 +138,8 @@ struct ScheduledActivityTests {
     private func tap(scheduleID: String) async throws {
         let tapped = try await call(
             "POST", "/v1/reports",
-            #"{"kind":"tap","environment":"production","installationId":"phone-0","activityId":"A","scheduleId":"\#(scheduleID)","scheduleName":"chest"}"#
+            body:
+                #"{"kind":"tap","environment":"production","installationId":"phone-0","activityId":"A","scheduleId":"\#(scheduleID)","scheduleName":"chest"}"#
         )
         #expect(
             tapped.body.contains(

@@ -20,11 +20,11 @@ struct SendPlanTests {
         ] {
             #expect(try await installation.flotilla("types", "put", "shop", type, document).status == 0)
         }
-        let made = try await installation.flotilla("keys", "create", "shop", "--role", "send")
-        key = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        let createdKey = try await installation.flotilla("keys", "create", "shop", "--role", "send")
+        key = createdKey.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    private func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> [String: Any] {
+    private func call(_ method: String, _ path: String, body: String? = nil) async throws -> [String: Any] {
         var arguments = [
             "-sS", "-X", method, "http://\(installation.gateway)\(path)", "-H",
             "Authorization: Bearer \(key)",
@@ -37,16 +37,16 @@ struct SendPlanTests {
     }
 
     private func post(_ body: String) async throws -> String {
-        let answer = try await call("POST", "/v1/sends", body)
+        let answer = try await call("POST", "/v1/sends", body: body)
         return try #require(answer["sendId"] as? String, "\(answer)")
     }
 
-    private func verdict(_ id: String) async throws -> String {
+    private func verdict(of id: String) async throws -> String {
         try await call("GET", "/v1/sends/\(id)")["verdict"] as? String ?? ""
     }
 
     /// Returns the number of a topic's records that name the send.
-    private func records(_ topic: String, about id: String) async throws -> Int {
+    private func recordCount(in topic: String, about id: String) async throws -> Int {
         let kcat = try ChildProcess(
             "kcat",
             arguments: [
@@ -66,27 +66,29 @@ struct SendPlanTests {
         )
         let update = try await post(#"{"event":"update","groupId":"m1","contentState":{"goals":1}}"#)
         let wrong = try await post(#"{"event":"update","groupId":"m1","contentState":{"goals":"one"}}"#)
-        try await eventually("all are planned") {
-            try await [verdict(start), verdict(update), verdict(wrong)] == ["planned", "planned", "refused"]
+        try await eventually("the verdicts of all sends") {
+            try await [verdict(of: start), verdict(of: update), verdict(of: wrong)] == [
+                "planned", "planned", "refused",
+            ]
         }
         for id in [start, update] {
-            #expect(try await records("expansions", about: id) >= 12)
-            #expect(try await records("expansions.urgent", about: id) == 0)
+            #expect(try await recordCount(in: "expansions", about: id) >= 12)
+            #expect(try await recordCount(in: "expansions.urgent", about: id) == 0)
         }
-        #expect(try await records("expansions", about: wrong) == 0)
+        #expect(try await recordCount(in: "expansions", about: wrong) == 0)
         let own = try await post(
             #"{"event":"update","groupId":"m1","contentState":{"goals":9},"audience":{"users":["ben"]}}"#)
-        try await eventually("it is planned") { try await verdict(own) == "planned" }
-        #expect(try await records("expansions.urgent", about: own) >= 1)
+        try await eventually("the plan of the send to ben") { try await verdict(of: own) == "planned" }
+        #expect(try await recordCount(in: "expansions.urgent", about: own) >= 1)
         // After the cancel, ben's phones get back their earlier state. No other recipient gets a push.
         _ = try await call("DELETE", "/v1/sends/\(own)")
-        try await eventually("it is cancelled") { try await verdict(own) == "stopping" }
-        #expect(try await records("expansions.urgent", about: own + ".undo") >= 1)
-        #expect(try await records("expansions", about: own + ".undo") == 0)
+        try await eventually("the cancel") { try await verdict(of: own) == "stopping" }
+        #expect(try await recordCount(in: "expansions.urgent", about: own + ".undo") >= 1)
+        #expect(try await recordCount(in: "expansions", about: own + ".undo") == 0)
         let end = try await post(#"{"event":"end","groupId":"m1","contentState":{"goals":1}}"#)
         let late = try await post(#"{"event":"update","groupId":"m1","contentState":{"goals":2}}"#)
         try await eventually("the group has ended") {
-            try await [verdict(end), verdict(late)] == ["planned", "ended"]
+            try await [verdict(of: end), verdict(of: late)] == ["planned", "ended"]
         }
     }
 }

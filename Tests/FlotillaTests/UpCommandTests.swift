@@ -4,6 +4,7 @@ import Testing
 
 /// `flotilla up`, with the results that the first screen of the README promises.
 struct UpCommandTests {
+    /// Starts `flotilla up` on free ports.
     private func up(_ data: String, _ arguments: String...) throws -> ChildProcess {
         try ChildProcess(
             builtProductPath(named: "flotilla"),
@@ -59,8 +60,8 @@ struct UpCommandTests {
             #expect(down.status == 0 && down.output.contains("has stopped"), "\(down)")
             #expect(try await process.exitStatus() == 0)
         }
-        let again = try await flotilla("down", "--data", directory.path)
-        #expect(again.status == 0 && again.output.contains("nothing runs in"), "\(again)")
+        let secondStop = try await flotilla("down", "--data", directory.path)
+        #expect(secondStop.status == 0 && secondStop.output.contains("nothing runs in"), "\(secondStop)")
     }
 
     /// Checks that each metric of the dashboard has the label that its query groups by. `DocumentationTests`
@@ -70,20 +71,20 @@ struct UpCommandTests {
             "Tests/FlotillaTests/UpCommandTests.swift",
             with: "deploy/compose/grafana/dashboards/flotilla.json")
         let queries = try String(contentsOfFile: file, encoding: .utf8).matches(of: /"expr": "([^"]+)"/)
-        var found = 0
+        var checkedCount = 0
         for query in queries.map(\.1) {
             let metric = try #require(query.firstMatch(of: /flotilla_[a-z_]+/)?.output)
             let lines = metrics.split(separator: "\n").filter { line in
                 line.hasPrefix(metric + "{") || line.hasPrefix(metric + " ")
             }
             if lines.isEmpty { continue }
-            found += 1
+            checkedCount += 1
             let label = query.firstMatch(of: /by \((?:le, )?([a-z]+)\)/)?.1 ?? "le"
             // The labels that Prometheus adds, and the bucket label.
             if ["le", "service", "instance"].contains(label) { continue }
             #expect(lines.contains { $0.contains("\(label)=\"") }, "\(query)")
         }
-        #expect(found >= 12, "\(found) of \(queries.count)")
+        #expect(checkedCount >= 12, "\(checkedCount) of \(queries.count)")
     }
 
     @Test func `a demonstration that misses its goal reports the counts and exits with an error`()
@@ -96,8 +97,8 @@ struct UpCommandTests {
                 #"{"rules":[{"match":{"events":["update"],"times":3},"answer":{"reason":"BadPriority"}}]}"#)
         let process = try up(directory.filePath(named: "data"), "--demo", "--apns-simulator-script", script)
         #expect(try await process.exitStatus() == 69)
-        let said = #/of (\d+) phones that can be started, (\d+) showed the start and (\d+) the update/#
-        let found = try #require(process.errors.firstMatch(of: said), "\(process.errors)")
+        let summary = #/of (\d+) phones that can be started, (\d+) showed the start and (\d+) the update/#
+        let found = try #require(process.errors.firstMatch(of: summary), "\(process.errors)")
         #expect(found.1 == found.2 && Int(found.3) == Int(found.1).map { $0 - 3 })
         #expect(process.errors.contains(#"3 × {"home":0,"away":0}"#), "\(process.errors)")
         #expect(!process.output.contains("Flotilla is up"))
@@ -152,18 +153,54 @@ struct UpCommandTests {
         #expect(try await flotilla("lag", "nobody", "--kafka-brokers", broker).status == 64)
     }
 
+    @Test func `an offset is set for the named group if several groups read the topic`() async throws {
+        let directory = try TemporaryDirectory()
+        let process = try up(directory.path)
+        try await process.waitForOutput(containing: "ingest: partitions assigned")
+        let broker = try address(of: "broker", in: process)
+        let topic = "flotilla.audit"
+        let writer = try ChildProcess(
+            "kcat", arguments: ["-b", broker, "-P", "-t", topic, "-p", "0"], input: Data("0\n".utf8))
+        #expect(try await writer.exitStatus() == 0)
+        for group in ["flotilla.first", "flotilla.second"] {
+            let reader = try await run(
+                "kcat", "-b", broker, "-G", group, "-e", "-q", "-X", "auto.offset.reset=earliest", topic)
+            #expect(reader.status == 0, "\(reader.errors)")
+        }
+        func reset(_ arguments: String...) async throws -> Answer {
+            let process = try ChildProcess(
+                builtProductPath(named: "flotilla"),
+                arguments: [
+                    "replay", "offset", "--topic", "audit", "--partition", "0", "--to", "beginning",
+                    "--dry-run", "--kafka-brokers", broker,
+                ] + arguments)
+            return Answer(
+                status: try await process.exitStatus(), output: process.output, errors: process.errors)
+        }
+        let unnamed = try await reset()
+        #expect(unnamed.status == 64 && unnamed.errors.contains("name one with --group"), "\(unnamed)")
+        #expect(unnamed.errors.contains("flotilla.first, ") && unnamed.errors.contains("flotilla.second"))
+        let named = try await reset("--group", "flotilla.second")
+        #expect(named.status == 0 && named.output.contains("group      flotilla.second"), "\(named)")
+        let unknown = try await reset("--group", "flotilla.third")
+        #expect(
+            unknown.status == 64 && unknown.errors.contains("group flotilla.third has no offset"),
+            "\(unknown)")
+    }
+
     @Test func `a port in use gives one sentence and the status for an unavailable service`() async throws {
         let directory = try TemporaryDirectory()
         let first = try up(directory.filePath(named: "a"))
         try await first.waitForOutput(containing: "broker: serving")
-        let taken = try address(of: "broker", in: first)
+        let usedAddress = try address(of: "broker", in: first)
         let second = try await flotilla(
-            "up", "--data", directory.filePath(named: "b"), "--broker-listen", taken, "--admin-listen",
+            "up", "--data", directory.filePath(named: "b"), "--broker-listen", usedAddress, "--admin-listen",
             "127.0.0.1:0",
             "--gateway-listen", "127.0.0.1:0")
         #expect(second.status == 69)
         #expect(
-            second.errors.contains("cannot listen on \(taken): address already in use"), "\(second.errors)")
+            second.errors.contains("cannot listen on \(usedAddress): address already in use"),
+            "\(second.errors)")
     }
 
     @Test func `a missing broker gives one sentence and the same status`() async throws {

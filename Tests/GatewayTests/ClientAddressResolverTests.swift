@@ -3,13 +3,14 @@ import Testing
 @testable import Gateway
 @testable import HTTPServer
 
-private func request(_ peer: String, _ lines: String...) -> HTTPRequest {
+/// Returns a request of a peer with an `X-Forwarded-For` header for each element of `hops`.
+private func request(from peer: String, through hops: [String] = []) -> HTTPRequest {
     var headers = HTTPHeaders()
-    for line in lines { headers.add("X-Forwarded-For", value: line) }
+    for hop in hops { headers.add("X-Forwarded-For", value: hop) }
     return HTTPRequest(method: .post, path: "/v1/reports", query: [], headers: headers, peer: peer)
 }
 
-private let clients = ClientAddressResolver(proxies: [
+private let resolver = ClientAddressResolver(proxies: [
     AddressRange("10.0.0.0/8")!, AddressRange("192.0.2.7")!, AddressRange("2001:db8::/33")!,
 ])
 
@@ -29,22 +30,21 @@ private let clients = ClientAddressResolver(proxies: [
     ("10.1.2.3", [], "10.1.2.3"), ("10.1.2.3", ["unknown"], "10.1.2.3"), ("10.1.2.3", [""], "10.1.2.3"),
     ("10.1.2.3", ["203.0.113.9, 10.1.1.1:80"], "10.1.2.3"),
 ])
-func `the client address comes from the listed proxies`(_ peer: String, _ lines: [String], _ client: String) {
-    var headers = HTTPHeaders()
-    for line in lines { headers.add("X-Forwarded-For", value: line) }
-    let request = HTTPRequest(method: .post, path: "/", query: [], headers: headers, peer: peer)
-    #expect(clients.address(of: request) == client)
+func `the client address comes from the listed proxies`(
+    peer: String, hops: [String], client: String
+) {
+    #expect(resolver.address(of: request(from: peer, through: hops)) == client)
 }
 
 @Test func `a long list of hops is read from its end, up to a limit`() {
     let hops = (["203.0.113.9"] + Array(repeating: "10.0.0.1", count: 1000)).joined(separator: ",")
-    #expect(clients.address(of: request("10.1.2.3", hops)) == "10.0.0.1")
+    #expect(resolver.address(of: request(from: "10.1.2.3", through: [hops])) == "10.0.0.1")
 }
 
 @Test func `an unlisted proxy is noticed`() {
-    #expect(clients.comesThroughUnlistedProxy(request("198.51.100.1", "1.1.1.1")))
-    #expect(!clients.comesThroughUnlistedProxy(request("198.51.100.1")))
-    #expect(!clients.comesThroughUnlistedProxy(request("10.1.2.3", "1.1.1.1")))
+    #expect(resolver.comesThroughUnlistedProxy(request(from: "198.51.100.1", through: ["1.1.1.1"])))
+    #expect(!resolver.comesThroughUnlistedProxy(request(from: "198.51.100.1")))
+    #expect(!resolver.comesThroughUnlistedProxy(request(from: "10.1.2.3", through: ["1.1.1.1"])))
 }
 
 @Test(arguments: [
@@ -55,9 +55,9 @@ func `the client address comes from the listed proxies`(_ peer: String, _ lines:
     ("::ffff:10.0.0.1", "10.0.0.1", true),
 ])
 func `a network contains the addresses with its prefix`(
-    _ range: String, _ address: String, _ isIn: Bool
+    range: String, address: String, isContained: Bool
 ) throws {
-    #expect(try #require(AddressRange(range)).contains(try #require(IPAddress(address))) == isIn)
+    #expect(try #require(AddressRange(range)).contains(try #require(IPAddress(address))) == isContained)
 }
 
 @Test(arguments: [

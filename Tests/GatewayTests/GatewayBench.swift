@@ -151,29 +151,34 @@ final class GatewayBench: Sendable {
         try String(contentsOfFile: directory.filePath(named: "log"), encoding: .utf8)
     }
 
-    /// Sends one request on its own connection.
+    /// Posts reports on their own connection.
+    ///
+    /// - Parameter key: `app/role`, the text of a key, or nil for no key.
     func post(_ body: String, key: String? = "shop/report", headers: [String] = []) async throws -> HTTPAnswer
     {
         let lines = key.map { ["Authorization: Bearer \(keys[$0] ?? $0)"] } ?? []
-        return try await exchange("POST", "/v1/reports", lines + headers, body)
+        return try await exchange("POST", "/v1/reports", headers: lines + headers, body: body)
     }
 
-    func get(_ path: String) async throws -> HTTPAnswer { try await exchange("GET", path, [], "") }
+    func get(_ path: String) async throws -> HTTPAnswer {
+        try await exchange("GET", path, headers: [], body: "")
+    }
 
     private func exchange(
-        _ method: String, _ path: String, _ headers: [String], _ body: String
+        _ method: String, _ path: String, headers: [String], body: String
     ) async throws -> HTTPAnswer {
         let port = port
         return try await onThread {
-            try HTTPPeer(port: port).exchange(method, path, headers, Array(body.utf8))
+            try HTTPPeer(port: port).exchange(method, path, headers: headers, body: Array(body.utf8))
         }
     }
 
-    /// Returns all records of `reports` when there are at least `count`.
-    func reports(_ count: Int) async throws -> [StoredReport] {
+    /// Waits until the topic of reports has at least `count` records, and returns all of them.
+    func reports(atLeast count: Int) async throws -> [StoredRecord] {
         let (settings, layout) = (settings, layout)
         return try await onThread {
-            try StoredReport.all(settings, layout.name(of: .reports), lanes: layout.lanes, count)
+            try StoredRecord.readAll(
+                of: layout.name(of: .reports), lanes: layout.lanes, atLeast: count, on: settings)
         }
     }
 }

@@ -16,6 +16,9 @@ struct GatewayProcesses: Sendable {
     private let cluster: TestCluster
     private let options: [String]
 
+    /// - Parameters:
+    ///   - role: The role of the key.
+    ///   - types: The names of the app's activity types.
     init(role: String, types: [String] = []) async throws {
         directory = try TemporaryDirectory()
         cluster = try TestCluster()
@@ -50,7 +53,7 @@ struct GatewayProcesses: Sendable {
         let port = try #require(Int(field.split(separator: ":").last ?? ""))
         try await eventually("readiness") {
             try await onThread {
-                try HTTPPeer(port: port).exchange("GET", "/readyz", [], []).status == 200
+                try HTTPPeer(port: port).exchange("GET", "/readyz", headers: [], body: []).status == 200
             }
         }
         return (process, port)
@@ -67,11 +70,12 @@ struct GatewayProcesses: Sendable {
             ] + options)
     }
 
-    /// Returns all records of a topic with four partitions when there are at least `count`.
-    func records(_ topic: String, _ count: Int) async throws -> [StoredReport] {
+    /// Waits until a topic with four partitions has at least `count` records, and returns all of them.
+    func records(of topic: String, atLeast count: Int) async throws -> [StoredRecord] {
         let (brokers, prefix) = (brokers, prefix)
         return try await onThread {
-            try StoredReport.all(KafkaSettings(brokers: brokers), prefix + topic, lanes: 4, count)
+            try StoredRecord.readAll(
+                of: prefix + topic, lanes: 4, atLeast: count, on: KafkaSettings(brokers: brokers))
         }
     }
 }

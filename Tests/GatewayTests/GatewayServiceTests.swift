@@ -10,19 +10,20 @@ import Testing
 
 @testable import Gateway
 
+/// A gateway from its listener to its topics: storage, refusals, keys, rates and health.
 struct GatewayServiceTests {
-    private func batch(_ installations: [String]) -> String {
+    private func heartbeats(of installations: [String]) -> String {
         "[" + installations.map { heartbeat(installation: $0) }.joined(separator: ",") + "]"
     }
 
     @Test func `an accepted report is in the topic, in the lane of its key`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
-        let one = try await bench.post(heartbeat(installation: "one"))
-        #expect(one.status == 202 && one.body == #"{"accepted":1,"refused":[]}"#)
+        let single = try await bench.post(heartbeat(installation: "one"))
+        #expect(single.status == 202 && single.body == #"{"accepted":1,"refused":[]}"#)
         let names = (0..<50).map { "i\($0)" }
-        #expect(try await bench.post(batch(names)).body == #"{"accepted":50,"refused":[]}"#)
-        let stored = try await bench.reports(51)
+        #expect(try await bench.post(heartbeats(of: names)).body == #"{"accepted":50,"refused":[]}"#)
+        let stored = try await bench.reports(atLeast: 51)
         #expect(Set(stored.map(\.key)) == Set((names + ["one"]).map { "shop/i:\($0)" }))
         for record in stored {
             #expect(
@@ -35,7 +36,7 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
-    @Test func `good reports of a body are stored, and the others are listed by index and field`()
+    @Test func `the valid reports of a body are stored, and the others are listed by index and field`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
@@ -46,8 +47,8 @@ struct GatewayServiceTests {
         #expect(
             mixed.body.hasPrefix(
                 #"{"accepted":2,"refused":[{"index":1,"problems":[{"code":"missing","field":"kind","#))
-        let bad = try await bench.post("[\(heartbeat(#","app":"bank""#))]")
-        #expect(bad.status == 422 && bad.code == "reports_refused" && bad.field == "app")
+        let refused = try await bench.post("[\(heartbeat(#","app":"bank""#))]")
+        #expect(refused.status == 422 && refused.code == "reports_refused" && refused.field == "app")
         let broken = try await bench.post("[\(heartbeat(#","os":"1","os":"2""#))]")
         #expect(broken.status == 400 && broken.code == "duplicate_key" && broken.field == "[0].os")
         #expect(try await bench.post("7").status == 422)
@@ -56,7 +57,7 @@ struct GatewayServiceTests {
         #expect(packed.status == 415 && packed.code == "encoding_not_supported")
         let large = try await bench.post(String(repeating: " ", count: GatewayLimits.reportsBodyBytesMax + 1))
         #expect(large.status == 413 && large.code == "body_too_large")
-        #expect(try await bench.reports(2).map(\.key).sorted() == ["shop/i:a", "shop/i:b"])
+        #expect(try await bench.reports(atLeast: 2).map(\.key).sorted() == ["shop/i:a", "shop/i:b"])
         await bench.stop()
         _ = _cluster
     }
@@ -66,21 +67,21 @@ struct GatewayServiceTests {
     {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
-        func tap(_ more: String) -> String {
-            #"{"environment":"production","installationId":"i","kind":"tap"\#(more)}"#
+        func tap(_ moreFields: String) -> String {
+            #"{"environment":"production","installationId":"i","kind":"tap"\#(moreFields)}"#
         }
-        let one = try await bench.post(
+        let tapAnswer = try await bench.post(
             tap(#","activityId":"A","scheduleId":"s-1","scheduleName":"ready""#))
         #expect(
-            one.status == 202
-                && one.body
+            tapAnswer.status == 202
+                && tapAnswer.body
                     == #"{"accepted":1,"refused":[],"taps":[{"index":0,"activityId":"A","scheduleId":"s-1","scheduleName":"ready"}]}"#
         )
         // The same holds if another report of the body is refused, and for a tap without a schedule.
         let mixed = try await bench.post("[\(heartbeat()),\(tap("")),\(tap(#","activityId":"B""#))]")
         #expect(mixed.status == 202)
         #expect(mixed.body.hasSuffix(#","taps":[{"index":2,"activityId":"B"}]}"#), "\(mixed.body)")
-        let stored = try await bench.reports(3).map {
+        let stored = try await bench.reports(atLeast: 3).map {
             try Report.decode(Array($0.value.utf8), with: JSONReader())
         }
         let tapped = try #require(stored.first { $0.activity == "A" })
@@ -100,23 +101,25 @@ struct GatewayServiceTests {
                 if role == .read { #expect(answer.code == "key_forbidden") }
             }
         }
-        let stored = try await bench.reports(6).map(\.key).sorted()
+        let stored = try await bench.reports(atLeast: 6).map(\.key).sorted()
         #expect(
             stored
                 == ["bank", "shop"].flatMap { app in ["admin", "report", "send"].map { "\(app)/i:\($0)" } })
-        let good = try #require(bench.keys["shop/report"])
-        let none = try await bench.post(heartbeat(), key: nil)
+        let validKey = try #require(bench.keys["shop/report"])
+        let withoutKey = try await bench.post(heartbeat(), key: nil)
         #expect(
-            none.status == 401 && none.code == "key_unknown" && none.header("WWW-Authenticate") == "Bearer")
+            withoutKey.status == 401 && withoutKey.code == "key_unknown"
+                && withoutKey.header("WWW-Authenticate") == "Bearer")
         for headers in [
-            ["Authorization: \(good)"], ["Authorization: Basic \(good)"], ["X-Netmera-Api-Key: \(good)"],
-            ["Authorization: Bearer \(good) x"], ["Authorization: Bearer \(good.dropLast())"],
-            ["Authorization: Bearer \(good)", "Authorization: Bearer \(good)"],
+            ["Authorization: \(validKey)"], ["Authorization: Basic \(validKey)"],
+            ["X-Netmera-Api-Key: \(validKey)"],
+            ["Authorization: Bearer \(validKey) x"], ["Authorization: Bearer \(validKey.dropLast())"],
+            ["Authorization: Bearer \(validKey)", "Authorization: Bearer \(validKey)"],
         ] {
             #expect(try await bench.post(heartbeat(), key: nil, headers: headers).code == "key_unknown")
         }
         #expect(
-            try await bench.post(heartbeat(), key: nil, headers: ["authorization: bearer \(good)"]).status
+            try await bench.post(heartbeat(), key: nil, headers: ["authorization: bearer \(validKey)"]).status
                 == 202)
         await bench.stop()
         let log = try bench.logged()
@@ -136,7 +139,8 @@ struct GatewayServiceTests {
             let peer = try HTTPPeer(port: port)
             return try (0..<20).map { _ in
                 try peer.exchange(
-                    "POST", "/v1/reports", ["Authorization: Bearer \(key)"], Array(heartbeat().utf8))
+                    "POST", "/v1/reports", headers: ["Authorization: Bearer \(key)"],
+                    body: Array(heartbeat().utf8))
             }
         }
         #expect(answers[0].status == 202)
@@ -148,7 +152,7 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
-    @Test func `an address beyond its rate is told the limit, by the address from the listed proxy`()
+    @Test func `an address beyond its rate gets the limit, by the address from the listed proxy`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.onTestCluster {
@@ -177,6 +181,111 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
+    @Test func `a body with too many reports for its address is refused as a whole, with a retry time`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster {
+            $0.limits.reportsPerPeerAndSecondMax = 1000
+        }
+        try await bench.startAndWait()
+        // Reports that are refused cost as much work, so they count too.
+        let body = "[" + Array(repeating: "{}", count: 1000).joined(separator: ",") + "]"
+        var limited: HTTPAnswer?
+        for _ in 0..<20 where limited == nil {
+            let answer = try await bench.post(body)
+            if answer.status == 429 { limited = answer } else { #expect(answer.status == 422) }
+        }
+        let answer = try #require(limited)
+        #expect(answer.code == "rate_limited" && answer.header("Retry-After") == "1")
+        #expect(answer.body.contains("gateway.peer-reports: your address may send 1000 reports per second"))
+        #expect(try await bench.post(body, key: "shop/send").status == 422, "a backend's key")
+        #expect(bench.metrics.render().contains(#"turned_away_total{reason="peer_reports"} 1"#))
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test(arguments: [false, true])
+    func `an address is charged by byte, from the head or when its chunks have arrived`(_ isChunked: Bool)
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster {
+            $0.limits.bytesPerPeerAndSecondMax = 1 << 20
+        }
+        try await bench.startAndWait()
+        let body = Array(repeating: UInt8(ascii: " "), count: 1_000_000)
+        let (port, key) = (bench.port, try #require(bench.keys["shop/report"]))
+        var limited: HTTPAnswer?
+        for _ in 0..<20 where limited == nil {
+            let answer = try await onThread {
+                let (peer, headers) = (try HTTPPeer(port: port), ["Authorization: Bearer \(key)"])
+                return isChunked
+                    ? try peer.exchangeChunk("POST", "/v1/reports", headers: headers, body: body)
+                    : try peer.exchange("POST", "/v1/reports", headers: headers, body: body)
+            }
+            if answer.status == 429 { limited = answer } else { #expect(answer.status == 400) }
+        }
+        let answer = try #require(limited)
+        #expect(answer.header("Retry-After") == "1")
+        #expect(answer.body.contains("gateway.peer-bytes: your address may send 1048576 bytes per second"))
+        #expect(bench.metrics.render().contains(#"turned_away_total{reason="peer_bytes"} 1"#))
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `an address may report a number of new installations, and a private address any`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster {
+            $0.limits.newInstallationsPerPeerAndHourMax = 2
+            $0.proxies = [AddressRange("127.0.0.0/8")!]
+        }
+        try await bench.startAndWait()
+        func post(_ names: [String], _ address: String, as key: String = "shop/report") async throws
+            -> HTTPAnswer
+        {
+            try await bench.post(heartbeats(of: names), key: key, headers: ["X-Forwarded-For: \(address)"])
+        }
+        let mixed = try await post(["a", "b", "c", "a"], "203.0.113.9")
+        #expect(mixed.status == 202)
+        #expect(
+            mixed.body.hasPrefix(
+                #"{"accepted":3,"refused":[{"index":2,"problems":[{"code":"rate_limited","field":"installationId","message":"gateway.peer-installations: your address may report 2 new"#
+            ), "\(mixed.body)")
+        let alone = try await post(["d"], "203.0.113.9")
+        #expect(alone.status == 429 && alone.code == "rate_limited")
+        #expect(try #require(alone.header("Retry-After").flatMap { Int($0) }) > 1500)
+        #expect(
+            try await post(["b", "a"], "203.0.113.9").body.hasPrefix(#"{"accepted":2,"#), "they are known")
+        // The owner of an IPv6 network has one quota.
+        #expect(try await post(["a", "b"], "2001:db8::1").status == 202)
+        #expect(try await post(["c"], "2001:db8::ffff:2").status == 429)
+        // A private address belongs to an internal network, which hides the phones.
+        #expect(try await post(["a", "b", "c", "d"], "10.1.2.3").body.hasPrefix(#"{"accepted":4,"#))
+        #expect(try await post(["e", "f", "g"], "203.0.113.9", as: "shop/send").status == 202)
+        #expect(bench.metrics.render().contains(#"turned_away_total{reason="peer_installations"} 3"#))
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `every rate limit has a setting, a counter from the start, and a place on the page`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        func page(_ name: String) throws -> String {
+            try String(contentsOf: root.appendingPathComponent("deploy/book/\(name)"), encoding: .utf8)
+        }
+        let metrics = Metrics()
+        _ = GatewayMetrics(metrics)
+        let (settings, gateway, rendered) = (
+            try page("settings.md"), try page("gateway.md"), metrics.render()
+        )
+        for limit in RateLimit.allCases {
+            #expect(settings.contains("| `gateway.\(limit.rawValue)` |"), "\(limit)")
+            #expect(gateway.contains("`gateway.\(limit.rawValue)`"), "\(limit)")
+            #expect(gateway.contains("`\(limit.label)`"), "\(limit)")
+            #expect(rendered.contains(#"{reason="\#(limit.label)"} 0"#), "\(limit)")
+        }
+    }
+
     @Test func `only the reports of an installation beyond its rate are refused, with a retry time`()
         async throws
     {
@@ -184,7 +293,8 @@ struct GatewayServiceTests {
             $0.limits.reportsPerInstallationAndMinuteMax = 2
         }
         try await bench.startAndWait()
-        let mixed = try await bench.post(batch(["a", "b", "a", "a"]), headers: ["X-Forwarded-For: 1.1.1.1"])
+        let mixed = try await bench.post(
+            heartbeats(of: ["a", "b", "a", "a"]), headers: ["X-Forwarded-For: 1.1.1.1"])
         #expect(mixed.status == 202)
         #expect(
             mixed.body.hasPrefix(
@@ -193,8 +303,9 @@ struct GatewayServiceTests {
         let alone = try await bench.post(heartbeat(installation: "a"))
         #expect(alone.status == 429 && alone.code == "rate_limited")
         #expect(try #require(alone.header("Retry-After").flatMap { Int($0) }) > 25)
-        #expect(try await bench.post(batch(["a", "a", "a"]), key: "shop/send").status == 202)
-        #expect(try await bench.reports(6).map(\.key).sorted().prefix(5).allSatisfy { $0 == "shop/i:a" })
+        #expect(try await bench.post(heartbeats(of: ["a", "a", "a"]), key: "shop/send").status == 202)
+        #expect(
+            try await bench.reports(atLeast: 6).map(\.key).sorted().prefix(5).allSatisfy { $0 == "shop/i:a" })
         await bench.stop()
         #expect(try bench.logged().contains("gateway.proxies does not list"))
         _ = _cluster
@@ -203,31 +314,31 @@ struct GatewayServiceTests {
     @Test func `a request without a key is refused before its body arrives`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
-        let (port, good) = (bench.port, try #require(bench.keys["shop/report"]))
+        let (port, validKey) = (bench.port, try #require(bench.keys["shop/report"]))
         let answers = try await onThread {
-            try ["no key", good].map { key in
+            try ["no key", validKey].map { key in
                 try HTTPPeer(port: port).announce(
-                    "/v1/reports", ["Authorization: Bearer \(key)"], bodyBytes: 1 << 20)
+                    "/v1/reports", headers: ["Authorization: Bearer \(key)"], bodyByteCount: 1 << 20)
             }
         }
         #expect(answers[0].status == 401 && answers[0].code == "key_unknown")
-        #expect(answers[1].status == 100, "a good key may send its body")
+        #expect(answers[1].status == 100, "a valid key may send its body")
         await bench.stop()
         _ = _cluster
     }
 
-    @Test func `repeated failures are delayed, and a good key from the same address is not`()
+    @Test func `repeated failures are delayed, and a valid key from the same address is not`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let clock = ContinuousClock()
-        let began = clock.now
+        let startedAt = clock.now
         for _ in 0..<FailedAttempts.undelayedMax + 3 {
             #expect(try await bench.post(heartbeat(), key: "no key").status == 401)
         }
         // The delays are 100, 200 and 400 ms.
-        #expect(clock.now - began >= .milliseconds(690))
+        #expect(clock.now - startedAt >= .milliseconds(690))
         async let held = bench.post(heartbeat(), key: "no key")
         #expect(try await bench.post(heartbeat()).status == 202)
         #expect(try await held.status == 401)
@@ -246,9 +357,9 @@ struct GatewayServiceTests {
         #expect(try await bench.get("/metrics").status == 404)
         #expect(try await bench.get("/v1/reports").status == 405)
         let clock = ContinuousClock()
-        let began = clock.now
+        let startedAt = clock.now
         await bench.stop()
-        #expect(clock.now - began < .seconds(5))
+        #expect(clock.now - startedAt < .seconds(5))
         _ = _cluster
     }
 }

@@ -1,18 +1,21 @@
 import Foundation
 
+/// A response, read completely.
 struct HTTPAnswer: Sendable {
     let status: Int
+    /// The status line and the header lines.
     let head: String
     let body: String
 
+    /// Returns the value of the first header with this name, in any case.
     func header(_ name: String) -> String? {
         head.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix(name.lowercased() + ":") }
             .map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
     }
 
-    /// The code of an error.
+    /// The code in the body of an error.
     var code: String? { string(after: #"{"error":{"code":""#) }
-    /// The field of an error.
+    /// The field in the body of an error.
     var field: String? { string(after: #","field":""#) }
 
     private func string(after prefix: String) -> String? {
@@ -21,9 +24,10 @@ struct HTTPAnswer: Sendable {
     }
 }
 
+/// The connection could not be opened, or it closed before the answer was complete.
 struct ConnectionLost: Error {}
 
-/// One connection to a server. Its calls block: use it in `onThread`.
+/// One HTTP/1.1 connection to a server. Its calls block, so tests use it in `onThread`.
 final class HTTPPeer {
     private let descriptor: Int32
     private var received: [UInt8] = []
@@ -47,16 +51,27 @@ final class HTTPPeer {
 
     deinit { close(descriptor) }
 
-    func exchange(_ method: String, _ path: String, _ headers: [String], _ body: [UInt8]) throws -> HTTPAnswer
-    {
+    /// Sends a request, and returns its answer.
+    func exchange(_ method: String, _ path: String, headers: [String], body: [UInt8]) throws -> HTTPAnswer {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: test\r\nContent-Length: \(body.count)\r\n"
         for header in headers { head += header + "\r\n" }
         try send(Array((head + "\r\n").utf8) + body)
         return try answer()
     }
 
+    /// Sends the body as one chunk, so that the head does not tell its size.
+    func exchangeChunk(
+        _ method: String, _ path: String, headers: [String], body: [UInt8]
+    ) throws -> HTTPAnswer {
+        let lines = ["Host: test", "Transfer-Encoding: chunked"] + headers
+        let head = "\(method) \(path) HTTP/1.1\r\n" + lines.joined(separator: "\r\n") + "\r\n\r\n"
+        let size = String(body.count, radix: 16)
+        try send(Array((head + size + "\r\n").utf8) + body + Array("\r\n0\r\n\r\n".utf8))
+        return try answer()
+    }
+
     /// Announces a body, asks for `100 Continue`, and never sends the body.
-    func announce(_ path: String, _ headers: [String], bodyBytes: Int) throws -> HTTPAnswer {
+    func announce(_ path: String, headers: [String], bodyByteCount bodyBytes: Int) throws -> HTTPAnswer {
         let lines = ["Host: test", "Content-Length: \(bodyBytes)", "Expect: 100-continue"] + headers
         try send(Array(("POST \(path) HTTP/1.1\r\n" + lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
         return try answer()
@@ -85,24 +100,28 @@ final class HTTPPeer {
     }
 
     private func answer() throws -> HTTPAnswer {
-        let end = Array("\r\n\r\n".utf8)
-        var split: Int?
+        let headEnd = try receiveHead()
+        let head = String(decoding: received[..<headEnd], as: UTF8.self)
+        let status = head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        let headOnly = HTTPAnswer(status: status, head: head, body: "")
+        let length = headOnly.header("content-length").flatMap { Int($0) } ?? 0
+        let bodyStart = headEnd + Self.blankLine.count
+        while received.count < bodyStart + length { try receive() }
+        let body = String(decoding: received[bodyStart..<bodyStart + length], as: UTF8.self)
+        received.removeFirst(bodyStart + length)
+        return HTTPAnswer(status: status, head: head, body: body)
+    }
+
+    private static let blankLine = Array("\r\n\r\n".utf8)
+
+    /// Receives until a head is complete, and returns the position of its end.
+    private func receiveHead() throws -> Int {
         while true {
-            split = received.indices.first { received[$0...].starts(with: end) }
-            if split != nil { break }
+            if let end = received.indices.first(where: { received[$0...].starts(with: Self.blankLine) }) {
+                return end
+            }
             try receive()
         }
-        let head = String(decoding: received[..<split!], as: UTF8.self)
-        let length =
-            head.lowercased().split(separator: "\r\n").first { $0.hasPrefix("content-length:") }
-            .flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) } ?? 0
-        let start = split! + 4
-        while received.count < start + length { try receive() }
-        let body = String(decoding: received[start..<start + length], as: UTF8.self)
-        received.removeFirst(start + length)
-        return HTTPAnswer(
-            status: head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0, head: head,
-            body: body)
     }
 
     private func receive() throws {

@@ -111,8 +111,9 @@ struct KafkaFaultTests {
         let (alive, ready, report) = try await onThread {
             let peer = try HTTPPeer(port: port)
             return (
-                try peer.exchange("GET", "/livez", [], []), try peer.exchange("GET", "/readyz", [], []),
-                try peer.exchange("POST", "/v1/reports", [], Array(heartbeat().utf8))
+                try peer.exchange("GET", "/livez", headers: [], body: []),
+                try peer.exchange("GET", "/readyz", headers: [], body: []),
+                try peer.exchange("POST", "/v1/reports", headers: [], body: Array(heartbeat().utf8))
             )
         }
         #expect(alive.status == 200)

@@ -9,11 +9,11 @@ import Testing
 
 @testable import Gateway
 
-/// Kill tests with real gateway processes, while clients send.
+/// Gateways that are killed while clients send. No acknowledged request may be lost or carried out twice.
 struct KillTests {
     /// Sends bodies of three reports with unique ids until the server is gone. Returns the ids that were
     /// answered 202.
-    private static func send(
+    private static func postReports(
         port: Int, key: String, name: String, counting acknowledged: TracedLock<Int>
     ) -> [String] {
         guard let peer = try? HTTPPeer(port: port) else { return [] }
@@ -24,7 +24,7 @@ struct KillTests {
             let body = Array("[\(reports.joined(separator: ","))]".utf8)
             guard
                 let answer = try? peer.exchange(
-                    "POST", "/v1/reports", ["Authorization: Bearer \(key)"], body)
+                    "POST", "/v1/reports", headers: ["Authorization: Bearer \(key)"], body: body)
             else { return stored }
             if answer.status == 202 {
                 stored += ids
@@ -41,66 +41,72 @@ struct KillTests {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         var stored: [String] = []
-        for life in 0..<trialCount(base: 4) {
+        for round in 0..<trialCount(base: 4) {
             let (gateway, port) = try await gateways.start()
             let acknowledged = TracedLock(0)
-            let wanted = random.number(below: 300)
+            // The kill comes after this many answers.
+            let answersBeforeKill = random.number(below: 300)
             stored += try await withThrowingTaskGroup(of: [String].self) { group in
                 for client in 0..<8 {
                     group.addTask {
                         try await onThread {
-                            Self.send(port: port, key: key, name: "\(life)-\(client)", counting: acknowledged)
+                            Self.postReports(
+                                port: port, key: key, name: "\(round)-\(client)", counting: acknowledged)
                         }
                     }
                 }
-                try await eventually("\(wanted) acknowledgements") { acknowledged.withLock { $0 } >= wanted }
+                try await eventually("\(answersBeforeKill) acknowledgements") {
+                    acknowledged.withLock { $0 } >= answersBeforeKill
+                }
                 gateway.send(signal: SIGKILL)
                 return try await group.reduce(into: []) { $0 += $1 }
             }
         }
         let expected = stored.count
         #expect(expected > 0)
-        let found = try await gateways.records("reports", expected)
-        let missing = Set(stored.map { "shop/i:\($0)" }).subtracting(found.map(\.key))
+        let records = try await gateways.records(of: "reports", atLeast: expected)
+        let missing = Set(stored.map { "shop/i:\($0)" }).subtracting(records.map(\.key))
         #expect(
             missing.isEmpty, "seed \(seed): \(missing.count) of \(expected) acknowledged reports are lost")
     }
 
-    /// Posts a send until it has this many 202 answers, each time at another living gateway.
-    private static func send(
-        _ name: String, times: Int = 2, score: Int = 1, to group: String, _ key: String,
+    /// Posts a send at one running gateway after another until it has this many 202 answers. Returns their ids.
+    private static func postSend(
+        named name: String, times: Int = 2, score: Int = 1, to group: String, key: String,
         at ports: TracedLock<[Int]>
     ) -> [String] {
         var ids: [String] = []
         let body =
             #"{"event":"update","groupId":"\#(group)","contentState":{"name":"\#(name)","score":\#(score)}}"#
-        let end = Instant.now().advanced(byMilliseconds: 120_000)
+        let deadline = Instant.now().advanced(byMilliseconds: 120_000)
         var attempt = 0
-        while ids.count < times, Instant.now() < end {
+        while ids.count < times, Instant.now() < deadline {
             attempt += 1
-            let alive = ports.withLock { $0 }
-            let answer = try? HTTPPeer(port: alive[(attempt + ids.count) % alive.count]).exchange(
-                "POST", "/v1/sends", ["Authorization: Bearer \(key)", "Idempotency-Key: \(name)"],
-                Array(body.utf8))
+            let runningPorts = ports.withLock { $0 }
+            let answer = try? HTTPPeer(port: runningPorts[(attempt + ids.count) % runningPorts.count])
+                .exchange(
+                    "POST", "/v1/sends",
+                    headers: ["Authorization: Bearer \(key)", "Idempotency-Key: \(name)"],
+                    body: Array(body.utf8))
             if answer?.status == 202, let id = try? answer?.member("sendId") { ids.append(id) }
         }
         return ids
     }
 
-    /// Returns the planner's final verdict of each send, when the planner has decided this many.
+    /// Waits for at least `count` final verdicts of the planner, and returns them by send.
     private static func verdicts(
-        of gateways: GatewayProcesses, _ wanted: Int
+        of gateways: GatewayProcesses, atLeast count: Int
     ) async throws -> [String: [ProgressRecord.PlannerVerdict]] {
         var verdicts: [String: [ProgressRecord.PlannerVerdict]] = [:]
-        try await eventually("\(wanted) verdicts", seconds: 240) {
+        try await eventually("\(count) verdicts", seconds: 240) {
             verdicts = [:]
-            for record in try await gateways.records("progress", wanted) {
+            for record in try await gateways.records(of: "progress", atLeast: count) {
                 let progress = try ProgressRecord.decode(
                     Array(record.value.utf8), with: JSONReader())
                 guard case .planner(let part) = progress.part, part.verdict != .held else { continue }
                 verdicts[progress.send, default: []].append(part.verdict)
             }
-            return verdicts.values.reduce(0) { $0 + $1.count } >= wanted
+            return verdicts.values.reduce(0) { $0 + $1.count } >= count
         }
         return verdicts
     }
@@ -126,7 +132,8 @@ struct KillTests {
                     try await onThread {
                         var answered: [String: [String]] = [:]
                         for name in names {
-                            answered[name] = Self.send(name, to: "g-\(client)", key, at: ports)
+                            answered[name] = Self.postSend(
+                                named: name, to: "g-\(client)", key: key, at: ports)
                             sent.withLock { $0 += 1 }
                         }
                         return answered
@@ -134,12 +141,12 @@ struct KillTests {
                 }
             }
             for kill in 1...kills {
-                let wanted = kill * clients * count / (kills + 2)
-                try await eventually("\(wanted) sends") { sent.withLock { $0 } >= wanted }
+                let sendsBeforeKill = kill * clients * count / (kills + 2)
+                try await eventually("\(sendsBeforeKill) sends") { sent.withLock { $0 } >= sendsBeforeKill }
                 let index = random.number(below: running.count)
                 running[index].process.send(signal: SIGKILL)
-                let dead = running[index].port
-                ports.withLock { $0.removeAll { $0 == dead } }
+                let deadPort = running[index].port
+                ports.withLock { $0.removeAll { $0 == deadPort } }
                 running[index] = try await gateways.start()
                 ports.withLock { $0 = running.map(\.port) }
             }
@@ -153,17 +160,18 @@ struct KillTests {
         // Send the same keys with another body.
         for (client, names) in names.enumerated() {
             for name in names {
-                let again = Self.send(name, times: 1, score: 2, to: "g-\(client)", key, at: ports)
-                #expect(again.first == answered[name]?.first, "seed \(seed), \(name)")
+                let conflictingIDs = Self.postSend(
+                    named: name, times: 1, score: 2, to: "g-\(client)", key: key, at: ports)
+                #expect(conflictingIDs.first == answered[name]?.first, "seed \(seed), \(name)")
             }
         }
         let planner = try gateways.startFanOut()
-        let verdicts = try await Self.verdicts(of: gateways, 2 * answered.count)
+        let verdicts = try await Self.verdicts(of: gateways, atLeast: 2 * answered.count)
         for (name, ids) in answered {
-            let said = ids.first.flatMap { verdicts[$0] } ?? []
-            let conflicts = said.count { $0 == ProgressRecord.PlannerVerdict.conflict }
-            #expect(conflicts == 1, "seed \(seed), \(name): \(said)")
-            #expect(said.count - conflicts == 1, "seed \(seed), \(name): \(said)")
+            let sendVerdicts = ids.first.flatMap { verdicts[$0] } ?? []
+            let conflicts = sendVerdicts.count { $0 == ProgressRecord.PlannerVerdict.conflict }
+            #expect(conflicts == 1, "seed \(seed), \(name): \(sendVerdicts)")
+            #expect(sendVerdicts.count - conflicts == 1, "seed \(seed), \(name): \(sendVerdicts)")
         }
         planner.send(signal: SIGKILL)
         for gateway in running { gateway.process.send(signal: SIGKILL) }

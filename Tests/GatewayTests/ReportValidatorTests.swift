@@ -4,15 +4,18 @@ import InstallationRecords
 import JSON
 import RecordFormat
 import Testing
+import TokenSealing
 
 @testable import Gateway
 
+/// The app of most requests in these tests.
 let shop = App(
     id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
     keyID: "KEY1234567")
 
-func heartbeat(_ more: String = "", installation: String = "i1") -> String {
-    #"{"environment":"production","installationId":"\#(installation)","kind":"heartbeat"\#(more)}"#
+/// Returns a heartbeat of an installation with further fields, each after a comma.
+func heartbeat(_ moreFields: String = "", installation: String = "i1") -> String {
+    #"{"environment":"production","installationId":"\#(installation)","kind":"heartbeat"\#(moreFields)}"#
 }
 
 /// Returns the body's problem as "path code", or the verdicts: "accepted" and "index path code".
@@ -30,7 +33,7 @@ func verdicts(_ body: [UInt8]) -> [String] {
 
 func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
 
-@Test func `a good report becomes the record of the topic, with the app of the key`() throws {
+@Test func `a valid report becomes the record of the topic, with the app of the key`() throws {
     let body = #"{"kind":"startToken","token":"C0FFEE","installationId":"i/1","environment":"production"}"#
     let judged = try ReportValidator(sealingKeys: nil).validate(Array(body.utf8), for: shop, role: .report)
     let (key, value) = judged.copyRecord(at: 0)
@@ -65,21 +68,21 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
     (#"{"environment":"sandbox","installationId":"i","kind":"heartbeat"}"#, ["0 environment invalid"]),
     (#"{"environment":"staging","installationId":"i","kind":"heartbeat"}"#, ["0 environment invalid"]),
 ])
-func `every problem of a body is reported with its place`(_ body: String, _ expected: [String]) {
+func `every problem of a body is reported with its path`(_ body: String, _ expected: [String]) {
     #expect(verdicts(body) == expected)
 }
 
 @Test(arguments: [false, true])
 func `each report of a body gets its index, also when one between them is refused`(
-    _ hasBadOne: Bool
+    _ hasInvalidReport: Bool
 ) throws {
-    let middle = hasBadOne ? heartbeat(#","colour":"red""#) : heartbeat()
+    let middle = hasInvalidReport ? heartbeat(#","colour":"red""#) : heartbeat()
     let judged = try ReportValidator(sealingKeys: nil).validate(
         Array("[\(heartbeat()),\(middle),\(heartbeat())]".utf8), for: shop, role: .report)
     let places = try (0..<judged.acceptedCount).map {
         try Report.decode(judged.copyRecord(at: $0).value, with: JSONReader()).bodyPosition
     }
-    #expect(places == (hasBadOne ? [0, 2] : [0, 1, 2]))
+    #expect(places == (hasInvalidReport ? [0, 2] : [0, 1, 2]))
 }
 
 @Test(arguments: [40, 100_000])
@@ -100,7 +103,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     #expect(verdicts(Array(overlong[0]) + [0xC0, 0xAF] + Array(overlong[2])) == ["userId not_utf8"])
 }
 
-@Test func `the good reports of a body are accepted, and the others are listed by their place`() throws {
+@Test func `the valid reports of a body are accepted, and the others are listed by their index`() throws {
     let body = "[\(heartbeat(installation: "a")),{},\(heartbeat(installation: "b")),7]"
     let judged = try ReportValidator(sealingKeys: nil).validate(Array(body.utf8), for: shop, role: .report)
     #expect(judged.acceptedCount == 2)
@@ -112,25 +115,25 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
 }
 
 @Test func `a body may have a thousand reports, and not one more`() throws {
-    func body(_ count: Int) -> String {
-        "[" + (0..<count).map { heartbeat(installation: "i\($0)") }.joined(separator: ",") + "]"
+    func body(reportCount: Int) -> String {
+        "[" + (0..<reportCount).map { heartbeat(installation: "i\($0)") }.joined(separator: ",") + "]"
     }
     let judged = try ReportValidator(sealingKeys: nil).validate(
-        Array(body(1000).utf8), for: shop, role: .report)
+        Array(body(reportCount: 1000).utf8), for: shop, role: .report)
     #expect(judged.acceptedCount == 1000)
     #expect(String(decoding: judged.copyRecord(at: 999).key, as: UTF8.self) == "shop/i:i999")
-    #expect(verdicts(body(1001)) == [" out_of_range"])
+    #expect(verdicts(body(reportCount: 1001)) == [" out_of_range"])
 }
 
 @Test func `a body beyond its limit in bytes is refused`() {
     #expect(verdicts(String(repeating: " ", count: GatewayLimits.reportsBodyBytesMax + 1)) == [" too_large"])
 }
 
-@Test func `bad bodies do not affect the result of the next body`() throws {
-    let judge = ReportValidator(sealingKeys: nil)
-    _ = try? judge.validate(Array("[{},{".utf8), for: shop, role: .report)
-    _ = try? judge.validate(Array("[{},7]".utf8), for: shop, role: .report)
-    #expect(try judge.validate(Array(heartbeat().utf8), for: shop, role: .report).acceptedCount == 1)
+@Test func `refused bodies do not affect the result of the next body`() throws {
+    let validator = ReportValidator(sealingKeys: nil)
+    _ = try? validator.validate(Array("[{},{".utf8), for: shop, role: .report)
+    _ = try? validator.validate(Array("[{},7]".utf8), for: shop, role: .report)
+    #expect(try validator.validate(Array(heartbeat().utf8), for: shop, role: .report).acceptedCount == 1)
 }
 
 @Test func `only a backend's key may write about a user`() throws {
@@ -142,12 +145,40 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     #expect(verdicts(profile) == ["0 installationId invalid"])
 }
 
-@Test func `only Flotilla itself may report a dead token`() throws {
-    let text =
-        #"{"kind":"deadToken","environment":"production","installationId":"i","tokenHash":"00","entry":"profile","reason":"Unregistered","dispatchedAt":1}"#
+@Test(arguments: [
+    #"{"kind":"deadToken","environment":"production","installationId":"i","tokenHash":"00","entry":"profile","reason":"Unregistered","dispatchedAt":1}"#,
+    #"{"kind":"provenToken","environment":"production","installationId":"i","tokenHash":"00","entry":"profile"}"#,
+])
+func `only Flotilla itself may report a dead or a proven token`(text: String) throws {
     for role in APIKey.Role.allCases {
         let refused = try ReportValidator(sealingKeys: nil).validate(Array(text.utf8), for: shop, role: role)
             .refused
         #expect(refused.map { $0.problems.map(\.path) } == [["kind"]])
     }
+}
+
+@Test func `with keys a report's token leaves the gateway sealed`() throws {
+    let keys = try makeKeys()
+    let body =
+        #"{"environment":"production","installationId":"i1","kind":"startToken","attributesType":"Match","token":"C0FFEE"}"#
+    let (_, value) = try ReportValidator(sealingKeys: keys).validate(
+        Array(body.utf8), for: shop, role: .report
+    ).copyRecord(at: 0)
+    #expect(!String(decoding: value, as: UTF8.self).lowercased().contains("c0ffee"))
+    let report = try Report.decode(value, with: JSONReader())
+    #expect(report.isTokenSealed)
+    #expect(try TokenSeal(keys: keys).open(tokenOf: report) == PushToken(hex: "c0ffee"))
+}
+
+@Test func `unknown fields of a newer SDK version are dropped, and its report is accepted`() throws {
+    #expect(verdicts(heartbeat(#","v":2,"colour":"red""#)) == ["accepted"])
+    #expect(verdicts(heartbeat(#","v":1,"colour":"red""#)) == ["0 colour unknown_field"])
+    #expect(verdicts(heartbeat(#","colour":"red""#)) == ["0 colour unknown_field"])
+    #expect(verdicts(heartbeat(#","v":2,"environment":"x""#)).allSatisfy { $0 != "accepted" })
+    let body = Array(heartbeat(#","v":2,"colour":"red""#).utf8)
+    let value = try ReportValidator(sealingKeys: nil).validate(body, for: shop, role: .report).copyRecord(
+        at: 0
+    ).value
+    #expect(try Report.decode(value, with: JSONReader()).kind == .heartbeat)
+    #expect(!String(decoding: value, as: UTF8.self).contains("colour"))
 }

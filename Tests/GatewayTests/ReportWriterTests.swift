@@ -1,9 +1,11 @@
+import Catalog
 import CatalogRecords
 import KafkaTesting
 import Lifecycle
 import ProcessTesting
 import Telemetry
 import Testing
+import Topics
 
 @testable import Gateway
 @testable import HTTPServer
@@ -11,6 +13,10 @@ import Testing
 
 /// The writer without a server. The test owns the replies.
 struct ReportWriterTests {
+    private static let caller = RequestCaller(
+        key: APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 0).record, app: shop,
+        address: "127.0.0.1", peer: "127.0.0.1")
+
     /// Returns a reply and the slot that receives its response.
     private func makeReply() -> (HTTPReply, ReplySlot) {
         let slot = ReplySlot {}
@@ -24,14 +30,15 @@ struct ReportWriterTests {
         let writer = try await onThread {
             try ReportWriter(
                 KafkaSettings(brokers: cluster.brokers), topic: "reports", sealingKeys: nil,
-                limits: GatewayLimits(), pendingLimit: PendingRequestLimit(limits: GatewayLimits()),
+                limits: GatewayLimits(), rates: CallerRates(limits: GatewayLimits()),
+                pendingLimit: PendingRequestLimit(limits: GatewayLimits()),
                 context: context,
                 metrics: GatewayMetrics(context.metrics),
                 clock: GatewayClock(), onAcknowledgement: {})
         }
         cluster.setRoundTripTime(ofBroker: 1, milliseconds: 60_000)
         let (first, slot) = makeReply()
-        #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: first))
+        #expect(writer.accept(Array(heartbeat().utf8), from: Self.caller, reply: first))
         try await onThread {
             writer.withProducer { producer in
                 KafkaLibraryTestFunctions.raiseFatalError(
@@ -39,17 +46,55 @@ struct ReportWriterTests {
             }
         }
         let (second, nextSlot) = makeReply()
-        #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: second))
+        #expect(writer.accept(Array(heartbeat().utf8), from: Self.caller, reply: second))
         try await eventually("both answers") { slot.response != nil && nextSlot.response != nil }
         #expect(slot.response?.status == 503 && nextSlot.response?.status == 503)
         cluster.setRoundTripTime(ofBroker: 1, milliseconds: 0)
         try await eventually("acceptance") {
             let (reply, slot) = makeReply()
-            #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: reply))
+            #expect(writer.accept(Array(heartbeat().utf8), from: Self.caller, reply: reply))
             try await eventually("an answer") { slot.response != nil }
             return slot.response?.status == 202
         }
         await writer.stop(by: .now().advanced(byMilliseconds: 5000))
+    }
+
+    @Test func `a stopped writer takes over no body and reserves nothing for it`() async throws {
+        let cluster = try #require(MockCluster(brokers: 1))
+        cluster.createTopic(named: "reports", partitions: 4)
+        let context = ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") }
+        let pendingLimit = PendingRequestLimit(limits: GatewayLimits())
+        let writer = try await onThread {
+            try ReportWriter(
+                KafkaSettings(brokers: cluster.brokers), topic: "reports", sealingKeys: nil,
+                limits: GatewayLimits(), rates: CallerRates(limits: GatewayLimits()),
+                pendingLimit: pendingLimit, context: context, metrics: GatewayMetrics(context.metrics),
+                clock: GatewayClock(), onAcknowledgement: {})
+        }
+        await writer.stop(by: .now())
+        let (reply, slot) = makeReply()
+        #expect(!writer.accept(Array(heartbeat().utf8), from: Self.caller, reply: reply))
+        #expect(slot.response == nil && pendingLimit.pendingCount == 0)
+    }
+
+    @Test func `a lookup whose call is over is not searched`() async throws {
+        let context = ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") }
+        let layout = TopicLayout(lanes: 4)
+        // Nothing listens there, so a search would end as unavailable.
+        let cluster = Cluster(settings: KafkaSettings(brokers: ["127.0.0.1:1"]))
+        let id = try #require(SendID("r-1795809600000-3-0123456789abcdef01234567", lanes: 4))
+        let result = try await onThread {
+            let search = try LoopOwned<SendSearch>(thread: "lookups") {
+                SendSearch(cluster: cluster, layout: layout, context: context, on: $0.loop)
+            }
+            let result = search.perform { $0.find(id, of: "shop", since: nil, by: .now()) }
+            search.stop { $0.close() }
+            return result
+        }
+        guard case .timedOut = result else {
+            Issue.record("\(String(describing: result))")
+            return
+        }
     }
 
     @Test func `beyond the limit a refusal is sent at once and closes its connection`() async throws {

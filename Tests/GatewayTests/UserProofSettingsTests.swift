@@ -11,14 +11,15 @@ import TokenSealing
 
 @testable import Gateway
 
-/// The app's own server. Only this server and Flotilla have the secret.
+/// Returns the proof that the app's own server makes. Only this server and Flotilla have the secret.
 private func proof(of user: String, by secret: String) -> String {
     Hex.text(
         of: HMACSHA256(key: SecretBytes(copying: Array(secret.utf8))).authenticationCode(
             for: Array(user.utf8)))
 }
 
-private func makeKeys() throws -> SealingKeys {
+/// Makes new sealing keys. Their file is removed at once.
+func makeKeys() throws -> SealingKeys {
     let path = NSTemporaryDirectory() + "keys-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: path) }
     _ = FileManager.default.createFile(
@@ -26,7 +27,8 @@ private func makeKeys() throws -> SealingKeys {
     return try SealingKeys(file: path)
 }
 
-private func app(_ keys: SealingKeys, _ secrets: [String], isRequired: Bool) -> App {
+/// Makes an app whose secrets are sealed with the keys.
+private func makeApp(secrets: [String], sealedWith keys: SealingKeys, isRequired: Bool) -> App {
     var app = shop
     let seal = TokenSeal(keys: keys)
     let sealed = secrets.enumerated().map { index, secret in
@@ -39,13 +41,14 @@ private func app(_ keys: SealingKeys, _ secrets: [String], isRequired: Bool) -> 
     return app
 }
 
-/// Returns the fields that a report about a user is refused for.
-private func refused(
-    _ judge: ReportValidator, _ app: App, _ user: String, _ proof: String?, as role: APIKey.Role = .report
+/// Returns the fields for which a report about a user is refused.
+private func problemPaths(
+    ofReportBy user: String, proof: String?, to app: App, by validator: ReportValidator,
+    as role: APIKey.Role = .report
 ) throws -> [String] {
-    let more = proof.map { #","userProof":"\#($0)""# } ?? ""
-    let body = heartbeat(#","userId":"\#(user)""# + more)
-    let judged = try judge.validate(Array(body.utf8), for: app, role: role)
+    let proofField = proof.map { #","userProof":"\#($0)""# } ?? ""
+    let body = heartbeat(#","userId":"\#(user)""# + proofField)
+    let judged = try validator.validate(Array(body.utf8), for: app, role: role)
     #expect(judged.acceptedCount + judged.refused.count == 1)
     if judged.acceptedCount == 1 {
         let value = String(decoding: judged.copyRecord(at: 0).value, as: UTF8.self)
@@ -54,95 +57,128 @@ private func refused(
     return judged.refused.flatMap { $0.problems.map(\.path) }
 }
 
+/// Proofs that a report or a schedule may name its user: an HMAC of the user with a secret of the app.
 struct UserProofSettingsTests {
     @Test func `a report may name a user if the user's proof is right`() throws {
         let keys = try makeKeys()
-        let judge = ReportValidator(sealingKeys: keys)
-        let app = app(keys, ["s1"], isRequired: true)
-        #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s1")) == [])
-        #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s1").uppercased()) == [])
-        #expect(try refused(judge, app, "bob", proof(of: "ann", by: "s1")) == ["userProof"])
-        #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s2")) == ["userProof"])
-        for text in ["", "00", "zz", String(repeating: "0", count: 64), String(repeating: "0", count: 4096)] {
-            #expect(try refused(judge, app, "ann", text) == ["userProof"], "\(text)")
+        let validator = ReportValidator(sealingKeys: keys)
+        let app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
+        #expect(
+            try problemPaths(ofReportBy: "ann", proof: proof(of: "ann", by: "s1"), to: app, by: validator)
+                == [])
+        #expect(
+            try problemPaths(
+                ofReportBy: "ann", proof: proof(of: "ann", by: "s1").uppercased(), to: app, by: validator)
+                == [])
+        #expect(
+            try problemPaths(ofReportBy: "bob", proof: proof(of: "ann", by: "s1"), to: app, by: validator)
+                == ["userProof"])
+        #expect(
+            try problemPaths(ofReportBy: "ann", proof: proof(of: "ann", by: "s2"), to: app, by: validator)
+                == ["userProof"])
+        for wrongProof in [
+            "", "00", "zz", String(repeating: "0", count: 64), String(repeating: "0", count: 4096),
+        ] {
+            #expect(
+                try problemPaths(ofReportBy: "ann", proof: wrongProof, to: app, by: validator) == [
+                    "userProof"
+                ], "\(wrongProof)")
         }
-        #expect(try refused(judge, app, "ann", nil) == ["userId"])
+        #expect(try problemPaths(ofReportBy: "ann", proof: nil, to: app, by: validator) == ["userId"])
         // A logout and other reports name no user, so they need no proof.
         for text in [heartbeat(#","userId":null"#), heartbeat(), heartbeat(#","userProof":"00""#)] {
-            #expect(try judge.validate(Array(text.utf8), for: app, role: .report).acceptedCount == 1)
+            #expect(try validator.validate(Array(text.utf8), for: app, role: .report).acceptedCount == 1)
         }
     }
 
     @Test func `an optional proof must be right if it is present`() throws {
         let keys = try makeKeys()
-        let judge = ReportValidator(sealingKeys: keys)
-        let app = app(keys, ["s1"], isRequired: false)
-        #expect(try refused(judge, app, "ann", nil) == [])
-        #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s1")) == [])
-        #expect(try refused(judge, app, "ann", proof(of: "bob", by: "s1")) == ["userProof"])
+        let validator = ReportValidator(sealingKeys: keys)
+        let app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: false)
+        #expect(try problemPaths(ofReportBy: "ann", proof: nil, to: app, by: validator) == [])
+        #expect(
+            try problemPaths(ofReportBy: "ann", proof: proof(of: "ann", by: "s1"), to: app, by: validator)
+                == [])
+        #expect(
+            try problemPaths(ofReportBy: "ann", proof: proof(of: "bob", by: "s1"), to: app, by: validator)
+                == ["userProof"])
         // Servers may send proofs before the app has a secret.
-        #expect(try refused(judge, shop, "ann", "anything") == [])
+        #expect(try problemPaths(ofReportBy: "ann", proof: "anything", to: shop, by: validator) == [])
     }
 
     @Test func `during a rotation both secrets are valid, and a retired one is not`() throws {
         let keys = try makeKeys()
-        let judge = ReportValidator(sealingKeys: keys)
-        let (old, both, new) = (["s1"], ["s1", "s2"], ["s2"])
-        for (secrets, good) in [(old, ["s1"]), (both, ["s1", "s2"]), (new, ["s2"])] {
-            let app = app(keys, secrets, isRequired: true)
+        let validator = ReportValidator(sealingKeys: keys)
+        // Before, during and after a rotation.
+        for secrets in [["s1"], ["s1", "s2"], ["s2"]] {
+            let app = makeApp(secrets: secrets, sealedWith: keys, isRequired: true)
             for secret in ["s1", "s2"] {
-                let expected = good.contains(secret) ? [] : ["userProof"]
-                #expect(try refused(judge, app, "ann", proof(of: "ann", by: secret)) == expected)
+                let expected = secrets.contains(secret) ? [] : ["userProof"]
+                #expect(
+                    try problemPaths(
+                        ofReportBy: "ann", proof: proof(of: "ann", by: secret), to: app, by: validator)
+                        == expected)
             }
         }
     }
 
     @Test func `the app's own server needs no proof, but a wrong one is refused`() throws {
         let keys = try makeKeys()
-        let judge = ReportValidator(sealingKeys: keys)
-        let app = app(keys, ["s1"], isRequired: true)
+        let validator = ReportValidator(sealingKeys: keys)
+        let app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
         for role in [APIKey.Role.send, .admin] {
-            #expect(try refused(judge, app, "ann", nil, as: role) == [])
-            #expect(try refused(judge, app, "ann", proof(of: "bob", by: "s1"), as: role) == ["userProof"])
+            #expect(try problemPaths(ofReportBy: "ann", proof: nil, to: app, by: validator, as: role) == [])
+            #expect(
+                try problemPaths(
+                    ofReportBy: "ann", proof: proof(of: "bob", by: "s1"), to: app, by: validator, as: role)
+                    == ["userProof"])
         }
     }
 
     @Test func `a phone schedules and cancels for its own user, the app's server for all`() throws {
         let keys = try makeKeys()
         var judged = JudgedSends()
-        judged.app = app(keys, ["s1"], isRequired: true)
+        judged.app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
         judged.keys = keys
-        let decision = ScheduleDecider(lanes: 4)
-        func refused(_ proof: String?, as role: APIKey.Role) -> [String] {
-            let more = proof.map { #","userProof":"\#($0)""# } ?? ""
-            let body = #"{"user":"ann","activity":"a","offset":1,"customData":{}\#(more)}"#
+        let decider = ScheduleDecider(lanes: 4)
+        func problems(ofSchedulingWith proof: String?, as role: APIKey.Role) -> [String] {
+            let proofField = proof.map { #","userProof":"\#($0)""# } ?? ""
+            let body = #"{"user":"ann","activity":"a","offset":1,"customData":{}\#(proofField)}"#
             var headers: HTTPHeaders = [:]
             if let proof { headers.add("User-Proof", value: proof) }
             let query = [(name: "user", value: "ann"), (name: "activity", value: "a")]
             var fields: [String] = []
             do {
-                _ = try decision.schedule(in: judged.context(body, as: role))
-                _ = try decision.cancel(in: judged.context("", headers: headers, query: query, as: role))
+                _ = try decider.schedule(in: judged.context(body, as: role))
+                _ = try decider.cancel(in: judged.context("", headers: headers, query: query, as: role))
             } catch { fields = error.problems.map { "\($0.field) \($0.code)" } }
             return fields
         }
-        #expect(refused(proof(of: "ann", by: "s1"), as: .report) == [])
-        #expect(refused(nil, as: .report) == ["userProof user_proof_missing"])
-        #expect(refused(proof(of: "bob", by: "s1"), as: .report) == ["userProof user_proof_wrong"])
-        #expect(refused(nil, as: .send) == [])
-        #expect(refused(proof(of: "bob", by: "s1"), as: .send) == ["userProof user_proof_wrong"])
+        #expect(problems(ofSchedulingWith: proof(of: "ann", by: "s1"), as: .report) == [])
+        #expect(problems(ofSchedulingWith: nil, as: .report) == ["userProof user_proof_missing"])
+        #expect(
+            problems(ofSchedulingWith: proof(of: "bob", by: "s1"), as: .report) == [
+                "userProof user_proof_wrong"
+            ])
+        #expect(problems(ofSchedulingWith: nil, as: .send) == [])
+        #expect(
+            problems(ofSchedulingWith: proof(of: "bob", by: "s1"), as: .send) == [
+                "userProof user_proof_wrong"
+            ])
         let query = [(name: "user", value: "ann"), (name: "id", value: "i")]
         #expect(throws: RefusedRequest.self) {
-            _ = try decision.cancel(in: judged.context("", query: query, as: .report))
+            _ = try decider.cancel(in: judged.context("", query: query, as: .report))
         }
     }
 
     @Test func `a gateway that cannot open the secrets accepts no user`() throws {
         let keys = try makeKeys()
-        let app = app(keys, ["s1"], isRequired: true)
-        for judge in [ReportValidator(sealingKeys: nil), ReportValidator(sealingKeys: try makeKeys())] {
-            #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s1")) == ["userProof"])
-            #expect(try refused(judge, app, "ann", nil) == ["userId"])
+        let app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
+        for validator in [ReportValidator(sealingKeys: nil), ReportValidator(sealingKeys: try makeKeys())] {
+            #expect(
+                try problemPaths(ofReportBy: "ann", proof: proof(of: "ann", by: "s1"), to: app, by: validator)
+                    == ["userProof"])
+            #expect(try problemPaths(ofReportBy: "ann", proof: nil, to: app, by: validator) == ["userId"])
         }
         // A secret that is sealed for one app cannot be used in another app.
         var other = app
@@ -156,38 +192,11 @@ struct UserProofSettingsTests {
 
     @Test func `secrets in the catalog can be read back but never appear in clear text`() throws {
         let keys = try makeKeys()
-        let app = app(keys, ["s1s1s1s1", "s2s2s2s2"], isRequired: true)
+        let app = makeApp(secrets: ["s1s1s1s1", "s2s2s2s2"], sealedWith: keys, isRequired: true)
         let text = String(decoding: app.encoded(), as: UTF8.self)
         #expect(!text.contains("s1s1s1s1"))
         #expect(try App.decode(app.encoded(), with: JSONReader()) == app)
         #expect(
             TokenSeal(keys: nil).seal(secret: [1], app: "shop", name: UserProofSettings.secretName) == nil)
     }
-}
-
-@Test func `with keys a report's token leaves the gateway sealed`() throws {
-    let keys = try makeKeys()
-    let body = heartbeat().replacingOccurrences(of: "heartbeat", with: "startToken")
-        .replacingOccurrences(
-            of: #""startToken""#, with: #""startToken","attributesType":"Match","token":"C0FFEE""#)
-    let (_, value) = try ReportValidator(sealingKeys: keys).validate(
-        Array(body.utf8), for: shop, role: .report
-    ).copyRecord(at: 0)
-    #expect(!String(decoding: value, as: UTF8.self).lowercased().contains("c0ffee"))
-    let report = try Report.decode(value, with: JSONReader())
-    #expect(report.isTokenSealed)
-    #expect(try TokenSeal(keys: keys).open(tokenOf: report) == PushToken(hex: "c0ffee"))
-}
-
-@Test func `unknown fields of a newer SDK version are dropped, and its report is accepted`() throws {
-    #expect(verdicts(heartbeat(#","v":2,"colour":"red""#)) == ["accepted"])
-    #expect(verdicts(heartbeat(#","v":1,"colour":"red""#)) == ["0 colour unknown_field"])
-    #expect(verdicts(heartbeat(#","colour":"red""#)) == ["0 colour unknown_field"])
-    #expect(verdicts(heartbeat(#","v":2,"environment":"x""#)).allSatisfy { $0 != "accepted" })
-    let body = Array(heartbeat(#","v":2,"colour":"red""#).utf8)
-    let value = try ReportValidator(sealingKeys: nil).validate(body, for: shop, role: .report).copyRecord(
-        at: 0
-    ).value
-    #expect(try Report.decode(value, with: JSONReader()).kind == .heartbeat)
-    #expect(!String(decoding: value, as: UTF8.self).contains("colour"))
 }

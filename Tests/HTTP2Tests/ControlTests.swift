@@ -4,7 +4,6 @@ import Testing
 @testable import HTTP2
 
 /// SETTINGS, GOAWAY, RST_STREAM, PING and flow control: what the peer receives, and which outcome follows.
-/// afterwards.
 @Suite struct ControlTests {
     @Test func `one stream is open until the first SETTINGS, then as many as they allow`() {
         var limits = ServerLimits()

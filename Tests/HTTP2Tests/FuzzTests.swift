@@ -13,22 +13,22 @@ import Testing
     @Test func `random bytes never harm a client`() {
         for seed in 0..<FuzzTests.cases {
             var random = SeededGenerator(seed: seed)
-            let client = ClientSession(limits: small)
+            let client = ClientSession(limits: clientLimits)
             var open = 0
             for tag in 0..<3 where client.push(tag: UInt64(tag)) != nil { open += 1 }
             drain(client)
-            client.feed(noise(&random), &random)
+            client.feed(randomBytes(using: &random), using: &random)
             drain(client)
-            finish(client, open, seed)
+            endAndCheck(client, requestCount: open, seed: seed)
         }
     }
 
     @Test func `random bytes never harm a server`() {
         for seed in 0..<FuzzTests.cases {
             var random = SeededGenerator(seed: seed)
-            let server = ServerSession(limits: smallServer)
-            if random.number(below: 4) > 0 { server.feed(preface, &random) }
-            server.feed(noise(&random), &random)
+            let server = ServerSession(limits: serverLimits)
+            if random.number(below: 4) > 0 { server.feed(preface, using: &random) }
+            server.feed(randomBytes(using: &random), using: &random)
             server.answerAll()
             drain(server)
             server.end()
@@ -40,26 +40,26 @@ import Testing
         let template = Push.template()
         for seed in 0..<FuzzTests.cases {
             var random = SeededGenerator(seed: seed)
-            let client = ClientSession(limits: small, keeping: ["apns-id", "retry-after"])
-            client.feed(settings, &random)
+            let client = ClientSession(limits: clientLimits, keeping: ["apns-id", "retry-after"])
+            client.feed(settings, using: &random)
             var open = 0
             for tag in 0..<5 where client.push(tag: UInt64(tag), template: template) != nil { open += 1 }
             drain(client)
-            client.feed(mutated(FuzzTests.answers, &random), &random)
+            client.feed(mutated(FuzzTests.answers, using: &random), using: &random)
             client.endExpiredRequests(at: Instant(nanoseconds: Int64(random.number(below: 10))))
             drain(client)
-            finish(client, open, seed)
+            endAndCheck(client, requestCount: open, seed: seed)
         }
     }
 
     @Test func `a mutated request never harms a server`() {
         for seed in 0..<FuzzTests.cases {
             var random = SeededGenerator(seed: seed)
-            let server = ServerSession(limits: smallServer)
-            server.feed(mutated(FuzzTests.requests, &random), &random)
+            let server = ServerSession(limits: serverLimits)
+            server.feed(mutated(FuzzTests.requests, using: &random), using: &random)
             server.answerAll()
             drain(server)
-            server.feed(mutated(FuzzTests.requests, &random), &random)
+            server.feed(mutated(FuzzTests.requests, using: &random), using: &random)
             server.end()
             #expect(server.openStreamCount == 0, "seed \(seed)")
         }
@@ -97,14 +97,14 @@ import Testing
     private let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     /// SETTINGS with 100 streams.
     private let settings: [UInt8] = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100]
-    private let small: ClientLimits = {
+    private let clientLimits: ClientLimits = {
         var limits = ClientLimits()
         limits.streamsMax = 8
         limits.streamsBeforeSettings = 4
         limits.bodyBytesMax = 100
         return limits
     }()
-    private let smallServer: ServerLimits = {
+    private let serverLimits: ServerLimits = {
         var limits = ServerLimits()
         limits.streamsMax = 8
         limits.bodyBytesMax = 500
@@ -113,7 +113,7 @@ import Testing
     }()
 
     /// Returns random bytes, or frames with a correct length and random type, flags, stream and payload.
-    private func noise(_ random: inout SeededGenerator) -> [UInt8] {
+    private func randomBytes(using random: inout SeededGenerator) -> [UInt8] {
         guard random.number(below: 3) > 0 else {
             return (0..<random.number(below: 200)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         }
@@ -132,16 +132,19 @@ import Testing
         return bytes
     }
 
-    private func mutated(_ source: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
+    /// Returns a copy with a few changed, removed, repeated or missing bytes.
+    private func mutated(_ source: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
         var bytes = source
         for _ in 0..<(1 + random.number(below: 4)) {
-            let at = random.number(below: max(1, bytes.count))
+            let position = random.number(below: max(1, bytes.count))
             switch random.number(below: 5) {
-            case 0: bytes[at] ^= 1 << UInt8(random.number(below: 8))
-            case 1: bytes[at] = UInt8(truncatingIfNeeded: random.next())
-            case 2: bytes.removeSubrange(at..<min(bytes.count, at + 1 + random.number(below: 20)))
+            case 0: bytes[position] ^= 1 << UInt8(random.number(below: 8))
+            case 1: bytes[position] = UInt8(truncatingIfNeeded: random.next())
+            case 2: bytes.removeSubrange(position..<min(bytes.count, position + 1 + random.number(below: 20)))
             case 3:
-                bytes.insert(contentsOf: bytes[at..<min(bytes.count, at + random.number(below: 60))], at: at)
+                bytes.insert(
+                    contentsOf: bytes[position..<min(bytes.count, position + random.number(below: 60))],
+                    at: position)
             default: bytes.removeLast(min(bytes.count - 1, random.number(below: 50)))
             }
             if bytes.isEmpty { return source }
@@ -151,11 +154,13 @@ import Testing
 
     // MARK: Checks
 
-    /// Checks that every request ended once and that the session holds no requests.
-    private func finish(_ client: ClientSession, _ open: Int, _ seed: Int) {
+    /// Ends the session. Each request must have ended once, and the session must have no open request.
+    private func endAndCheck(_ client: ClientSession, requestCount: Int, seed: Int) {
         client.end()
         let ends = client.outcomes.outcomes.filter { !$0.isLate }.map(\.tag)
-        #expect(ends.count == open && Set(ends).count == open && client.openRequestCount == 0, "seed \(seed)")
+        #expect(
+            ends.count == requestCount && Set(ends).count == requestCount && client.openRequestCount == 0,
+            "seed \(seed)")
     }
 
     private func drain(_ client: ClientSession) {
@@ -172,22 +177,28 @@ import Testing
 }
 
 extension ClientSession {
-    func feed(_ bytes: [UInt8], _ random: inout SeededGenerator) { pieces(bytes, &random) { receive($0) } }
+    /// Receives bytes in pieces of random size.
+    func feed(_ bytes: [UInt8], using random: inout SeededGenerator) {
+        forEachPiece(of: bytes, using: &random) { receive($0) }
+    }
 }
 
 extension ServerSession {
-    func feed(_ bytes: [UInt8], _ random: inout SeededGenerator) { pieces(bytes, &random) { receive($0) } }
+    /// Receives bytes in pieces of random size.
+    func feed(_ bytes: [UInt8], using random: inout SeededGenerator) {
+        forEachPiece(of: bytes, using: &random) { receive($0) }
+    }
 }
 
-private func pieces(
-    _ bytes: [UInt8], _ random: inout SeededGenerator, _ receive: (UnsafeRawBufferPointer) -> Void
+private func forEachPiece(
+    of bytes: [UInt8], using random: inout SeededGenerator, _ receive: (UnsafeRawBufferPointer) -> Void
 ) {
     bytes.withUnsafeBytes { bytes in
-        var at = 0
-        while at < bytes.count {
-            let end = min(bytes.count, at + 1 + random.number(below: 300))
-            receive(UnsafeRawBufferPointer(rebasing: bytes[at..<end]))
-            at = end
+        var position = 0
+        while position < bytes.count {
+            let end = min(bytes.count, position + 1 + random.number(below: 300))
+            receive(UnsafeRawBufferPointer(rebasing: bytes[position..<end]))
+            position = end
         }
     }
 }

@@ -170,6 +170,24 @@ import Testing
         #expect(client.sent().map(\.stream) == [3, 3])
     }
 
+    @Test func `a new initial window does not change the window of a request without a stream`() {
+        func initialWindow(_ bytes: Int) -> Frame {
+            Frame(.settings, [0, 4] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: bytes >> $0) })
+        }
+        let client = ClientSession()
+        client.feed([Self.settings, initialWindow(FlowWindow.bytesMax)])
+        client.push(tag: 1)
+        _ = client.sent()
+        client.feed([Frame.headers([0x88])])
+        #expect(client.takeOutcomes().map(\.tag) == [1])
+        client.feed([initialWindow(1_000)])
+        // The request takes the place of the first one, whose stream had the large window.
+        client.push(tag: 2)
+        client.feed([initialWindow(FlowWindow.bytesMax)])
+        #expect(client.events.failure == nil && client.acceptsRequests, "no FLOW_CONTROL_ERROR")
+        #expect(client.sent().filter { $0.kind == .data }.map(\.stream) == [3])
+    }
+
     private static func literal(_ name: String, _ value: String) -> [UInt8] {
         [0, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
     }

@@ -50,25 +50,25 @@ final class Wire {
     }
 
     private func drain(_ pull: (UnsafeMutableRawBufferPointer) -> Int) -> [UInt8] {
-        var all: [UInt8] = []
+        var drained: [UInt8] = []
         withUnsafeTemporaryAllocation(byteCount: fragment, alignment: 16) { buffer in
             while true {
                 let count = pull(buffer)
-                all += buffer[..<count]
+                drained += buffer[..<count]
                 if count < buffer.count { return }
             }
         }
-        bytesMoved += all.count
-        return all
+        bytesMoved += drained.count
+        return drained
     }
 
     private func feed(_ bytes: [UInt8], _ receive: (UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
-            var at = 0
-            while at < bytes.count {
-                let end = min(bytes.count, at + fragment)
-                receive(UnsafeRawBufferPointer(rebasing: bytes[at..<end]))
-                at = end
+            var position = 0
+            while position < bytes.count {
+                let end = min(bytes.count, position + fragment)
+                receive(UnsafeRawBufferPointer(rebasing: bytes[position..<end]))
+                position = end
             }
         }
     }
@@ -105,6 +105,7 @@ enum Push {
 }
 
 extension ClientSession {
+    /// Submits a push. Returns nil if the session takes no more.
     @discardableResult
     func push(
         _ path: String = "/3/device/" + Push.token, id: String = "", body: [UInt8] = Push.body,
@@ -118,6 +119,7 @@ extension ClientSession {
             deadline: deadline)
     }
 
+    /// Takes the outcomes since the last call.
     func takeOutcomes() -> [RequestOutcome] {
         defer { clearOutcomes() }
         return outcomes.outcomes
@@ -135,4 +137,5 @@ extension ServerSession {
     }
 }
 
+/// Returns bytes as text, or nil for nil.
 func text(_ bytes: ArraySlice<UInt8>?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }

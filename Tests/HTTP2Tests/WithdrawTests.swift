@@ -5,8 +5,8 @@ import Testing
 @Test func `a request can be withdrawn before it is fully sent, and not after`() throws {
     let wire = Wire.open()
     let first = try #require(wire.client.push("/1", id: "1", tag: 1))
-    let wasTaken = wire.client.withdraw(first)
-    #expect(wasTaken && wire.client.takeOutcomes().map(\.endReason) == [.cancelled])
+    let isWithdrawn = wire.client.withdraw(first)
+    #expect(isWithdrawn && wire.client.takeOutcomes().map(\.endReason) == [.cancelled])
     wire.settle()
     #expect(wire.server.requests.requests.isEmpty)
     let second = try #require(wire.client.push("/2", id: "2", tag: 2))

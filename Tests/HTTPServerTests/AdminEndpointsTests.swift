@@ -3,6 +3,7 @@ import Synchronization
 import Telemetry
 import Testing
 
+/// The endpoints for operators, and the counts of a listener.
 struct AdminEndpointsTests {
     @Test func `the endpoints show whether the process is alive and ready, and the reasons if not`()
         async throws

@@ -50,7 +50,7 @@ struct BodyMemoryBudgetTests {
             peer.send("POST /judged HTTP/1.1\r\nHost: x\r\nAuthorization: good\r\nContent-Length: 5\r\n\r\n")
             self.wait("the judgement") { log.all == ["judged good"] }
             peer.send("hello")
-            #expect(peer.answers(1).map(\.body) == ["5"])
+            #expect(peer.answers(atLeast: 1).map(\.body) == ["5"])
         }
         #expect(log.all == ["judged good", "took 5"])
     }
@@ -67,9 +67,9 @@ struct BodyMemoryBudgetTests {
             peer.send([UInt8](repeating: 0x61, count: 500_000))
             #expect(self.bodyBytes(server) == 0)
             peer.send([UInt8](repeating: 0x61, count: 400_000))
-            #expect(peer.answers(1).map(\.status) == [401])
+            #expect(peer.answers(atLeast: 1).map(\.status) == [401])
             peer.send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
-            #expect(peer.answers(2).map(\.status) == [401, 200])
+            #expect(peer.answers(atLeast: 2).map(\.status) == [401, 200])
         }
         #expect(log.all == (path == "/later" ? ["later with 0"] : ["judged nobody"]))
     }
@@ -100,13 +100,13 @@ struct BodyMemoryBudgetTests {
             self.wait("the budget is used up") { self.bodyBytes(server) == 128 << 10 }
             for peer in peers[4...] { peer.send(body + [0x61]) }
             for peer in peers[4...] {
-                let answers = peer.answers(1)
+                let answers = peer.answers(atLeast: 1)
                 #expect(answers.map(\.status) == [503])
                 #expect(answers.first?.code == "bodies_full" && answers.first?.header("Retry-After") == "1")
             }
             for peer in peers[..<4] {
                 peer.send("a")
-                #expect(peer.answers(1).map(\.body) == ["32768"])
+                #expect(peer.answers(atLeast: 1).map(\.body) == ["32768"])
             }
             self.wait("the reservations are released") { self.bodyBytes(server) == 0 }
             // The body of a peer that disconnects is also released.

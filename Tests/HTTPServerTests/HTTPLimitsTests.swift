@@ -3,6 +3,7 @@ import HTTPServer
 import Lifecycle
 import Testing
 
+/// The limits of heads, bodies and connections.
 struct HTTPLimitsTests {
     private func limits(_ change: (inout HTTPLimits) -> Void) -> HTTPLimits {
         var limits = HTTPLimits()
@@ -116,13 +117,13 @@ struct HTTPLimitsTests {
             var held = 0
             for peer in peers {
                 peer.send(request)
-                held += peer.answers(1).count
+                held += peer.answers(atLeast: 1).count
             }
             let fourth = try RawPeer(port: port)
             fourth.send(request)
             let other = try RawPeer(port: port, source: "127.0.0.2")
             other.send(request)
-            return (held, fourth.answers(1).count, other.answers(1).count)
+            return (held, fourth.answers(atLeast: 1).count, other.answers(atLeast: 1).count)
         }
         #expect(held == 3 && fourth == 0 && other == 1)
     }

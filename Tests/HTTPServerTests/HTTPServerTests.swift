@@ -4,6 +4,7 @@ import Lifecycle
 import Synchronization
 import Testing
 
+/// The requests and answers of the server, over real sockets.
 struct HTTPServerTests {
     private let host = "Host: localhost\r\n"
 

@@ -4,6 +4,7 @@ import Lifecycle
 import Synchronization
 import Testing
 
+/// The stop of a server: requests under way are answered, and new ones are not accepted.
 struct HTTPStopTests {
     private final class Stop: Sendable {
         let isOver = Atomic(false)
@@ -88,7 +89,7 @@ struct HTTPStopTests {
                                 peer.send(
                                     "GET /wait HTTP/1.1\r\nHost: x\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n"
                                 )
-                                if peer.answers(2, within: 500).isEmpty { return }
+                                if peer.answers(atLeast: 2, within: 500).isEmpty { return }
                             }
                         }
                     }

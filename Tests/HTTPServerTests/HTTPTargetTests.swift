@@ -2,6 +2,7 @@ import Testing
 
 @testable import HTTPServer
 
+/// The path and the query of a request, and the route that they select.
 struct HTTPTargetTests {
     @Test(arguments: [
         ("/", [""]), ("/a", ["a"]), ("/a/b", ["a", "b"]), ("/a/", ["a", ""]), ("//a", ["", "a"]),
@@ -9,7 +10,7 @@ struct HTTPTargetTests {
         ("/a%2Fb", ["a/b"]), ("/a+b", ["a+b"]), ("/%C3%A9", ["é"]), ("/a%20b", ["a b"]), ("/...", ["..."]),
         ("/a;b=c", ["a;b=c"]), ("/%252e%252e", ["%2e%2e"]),
     ])
-    func `a path is split and decoded`(_ text: String, _ segments: [String]) throws {
+    func `a path is split and decoded`(text: String, segments: [String]) throws {
         #expect(try HTTPTarget(parsing: Array(text.utf8)).segments == segments)
     }
 
@@ -35,16 +36,17 @@ struct HTTPTargetTests {
         routes.on(.get, path: "/a/b") { _ in .text("written") }
         routes.on(.get, path: "/a/{x}") { _ in .text("any") }
         routes.on(.get, path: "/{y}/b/c") { _ in .text("deep") }
-        func found(_ segments: [String]) -> [String: String]? {
+        func parameters(of segments: [String]) -> [String: String]? {
             if case .found(_, let parameters) = routes.match(.get, segments: segments) {
                 parameters
             } else {
                 nil
             }
         }
-        #expect(found(["a", "b"]) == [:])
-        #expect(found(["a", "z"]) == ["x": "z"])
-        #expect(found(["a", "b", "c"]) == ["y": "a"])
-        #expect(found(["a", ""]) == nil && found(["a"]) == nil && found([]) == nil)
+        #expect(parameters(of: ["a", "b"]) == [:])
+        #expect(parameters(of: ["a", "z"]) == ["x": "z"])
+        #expect(parameters(of: ["a", "b", "c"]) == ["y": "a"])
+        #expect(
+            parameters(of: ["a", ""]) == nil && parameters(of: ["a"]) == nil && parameters(of: []) == nil)
     }
 }

@@ -12,7 +12,7 @@ struct RawAnswer {
     }
 }
 
-/// A peer that sends exactly the given bytes, valid or not. Its calls block: use it in `onThread`.
+/// A client that sends exactly the given bytes, valid or not. Its calls block, so tests use it in `onThread`.
 final class RawPeer {
     private let descriptor: Int32
     private var received: [UInt8] = []
@@ -21,13 +21,13 @@ final class RawPeer {
     /// - Parameter source: Another address of the loopback network, for limits per peer.
     init(port: Int, source: String = "127.0.0.1") throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var own = Self.address(source, 0)
-        var other = Self.address("127.0.0.1", port)
+        var clientAddress = Self.address(source, port: 0)
+        var serverAddress = Self.address("127.0.0.1", port: port)
         let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let bound = withUnsafePointer(to: &own) {
+        let bound = withUnsafePointer(to: &clientAddress) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
         }
-        let connected = withUnsafePointer(to: &other) {
+        let connected = withUnsafePointer(to: &serverAddress) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
         }
         // An initializer that throws after all properties are set runs `deinit`, which closes the descriptor.
@@ -36,7 +36,7 @@ final class RawPeer {
 
     deinit { close(descriptor) }
 
-    private static func address(_ host: String, _ port: Int) -> sockaddr_in {
+    private static func address(_ host: String, port: Int) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(port).bigEndian
@@ -63,35 +63,36 @@ final class RawPeer {
 
     func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Reads until the server closes, until there are as many answers as wanted, or until no byte arrives for
+    /// Reads until the server closes, until there are at least `count` answers, or until no byte arrives for
     /// the given time.
-    func answers(_ wanted: Int = .max, within milliseconds: Int = 60_000) -> [RawAnswer] {
-        let end = DispatchTime.now() + .milliseconds(milliseconds)
-        while !isClosed, parsed().count < wanted, DispatchTime.now() < end {
+    func answers(atLeast count: Int = .max, within milliseconds: Int = 60_000) -> [RawAnswer] {
+        let deadline = DispatchTime.now() + .milliseconds(milliseconds)
+        while !isClosed, completeAnswers().count < count, DispatchTime.now() < deadline {
             var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard Foundation.poll(&poll, 1, 20) > 0 else { continue }
             var buffer = [UInt8](repeating: 0, count: 65536)
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            if count <= 0 { isClosed = true } else { received += buffer[..<count] }
+            let byteCount = recv(descriptor, &buffer, buffer.count, 0)
+            if byteCount <= 0 { isClosed = true } else { received += buffer[..<byteCount] }
         }
-        return parsed()
+        return completeAnswers()
     }
 
-    private func parsed() -> [RawAnswer] {
+    /// Returns the answers that have arrived completely.
+    private func completeAnswers() -> [RawAnswer] {
         var answers: [RawAnswer] = []
-        var rest = received[...]
-        while let end = rest.firstRange(of: Array("\r\n\r\n".utf8)) {
-            let head = String(decoding: rest[..<end.lowerBound], as: UTF8.self)
+        var unread = received[...]
+        while let end = unread.firstRange(of: Array("\r\n\r\n".utf8)) {
+            let head = String(decoding: unread[..<end.lowerBound], as: UTF8.self)
             let status = Int(head.split(separator: " ").dropFirst().first ?? "") ?? 0
-            let bare = RawAnswer(status: status, head: head, body: "")
-            let length = Int(bare.header("content-length") ?? "0") ?? 0
-            guard rest.endIndex - end.upperBound >= length else { break }
-            let body = rest[end.upperBound..<(end.upperBound + length)]
+            let headOnly = RawAnswer(status: status, head: head, body: "")
+            let length = Int(headOnly.header("content-length") ?? "0") ?? 0
+            guard unread.endIndex - end.upperBound >= length else { break }
+            let body = unread[end.upperBound..<(end.upperBound + length)]
             if status != 100 {
                 answers.append(
                     RawAnswer(status: status, head: head, body: String(decoding: body, as: UTF8.self)))
             }
-            rest = rest[(end.upperBound + length)...]
+            unread = unread[(end.upperBound + length)...]
         }
         return answers
     }

@@ -49,7 +49,7 @@ final class TestServer: Sendable {
         return try await onThread {
             let peer = try RawPeer(port: port)
             peer.send(text)
-            let answers = peer.answers(answers, within: milliseconds)
+            let answers = peer.answers(atLeast: answers, within: milliseconds)
             return (answers, peer.isClosed)
         }
     }

@@ -1,6 +1,8 @@
 import Identifiers
 import Testing
 
+// Tokens, app ids, recipients and keys: their forms, and texts that are refused.
+
 @Test func `a token is any even number of hexadecimal digits up to a limit, in either case`() {
     #expect(PushToken(hex: "aB")?.bytes == [0xAB])
     #expect(PushToken(hex: String(repeating: "a0", count: 80))?.bytes.count == 80)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Kafka
 
-/// The ends that a loop waits for, without a client.
+/// The queries for the ends of partitions that a loop waits for, without a Kafka client.
 @Suite struct AwaitedEndsTests {
     private let one = TopicPartition("reports", 1)
     private let two = TopicPartition("reports", 2)
@@ -14,29 +14,34 @@ import Testing
         Instant(nanoseconds: 0).advanced(byMilliseconds: milliseconds)
     }
 
-    /// Asks, and returns the partitions of the question.
-    private func ask(_ awaited: inout AwaitedEnds, as number: UInt64, at time: Int) -> Set<TopicPartition> {
-        var asked: Set<TopicPartition> = []
-        awaited.submitDueQuery(at: instant(time)) { question in
-            if case .watermarks(let partitions) = question { asked = Set(partitions) }
+    /// Submits the query that is due, with this number. Returns its partitions.
+    private func ask(
+        _ awaited: inout AwaitedEnds, as number: UInt64, at milliseconds: Int
+    ) -> Set<TopicPartition> {
+        var queriedPartitions: Set<TopicPartition> = []
+        awaited.submitDueQuery(at: instant(milliseconds)) { query in
+            if case .watermarks(let partitions) = query { queriedPartitions = Set(partitions) }
             return OffsetQueryID(number: number)
         }
-        return asked
+        return queriedPartitions
     }
 
-    @Test func `all partitions that are due are in one question, and none is asked twice`() {
+    @Test func `all partitions that are due are in one query, and none is queried twice`() {
         var awaited = AwaitedEnds()
         awaited.add([one, two], at: instant(10))
         #expect(ask(&awaited, as: 1, at: 9) == [])
         #expect(ask(&awaited, as: 1, at: 10) == [one, two])
         #expect(ask(&awaited, as: 2, at: 10) == [])
-        let found = awaited.handle(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(20))
-        #expect(found.map(\.partition) == [one] && found.map(\.ends) == [ends])
-        #expect(found.map(\.askedAt) == [instant(10)])
-        #expect(!awaited.contains(one) && awaited.contains(two) && !awaited.isEmpty)
+        let answers = awaited.handle(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(20))
+        #expect(answers.map(\.partition) == [one])
+        #expect(answers.map(\.ends) == [ends])
+        #expect(answers.map(\.askedAt) == [instant(10)])
+        #expect(!awaited.contains(one))
+        #expect(awaited.contains(two))
+        #expect(!awaited.isEmpty)
     }
 
-    @Test func `an answer to an earlier question counts for nothing`() {
+    @Test func `an answer to an earlier query counts for nothing`() {
         var awaited = AwaitedEnds()
         awaited.add([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
@@ -52,7 +57,7 @@ import Testing
         #expect(awaited.handle(.watermarks([two: ends]), to: OffsetQueryID(number: 3), at: instant(9)) == [])
     }
 
-    @Test func `a partition whose question failed is asked for again after a pause`() {
+    @Test func `a partition whose query failed is queried again after a pause`() {
         var awaited = AwaitedEnds()
         awaited.add([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
@@ -63,7 +68,7 @@ import Testing
         #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.retryMilliseconds) == [one])
     }
 
-    @Test func `a question without an answer is asked again`() {
+    @Test func `a query without an answer is repeated`() {
         var awaited = AwaitedEnds()
         awaited.add([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])

@@ -7,10 +7,10 @@ import TokenSealing
 
 @testable import Ingest
 
-/// Returns the obstacles after reports of one phone, in the order of their times.
-private func told(_ reports: Report...) -> [String] {
+/// Returns the problems after reports of one phone, which arrive one after the other. Each is the row and the code.
+private func problems(after reports: Report...) -> [String] {
     let run = IngestRun()
-    for (place, report) in reports.enumerated() { run.hear(report, at: 1_000_000 + Int64(place)) }
+    for (index, report) in reports.enumerated() { run.merge(report, at: 1_000_000 + Int64(index)) }
     #expect(run.rejections == [])
     return (run.installation?.deliveryProblems ?? []).map { "\($0.entry?.text ?? "") \($0.code.rawValue)" }
 }
@@ -28,28 +28,30 @@ private let update = report(.updateToken) {
     $0.activity = "a"
 }
 
-struct DeliveryProblemTests {
-    @Test func `a reachable phone has no obstacle`() { #expect(told(start, update) == []) }
+/// The reasons for which pushes do not reach a phone, as ingest knows them from reports.
+@Suite struct DeliveryProblemTests {
+    @Test func `a reachable phone has no problem`() { #expect(problems(after: start, update) == []) }
 
     @Test func `a phone reports the settings that block its pushes`() {
-        #expect(told(report(.heartbeat)) == [" nothing_reported"])
-        #expect(told(start, report(.heartbeat) { $0.activitiesEnabled = false }) == [" switched_off"])
-        #expect(told(start, report(.heartbeat) { $0.os = "16.4" }) == [" system"])
-        #expect(told(start, report(.heartbeat) { $0.os = "17.2" }) == [])
+        #expect(problems(after: report(.heartbeat)) == [" nothing_reported"])
+        #expect(
+            problems(after: start, report(.heartbeat) { $0.activitiesEnabled = false }) == [" switched_off"])
+        #expect(problems(after: start, report(.heartbeat) { $0.os = "16.4" }) == [" system"])
+        #expect(problems(after: start, report(.heartbeat) { $0.os = "17.2" }) == [])
     }
 
     @Test func `a start token has the reason that it starts nothing`() {
-        #expect(told(start, report(.unregister)) == ["start:Match unregistered"])
-        #expect(told(start, report(.unregister), start) == [])
+        #expect(problems(after: start, report(.unregister)) == ["start:Match unregistered"])
+        #expect(problems(after: start, report(.unregister), start) == [])
         let sandbox = report(.heartbeat) { $0.environment = .sandbox }
-        #expect(told(start, sandbox) == ["start:Match other_environment"])
+        #expect(problems(after: start, sandbox) == ["start:Match other_environment"])
         let dead = report(.deadToken) {
             $0.refusal = Report.TokenRefusal(
                 tokenHash: Hex.text(of: TokenSeal(keys: nil).hash(of: PushToken(hex: "c0ffee")!)),
                 entry: "start:Match",
                 reason: "Unregistered", invalidatedAt: nil, dispatchedAt: 1_000_001)
         }
-        #expect(told(start, dead) == ["start:Match refused"])
+        #expect(problems(after: start, dead) == ["start:Match refused"])
     }
 
     @Test func `an activity has the reason that it is not updated`() {
@@ -59,11 +61,16 @@ struct DeliveryProblemTests {
                 $0.state = state
             }
         }
-        #expect(told(state(.active)) == ["update:a no_token"])
-        #expect(told(update, state(.ended)) == ["update:a ended"])
-        #expect(told(update, state(.dismissed)) == ["update:a dismissed"])
-        #expect(told(update, report(.reconcile) { $0.runningActivities = [] }) == ["update:a not_running"])
+        #expect(problems(after: state(.active)) == ["update:a no_token"])
+        #expect(problems(after: update, state(.ended)) == ["update:a ended"])
+        #expect(problems(after: update, state(.dismissed)) == ["update:a dismissed"])
         #expect(
-            told(start, update, report(.unregister)) == ["start:Match unregistered", "update:a unregistered"])
+            problems(after: update, report(.reconcile) { $0.runningActivities = [] }) == [
+                "update:a not_running"
+            ])
+        #expect(
+            problems(after: start, update, report(.unregister)) == [
+                "start:Match unregistered", "update:a unregistered",
+            ])
     }
 }

@@ -7,14 +7,17 @@ import Testing
 
 @testable import Ingest
 
+/// Data that a user or a phone erases does not come back, and old installations are forgotten. Times are minutes.
 @Suite struct ErasureTests {
     private let phone = Phone()
+    /// In minutes, as all times here.
     private let day = 24 * 60
 
+    /// Gives the phone tokens, a user, a profile, and two activities, of which one was dismissed.
     private func fill() {
         phone.startToken("aa", at: 0)
         phone.updateToken("bb", of: "A", group: "m1", at: 1)
-        phone.says(.profile, at: 2) {
+        phone.send(.profile, at: 2) {
             $0.user = "anna"
             $0.tags = ["vip"]
         }
@@ -25,29 +28,29 @@ import Testing
     @Test func `an erased installation keeps no data, and no late report brings it back`() {
         fill()
         #expect(phone.rows.count > 4)
-        phone.says(.erase, at: 10)
+        phone.send(.erase, at: 10)
         #expect(phone.rows.isEmpty)
         let text = String(decoding: phone.run.installation?.encoded() ?? [], as: UTF8.self)
         for word in ["anna", "vip", "m1", "tokenHash"] { #expect(!text.contains(word), "\(text)") }
         phone.startToken("dd", at: 20, happened: 9)
-        phone.says(.profile, at: 21, happened: 8) { $0.user = "anna" }
+        phone.send(.profile, at: 21, happened: 8) { $0.user = "anna" }
         phone.state(.dismissed, of: "C", at: 22, happened: 7)
         #expect(phone.rows.isEmpty)
         phone.startToken("ee", at: 30)
         #expect(phone.rows == ["i:i start:Match ee"])
-        #expect(phone.run.divergence.isEmpty)
+        #expect(phone.run.keysThatDiffer.isEmpty)
     }
 
     @Test func `a late erasure keeps the reports that came after its time`() {
         fill()
         phone.startToken("dd", type: "Order", at: 20)
-        phone.says(.erase, at: 30, happened: 10)
+        phone.send(.erase, at: 30, happened: 10)
         #expect(phone.rows == ["i:i start:Order dd"])
     }
 
     @Test func `an erased installation is forgotten when no older report can arrive`() {
         fill()
-        phone.says(.erase, at: 10)
+        phone.send(.erase, at: 10)
         phone.sweep(at: 10 + 10 * day - 1)
         #expect(phone.run.installation?.erasedUpTo != nil)
         phone.sweep(at: 10 + 10 * day)
@@ -58,30 +61,30 @@ import Testing
         fill()
         let user = Recipient.user("anna")
         func erasures(at minutes: Int) -> ErasedUsers {
-            let at = Phone.at(minutes)
             var erasures = ErasedUsers()
-            let time = ReportTime(claimed: nil, received: at, order: .first)
+            let time = ReportTime(claimed: nil, received: Phone.at(minutes), order: .first)
             let isAdded = erasures.add(user, of: "shop", upTo: time)
             #expect(isAdded)
             return erasures
         }
         phone.run.sweep(at: Phone.at(11), erasures(at: 1))
-        #expect(phone.rows.contains("u:anna start:Match aa"), "anna came since => anna logged in later")
+        #expect(phone.rows.contains("u:anna start:Match aa"), "anna logged in after the erasure")
         phone.run.sweep(at: Phone.at(12), erasures(at: 10))
-        #expect(phone.rows.isEmpty && phone.run.installation?.recipient == .installation("i"))
+        #expect(phone.rows.isEmpty)
+        #expect(phone.run.installation?.recipient == .installation("i"))
         // The phone changed hands after the erased time, so its earlier user does not matter.
         phone.startToken("aa", at: 20)
-        phone.says(.profile, at: 21) { $0.user = "ben" }
+        phone.send(.profile, at: 21) { $0.user = "ben" }
         phone.run.sweep(at: Phone.at(22), erasures(at: 10))
         #expect(phone.rows.contains("u:ben start:Match aa"))
         // The rows under the recipient that it left are erased too.
-        phone.says(.profile, at: 23) { $0.user = "anna" }
-        phone.says(.profile, at: 24) { $0.user = "ben" }
+        phone.send(.profile, at: 23) { $0.user = "anna" }
+        phone.send(.profile, at: 24) { $0.user = "ben" }
         #expect(phone.rows.contains("u:anna start:Match aa>u:ben"))
         phone.run.sweep(at: Phone.at(26), erasures(at: 25))
         #expect(phone.rows.contains("u:ben start:Match aa"))
         #expect(!phone.rows.contains { $0.hasPrefix("u:anna") })
-        #expect(phone.run.divergence.isEmpty)
+        #expect(phone.run.keysThatDiffer.isEmpty)
     }
 
     @Test func `the rows of erased users sort before all installations of their app`() {
@@ -92,16 +95,16 @@ import Testing
 
     @Test func `an erasure older than a late login brings the tokens back`() {
         phone.startToken("aa", at: 20)
-        phone.says(.heartbeat, at: 30, happened: 5) { $0.user = "anna" }
-        phone.says(.erase, at: 10)
+        phone.send(.heartbeat, at: 30, happened: 5) { $0.user = "anna" }
+        phone.send(.erase, at: 10)
         #expect(phone.rows == ["i:i start:Match aa"])
-        #expect(phone.run.installation?.formerRecipients.isEmpty == true && phone.run.divergence.isEmpty)
+        #expect(phone.run.installation?.formerRecipients.isEmpty == true && phone.run.keysThatDiffer.isEmpty)
     }
 
     @Test func `an installation without a start token is forgotten after a long silence`() {
         let silence = Int(Retention.tokenlessMilliseconds / Phone.minute)
-        phone.says(.profile, at: 0) { $0.tags = ["vip"] }
-        phone.says(.heartbeat, at: day)
+        phone.send(.profile, at: 0) { $0.tags = ["vip"] }
+        phone.send(.heartbeat, at: day)
         phone.sweep(at: silence)
         #expect(phone.rows == ["i:i profile vip"])
         phone.sweep(at: day + silence)
@@ -113,23 +116,30 @@ import Testing
 
     @Test func `an app that is missing from the catalog keeps its installations for a while`() {
         let (app, hour) = (History.app, 3_600_000)
-        let merges = ReportMergers(sealingKeys: nil, tokenlessMilliseconds: 1) { [app.id: app] }
+        let mergers = ReportMergers(sealingKeys: nil, tokenlessMilliseconds: 1) { [app.id: app] }
         let now = Instant.now()
-        #expect(!merges.isMissing(app: "bank", forMilliseconds: hour, now: now))
-        #expect(
-            !merges.isMissing(app: "bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour - 1))
-        )
-        #expect(merges.isMissing(app: "bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour)))
-        merges.refresh()
-        #expect(!merges.isMissing(app: "shop", forMilliseconds: 0, now: now))
-        let unread = ReportMergers(sealingKeys: nil, tokenlessMilliseconds: 1) { nil }
-        #expect(
-            !unread.isMissing(app: "bank", forMilliseconds: 0)
-                && !unread.isMissing(app: "bank", forMilliseconds: 0))
+        func isMissing(after milliseconds: Int) -> Bool {
+            mergers.isMissing(
+                app: "bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: milliseconds))
+        }
+        #expect(!isMissing(after: 0))
+        #expect(!isMissing(after: hour - 1))
+        #expect(isMissing(after: hour))
+        mergers.refresh()
+        #expect(!mergers.isMissing(app: "shop", forMilliseconds: 0, now: now))
+    }
+
+    @Test func `before the catalog is read no app is missing`() {
+        let mergers = ReportMergers(sealingKeys: nil, tokenlessMilliseconds: 1) { nil }
+        for _ in 0..<2 { #expect(!mergers.isMissing(app: "bank", forMilliseconds: 0)) }
+    }
+
+    @Test func `the tombstones of an installation delete all of its rows`() throws {
         fill()
-        guard let installation = phone.run.installation else { return #expect(Bool(false), "none") }
-        let buried = ReportMerger.tombstones(of: installation)
-        #expect(buried.installation == nil && buried.changes.allSatisfy { $0.row == nil })
-        #expect(Set(buried.changes.map(\.key)) == Set(phone.run.registry.keys))
+        let installation = try #require(phone.run.installation)
+        let tombstones = ReportMerger.tombstones(of: installation)
+        #expect(tombstones.installation == nil)
+        #expect(tombstones.changes.allSatisfy { $0.row == nil })
+        #expect(Set(tombstones.changes.map(\.key)) == Set(phone.run.registry.keys))
     }
 }

@@ -5,21 +5,23 @@ import JSON
 import Simulation
 import TokenSealing
 
-/// A report, the server's time on its record, and the offset at which it was first stored.
-struct Received {
+/// A report as the stage receives it.
+struct ReceivedReport {
     var report: Report
-    var at: Int64
+    /// The timestamp of the record, in milliseconds since 1970.
+    var receivedAt: Int64
+    /// The offset at which the report was first stored.
     var offset: Int64 = 0
 }
 
-/// The reports of an app's phones, backend and senders within two days: rotations, logins, refusals,
+/// Random reports about one phone, from the phone, its backend and the senders: rotations of tokens, logins, refusals,
 /// contradictions, wrong clocks, and late reports.
 struct History {
     static let start: Int64 = 1_763_000_000_000
     static let hour: Int64 = 3_600_000
-    /// At most the longest delay of a report. So nothing is forgotten that a late report could still
-    /// contradict.
-    static let length = 47 * hour
+    /// The length is below the longest delay of a report, two days. So nothing is forgotten that a late report could
+    /// still contradict.
+    static let lengthMax = 47 * hour
 
     static let app: App = {
         var order = ActivityType(name: "Order")
@@ -33,44 +35,48 @@ struct History {
     static let tokens = ["00", "11aa", "22bb22", "33"]
     static let users = ["anna", "ben"]
 
-    private(set) var list: [Received] = []
+    private(set) var reports: [ReceivedReport] = []
     let end: Int64
 
-    init(_ random: inout SeededGenerator) {
-        // Two days or a few minutes. Within one write interval no write happens by chance.
-        let longest = [Self.length, Self.hour, Self.hour / 10][random.number(below: 3)]
-        let length = longest / 2 + Int64(random.number(below: Int(longest / 2)))
+    init(using random: inout SeededGenerator) {
+        // Two days, an hour or a few minutes. Within one write interval no write happens by chance.
+        let lengthMax = [Self.lengthMax, Self.hour, Self.hour / 10][random.number(below: 3)]
+        let length = lengthMax / 2 + Int64(random.number(below: Int(lengthMax / 2)))
         end = Self.start + length
-        let seal = TokenSeal(keys: nil)
+        // Only a few different times, because ties are the likeliest place for wrong orders.
+        let timeCount = 24
+        let timeInterval = length / Int64(timeCount)
         for _ in 0..<(1 + random.number(below: 14)) {
-            // Only a few different times, because ties are the likeliest place for wrong orders.
-            let at = Self.start + Int64(random.number(below: 24)) * (length / 24)
-            var report = Self.report(&random, at: at, seal)
+            let receivedAt = Self.start + Int64(random.number(below: timeCount)) * timeInterval
+            var report = Self.makeReport(at: receivedAt, using: &random)
+            // The time by the phone's clock: a little earlier, much earlier, in the future, or any.
             switch random.number(below: 6) {
-            case 0: report.eventTime = at - Int64(random.number(below: Int(3 * Self.hour)))
-            case 1: report.eventTime = at - Int64(random.number(below: 100)) * Self.hour
-            case 2: report.eventTime = at + Int64(random.number(below: 1000)) * Self.hour
-            case 3: report.eventTime = Self.start + Int64(random.number(below: 24)) * (length / 24)
+            case 0: report.eventTime = receivedAt - Int64(random.number(below: Int(3 * Self.hour)))
+            case 1: report.eventTime = receivedAt - Int64(random.number(below: 100)) * Self.hour
+            case 2: report.eventTime = receivedAt + Int64(random.number(below: 1000)) * Self.hour
+            case 3:
+                report.eventTime = Self.start + Int64(random.number(below: timeCount)) * timeInterval
             default: break
             }
-            list.append(Received(report: report, at: at))
+            reports.append(ReceivedReport(report: report, receivedAt: receivedAt))
         }
-        giveOrder(&random)
+        orderReports(using: &random)
     }
 
-    /// Gives some reports a sequence within a request body, and all of them an offset. Both are independent
+    /// Gives some reports a position within a request body, and all of them an offset. Both are independent
     /// of the times, so that only the rules decide which report is the last.
-    private mutating func giveOrder(_ random: inout SeededGenerator) {
-        let share = random.number(below: 3)
-        for (offset, index) in list.indices.shuffled(using: &random).enumerated() {
-            list[index].offset = Int64(offset)
-            if random.number(below: 2) < share { list[index].report.bodyPosition = random.number(below: 3) }
+    private mutating func orderReports(using random: inout SeededGenerator) {
+        // No, half or all of the reports have a position.
+        let halvesWithPosition = random.number(below: 3)
+        for (offset, index) in reports.indices.shuffled(using: &random).enumerated() {
+            reports[index].offset = Int64(offset)
+            if random.number(below: 2) < halvesWithPosition {
+                reports[index].report.bodyPosition = random.number(below: 3)
+            }
         }
     }
 
-    private static func report(
-        _ random: inout SeededGenerator, at: Int64, _ seal: TokenSeal
-    ) -> Report {
+    private static func makeReport(at time: Int64, using random: inout SeededGenerator) -> Report {
         switch random.number(below: 60) {
         case 0, 1: return Report(app: app.id, environment: .production, installation: "i", kind: .erase)
         case 2: return Report(app: app.id, erasing: pick(users, &random))
@@ -81,23 +87,24 @@ struct History {
             report.tags = [pick(["vip", "new"], &random)]
             return report
         }
+        // Tokens are more frequent than other kinds.
         let kinds: [Report.Kind] = [
             .startToken, .startToken, .updateToken, .updateToken, .state, .unregister, .heartbeat, .reconcile,
             .profile, .tap, .deadToken,
         ]
         var report = Report(
             app: app.id, environment: random.number(below: 8) == 0 ? .sandbox : .production,
-            installation: "i",
-            kind: pick(kinds, &random))
+            installation: "i", kind: pick(kinds, &random))
         switch report.kind {
         case .deadToken:
             let token = PushToken(hex: pick(tokens, &random))!
+            let hash = TokenSeal(keys: nil).hash(of: token)
             report.refusal = .init(
-                tokenHash: String(decoding: Hex.encode(seal.hash(of: token)), as: UTF8.self), entry: "start:",
+                tokenHash: String(decoding: Hex.encode(hash), as: UTF8.self), entry: "start:",
                 reason: "Unregistered",
                 invalidatedAt: random.number(below: 3) == 0
-                    ? nil : at - Int64(random.number(below: 30)) * hour,
-                dispatchedAt: at - Int64(random.number(below: 3)) * hour)
+                    ? nil : time - Int64(random.number(below: 30)) * hour,
+                dispatchedAt: time - Int64(random.number(below: 3)) * hour)
             return report
         case .startToken:
             report.attributesType = pick(types, &random)
@@ -118,7 +125,7 @@ struct History {
                 report.attributes = try? RawJSON(
                     checking: Array(pick(["{\"a\":1}", "{}"], &random).utf8), with: JSONReader())
             }
-        case .heartbeat, .tap, .erase: break
+        case .heartbeat, .tap, .erase, .provenToken: break
         }
         let isAboutActivity = [.updateToken, .state, .tap].contains(report.kind)
         if isAboutActivity || (report.kind == .heartbeat && random.number(below: 2) == 0) {
@@ -135,7 +142,7 @@ struct History {
         return report
     }
 
-    private static func pick<T>(_ from: [T], _ random: inout SeededGenerator) -> T {
-        from[random.number(below: from.count)]
+    private static func pick<T>(_ values: [T], _ random: inout SeededGenerator) -> T {
+        values[random.number(below: values.count)]
     }
 }

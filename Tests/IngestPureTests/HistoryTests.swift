@@ -4,77 +4,86 @@ import Testing
 
 @testable import Ingest
 
-/// `deploy/prove ingest-histories` runs a million histories.
+/// The rules of merging, against a second implementation. A `History` is a random list of reports about one phone. Each
+/// test gives it to an `IngestRun` in another order, and expects the rows of `RegistryModel`, which searches the whole
+/// list for each row. `deploy/prove ingest-histories` runs a million histories.
 @Suite struct HistoryTests {
-    private func check(
-        _ what: String, _ histories: Int = trialCount(base: 500),
-        _ live: (History, IngestRun, inout SeededGenerator) -> Void
+    private func expectModelRows(
+        histories: Int = trialCount(base: 500),
+        afterFeeding feed: (History, IngestRun, inout SeededGenerator) -> Void
     ) {
         var seeds = SystemRandomNumberGenerator()
-        let base = seeds.next() >> 16
-        for seed in base..<base + UInt64(histories) {
+        // A random start, so that each run tries other histories. It is shifted, so that the range cannot overflow.
+        let firstSeed = seeds.next() >> 16
+        for seed in firstSeed..<firstSeed + UInt64(histories) {
             var random = SeededGenerator(seed: seed)
-            let history = History(&random)
+            let history = History(using: &random)
             let run = IngestRun()
-            live(history, run, &random)
+            feed(history, run, &random)
             run.sweep(at: history.end)
-            let model = RegistryModel(reports: history.list, now: history.end).rows
-            let isRight = run.presentRows == model && run.divergence.isEmpty && run.rejections.isEmpty
-            #expect(isRight, "\(what), seed \(seed)")
-            if !isRight {
-                print(differences(run, model))
-                return
-            }
+            let model = RegistryModel(reports: history.reports, now: history.end).rows
+            let isRight =
+                run.rowsOfPresentRecipients == model && run.keysThatDiffer.isEmpty && run.rejections.isEmpty
+            #expect(isRight, "seed \(seed): \(differences(of: run, from: model))")
+            if !isRight { return }
         }
     }
 
-    private func differences(_ run: IngestRun, _ model: [RegistryKey: RegistryRow]) -> String {
-        let rows = run.presentRows
-        let wrong = Set(rows.keys).union(model.keys).filter { rows[$0] != model[$0] }
-        return wrong.map { "\($0): have \(rows[$0] as Any), want \(model[$0] as Any)" }
-            .joined(separator: "\n")
-            + run.divergence.map {
-                "\ndiverging: \($0): have \(run.registry[$0] as Any), truth \(run.rows[$0] as Any)"
-            }.joined()
+    private func differences(of run: IngestRun, from model: [RegistryKey: RegistryRow]) -> String {
+        let rows = run.rowsOfPresentRecipients
+        let wrongKeys = Set(rows.keys).union(model.keys).filter { rows[$0] != model[$0] }
+        let wrongRows = wrongKeys.map { key in
+            "\(key): has \(rows[key] as Any), the model has \(model[key] as Any)"
+        }
+        let divergingRows = run.keysThatDiffer.map { key in
+            "\(key): the registry has \(run.registry[key] as Any), "
+                + "the installations give \(run.rowsOfInstallations[key] as Any)"
+        }
+        return (wrongRows + divergingRows + run.rejections.map { "rejected: \($0)" }).joined(separator: "\n")
     }
 
     @Test func `reports in the order of the server give the rows of the model`() {
-        check("in order") { history, run, random in
-            for received in history.list.sorted(by: { $0.at < $1.at }) {
-                run.hear(received)
-                if random.number(below: 4) == 0 { run.sweep(at: received.at) }
+        expectModelRows { history, run, random in
+            for received in history.reports.sorted(by: { $0.receivedAt < $1.receivedAt }) {
+                run.merge(received)
+                if random.number(below: 4) == 0 { run.sweep(at: received.receivedAt) }
             }
         }
     }
 
     @Test func `any order and any repetition of the same reports give the same registry`() {
-        check("shuffled") { history, run, random in
-            var list = history.list
-            for _ in 0..<random.number(below: 10) { list.append(list[random.number(below: list.count)]) }
-            for received in list.shuffled(using: &random) {
-                run.hear(received, now: history.end)
+        expectModelRows { history, run, random in
+            var reports = history.reports
+            for _ in 0..<random.number(below: 10) {
+                reports.append(reports[random.number(below: reports.count)])
+            }
+            for received in reports.shuffled(using: &random) {
+                run.merge(received, now: history.end)
             }
         }
     }
 
     @Test func `reading the reports again from any offset changes nothing`() {
-        check("replayed") { history, run, random in
-            let list = history.list.sorted { $0.at < $1.at }
-            for received in list { run.hear(received) }
-            for received in list[random.number(below: list.count)...] {
-                run.hear(received, now: history.end)
+        expectModelRows { history, run, random in
+            let reports = history.reports.sorted { $0.receivedAt < $1.receivedAt }
+            for received in reports { run.merge(received) }
+            for received in reports[random.number(below: reports.count)...] {
+                run.merge(received, now: history.end)
             }
         }
     }
 
     @Test func `a report merged twice in a row changes nothing, writes nothing and emits no event`() {
-        check("twice") { history, run, _ in
-            for received in history.list {
-                run.hear(received, now: history.end)
-                let (truth, written, events) = (run.truth, run.written, run.events.count)
-                let again = run.hear(received, now: history.end)
-                if case .unchanged = again {} else { Issue.record("merged again: \(again)") }
-                #expect(run.truth == truth && run.written == written && run.events.count == events)
+        expectModelRows { history, run, _ in
+            for received in history.reports {
+                run.merge(received, now: history.end)
+                let installationsBefore = run.installations
+                let (writtenBefore, eventsBefore) = (run.written, run.events.count)
+                let outcome = run.merge(received, now: history.end)
+                if case .unchanged = outcome {} else { Issue.record("merged again: \(outcome)") }
+                #expect(run.installations == installationsBefore)
+                #expect(run.written == writtenBefore)
+                #expect(run.events.count == eventsBefore)
             }
         }
     }

@@ -5,24 +5,56 @@ import Testing
 @testable import Ingest
 @testable import TokenSealing
 
-/// The merge rules whose violation broke other systems, one by one.
+/// The merge rules whose violation broke other systems, one by one. Times are minutes, and `happened` is the time by
+/// the phone's clock.
 @Suite struct MergeRuleTests {
     let phone = Phone()
 
     @Test func `a report without a token erases no token`() {
         phone.startToken("aa", at: 0)
         phone.updateToken("bb", of: "A", group: "m1", at: 0)
-        phone.says(.heartbeat, at: 1)
-        phone.says(.profile, at: 2) { $0.tags = ["vip"] }
+        phone.send(.heartbeat, at: 1)
+        phone.send(.profile, at: 2) { $0.tags = ["vip"] }
         phone.state(.active, of: "A", at: 3)
-        phone.says(.startToken, at: 4) { $0.attributesType = "Match" }
+        phone.send(.startToken, at: 4) { $0.attributesType = "Match" }
         #expect(phone.run.rejections == [.incomplete])
         #expect(phone.rows == ["i:i profile vip", "i:i start:Match aa", "i:i update:A bb"])
     }
 
+    @Test func `a new token is unproven until APNs accepts it, and a repetition keeps the proof`() {
+        phone.startToken("aa", at: 0)
+        phone.updateToken("bb", of: "A", at: 0)
+        #expect(phone.row("start:Match")?.isUnproven == true && phone.row("update:A")?.isUnproven == true)
+        phone.proof(of: "aa", .start(type: "Match"), at: 1)
+        phone.proof(of: "bb", .update(activity: "A"), at: 1)
+        #expect(phone.row("start:Match")?.isUnproven == false && phone.row("update:A")?.isUnproven == false)
+        phone.startToken("aa", at: 2)
+        phone.updateToken("bb", of: "A", at: 3_000)
+        #expect(phone.row("start:Match")?.isUnproven == false && phone.row("update:A")?.isUnproven == false)
+        phone.startToken("cc", at: 3_001)
+        #expect(phone.row("start:Match")?.isUnproven == true, "another token has its own proof")
+        #expect(phone.run.keysThatDiffer == [])
+    }
+
+    @Test func `a proof of another token, entry or environment changes nothing`() {
+        func isUnchanged(_ outcome: ReportMerger.Outcome) -> Bool {
+            if case .unchanged = outcome { true } else { false }
+        }
+        #expect(isUnchanged(phone.proof(of: "aa", .start(type: "Match"), at: 0)))
+        #expect(phone.run.installation == nil, "a proof creates no installation")
+        phone.startToken("aa", at: 1)
+        #expect(isUnchanged(phone.proof(of: "bb", .start(type: "Match"), at: 2)))
+        #expect(isUnchanged(phone.proof(of: "aa", .start(type: nil), at: 2)))
+        #expect(isUnchanged(phone.proof(of: "aa", .update(activity: "A"), at: 2)))
+        #expect(isUnchanged(phone.proof(of: "aa", .profile, at: 2)))
+        #expect(phone.row("start:Match")?.isUnproven == true)
+        #expect(!isUnchanged(phone.proof(of: "aa", .start(type: "Match"), at: 3)))
+        #expect(isUnchanged(phone.proof(of: "aa", .start(type: "Match"), at: 4)))
+    }
+
     @Test func `a field that a report lacks keeps its value`() {
         phone.updateToken("bb", of: "A", group: "m1", at: 0)
-        phone.says(.heartbeat, at: 1) {
+        phone.send(.heartbeat, at: 1) {
             $0.os = "18.1"
             $0.frequentPushesEnabled = true
             $0.activitiesEnabled = false
@@ -48,7 +80,7 @@ import Testing
         phone.state(.dismissed, of: "A", at: 1)
         phone.updateToken("bb", of: "A", group: "m1", at: 2)
         phone.state(.active, of: "A", at: 3)
-        phone.says(.reconcile, at: 4) { $0.runningActivities = ["A"] }
+        phone.send(.reconcile, at: 4) { $0.runningActivities = ["A"] }
         #expect(phone.rows == ["i:i update:A dismissed"])
         #expect(phone.row("update:A")?.group == "m1" && phone.row("update:A")?.dismissedAt == Phone.at(1))
         #expect(phone.events == ["n:lut A", "n:lac A dismissed"])
@@ -74,7 +106,7 @@ import Testing
         #expect(phone.rows == ["i:i update:B dismissed"])
         phone.state(.ended, of: "B", at: 241, happened: 10)
         #expect(phone.rows.isEmpty)
-        #expect(phone.run.divergence.isEmpty)
+        #expect(phone.run.keysThatDiffer.isEmpty)
     }
 
     @Test func `tokens rotate from A to B and back to A`() {
@@ -146,10 +178,10 @@ import Testing
 
     @Test func `a token moves with its installation from user to user`() {
         phone.startToken("aa", at: 0)
-        phone.says(.profile, at: 1) { $0.user = "anna" }
+        phone.send(.profile, at: 1) { $0.user = "anna" }
         #expect(phone.rows == ["i:i start:Match aa>u:anna", "u:anna start:Match aa"])
         #expect(phone.row("start:Match")?.movedAt == Phone.at(1))
-        phone.says(.profile, at: 2) { $0.user = "ben" }
+        phone.send(.profile, at: 2) { $0.user = "ben" }
         #expect(
             phone.rows == [
                 "i:i start:Match aa>u:ben", "u:anna start:Match aa>u:ben", "u:ben start:Match aa",
@@ -164,24 +196,24 @@ import Testing
     }
 
     @Test func `a user who logs out and in again keeps the tokens, and the other rows are marked as moved`() {
-        phone.says(.startToken, at: 0) {
+        phone.send(.startToken, at: 0) {
             $0.token = "aa"
             $0.user = "anna"
         }
-        phone.says(.heartbeat, at: 1)
+        phone.send(.heartbeat, at: 1)
         #expect(phone.rows == ["u:anna start: aa"])
-        phone.says(.profile, at: 2) { $0.isLoggedOut = true }
+        phone.send(.profile, at: 2) { $0.isLoggedOut = true }
         #expect(phone.rows == ["i:i start: aa", "u:anna start: aa>i:i"])
-        phone.says(.profile, at: 3) { $0.user = "anna" }
+        phone.send(.profile, at: 3) { $0.user = "anna" }
         #expect(phone.rows == ["i:i start: aa>u:anna", "u:anna start: aa"])
         // A late report about a login in between does not move it.
-        phone.says(.profile, at: 4, happened: 2) { $0.user = "ben" }
+        phone.send(.profile, at: 4, happened: 2) { $0.user = "ben" }
         #expect(phone.rows == ["i:i start: aa>u:anna", "u:anna start: aa"])
     }
 
     @Test func `an installation without a start token has not moved`() {
-        phone.says(.heartbeat, at: 0)
-        phone.says(.startToken, at: 1) {
+        phone.send(.heartbeat, at: 0)
+        phone.send(.startToken, at: 1) {
             $0.token = "aa"
             $0.user = "anna"
         }
@@ -193,7 +225,7 @@ import Testing
         phone.startToken("aa", at: 0)
         phone.startToken("bb", type: "Order", at: 0)
         phone.updateToken("cc", of: "A", at: 0)
-        phone.says(.unregister, at: 5) { $0.attributesType = "Match" }
+        phone.send(.unregister, at: 5) { $0.attributesType = "Match" }
         #expect(phone.rows == ["i:i start:Order bb"])
         #expect(phone.events.last == "n:lac A unregistered")
         phone.startToken("aa", at: 6, happened: 4)
@@ -206,7 +238,7 @@ import Testing
         phone.updateToken("aa", of: "A", at: 0)
         phone.updateToken("bb", of: "B", at: 0)
         phone.updateToken("cc", of: "C", at: 9)
-        phone.says(.reconcile, at: 10, happened: 5) { $0.runningActivities = ["B"] }
+        phone.send(.reconcile, at: 10, happened: 5) { $0.runningActivities = ["B"] }
         #expect(phone.rows == ["i:i update:B bb", "i:i update:C cc"])
         #expect(phone.events.last == "n:lac A notRunning")
         // An activity that is reported late was not running either.
@@ -216,24 +248,24 @@ import Testing
     }
 
     @Test func `the same list again ends an activity that was reported in between`() {
-        phone.says(.reconcile, at: 0) { $0.runningActivities = ["B"] }
+        phone.send(.reconcile, at: 0) { $0.runningActivities = ["B"] }
         phone.updateToken("aa", of: "A", at: 1)
         #expect(phone.rows == ["i:i update:A aa"])
-        phone.says(.reconcile, at: 2) { $0.runningActivities = ["B"] }
+        phone.send(.reconcile, at: 2) { $0.runningActivities = ["B"] }
         #expect(phone.rows == [])
         // A sign of life, even in the same minute, shows that the activity still runs.
-        phone.says(.heartbeat, at: 2) { $0.activity = "A" }
+        phone.send(.heartbeat, at: 2) { $0.activity = "A" }
         #expect(phone.rows == ["i:i update:A aa"])
     }
 
     @Test func `an app lives in one environment at a time`() {
         phone.startToken("aa", at: 0)
-        phone.says(.startToken, at: 1, environment: .sandbox) {
+        phone.send(.startToken, at: 1, environment: .sandbox) {
             $0.token = "bb"
             $0.attributesType = "Order"
         }
         #expect(phone.rows == ["i:i start:Order bb"])
-        phone.says(.heartbeat, at: 2)
+        phone.send(.heartbeat, at: 2)
         #expect(phone.rows == ["i:i start:Match aa"])
     }
 
@@ -247,7 +279,7 @@ import Testing
     @Test func `a backend's profile of a user needs no installation`() {
         var report = Report(app: "shop", profileOf: "anna")
         report.tags = ["vip"]
-        phone.run.hear(report, at: Phone.at(0))
+        phone.run.merge(report, at: Phone.at(0))
         let key = RegistryKey(app: "shop", recipient: .user("anna"), installation: nil, entry: .profile)
         #expect(phone.run.registry[key] == .profile(ProfileRow(tags: ["vip"], updatedAt: Phone.at(0))))
         #expect(phone.run.events.map(\.user) == ["anna"] && phone.run.installation == nil)
@@ -256,7 +288,7 @@ import Testing
     @Test func `a tap emits one event, with its schedule`() {
         phone.updateToken("aa", of: "A", group: "m1", at: 0)
         for minutes in [5, 6] {
-            phone.says(.tap, at: minutes, happened: 4) {
+            phone.send(.tap, at: minutes, happened: 4) {
                 $0.activity = "A"
                 $0.scheduleID = "s1"
                 $0.scheduleName = "kick-off"
@@ -265,14 +297,14 @@ import Testing
         let taps = phone.run.events.filter { $0.code == .tap }
         #expect(taps.count == 1 && taps[0].scheduleID == "s1" && taps[0].scheduleName == "kick-off")
         #expect(taps.first?.group == "m1" && taps.first?.attributesType == "Match")
-        phone.says(.tap, at: 7) { $0.activity = "A" }
+        phone.send(.tap, at: 7) { $0.activity = "A" }
         #expect(phone.run.events.filter { $0.code == .tap }.count == 2)
     }
 
     @Test func `taps out of order count, and a repeated tap does not`() {
         func taps() -> Int { phone.run.events.filter { $0.code == .tap }.count }
         func tap(_ id: String?, happened: Int, at minutes: Int) {
-            phone.says(.tap, at: minutes, happened: happened) {
+            phone.send(.tap, at: minutes, happened: happened) {
                 $0.activity = "A"
                 $0.id = id
             }
@@ -296,20 +328,20 @@ import Testing
     @Test func `beyond the limit of remembered taps no tap counts twice`() {
         let last = Installation.tapsMax + 4
         for number in 0...last {
-            phone.says(.tap, at: number) {
+            phone.send(.tap, at: number) {
                 $0.activity = "A"
                 $0.id = "tap-\(number)"
             }
         }
         for number in 0...last {
-            phone.says(.tap, at: 60, happened: number) {
+            phone.send(.tap, at: 60, happened: number) {
                 $0.activity = "A"
                 $0.id = "tap-\(number)"
             }
         }
         #expect(phone.run.events.count == last + 1)
         #expect(phone.run.installation?.taps.count == Installation.tapsMax)
-        phone.says(.heartbeat, at: 11 * 24 * 60)
+        phone.send(.heartbeat, at: 11 * 24 * 60)
         phone.startToken("aa", at: 11 * 24 * 60)
         #expect(phone.run.installation?.taps.isEmpty == true)
     }
@@ -317,14 +349,14 @@ import Testing
     @Test func `one token for several types has a row for each`() {
         for type in ["Match", "Order", nil] { phone.startToken("aa", type: type, at: 0) }
         #expect(phone.rows == ["i:i start: aa", "i:i start:Match aa", "i:i start:Order aa"])
-        phone.says(.unregister, at: 1) { $0.attributesType = "Match" }
+        phone.send(.unregister, at: 1) { $0.attributesType = "Match" }
         #expect(phone.rows == ["i:i start: aa", "i:i start:Order aa"])
     }
 
     @Test func `a token for all types does not start an unregistered type`() {
         phone.startToken("aa", type: nil, at: 0)
-        phone.says(.unregister, at: 1) { $0.attributesType = "Order" }
-        phone.says(.unregister, at: 1) { $0.attributesType = "Match" }
+        phone.send(.unregister, at: 1) { $0.attributesType = "Order" }
+        phone.send(.unregister, at: 1) { $0.attributesType = "Match" }
         #expect(phone.row("start:")?.unregisteredTypes == ["Match", "Order"])
         // An app that reports its general token at each start has not asked for the type.
         phone.startToken("bb", type: nil, at: 2)
@@ -333,25 +365,25 @@ import Testing
         #expect(phone.row("start:")?.unregisteredTypes == ["Order"])
         phone.startToken("dd", type: "Match", at: 20 * 24 * 60)
         #expect(phone.row("start:")?.unregisteredTypes == ["Order"], "time does not count as asking either")
-        #expect(phone.run.divergence.isEmpty)
+        #expect(phone.run.keysThatDiffer.isEmpty)
     }
 
     @Test func `a token that cannot be used still registers its type again`() {
         phone.startToken("aa", type: nil, at: 0)
-        phone.says(.startToken, at: 1) {
+        phone.send(.startToken, at: 1) {
             $0.token = "bb"
             $0.attributesType = "Order"
         }
-        phone.says(.unregister, at: 2) { $0.attributesType = "Order" }
-        phone.says(.startToken, at: 10, environment: .sandbox) { $0.token = "aa" }
+        phone.send(.unregister, at: 2) { $0.attributesType = "Order" }
+        phone.send(.startToken, at: 10, environment: .sandbox) { $0.token = "aa" }
         #expect(phone.row("start:")?.unregisteredTypes == ["Order"])
         // The same token as before, in the environment that the phone has left.
-        phone.says(.startToken, at: 11, happened: 3) {
+        phone.send(.startToken, at: 11, happened: 3) {
             $0.token = "bb"
             $0.attributesType = "Order"
         }
         #expect(phone.row("start:")?.unregisteredTypes == nil)
-        #expect(phone.run.divergence.isEmpty)
+        #expect(phone.run.keysThatDiffer.isEmpty)
     }
 
     @Test func `tokens are sealed for their row, and a repetition is not sealed again`() throws {

@@ -4,11 +4,12 @@ import StageSupport
 import Testing
 import Topics
 
-/// Offsets that a partition no longer holds, and ends that are committed before retention can overtake them.
+/// A group's committed offset that the partition no longer holds, and the commits that prevent this.
 @Suite struct OffsetGapTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let topic: TopicName
         let committed: Int64
+        /// The watermarks of the partition.
         let low: Int64
         let high: Int64
         let verdict: OffsetGap.Assessment
@@ -31,13 +32,13 @@ import Topics
         Case(topic: .jobs, committed: 50, low: 0, high: 7, verdict: .logIsShorter),
         Case(topic: .sends, committed: 50, low: 0, high: 7, verdict: .logIsShorter),
     ])
-    func `a partition continues only if no record that matters can be lost`(one: Case) {
+    func `a partition continues only if no record that matters can be lost`(example: Case) {
         let gap = OffsetGap(
-            partition: TopicPartition("x", 3), committed: one.committed,
-            watermarks: Watermarks(low: one.low, high: one.high))
-        #expect(gap.assessment(for: one.topic) == one.verdict)
+            partition: TopicPartition("x", 3), committed: example.committed,
+            watermarks: Watermarks(low: example.low, high: example.high))
+        #expect(gap.assessment(for: example.topic) == example.verdict)
         #expect(gap.description.contains("x/3"))
-        #expect(gap.description.contains("\(one.committed)"))
+        #expect(gap.description.contains("\(example.committed)"))
     }
 
     @Test func `an end is committed when it has stood for five seconds, and only if it is new`() {

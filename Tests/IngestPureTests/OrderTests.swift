@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ingest
 
-/// The later report wins, even if the times are equal.
+/// The later report wins, even if the times are equal. Then the position in the request body decides, or the offset.
 @Suite struct OrderTests {
     private let phone = Phone()
 
@@ -18,30 +18,32 @@ import Testing
         case fastClock
     }
 
-    /// Merges reports that arrived together, in one millisecond, in their order or in reverse.
-    private func body(_ reports: [Report], by writer: Writer, isReversed: Bool) -> Phone {
+    /// Merges reports that arrived together, in one millisecond. They are merged in their order or in reverse, and then
+    /// once more.
+    private func mergedPhone(after reports: [Report], by writer: Writer, isReversed: Bool) -> Phone {
         let phone = Phone()
-        var list = reports.enumerated().map { place, report in
-            var received = Received(report: report, at: Phone.at(5), offset: Int64(70 + place))
+        var receivedReports = reports.enumerated().map { position, report in
+            var received = ReceivedReport(
+                report: report, receivedAt: Phone.at(5), offset: Int64(70 + position))
             switch writer {
             case .gateway:
-                received.report.bodyPosition = place
+                received.report.bodyPosition = position
                 received.offset = 0
             case .service: break
             case .fastClock:
-                received.report.eventTime = Phone.at(24 * 60) + Int64(place)
+                received.report.eventTime = Phone.at(24 * 60) + Int64(position)
                 // The gateway received them in another order.
-                received.report.bodyPosition = reports.count - place
+                received.report.bodyPosition = reports.count - position
             }
             return received
         }
-        if isReversed { list.reverse() }
-        for received in list + list { phone.run.hear(received) }
+        if isReversed { receivedReports.reverse() }
+        for received in receivedReports + receivedReports { phone.run.merge(received) }
         return phone
     }
 
     private func startToken(_ token: String, type: String = "Match") -> Report {
-        phone.report(.startToken) {
+        phone.makeReport(.startToken) {
             $0.token = token
             $0.attributesType = type
         }
@@ -49,30 +51,33 @@ import Testing
 
     @Test(arguments: Writer.allCases, [false, true])
     func `the later of a login and a logout wins`(_ writer: Writer, _ isReversed: Bool) {
-        let login = phone.report(.profile) { $0.user = "ben" }
-        let logout = phone.report(.profile) { $0.isLoggedOut = true }
-        let out = body([login, logout], by: writer, isReversed: isReversed)
-        #expect(out.run.installation?.recipient == .installation("i"))
-        let isIn = body([logout, login], by: writer, isReversed: isReversed)
-        #expect(isIn.run.installation?.recipient == .user("ben"))
+        let login = phone.makeReport(.profile) { $0.user = "ben" }
+        let logout = phone.makeReport(.profile) { $0.isLoggedOut = true }
+        let loggedOut = mergedPhone(after: [login, logout], by: writer, isReversed: isReversed)
+        #expect(loggedOut.run.installation?.recipient == .installation("i"))
+        let loggedIn = mergedPhone(after: [logout, login], by: writer, isReversed: isReversed)
+        #expect(loggedIn.run.installation?.recipient == .user("ben"))
     }
 
     @Test(arguments: Writer.allCases, [false, true])
     func `a type that is unregistered and then gets a token can be reached`(
         _ writer: Writer, _ isReversed: Bool
     ) {
-        let unregister = phone.report(.unregister) { $0.attributesType = "Match" }
-        let reached = body([unregister, startToken("aa")], by: writer, isReversed: isReversed)
-        #expect(reached.rows == ["i:i start:Match aa"])
-        let gone = body([startToken("aa"), unregister], by: writer, isReversed: isReversed)
-        #expect(gone.rows.isEmpty)
+        let unregister = phone.makeReport(.unregister) { $0.attributesType = "Match" }
+        let registered = mergedPhone(
+            after: [unregister, startToken("aa")], by: writer, isReversed: isReversed)
+        #expect(registered.rows == ["i:i start:Match aa"])
+        let unregistered = mergedPhone(
+            after: [startToken("aa"), unregister], by: writer, isReversed: isReversed)
+        #expect(unregistered.rows.isEmpty)
     }
 
     @Test(arguments: Writer.allCases, [false, true])
     func `the second of two tokens in one body wins`(_ writer: Writer, _ isReversed: Bool) {
         for (first, second) in [("aa", "bb"), ("bb", "aa")] {
-            let both = body([startToken(first), startToken(second)], by: writer, isReversed: isReversed)
-            #expect(both.rows == ["i:i start:Match \(second)"])
+            let phone = mergedPhone(
+                after: [startToken(first), startToken(second)], by: writer, isReversed: isReversed)
+            #expect(phone.rows == ["i:i start:Match \(second)"])
         }
     }
 
@@ -80,19 +85,20 @@ import Testing
     func `a list of running activities ends earlier reports and not later ones`(
         _ writer: Writer, _ isReversed: Bool
     ) {
-        let token = phone.report(.updateToken) {
+        let token = phone.makeReport(.updateToken) {
             $0.token = "aa"
             $0.activity = "A"
         }
-        let list = phone.report(.reconcile) { $0.runningActivities = ["B"] }
-        #expect(body([token, list], by: writer, isReversed: isReversed).rows.isEmpty)
-        #expect(body([list, token], by: writer, isReversed: isReversed).rows == ["i:i update:A aa"])
+        let list = phone.makeReport(.reconcile) { $0.runningActivities = ["B"] }
+        #expect(mergedPhone(after: [token, list], by: writer, isReversed: isReversed).rows.isEmpty)
+        #expect(
+            mergedPhone(after: [list, token], by: writer, isReversed: isReversed).rows == ["i:i update:A aa"])
     }
 
     @Test func `a forwarded report keeps its order`() {
         // Both were in a wrong partition and return with one time, the second first.
         let reports = [startToken("aa"), startToken("bb")]
-        for offset in [1, 0] { phone.run.hear(reports[offset], at: Phone.at(1), offset: Int64(offset)) }
+        for offset in [1, 0] { phone.run.merge(reports[offset], at: Phone.at(1), offset: Int64(offset)) }
         #expect(phone.rows == ["i:i start:Match bb"])
     }
 

@@ -5,7 +5,7 @@ import TokenSealing
 
 @testable import Ingest
 
-/// One phone that sends reports, at times in minutes, and the resulting registry.
+/// A phone that sends reports, and the registry that results from them. Times are minutes after `start`.
 struct Phone {
     static let start = History.start
     static let minute: Int64 = 60_000
@@ -15,21 +15,24 @@ struct Phone {
         run = IngestRun(app: app, seal: seal)
     }
 
+    /// Returns a time in milliseconds since 1970.
     static func at(_ minutes: Int) -> Int64 { start + Int64(minutes) * minute }
 
+    /// Sends a report.
+    ///
     /// - Parameters:
     ///   - minutes: The time at which the server receives it.
     ///   - happened: The time by the phone's clock, or nil if the report has none.
     @discardableResult
-    func says(
+    func send(
         _ kind: Report.Kind, at minutes: Int, happened: Int? = nil,
         environment: Environment = .production, _ fill: (inout Report) -> Void = { _ in }
     ) -> ReportMerger.Outcome {
-        let report = report(kind, happened: happened, environment: environment, fill)
-        return run.hear(report, at: Self.at(minutes))
+        let report = makeReport(kind, happened: happened, environment: environment, fill)
+        return run.merge(report, at: Self.at(minutes))
     }
 
-    func report(
+    func makeReport(
         _ kind: Report.Kind, happened: Int? = nil, environment: Environment = .production,
         _ fill: (inout Report) -> Void = { _ in }
     ) -> Report {
@@ -43,7 +46,7 @@ struct Phone {
     func startToken(
         _ token: String, type: String? = "Match", at minutes: Int, happened: Int? = nil
     ) -> ReportMerger.Outcome {
-        says(.startToken, at: minutes, happened: happened) {
+        send(.startToken, at: minutes, happened: happened) {
             $0.token = token
             $0.attributesType = type
         }
@@ -54,7 +57,7 @@ struct Phone {
         _ token: String, of activity: String, type: String? = "Match", group: String? = nil, at minutes: Int,
         happened: Int? = nil
     ) -> ReportMerger.Outcome {
-        says(.updateToken, at: minutes, happened: happened) {
+        send(.updateToken, at: minutes, happened: happened) {
             $0.token = token
             $0.activity = activity
             $0.attributesType = type
@@ -66,47 +69,66 @@ struct Phone {
     func state(
         _ state: Report.ActivityState, of activity: String, at minutes: Int, happened: Int? = nil
     ) -> ReportMerger.Outcome {
-        says(.state, at: minutes, happened: happened) {
+        send(.state, at: minutes, happened: happened) {
             $0.activity = activity
             $0.state = state
         }
     }
 
+    /// Sends the report of a sender that APNs refused a token.
+    ///
+    /// - Parameters:
+    ///   - invalidated: The time since which the token is invalid by APNs, or nil if APNs gave none.
+    ///   - dispatched: The time of the push.
     func refusal(of token: String, since invalidated: Int?, dispatched: Int, at minutes: Int) {
         let hash = String(
             decoding: Hex.encode(TokenSeal(keys: nil).hash(of: PushToken(hex: token)!)), as: UTF8.self)
-        says(.deadToken, at: minutes) {
+        send(.deadToken, at: minutes) {
             $0.refusal = .init(
                 tokenHash: hash, entry: "start:Match", reason: "Unregistered",
                 invalidatedAt: invalidated.map(Self.at), dispatchedAt: Self.at(dispatched))
         }
     }
 
+    /// Reports that APNs accepted a token.
+    @discardableResult
+    func proof(
+        of token: String, _ entry: RegistryKey.Entry, at minutes: Int,
+        environment: Environment = .production
+    ) -> ReportMerger.Outcome {
+        send(.provenToken, at: minutes, environment: environment) {
+            $0.proof = .init(
+                tokenHash: Hex.text(of: TokenSeal(keys: nil).hash(of: PushToken(hex: token)!)), entry: entry)
+        }
+    }
+
     func sweep(at minutes: Int) { run.sweep(at: Self.at(minutes)) }
 
-    /// The registry, as `recipient entry token`.
+    /// The rows of the registry, for example `u:anna start:Match aa`. A token that has moved ends with `>RECIPIENT`, a
+    /// dismissed activity has `dismissed` instead of a token, and a profile has its tags.
     var rows: [String] {
         run.registry.map { key, row in
-            let what =
+            let content =
                 switch row {
                 case .token(let row):
                     row.dismissedAt != nil
                         ? "dismissed" : (row.token ?? "") + (row.movedTo.map { ">\($0.text)" } ?? "")
                 case .profile(let row): row.tags.joined(separator: ",")
                 }
-            return "\(key.recipient.text) \(key.entry.text) \(what)"
+            return "\(key.recipient.text) \(key.entry.text) \(content)"
         }.sorted()
     }
 
     /// - Parameter recipient: The recipient that owns the row. Nil means the present one.
     func row(_ entry: String, of recipient: Recipient? = nil) -> TokenRow? {
-        let found = run.registry.first {
+        let match = run.registry.first {
             $0.key.entry.text == entry && $0.key.recipient == recipient ?? run.installation?.recipient
         }
-        guard case .token(let row)? = found?.value else { return nil }
+        guard case .token(let row)? = match?.value else { return nil }
         return row
     }
 
+    /// The events, for example `n:lac A ended`: the code, the activity, and the cause of its end.
     var events: [String] {
         run.events.map { event in
             ([event.code.rawValue] + [event.activity, event.cause?.rawValue].compactMap { $0 })

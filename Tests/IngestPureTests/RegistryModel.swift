@@ -7,7 +7,7 @@ import TokenSealing
 /// The expected registry after a set of reports, in the plainest form. Every question is answered by a search
 /// through all reports. The model keeps no record and no order of arrival.
 struct RegistryModel {
-    let reports: [Received]
+    let reports: [ReceivedReport]
     let now: Int64
     private let seal = TokenSeal(keys: nil)
 
@@ -37,14 +37,14 @@ struct RegistryModel {
 
     // MARK: Reports in their order
 
-    private var phone: [Received] { since(erased: everSaid) }
+    private var phone: [ReceivedReport] { since(erased: everSaid) }
 
-    private var everSaid: [Received] {
+    private var everSaid: [ReceivedReport] {
         reports.filter { $0.report.installation != nil && $0.report.kind != .deadToken }
     }
 
     /// Returns the reports after the last erasure.
-    private func since(erased words: [Received]) -> [Received] {
+    private func since(erased words: [ReceivedReport]) -> [ReceivedReport] {
         let (wishes, rest) = (
             words.filter { $0.report.kind == .erase }, words.filter { $0.report.kind != .erase }
         )
@@ -56,21 +56,21 @@ struct RegistryModel {
         everSaid.contains { $0.report.kind == .erase && !isBefore(self.time($0), time) }
     }
 
-    private func time(_ received: Received) -> [Int64] {
-        var event = received.report.eventTime ?? received.at
-        if event > received.at { event = received.at }
-        if event < received.at - 48 * History.hour { event = received.at - 48 * History.hour }
-        let claim = received.report.eventTime ?? received.at
+    private func time(_ received: ReceivedReport) -> [Int64] {
+        var event = received.report.eventTime ?? received.receivedAt
+        if event > received.receivedAt { event = received.receivedAt }
+        if event < received.receivedAt - 48 * History.hour { event = received.receivedAt - 48 * History.hour }
+        let claim = received.report.eventTime ?? received.receivedAt
         // Reports without a position in a body sort by their offset, after those with a position.
         let order: [Int64] = received.report.bodyPosition.map { [0, Int64($0)] } ?? [1, received.offset]
-        return [event, received.at, claim] + order
+        return [event, received.receivedAt, claim] + order
     }
 
     private func isBefore(_ a: [Int64], _ b: [Int64]) -> Bool { a.lexicographicallyPrecedes(b) }
 
     /// Returns the last value by time and order. A tie goes to the text that sorts last.
     private func last<T>(
-        _ reports: [Received], _ value: (Report) -> T?, _ text: (T) -> String
+        _ reports: [ReceivedReport], _ value: (Report) -> T?, _ text: (T) -> String
     ) -> (value: T, time: [Int64])? {
         var said: [(value: T, time: [Int64])] = []
         for received in reports {
@@ -94,7 +94,7 @@ struct RegistryModel {
         return said?.value ?? .installation("i")
     }
 
-    private func profile(_ words: [Received]) -> ProfileRow? {
+    private func profile(_ words: [ReceivedReport]) -> ProfileRow? {
         let tags = last(words, { $0.tags }, { $0.joined() })
         let locale = last(words, { $0.locale }, { $0 })
         let zone = last(words, { $0.timeZone }, { $0 })
@@ -119,7 +119,7 @@ struct RegistryModel {
     }
 
     /// Returns the row of the newest of these tokens, unless it is useless.
-    private func tokenRow(_ reports: [Received]) -> (row: TokenRow, time: [Int64])? {
+    private func tokenRow(_ reports: [ReceivedReport]) -> (row: TokenRow, time: [Int64])? {
         func hash(_ report: Report) -> String {
             String(decoding: Hex.encode(seal.hash(of: PushToken(hex: report.token!)!)), as: UTF8.self)
         }
@@ -129,7 +129,7 @@ struct RegistryModel {
         else { return nil }
         var row = TokenRow(
             environment: newest.environment!, token: newest.token!, tokenHash: hash(newest),
-            attributesType: nil, registeredAt: time[1])
+            attributesType: nil, registeredAt: time[1], isUnproven: true)
         row.os = last(phone, { $0.os }, { $0 })?.value
         row.frequentPushesEnabled = last(phone, { $0.frequentPushesEnabled }, { "\($0)" })?.value
         row.activitiesEnabled = last(phone, { $0.activitiesEnabled }, { "\($0)" })?.value

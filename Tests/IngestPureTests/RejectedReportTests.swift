@@ -6,11 +6,13 @@ import TokenSealing
 
 @testable import Ingest
 
+/// The reports that become dead letters, each with the code of its reason.
 @Suite struct RejectedReportTests {
     let run = IngestRun()
 
+    /// Merges a report. Returns the code of the last rejection, or nil.
     private func code(_ report: Report, at receivedAt: Int64, now: Int64) -> RejectedReport.Code? {
-        run.hear(report, at: receivedAt, now: now)
+        run.merge(report, at: receivedAt, now: now)
         return run.rejections.last
     }
 
@@ -48,7 +50,7 @@ import TokenSealing
         let outcome = ReportMerger(app: app, seal: TokenSeal(keys: nil)).merge(
             report(.heartbeat), arrival: ReportArrival(receivedAt: 0, offset: 0), into: nil, now: 0)
         guard case .rejected(let rejection) = outcome else {
-            Issue.record("taken")
+            Issue.record("the report was not rejected")
             return
         }
         #expect(rejection.code == .environmentNotAllowed)
@@ -69,6 +71,7 @@ import TokenSealing
             report.token = token
             #expect(code(report, at: 0, now: 0) == .badToken)
         }
-        #expect(run.rejections.count == 4 && run.installation == nil)
+        #expect(run.rejections.count == 4)
+        #expect(run.installation == nil)
     }
 }

@@ -35,21 +35,21 @@ import Testing
         seal.seal(tokenOf: &sealed)
         #expect(sealed.isTokenSealed)
         let (first, second) = (IngestRun(seal: seal), IngestRun(seal: seal))
-        first.hear(startToken(), at: History.start)
-        second.hear(sealed, at: History.start)
-        #expect(first.truth == second.truth && first.registry == second.registry)
+        first.merge(startToken(), at: History.start)
+        second.merge(sealed, at: History.start)
+        #expect(first.installations == second.installations && first.registry == second.registry)
         #expect(second.registry.count == 1)
-        second.hear(startToken(), at: History.start + 1)
-        #expect(second.written == 1, "the report is a repetition")
+        second.merge(startToken(), at: History.start + 1)
+        #expect(second.written == 1, "a repetition was written")
     }
 
     @Test func `only a due repetition is sealed with the newest key`() throws {
         let old = IngestRun(seal: try seal(keys: 1))
-        old.hear(startToken(), at: History.start)
-        let run = IngestRun(seal: try seal(keys: 2), truth: old.truth)
-        run.hear(startToken(), at: History.start + 1)
+        old.merge(startToken(), at: History.start)
+        let run = IngestRun(seal: try seal(keys: 2), installations: old.installations)
+        run.merge(startToken(), at: History.start + 1)
         #expect(storedToken(run)?.hasPrefix("s1.") == true)
-        run.hear(startToken(), at: History.start + 86_400_000)
+        run.merge(startToken(), at: History.start + 86_400_000)
         #expect(storedToken(run)?.hasPrefix("s2.") == true)
         guard case .token(let row)? = run.registry.values.first else {
             Issue.record("there is no row")
@@ -57,16 +57,16 @@ import Testing
         }
         #expect(row.token == storedToken(run))
         let stored = try #require(row.token)
-        let isOpen = try seal(keys: 2).open(stored, app: "shop", entry: "start:Match").hex
-        #expect(isOpen == Array(Self.token.utf8))
+        let openedToken = try seal(keys: 2).open(stored, app: "shop", entry: "start:Match").hex
+        #expect(openedToken == Array(Self.token.utf8))
     }
 
     @Test func `a clear token is sealed when it is due`() throws {
         let old = IngestRun()
-        old.hear(startToken(), at: History.start)
+        old.merge(startToken(), at: History.start)
         // Hashes are keyed too. With these keys the hash differs, so the token counts as new.
-        let run = IngestRun(seal: try seal(keys: 1), truth: old.truth)
-        run.hear(startToken(), at: History.start + 1)
+        let run = IngestRun(seal: try seal(keys: 1), installations: old.installations)
+        run.merge(startToken(), at: History.start + 1)
         #expect(storedToken(run)?.hasPrefix("s1.") == true)
     }
 
@@ -74,7 +74,7 @@ import Testing
         var report = startToken()
         try seal(keys: 2).seal(tokenOf: &report)
         let run = IngestRun(seal: try seal(keys: 1))
-        guard case .rejected(let rejection) = run.hear(report, at: History.start) else {
+        guard case .rejected(let rejection) = run.merge(report, at: History.start) else {
             Issue.record("it was accepted")
             return
         }
@@ -82,48 +82,51 @@ import Testing
         #expect(rejection.description.contains("key 2"))
         try seal(keys: 1).seal(tokenOf: &report)
         report.attributesType = "Another"
-        run.hear(report, at: History.start)
+        run.merge(report, at: History.start)
         #expect(run.rejections.last == .sealedToken, "it was sealed for another row")
     }
 
     // MARK: Records that are passed on unchanged
 
-    private func letters(keys count: Int = 1) throws -> DeadLetterSeal {
-        DeadLetterSeal(tokenSeal: try seal(keys: count), reader: JSONReader())
-    }
-
+    /// Returns a dead letter's value with sealed tokens, or nil if it has no token to seal.
     private func sealed(_ text: String) throws -> String? {
-        try letters().sealedCopy(of: Array(text.utf8).span).map { String(decoding: $0, as: UTF8.self) }
+        let deadLetterSeal = DeadLetterSeal(tokenSeal: try seal(keys: 1), reader: JSONReader())
+        return deadLetterSeal.sealedCopy(of: Array(text.utf8).span).map {
+            String(decoding: $0, as: UTF8.self)
+        }
     }
 
     @Test func `only the token of a report is sealed, and the record is still a report`() throws {
         let fields =
             #""v":1,"app":"shop","environment":"production","installationId":"i","kind":"startToken""#
         let text = #"{"unheardOf" : 1,"token": "\#(Self.token)",\#(fields)}"#
-        let found = try #require(try sealed(text))
-        let report = try Report.decode(Array(found.utf8), with: JSONReader())
+        let sealedText = try #require(try sealed(text))
+        let report = try Report.decode(Array(sealedText.utf8), with: JSONReader())
         #expect(report.isTokenSealed)
-        #expect(found == text.replacing(Self.token, with: report.token ?? ""))
+        #expect(sealedText == text.replacing(Self.token, with: report.token ?? ""))
         #expect(try seal(keys: 1).open(tokenOf: report)?.hex == Array(Self.token.utf8))
-        #expect(try sealed(found) == nil, "once is enough")
-        let spelled = text.replacing("\"ab", with: #""\u0061b"#)
-        #expect(spelled != text)
-        #expect(try sealed(spelled)?.contains("b" + Self.token.dropFirst(2)) == false)
+        #expect(try sealed(sealedText) == nil, "a sealed token was sealed again")
+        // A token may be spelled with escapes.
+        let escapedText = text.replacing("\"ab", with: #""\u0061b"#)
+        #expect(escapedText != text)
+        #expect(try sealed(escapedText)?.contains("b" + Self.token.dropFirst(2)) == false)
     }
 
     @Test func `in an unreadable record everything that looks like a token is sealed`() throws {
         let hash = String(repeating: "0f", count: 16)
         let text = #"{"token":"\#(Self.token)","hash":"\#(hash)","odd":"\#(Self.token)c"#
-        let found = try #require(try sealed(text))
-        #expect(found.hasPrefix(#"{"token":"s1."#) && found.contains(hash) && !found.contains(Self.token))
-        let whole = String(repeating: "e", count: 5000)
-        #expect(try sealed(whole)?.hasPrefix("s1.") == true)
+        let sealedText = try #require(try sealed(text))
+        #expect(sealedText.hasPrefix(#"{"token":"s1."#))
+        #expect(sealedText.contains(hash))
+        #expect(!sealedText.contains(Self.token))
+        let onlyDigits = String(repeating: "e", count: 5000)
+        #expect(try sealed(onlyDigits)?.hasPrefix("s1.") == true)
         #expect(try sealed("not JSON") == nil)
         #expect(try sealed("") == nil)
     }
 
     @Test func `without keys every record stays as it is`() {
-        let letters = DeadLetterSeal(tokenSeal: TokenSeal(keys: nil), reader: JSONReader())
-        #expect(letters.sealedCopy(of: startToken().encoded().span) == nil)
+        let deadLetterSeal = DeadLetterSeal(tokenSeal: TokenSeal(keys: nil), reader: JSONReader())
+        #expect(deadLetterSeal.sealedCopy(of: startToken().encoded().span) == nil)
     }
 }

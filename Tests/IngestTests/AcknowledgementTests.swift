@@ -11,89 +11,94 @@ import RecordFormat
 import Testing
 import Topics
 
-/// Records that a batch writes outside its transaction are acknowledged before the offset is committed. A
-/// process that is killed in between leaves the offset unchanged.
+/// Dead letters and forwarded reports are written outside the transaction. They are acknowledged before the offset is
+/// committed, so a process that is killed in between leaves the offset unchanged.
 @Suite struct AcknowledgementTests {
-    enum Beside: CaseIterable { case deadLetter, forwarded }
+    /// A record that a batch writes outside its transaction.
+    enum OutsideRecord: CaseIterable { case deadLetter, forwarded }
 
-    private func send(_ kind: Beside, to bed: TestBed) throws {
+    /// Writes a report that causes a record outside the transaction.
+    private func sendReport(causing kind: OutsideRecord, to bed: TestBed) throws {
         let sender = try RecordWriter(on: bed)
         var report = Report(
             app: TestBed.app.id, environment: .production, installation: "p", kind: .startToken)
         report.token = String(repeating: "ab", count: 32)
-        let home = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: bed.layout.lanes))
+        let rightPartition = Int32(
+            Murmur2.partition(forKey: report.key.span, partitionCount: bed.layout.lanes))
         switch kind {
         case .deadLetter: sender.write(key: report.key, value: Array("not JSON".utf8))
         case .forwarded:
-            let elsewhere = (home + 1) % Int32(bed.layout.lanes)
-            sender.write(key: report.key, value: report.encoded(), partition: elsewhere)
+            let wrongPartition = (rightPartition + 1) % Int32(bed.layout.lanes)
+            sender.write(key: report.key, value: report.encoded(), partition: wrongPartition)
         }
         #expect(sender.finish())
     }
 
-    /// Returns the sum of the group's committed offsets over all partitions.
-    private func committed(_ bed: TestBed) throws -> Int64 {
-        let places = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(of: .reports), $0) }
-        return try bed.admin.committedOffsets(by: bed.layout.prefix + "ingest", in: places).reduce(0) {
+    /// Returns the sum of the group's committed offsets over all partitions, which is the number of committed reports.
+    private func committedCount(in bed: TestBed) throws -> Int64 {
+        let partitions = (0..<Int32(bed.layout.lanes)).map {
+            TopicPartition(bed.layout.name(of: .reports), $0)
+        }
+        return try bed.admin.committedOffsets(by: bed.layout.prefix + "ingest", in: partitions).reduce(0) {
             $0 + ($1.offset ?? 0)
         }
     }
 
-    private func start(_ bed: TestBed, _ directory: TemporaryDirectory) throws -> StageProcess {
+    private func startProcess(on bed: TestBed, in directory: TemporaryDirectory) throws -> StageProcess {
         try StageProcess(
             .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path)
     }
 
-    @Test(arguments: Beside.allCases)
-    func `a missing acknowledgement leaves the offset unchanged`(kind: Beside) async throws {
+    @Test(arguments: OutsideRecord.allCases)
+    func `a missing acknowledgement leaves the offset unchanged`(kind: OutsideRecord) async throws {
         let broker = try FaultyBroker()
         let bed = try TestBed(brokers: broker.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        try send(kind, to: bed)
+        try sendReport(causing: kind, to: bed)
         // The process is the only writer. A transaction without records produces nothing.
         broker.answer(.produce, with: .drop)
-        let doomed = try start(bed, directory)
-        try await doomed.process.waitForOutput(containing: "records could not be written to the dead letters")
-        doomed.kill()
-        _ = try await doomed.process.exitStatus()
-        #expect(broker.met(.produce) > 0)
-        #expect(try committed(bed) == 0)
+        let killed = try startProcess(on: bed, in: directory)
+        try await killed.process.waitForOutput(containing: "records could not be written to the dead letters")
+        killed.kill()
+        _ = try await killed.process.exitStatus()
+        #expect(broker.faultCount(of: .produce) > 0)
+        #expect(try committedCount(in: bed) == 0)
         broker.answer(.produce, with: .deliver)
-        let next = try start(bed, directory)
+        let successor = try startProcess(on: bed, in: directory)
         try await eventually("the report is a dead letter or a registry row") {
             switch kind {
             case .deadLetter: try !TopicContent(of: .deadLetters, in: bed).records.isEmpty
             case .forwarded: try TopicContent(of: .registry, in: bed).newestValues.count == 1
             }
         }
-        try await eventually("the report is committed") { try committed(bed) > 0 }
-        next.stop()
-        _ = try await next.process.exitStatus()
+        try await eventually("the report is committed") { try committedCount(in: bed) > 0 }
+        successor.stop()
+        _ = try await successor.process.exitStatus()
     }
 
     @Test func `refused dead letters leave the offset unchanged`() async throws {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let process = try start(bed, directory)
+        let process = try startProcess(on: bed, in: directory)
         let sender = try RecordWriter(on: bed)
         var report = Report(
             app: TestBed.app.id, environment: .production, installation: "p", kind: .heartbeat)
         report.os = "18.2"
         sender.write(report)
         #expect(sender.finish())
-        try await eventually("the stage serves") { try committed(bed) == 1 }
+        try await eventually("the stage serves") { try committedCount(in: bed) == 1 }
         _ = try bed.admin.deleteTopics([bed.layout.name(of: .deadLetters)])
-        try send(.deadLetter, to: bed)
+        try sendReport(causing: .deadLetter, to: bed)
         try await process.process.waitForOutput(
             containing: "records could not be written to the dead letters")
-        #expect(try committed(bed) == 1)
+        #expect(try committedCount(in: bed) == 1)
         try await eventually("the topic exists again") {
             _ = try? bed.layout.create(on: bed.admin)
             return try bed.layout.check(on: bed.admin).isEmpty
         }
         try await eventually("the dead letter is written, and then its offset") {
-            try committed(bed) == 2
+            try committedCount(in: bed) == 2
         }
         process.stop()
         _ = try await process.process.exitStatus()

@@ -8,13 +8,15 @@ import ProcessTesting
 import Testing
 import Topics
 
+/// The erasure of a user, on a real cluster.
 @Suite struct ErasureStageTests {
-    private func report(_ kind: Report.Kind, _ installation: String, user: String) -> Report {
+    /// Returns a report of a start token, with a login and a tag.
+    private func startTokenReport(of installation: String, user: String) -> Report {
         var report = Report(
-            app: TestBed.app.id, environment: .production, installation: installation, kind: kind)
+            app: TestBed.app.id, environment: .production, installation: installation, kind: .startToken)
         report.user = user
         report.tags = ["vip"]
-        if kind == .startToken { report.token = String(repeating: "ab", count: 32) }
+        report.token = String(repeating: "ab", count: 32)
         return report
     }
 
@@ -25,29 +27,34 @@ import Topics
         let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
         let sender = try RecordWriter(on: bed)
-        for number in 0..<30 {
-            sender.write(report(.startToken, "phone-\(number)", user: number < 20 ? "anna" : "ben"))
+        let (phonesOfAnna, phones) = (20, 30)
+        for number in 0..<phones {
+            let user = number < phonesOfAnna ? "anna" : "ben"
+            sender.write(startTokenReport(of: "phone-\(number)", user: user))
         }
         var profile = Report(app: TestBed.app.id, profileOf: "anna")
         profile.tags = ["vip"]
         sender.write(profile)
         #expect(sender.finish())
         let stage = try await Stage(bed, directory: directory.path) { $0.sweepMilliseconds = 200 }
-        func names(_ topic: TopicName) throws -> [String] {
+        /// Returns the key and the value of each row.
+        func rows(of topic: TopicName) throws -> [String] {
             try TopicContent(of: topic, in: bed).newestValues.map {
                 "\(String(decoding: $0.key, as: UTF8.self)) \(String(decoding: $0.value, as: UTF8.self))"
             }
         }
+        // A token and a profile for each phone, and the profile of the user.
+        let rowsOfAnna = 2 * phonesOfAnna + 1
         try await eventually("all rows exist") {
-            try names(.registry).count { $0.contains("u:anna") } == 41
+            try rows(of: .registry).count { $0.contains("u:anna") } == rowsOfAnna
         }
         sender.write(Report(app: TestBed.app.id, erasing: "anna"))
         #expect(sender.finish())
         try await eventually("all rows of anna are deleted") {
-            try names(.registry).allSatisfy { !$0.contains("anna") }
-                && names(.installations).allSatisfy { !$0.contains("anna") || $0.contains("\"erasedAt\"") }
+            try rows(of: .registry).allSatisfy { !$0.contains("anna") }
+                && rows(of: .installations).allSatisfy { !$0.contains("anna") || $0.contains("\"erasedAt\"") }
         }
-        #expect(try names(.registry).count { $0.contains("u:ben") } == 20)
+        #expect(try rows(of: .registry).count { $0.contains("u:ben") } == 2 * (phones - phonesOfAnna))
         await stage.stop()
         #expect(stage.failure == nil)
         #expect(try TopicContent(of: .deadLetters, in: bed).records.isEmpty)

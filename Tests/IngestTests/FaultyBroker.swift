@@ -1,17 +1,20 @@
 import Broker
 import Lifecycle
 
-/// An embedded broker that loses answers by kind of request, if a test asks for it. It never uses the cluster
+/// An embedded broker that loses its answers to requests of a kind, while a test asks for it. It never uses the cluster
 /// in `FLOTILLA_KAFKA`, which cannot do that.
 final class FaultyBroker: Sendable {
+    /// The kinds of requests, by Kafka's API keys.
     enum Request: Int16 {
         case produce = 0
         case endTransaction = 26
     }
 
     private struct State {
+        /// The faults by API key.
         var faults: [Int16: ResponseFault] = [:]
-        var met: [Int16: Int] = [:]
+        /// The number of answers that had a fault, by API key.
+        var faultCounts: [Int16: Int] = [:]
     }
 
     private let state: TracedLock<State>
@@ -21,10 +24,10 @@ final class FaultyBroker: Sendable {
     init() throws {
         let state = TracedLock(State())
         var settings = try BrokerSettings.temporary()
-        settings.responseFaults = { key, _ in
+        settings.responseFaults = { apiKey, _ in
             state.withLock { state in
-                guard let fault = state.faults[key] else { return .deliver }
-                state.met[key, default: 0] += 1
+                guard let fault = state.faults[apiKey] else { return .deliver }
+                state.faultCounts[apiKey, default: 0] += 1
                 return fault
             }
         }
@@ -40,6 +43,8 @@ final class FaultyBroker: Sendable {
         state.withLock { $0.faults[request.rawValue] = fault == .deliver ? nil : fault }
     }
 
-    /// Returns the number of answers that met a fault.
-    func met(_ request: Request) -> Int { state.withLock { $0.met[request.rawValue] ?? 0 } }
+    /// Returns the number of answers that had a fault.
+    func faultCount(of request: Request) -> Int {
+        state.withLock { $0.faultCounts[request.rawValue] ?? 0 }
+    }
 }

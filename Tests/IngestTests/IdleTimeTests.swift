@@ -4,30 +4,35 @@ import ProcessTesting
 import Testing
 import Topics
 
+/// The ingest stage survives an idle time in which retention deletes all reports.
 @Suite(.timeLimit(.minutes(3))) struct IdleTimeTests {
     @Test(arguments: StageEnding.allCases)
-    func `an ingest stage that starts after an idle time merges the next reports`(end: StageEnding)
+    func `an ingest stage that starts after an idle time merges the next reports`(ending: StageEnding)
         async throws
     {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
         let reports = try RecordWriter(on: bed)
-        var mix = ReportGenerator(installations: 300, seed: 11)
+        var generator = ReportGenerator(installations: 300, seed: 11)
         let stage = try await Stage(bed, directory: directory.path)
-        for _ in 0..<50 { reports.write(mix.next()) }
+        for _ in 0..<50 { reports.write(generator.next()) }
         #expect(reports.finish())
-        try await eventually("the first reports are merged") { stage.handled == 50 || stage.failure != nil }
+        try await eventually("the first reports are merged") {
+            stage.handledCount == 50 || stage.failure != nil
+        }
         await stage.stop()
         try await eventually("the idle time has passed") {
-            try bed.simulateIdleTime(after: end, group: "ingest", reading: [.reports])
+            try bed.simulateIdleTime(after: ending, group: "ingest", reading: [.reports])
         }
-        let again = try await Stage(bed, directory: directory.path, after: stage)
-        for _ in 0..<50 { reports.write(mix.next()) }
+        let restarted = try await Stage(bed, directory: directory.path, after: stage)
+        for _ in 0..<50 { reports.write(generator.next()) }
         #expect(reports.finish())
-        try await eventually("the next reports are merged") { again.handled == 50 || again.failure != nil }
-        #expect(again.failure == nil)
-        try await eventually("the stage is ready") { again.obstacles == [] }
-        await again.stop()
+        try await eventually("the next reports are merged") {
+            restarted.handledCount == 50 || restarted.failure != nil
+        }
+        #expect(restarted.failure == nil)
+        try await eventually("the stage is ready") { restarted.readinessProblems == [] }
+        await restarted.stop()
     }
 }

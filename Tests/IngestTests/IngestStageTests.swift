@@ -6,25 +6,26 @@ import ProcessTesting
 import Testing
 import Topics
 
+/// The stage on a real cluster, without faults.
 @Suite struct IngestStageTests {
     @Test func `the rows and events of reports equal the output of the pure merge`() async throws {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
         let stage = try await Stage(bed, directory: directory.path)
-        var mix = ReportGenerator(installations: 300, seed: 7)
+        var generator = ReportGenerator(installations: 300, seed: 7)
         let sender = try RecordWriter(on: bed)
-        for _ in 0..<5000 { sender.write(mix.next()) }
+        for _ in 0..<5000 { sender.write(generator.next()) }
         #expect(sender.finish())
-        try await eventually("all reports are handled") { stage.handled == 5000 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handledCount == 5000 || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
-        try judge(bed)
+        try expectModel(in: bed)
     }
 }
 
-/// Compares the topics with the model.
-func judge(_ bed: TestBed) throws {
+/// Expects `registry` and `events` to equal the model of `reports`.
+func expectModel(in bed: TestBed) throws {
     let model = IngestModel(
         reports: try TopicContent(of: .reports, in: bed), lanes: bed.layout.lanes, keys: nil)
     let difference = try model.difference(

@@ -1,4 +1,5 @@
 import CatalogRecords
+import Foundation
 import Identifiers
 import Ingest
 import IngestTesting
@@ -8,10 +9,12 @@ import KafkaTesting
 import ProcessTesting
 import RecordFormat
 import Simulation
+import Telemetry
 import Testing
 import Topics
 
-/// `deploy/prove ingest-poison` runs this with a hundred thousand reports.
+/// Records in `reports` that the stage cannot merge as they are. They stop nothing. `deploy/prove ingest-poison` runs
+/// this with a hundred thousand records.
 @Suite struct InvalidRecordTests {
     @Test func `records that are not reports become dead letters, raw and with a reason, and stop nothing`()
         async throws
@@ -21,48 +24,48 @@ import Topics
         let directory = try TemporaryDirectory()
         let stage = try await Stage(bed, directory: directory.path)
         let seed = UInt64.random(in: 0...999_999)
-        var mix = ReportGenerator(installations: 100, seed: seed)
-        var chance = SeededGenerator(seed: seed)
+        var generator = ReportGenerator(installations: 100, seed: seed)
+        var random = SeededGenerator(seed: seed)
         let sender = try RecordWriter(on: bed)
         let count = trialCount(base: 2000)
         for number in 0..<count {
-            let report = mix.next()
+            let report = generator.next()
             if number < InvalidRecord.examples.count {
                 sender.write(key: report.key, value: InvalidRecord.examples[number])
-            } else if chance.number(below: 10) == 0 {
-                sender.write(key: report.key, value: InvalidRecord.random(using: &chance))
+            } else if random.number(below: 10) == 0 {
+                sender.write(key: report.key, value: InvalidRecord.random(using: &random))
             } else {
                 sender.write(report)
             }
         }
         #expect(sender.finish())
-        let places = (0..<2).map { TopicPartition(bed.layout.name(of: .reports), Int32($0)) }
+        let partitions = (0..<2).map { TopicPartition(bed.layout.name(of: .reports), Int32($0)) }
         try await eventually("all reports are handled", seconds: 60 + Double(count) / 500) {
-            let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: places)
+            let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: partitions)
             return lags?.allSatisfy { $0.recordCount == 0 && $0.committed.offset != nil } == true
                 || stage.failure != nil
         }
         await stage.stop()
         #expect(stage.failure == nil)
-        try judge(bed)
-        let letters = try TopicContent(of: .deadLetters, in: bed)
+        try expectModel(in: bed)
+        let deadLetters = try TopicContent(of: .deadLetters, in: bed)
         let reports = try TopicContent(of: .reports, in: bed)
         let model = IngestModel(reports: reports, lanes: 2, keys: nil)
         #expect(model.rejectedPositions.count >= count / 15, "seed \(seed)")
         let origins = Dictionary(
             uniqueKeysWithValues: reports.records.map { ("\($0.partition)/\($0.offset)", $0) })
         var codes = Set<String>()
-        var buried = Set<String>()
-        for letter in letters.records {
-            let headers = letter.headers
-            let place = "\(headers["flotilla-dead-partition"] ?? "")/\(headers["flotilla-dead-offset"] ?? "")"
-            let origin = origins[place]
-            #expect(origin?.value == letter.value && origin?.key == letter.key, "seed \(seed)")
+        for deadLetter in deadLetters.records {
+            let headers = deadLetter.headers
+            let position =
+                "\(headers["flotilla-dead-partition"] ?? "")/\(headers["flotilla-dead-offset"] ?? "")"
+            let origin = origins[position]
+            #expect(origin?.value == deadLetter.value, "seed \(seed)")
+            #expect(origin?.key == deadLetter.key, "seed \(seed)")
             #expect(headers["flotilla-dead-reason"]?.isEmpty == false, "seed \(seed)")
             codes.insert(headers["flotilla-dead-code"] ?? "none")
-            buried.insert(place)
         }
-        #expect(buried == model.rejectedPositions, "seed \(seed)")
+        #expect(deadLetters.deadLetterPositions == model.rejectedPositions, "seed \(seed)")
         #expect(codes.isSuperset(of: ["empty", "unknown_version", "unknown_app"]), "\(codes)")
     }
 
@@ -75,15 +78,43 @@ import Topics
         var report = Report(
             app: TestBed.app.id, environment: .production, installation: "p", kind: .startToken)
         report.token = String(repeating: "ab", count: 32)
-        let home = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: 3))
-        sender.write(key: report.key, value: report.encoded(), partition: (home + 1) % 3)
+        let rightPartition = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: 3))
+        sender.write(key: report.key, value: report.encoded(), partition: (rightPartition + 1) % 3)
         #expect(sender.finish())
-        try await eventually("the report is in its partition") { stage.handled == 2 || stage.failure != nil }
+        // It is handled in the wrong partition, and again in the right one.
+        try await eventually("the report is in its partition") {
+            stage.handledCount == 2 || stage.failure != nil
+        }
         await stage.stop()
         #expect(stage.metric("flotilla_ingest_forwarded_total") == 1)
         #expect(stage.metric("flotilla_ingest_records_total{outcome=\"merged\"}") == 1)
-        let at = try TopicContent(of: .reports, in: bed).records.map(\.partition)
-        #expect(at.contains(home))
-        try judge(bed)
+        let writtenPartitions = try TopicContent(of: .reports, in: bed).records.map(\.partition)
+        #expect(writtenPartitions.contains(rightPartition))
+        try expectModel(in: bed)
+    }
+
+    @Test func `a row that cannot be read is named in the log at each pass of the sweep`() async throws {
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let writer = try RecordWriter(on: bed, to: .installations)
+        writer.write(key: Array("shop/i:damaged".utf8), value: Array("damaged".utf8), partition: 0)
+        #expect(writer.finish())
+        let reports = try RecordWriter(on: bed)
+        reports.write(
+            Report(app: TestBed.app.id, environment: .production, installation: "p", kind: .heartbeat))
+        #expect(reports.finish())
+        let file = open(directory.filePath(named: "log"), O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+        let sink = LogSink(level: .error, format: .text, descriptor: file)
+        let stage = try await Stage(
+            bed, directory: directory.path, log: Log(component: "ingest", sink: sink),
+            { $0.sweepMilliseconds = 50 })
+        try await eventually("the log names the row") {
+            sink.flush()
+            let log = try String(contentsOfFile: directory.filePath(named: "log"), encoding: .utf8)
+            return log.contains("records of installations cannot be read") && log.contains("records=1")
+        }
+        await stage.stop()
+        #expect(stage.failure == nil)
     }
 }

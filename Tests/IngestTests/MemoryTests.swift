@@ -1,5 +1,5 @@
 import CatalogRecords
-import Glibc
+import Foundation
 import Identifiers
 import Ingest
 import IngestTesting
@@ -15,75 +15,129 @@ import Topics
 /// The memory of a process does not grow with the installations that a report key can create.
 @Suite struct MemoryTests {
     private static let phones = 1000
-    /// Without the views, which are files.
-    private static let memoryBytesMax = 420 << 20
+    private static let lanes = TopicLayout.lanesDefault
+    private static let batchRecordsMax = IngestSettings().batchRecordsMax
+    private static let memoryBytesMax = IngestSettings().anonymousBytesMax(partitions: lanes)
 
     /// Returns an installation at all limits, with some 140 KiB.
-    private func largest(_ number: Int) -> Installation {
-        let at = ReportTime(
+    private func largestInstallation(number: Int) -> Installation {
+        // Three days ago, so that a heartbeat is due.
+        let time = ReportTime(
             claimed: nil, received: WallTime.now().milliseconds - 3 * 86_400_000, order: .first)
-        func name(_ place: Int) -> String {
-            "\(place)-" + String(repeating: "n", count: NameRules.bytesMax - 4)
+        func longName(_ index: Int) -> String {
+            "\(index)-" + String(repeating: "n", count: NameRules.bytesMax - 4)
         }
         let token = Installation.Token(
             hash: String(repeating: "ab", count: TokenSeal.hashBytes),
-            sealed: String(repeating: "cd", count: PushToken.bytesMax), environment: .production, at: at)
+            sealed: String(repeating: "cd", count: PushToken.bytesMax), environment: .production, at: time)
         var installation = Installation(app: TestBed.app.id, subject: .installation("phone-\(number)"))
-        installation.environment = Timestamped(.production, at: at)
-        installation.tags = Timestamped((0..<Report.tagsMax).map(name), at: at)
+        installation.environment = Timestamped(.production, at: time)
+        installation.tags = Timestamped((0..<Report.tagsMax).map(longName), at: time)
         installation.startTokens = (0..<Installation.startTokensMax).map {
-            Installation.StartToken(type: name($0), token: token)
+            Installation.StartToken(type: longName($0), token: token)
         }
-        installation.activities = (0..<Installation.activitiesMax).map { place in
-            var activity = Installation.Activity(id: name(place))
-            activity.type = Timestamped(name(place), at: at)
-            activity.group = Timestamped(name(place), at: at)
-            activity.channel = Timestamped(name(place), at: at)
+        installation.activities = (0..<Installation.activitiesMax).map { index in
+            var activity = Installation.Activity(id: longName(index))
+            activity.type = Timestamped(longName(index), at: time)
+            activity.group = Timestamped(longName(index), at: time)
+            activity.channel = Timestamped(longName(index), at: time)
             activity.token = token
             return activity
         }
         return installation
     }
 
-    private func heartbeat(_ number: Int) -> Report {
+    private func heartbeat(ofPhone number: Int) -> Report {
         Report(
             app: TestBed.app.id, environment: .production, installation: "phone-\(number)", kind: .heartbeat
         )
     }
 
-    @Test func `heartbeats of the largest installations fit into a fixed memory`() async throws {
-        let cluster = try TestCluster()
-        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
-        let directory = try TemporaryDirectory()
-        try WrittenInstallations.write((0..<Self.phones).lazy.map(largest), to: bed)
-        let sender = try RecordWriter(on: bed)
-        // The first heartbeat is written, the second is only kept in memory.
-        for _ in 0..<2 {
-            for number in 0..<Self.phones { sender.write(heartbeat(number)) }
+    @Test func `heartbeats and log-ins of the largest installations fit into the bound of the settings`()
+        async throws
+    {
+        let bed = try Bed()
+        try WrittenInstallations.write((0..<Self.phones).lazy.map(largestInstallation), to: bed.bed)
+        // The first heartbeat is written, the others are only kept in memory. After the log-in all rows of the
+        // phone move to the user's lane.
+        let heartbeats = (0..<20 * Self.phones).lazy.map { heartbeat(ofPhone: $0 / 20) }
+        let logins = (0..<Self.phones).lazy.map { number in
+            var report = heartbeat(ofPhone: number)
+            report.user = "user-\(number)"
+            return report
         }
-        #expect(sender.finish())
-        func start() throws -> StageProcess {
-            try StageProcess(
+        let peak = try await bed.peakOfMerging(Array(heartbeats) + Array(logins))
+        #expect(peak <= Self.memoryBytesMax >> 20, "\(peak) MiB")
+    }
+
+    @Test func `a backlog of the smallest reports fits into the bound of the settings`() async throws {
+        let count = 200_000
+        let peak = try await Bed().peakOfMerging(
+            (0..<count).lazy.map { number in
+                Report(
+                    app: TestBed.app.id, environment: .production, installation: "\(number % 120_000)",
+                    kind: .heartbeat)
+            })
+        #expect(peak <= Self.memoryBytesMax >> 20, "\(peak) MiB")
+    }
+
+    @Test func `the page says the bound of the settings`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(
+            contentsOf: root.appendingPathComponent("deploy/book/ingest.md"), encoding: .utf8)
+        let bound = IngestSettings().anonymousBytesMax(partitions: 12) >> 20
+        #expect(page.contains("With the defaults and 12 partitions that is \(bound) MiB."))
+        // The formula of the page, applied to other settings.
+        var settings = IngestSettings()
+        (settings.overlayBytesMax, settings.overlayRowsMax, settings.batchRecordsMax) = (1 << 30, 7000, 300)
+        let formula = (160 << 20) + 2 * (1 << 30) + 256 * 7000 + 2048 * 300 + (4 << 20) * 3
+        #expect(settings.anonymousBytesMax(partitions: 3) == formula)
+        #expect(
+            page.contains(
+                "160 MiB + 2 × ingest.overlay-bytes + 256 B × ingest.overlay-rows + 2 KiB × ingest.batch-records + 4 MiB × partitions of the process"
+            ))
+    }
+
+    /// A cluster for a process of the stage.
+    private struct Bed {
+        private let cluster: TestCluster
+        private let directory: TemporaryDirectory
+        let bed: TestBed
+
+        init() throws {
+            cluster = try TestCluster()
+            bed = try TestBed(brokers: cluster.brokers, lanes: MemoryTests.lanes)
+            directory = try TemporaryDirectory()
+        }
+
+        /// Lets a process merge a backlog of reports, and returns the peak of its private memory in MiB.
+        func peakOfMerging(_ reports: some Sequence<Report>) async throws -> Int {
+            let sender = try RecordWriter(on: bed)
+            for report in reports { sender.write(report) }
+            #expect(sender.finish())
+            let process = try StageProcess(
                 .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path,
-                memoryBytesMax: Self.memoryBytesMax)
-        }
-        var process = try start()
-        let places = (0..<2).map { TopicPartition(bed.layout.name(of: .reports), Int32($0)) }
-        try await eventually("all heartbeats are merged") {
-            if !process.isRunning {
-                // On a slow machine the process may lose its membership and exit. A lack of memory ends it by
-                // a signal.
-                let status = try await process.process.exitStatus()
-                guard status > 0 else { return true }
-                process = try start()
+                extraArguments: [
+                    "--batch-records", String(MemoryTests.batchRecordsMax), "--show-memory", "1",
+                    // On a slow machine the process must not lose its membership.
+                    "--session-milliseconds", "45000",
+                ])
+            let places = (0..<MemoryTests.lanes).map {
+                TopicPartition(bed.layout.name(of: .reports), Int32($0))
             }
-            let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: places)
-            return lags?.allSatisfy { $0.recordCount == 0 && $0.committed.offset != nil } ?? false
+            try await eventually("all reports are merged", seconds: 240) {
+                try #require(process.isRunning, "\(process.process.errors.suffix(600))")
+                let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: places)
+                return lags?.allSatisfy { $0.recordCount == 0 && $0.committed.offset != nil } ?? false
+            }
+            process.stop()
+            #expect(try await process.process.exitStatus() == 0)
+            let letters = try TopicContent(of: .deadLetters, in: bed).records
+            #expect(letters.isEmpty)
+            let line = try #require(process.process.output.firstMatch(of: #/private memory: (\d+) MiB/#))
+            print("private memory at most", line.output.1, "MiB")
+            return try #require(Int(line.output.1))
         }
-        #expect(process.isRunning, "\(process.process.errors.suffix(600))")
-        process.stop()
-        #expect(try await process.process.exitStatus() == 0)
-        let letters = try TopicContent(of: .deadLetters, in: bed).records
-        #expect(letters.isEmpty)
     }
 }

@@ -11,7 +11,10 @@ import Telemetry
 import Testing
 import Topics
 
+/// Reports that a writer other than the gateway puts into the topic: in a wrong partition, too large, or in
+/// transactions.
 @Suite struct OutsideWriterTests {
+    /// A report without its token.
     private let report = {
         var report = Report(
             app: TestBed.app.id, environment: .production, installation: "p", kind: .startToken)
@@ -23,29 +26,31 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
-        let home = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: 3))
-        var (old, new) = (report, report)
-        old.token = String(repeating: "aa", count: 32)
-        new.token = String(repeating: "bb", count: 32)
-        let first = try RecordWriter(on: bed)
-        first.write(key: old.key, value: old.encoded(), partition: (home + 1) % 3)
-        #expect(first.finish())
-        let written = WallTime.now()
+        let rightPartition = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: 3))
+        var (oldReport, newReport) = (report, report)
+        oldReport.token = String(repeating: "aa", count: 32)
+        newReport.token = String(repeating: "bb", count: 32)
+        let firstWriter = try RecordWriter(on: bed)
+        firstWriter.write(
+            key: oldReport.key, value: oldReport.encoded(), partition: (rightPartition + 1) % 3)
+        #expect(firstWriter.finish())
+        let writtenAt = WallTime.now()
         try await eventually("a later millisecond") {
-            WallTime.now().milliseconds > written.milliseconds + 10
+            WallTime.now().milliseconds > writtenAt.milliseconds + 10
         }
-        let second = try RecordWriter(on: bed)
-        second.write(new)
-        #expect(second.finish())
+        let secondWriter = try RecordWriter(on: bed)
+        secondWriter.write(newReport)
+        #expect(secondWriter.finish())
         let stage = try await Stage(bed, directory: directory.path)
-        try await eventually("all reports are handled") { stage.handled == 3 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handledCount == 3 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
         let rows = try TopicContent(of: .registry, in: bed).newestValues.values.map {
             String(decoding: $0, as: UTF8.self)
         }
-        #expect(rows.count == 1 && rows[0].contains(new.token ?? "none"), "\(rows)")
-        try judge(bed)
+        #expect(rows.count == 1)
+        #expect(rows.first?.contains(newReport.token ?? "none") == true, "\(rows)")
+        try expectModel(in: bed)
     }
 
     @Test func `a record that is too large for any topic is named in the dead letters and skipped`()
@@ -60,21 +65,22 @@ import Topics
         let producer = try Producer(
             settings: bed.settings, options: options, name: "huge", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: bed.layout.name(of: .reports))
-        let huge = [UInt8](repeating: UInt8(ascii: "a"), count: 9 << 20)
-        _ = try producer.storeRecord(action: "write a report", in: topic, key: report.key, value: huge)
-        var good = report
-        good.token = String(repeating: "aa", count: 32)
+        let hugeValue = [UInt8](repeating: UInt8(ascii: "a"), count: 9 << 20)
+        _ = try producer.storeRecord(action: "write a report", in: topic, key: report.key, value: hugeValue)
+        var validReport = report
+        validReport.token = String(repeating: "aa", count: 32)
         let sender = try RecordWriter(on: bed)
-        sender.write(good)
+        sender.write(validReport)
         #expect(sender.finish())
         let stage = try await Stage(bed, directory: directory.path)
-        try await eventually("all reports are handled") { stage.handled == 2 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handledCount == 2 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
-        let letters = try TopicContent(of: .deadLetters, in: bed).records
-        #expect(letters.count == 1 && letters[0].value == nil)
-        #expect(letters.first?.headers["flotilla-dead-code"] == "too_large")
-        #expect(letters.first?.headers["flotilla-dead-offset"] == "0")
+        let deadLetters = try TopicContent(of: .deadLetters, in: bed).records
+        try #require(deadLetters.count == 1)
+        #expect(deadLetters[0].value == nil)
+        #expect(deadLetters.first?.headers["flotilla-dead-code"] == "too_large")
+        #expect(deadLetters.first?.headers["flotilla-dead-offset"] == "0")
         #expect(try TopicContent(of: .registry, in: bed).newestValues.count == 1)
     }
 
@@ -84,8 +90,7 @@ import Topics
         let directory = try TemporaryDirectory()
         let producer = try TransactionalProducer(
             settings: bed.settings, transactionalID: bed.layout.prefix + "backend", name: "backend",
-            log: .silent,
-            metrics: Metrics())
+            log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: bed.layout.name(of: .reports))
         try producer.initialize()
         var report = report
@@ -97,9 +102,9 @@ import Topics
             try producer.commit()
         }
         let stage = try await Stage(bed, directory: directory.path)
-        try await eventually("all reports are handled") { stage.handled == 5 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handledCount == 5 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
-        try judge(bed)
+        try expectModel(in: bed)
     }
 }

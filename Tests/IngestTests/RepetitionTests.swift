@@ -13,12 +13,14 @@ import Topics
 
 /// A repeated report is written once a day, but its newer time counts at once.
 @Suite struct RepetitionTests {
-    private final class Life {
+    /// A stage that can restart, and a writer of reports.
+    private final class Fixture {
         let bed: TestBed
         let directory: TemporaryDirectory
         let sender: RecordWriter
         var stage: Stage
-        private var sent = 0
+        /// The number of reports since the last start.
+        private var sentCount = 0
         private let cluster: TestCluster
 
         init() async throws {
@@ -31,18 +33,22 @@ import Topics
 
         func send(_ report: Report) async throws {
             sender.write(report)
-            sent += 1
+            sentCount += 1
             #expect(sender.finish())
-            try await eventually("report \(sent) handled") { self.stage.handled == self.sent }
+            try await eventually("report \(sentCount) is handled") {
+                self.stage.handledCount == self.sentCount
+            }
         }
 
         func restart() async throws {
             await stage.stop()
             stage = try await Stage(bed, directory: directory.path, after: stage)
-            sent = 0
+            sentCount = 0
         }
 
-        func records(_ topic: TopicName) throws -> Int { try TopicContent(of: topic, in: bed).records.count }
+        func recordCount(of topic: TopicName) throws -> Int {
+            try TopicContent(of: topic, in: bed).records.count
+        }
         var registry: [[UInt8]: [UInt8]] {
             get throws { try TopicContent(of: .registry, in: bed).newestValues }
         }
@@ -74,31 +80,39 @@ import Topics
 
     @Test(arguments: [false, true])
     func `an event that is older than the last repetition removes nothing`(restarts: Bool) async throws {
-        let life = try await Life()
-        let began = WallTime.now().milliseconds
-        try await life.send(report(.startToken))
-        let first = try #require(try TopicContent(of: .reports, in: life.bed).records.last).timestamp
+        let fixture = try await Fixture()
+        let dayMilliseconds: Int64 = 86_400_000
         // A refusal counts for one second after the time that APNs gives.
-        try await eventually("a later time comes") { WallTime.now().milliseconds > first + 1500 }
-        for _ in 0..<2 { try await life.send(report(.startToken)) }
-        let isOneDay = began / 86_400_000 == WallTime.now().milliseconds / 86_400_000
-        if isOneDay { #expect(try life.records(.installations) == 1, "repetitions are written once a day") }
-        if restarts { try await life.restart() }
-        let rows = try life.registry
-        #expect(rows.count == 1)
-        try await life.send(report(.unregister, happened: first + 1))
-        #expect(try life.registry.keys == rows.keys, "unregistered before it was repeated")
-        try await life.send(refusal(of: hash, at: first))
-        #expect(try life.registry.keys == rows.keys, "refused before it was repeated")
-        let refused = WallTime.now().milliseconds
-        try await life.send(refusal(of: hash, at: refused))
-        #expect(try life.registry.isEmpty, "refused after it was repeated")
-        try await eventually("a time after the refusal comes") {
-            WallTime.now().milliseconds > refused + 1500
+        let refusalMilliseconds: Int64 = 1500
+        let startedAt = WallTime.now().milliseconds
+        try await fixture.send(report(.startToken))
+        let firstReportAt = try #require(try TopicContent(of: .reports, in: fixture.bed).records.last)
+            .timestamp
+        try await eventually("a later time comes") {
+            WallTime.now().milliseconds > firstReportAt + refusalMilliseconds
         }
-        try await life.send(report(.startToken))
-        await life.stage.stop()
-        #expect(life.stage.failure == nil)
-        try judge(life.bed)
+        for _ in 0..<2 { try await fixture.send(report(.startToken)) }
+        let isStillSameDay = startedAt / dayMilliseconds == WallTime.now().milliseconds / dayMilliseconds
+        if isStillSameDay {
+            #expect(
+                try fixture.recordCount(of: .installations) == 1, "a repetition was written on the same day")
+        }
+        if restarts { try await fixture.restart() }
+        let rows = try fixture.registry
+        #expect(rows.count == 1)
+        try await fixture.send(report(.unregister, happened: firstReportAt + 1))
+        #expect(try fixture.registry.keys == rows.keys, "unregistered before the token was repeated")
+        try await fixture.send(refusal(of: hash, at: firstReportAt))
+        #expect(try fixture.registry.keys == rows.keys, "refused before the token was repeated")
+        let refusedAt = WallTime.now().milliseconds
+        try await fixture.send(refusal(of: hash, at: refusedAt))
+        #expect(try fixture.registry.isEmpty, "refused after the token was repeated")
+        try await eventually("a time after the refusal comes") {
+            WallTime.now().milliseconds > refusedAt + refusalMilliseconds
+        }
+        try await fixture.send(report(.startToken))
+        await fixture.stage.stop()
+        #expect(fixture.stage.failure == nil)
+        try expectModel(in: fixture.bed)
     }
 }

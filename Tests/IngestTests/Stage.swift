@@ -8,16 +8,24 @@ import StageSupport
 import Telemetry
 import TokenSealing
 
-/// A running stage on a test bed, with a separate state directory.
+/// An ingest stage that runs in the test's process.
 final class Stage: Sendable {
+    private static let stopMillisecondsMax = 15_000
+
     let service: IngestService
     private let environment: StageEnvironment
     let metrics = Metrics()
     private let failures = TracedLock<[String]>([])
 
-    /// - Parameter before: The stage to restart, with the same slot.
+    /// Starts a stage.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory for its state.
+    ///   - stoppedStage: A stage whose slot and state the new one takes over.
+    ///   - change: Changes the settings.
+    ///   - onStep: Called after each step of the stage, in its thread.
     init(
-        _ bed: TestBed, directory: String, after before: Stage? = nil, sealingKeys: SealingKeys? = nil,
+        _ bed: TestBed, directory: String, after stoppedStage: Stage? = nil, sealingKeys: SealingKeys? = nil,
         log: Log = .silent,
         _ change: (inout IngestSettings) -> Void = { _ in },
         clock: @escaping @Sendable () -> WallTime = { .now() },
@@ -27,7 +35,8 @@ final class Stage: Sendable {
         settings.sessionMilliseconds = 6000
         change(&settings)
         let metrics = metrics
-        environment = try before?.environment ?? bed.environment(under: directory, sealingKeys: sealingKeys)
+        environment =
+            try stoppedStage?.environment ?? bed.environment(under: directory, sealingKeys: sealingKeys)
         service = IngestService(
             settings, in: environment, clock: clock, settleMilliseconds: 0,
             onStep: { onStep($0, metrics) })
@@ -38,28 +47,32 @@ final class Stage: Sendable {
             })
     }
 
-    /// The readiness problems of the stage.
-    var obstacles: [String] { service.readinessProblems }
+    /// The reasons for which the stage is not ready.
+    var readinessProblems: [String] { service.readinessProblems }
 
+    /// The error that ended the stage, or nil.
     var failure: String? { failures.withLock { $0.first } }
 
-    func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+    func stop() async {
+        await service.stop(by: Instant.now().advanced(byMilliseconds: Self.stopMillisecondsMax))
+    }
 
-    /// Returns the value of a metric by name and labels, as Prometheus reads it.
+    /// Returns the value of a metric by name and labels, as Prometheus reads it, or 0 if it does not exist.
     func metric(_ name: String) -> Double { metrics.value(name) }
 
     /// The number of reports that the stage has finished.
-    var handled: Int { metrics.handled }
+    var handledCount: Int { metrics.handledCount }
 }
 
 extension Metrics {
+    /// Returns the value of a metric by name and labels, or 0 if it does not exist.
     func value(_ name: String) -> Double {
         let line = render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
     }
 
     /// The number of reports that the stage has finished.
-    var handled: Int {
+    var handledCount: Int {
         ["merged", "unchanged", "rejected", "forwarded"].reduce(0) {
             $0 + Int(value("flotilla_ingest_records_total{outcome=\"\($1)\"}"))
         }

@@ -9,13 +9,24 @@ import Telemetry
 import Testing
 import Topics
 
-/// Tests of views whose files are damaged, and of a full disk.
+/// The files of a process's views: damaged, from another topic, or without space on the disk. The stage never trusts a
+/// wrong file.
 @Suite struct StateFileFateTests {
-    private final class Life {
+    /// The damage of a file between two runs of a process.
+    enum Damage: String, CaseIterable {
+        case deleted
+        case cut
+        case flippedBits
+        case otherSchema
+        case otherBoot
+    }
+
+    /// A test bed for processes that share one data directory, and a writer of reports.
+    private final class Fixture {
         let bed: TestBed
         let directory: TemporaryDirectory
         let sender: RecordWriter
-        var mix = ReportGenerator(installations: 200, seed: 11)
+        var generator = ReportGenerator(installations: 200, seed: 11)
         private let cluster: TestCluster
 
         init() throws {
@@ -30,106 +41,108 @@ import Topics
                 .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path)
         }
 
-        func send(_ count: Int) {
-            for _ in 0..<count { sender.write(mix.next()) }
+        func sendReports(count: Int) {
+            for _ in 0..<count { sender.write(generator.next()) }
             #expect(sender.finish())
         }
 
-        func caughtUp(_ what: String) async throws {
-            let places = (0..<2).map { TopicPartition(bed.layout.name(of: .reports), Int32($0)) }
-            try await eventually(what) {
-                let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: places)
+        /// Waits until all reports are merged.
+        func waitUntilMerged(_ name: String) async throws {
+            let partitions = (0..<2).map { TopicPartition(bed.layout.name(of: .reports), Int32($0)) }
+            try await eventually("\(name) are merged") {
+                let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: partitions)
                 return lags?.allSatisfy { $0.recordCount == 0 && $0.committed.offset != nil } ?? false
             }
         }
 
-        func file(_ partition: Int, _ name: String) -> String {
+        func filePath(named name: String, ofPartition partition: Int) -> String {
             directory.filePath(named: "slot-0/ingest/installations-\(partition)/\(name)")
         }
     }
 
-    @Test(arguments: ["deleted", "cut", "flipped", "other schema", "other boot"])
-    func `an untrusted file is rebuilt and logged`(fate: String) async throws {
-        let life = try Life()
-        var process = try life.start()
-        life.send(1000)
-        try await life.caughtUp("the first reports")
+    @Test(arguments: Damage.allCases)
+    func `an untrusted file is rebuilt and logged`(damage: Damage) async throws {
+        let fixture = try Fixture()
+        var process = try fixture.start()
+        fixture.sendReports(count: 1000)
+        try await fixture.waitUntilMerged("the first reports")
         process.stop()
         #expect(try await process.process.exitStatus() == 0)
-        for partition in 0..<2 { try harm(life, partition, fate) }
-        process = try life.start()
-        life.send(1000)
+        for partition in 0..<2 { try inflict(damage, onPartition: partition, of: fixture) }
+        process = try fixture.start()
+        fixture.sendReports(count: 1000)
         // LMDB may crash the process once or twice on damaged pages. A supervisor then restarts it.
         var starts = 1
-        try await eventually("the second reports") {
+        try await eventually("the second reports are merged") {
             if !process.isRunning, starts < 4 {
-                process = try life.start()
+                process = try fixture.start()
                 starts += 1
             }
-            try await life.caughtUp("the second reports")
+            try await fixture.waitUntilMerged("the second reports")
             return true
         }
-        if fate != "deleted" && fate != "flipped" {
+        // A deleted file is not logged, and flipped bits may lie in free pages.
+        if damage != .deleted && damage != .flippedBits {
             try await process.process.waitForOutput(containing: "built anew")
         }
         process.stop()
         _ = try await process.process.exitStatus()
-        try judge(life.bed)
+        try expectModel(in: fixture.bed)
     }
 
-    private func harm(_ life: Life, _ partition: Int, _ fate: String) throws {
-        let data = life.file(partition, "data.mdb")
-        let mark = life.file(partition, "mark")
-        var bytes = try Data(contentsOf: URL(fileURLWithPath: data))
-        var text = try String(contentsOfFile: mark, encoding: .utf8)
-        var chance = SeededGenerator(seed: UInt64.random(in: 0...999_999))
-        switch fate {
-        case "deleted":
+    private func inflict(_ damage: Damage, onPartition partition: Int, of fixture: Fixture) throws {
+        let dataPath = fixture.filePath(named: "data.mdb", ofPartition: partition)
+        let markPath = fixture.filePath(named: "mark", ofPartition: partition)
+        var data = try Data(contentsOf: URL(fileURLWithPath: dataPath))
+        var mark = try String(contentsOfFile: markPath, encoding: .utf8)
+        var random = SeededGenerator(seed: UInt64.random(in: 0...999_999))
+        switch damage {
+        case .deleted:
             try FileManager.default.removeItem(
-                atPath: URL(fileURLWithPath: data).deletingLastPathComponent().path)
+                atPath: URL(fileURLWithPath: dataPath).deletingLastPathComponent().path)
             return
-        case "cut": bytes = bytes.prefix(bytes.count / 2)
-        case "flipped":
+        case .cut: data = data.prefix(data.count / 2)
+        case .flippedBits:
             for _ in 0..<64 {
-                bytes[chance.number(below: bytes.count)] ^= UInt8(1 << chance.number(below: 8))
+                data[random.number(below: data.count)] ^= UInt8(1 << random.number(below: 8))
             }
-        case "other schema": text = text.replacing(/schema \d+/, with: "schema 999")
-        default:
-            text = text.replacing(/condition clean [\d ]+/, with: "condition open").replacing(
+        case .otherSchema: mark = mark.replacing(/schema \d+/, with: "schema 999")
+        case .otherBoot:
+            mark = mark.replacing(/condition clean [\d ]+/, with: "condition open").replacing(
                 /boot .*/, with: "boot another")
         }
-        try bytes.write(to: URL(fileURLWithPath: data))
-        try text.write(toFile: mark, atomically: true, encoding: .utf8)
+        try data.write(to: URL(fileURLWithPath: dataPath))
+        try mark.write(toFile: markPath, atomically: true, encoding: .utf8)
     }
 
     @Test func `a recreated topic is detected even if it is longer than the old one`() async throws {
-        let life = try Life()
-        var process = try life.start()
-        life.send(300)
-        try await life.caughtUp("the first reports")
+        let fixture = try Fixture()
+        var process = try fixture.start()
+        fixture.sendReports(count: 300)
+        try await fixture.waitUntilMerged("the first reports")
         process.stop()
         #expect(try await process.process.exitStatus() == 0)
-        let name = life.bed.layout.name(of: .installations)
-        _ = try life.bed.admin.deleteTopics([name])
+        let name = fixture.bed.layout.name(of: .installations)
+        _ = try fixture.bed.admin.deleteTopics([name])
         try await eventually("the end of the old topic") {
-            try !life.bed.admin.topics().contains { $0.name == name }
+            try !fixture.bed.admin.topics().contains { $0.name == name }
         }
-        #expect(try life.bed.layout.create(on: life.bed.admin) == [name])
+        #expect(try fixture.bed.layout.create(on: fixture.bed.admin) == [name])
         let producer = try Producer(
-            settings: life.bed.settings, name: "others", log: .silent, metrics: Metrics())
+            settings: fixture.bed.settings, name: "others", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: name)
         for number in 0..<2000 {
             let key = Array("shop/i:other-\(number)".utf8)
-            let sent = producer.send(
+            let result = producer.send(
                 to: topic, partition: Int32(number % 2), key: key.span, value: key.span, tag: 0)
-            #expect(sent == .queued)
+            #expect(result == .queued)
         }
         var deliveries: [Delivery] = []
-        let left = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
-        #expect(left == 0)
-        let stored = deliveries.count { $0.isStored }
-        #expect(stored == 2000)
-        process = try life.start()
+        let missingCount = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        #expect(missingCount == 0)
+        let storedCount = deliveries.count { $0.isStored }
+        #expect(storedCount == 2000)
+        process = try fixture.start()
         try await process.process.waitForOutput(containing: "of the topic")
         try await process.process.waitForOutput(containing: "built anew")
         process.stop()
@@ -137,24 +150,25 @@ import Topics
     }
 
     @Test func `on a full disk reports wait and continue by themselves when there is space`() async throws {
-        let life = try Life()
-        let process = try life.start()
-        life.send(500)
-        try await life.caughtUp("the first reports")
-        func limit(_ bytes: String) async throws {
+        let fixture = try Fixture()
+        let process = try fixture.start()
+        fixture.sendReports(count: 500)
+        try await fixture.waitUntilMerged("the first reports")
+        func limitFileSize(to byteCount: String) async throws {
             let limiter = try ChildProcess(
-                "prlimit", arguments: ["--pid", "\(process.process.processID)", "--fsize=\(bytes):unlimited"])
+                "prlimit",
+                arguments: ["--pid", "\(process.process.processID)", "--fsize=\(byteCount):unlimited"])
             #expect(try await limiter.exitStatus() == 0)
         }
-        try await limit("8192")
-        life.send(3000)
+        try await limitFileSize(to: "8192")
+        fixture.sendReports(count: 3000)
         try await process.process.waitForOutput(containing: "no room for the state of this process")
         #expect(process.isRunning)
-        try await limit("unlimited")
+        try await limitFileSize(to: "unlimited")
         try await process.process.waitForOutput(containing: "there is room again")
-        try await life.caughtUp("the second reports")
+        try await fixture.waitUntilMerged("the second reports")
         process.stop()
         #expect(try await process.process.exitStatus() == 0)
-        try judge(life.bed)
+        try expectModel(in: fixture.bed)
     }
 }

@@ -10,7 +10,8 @@ import Telemetry
 import Testing
 import Topics
 
-/// Expiry in the registry uses a transaction like any other change.
+/// The sweep, which deletes expired tokens, uses a transaction like any other change. A kill at any of its steps loses
+/// and repeats nothing.
 @Suite struct SweepKillTests {
     @Test(arguments: [
         IngestStep.sweepStarted, .transactionBegun, .registrySent, .offsetsSent, .committed, .sweepCommitted,
@@ -22,10 +23,9 @@ import Topics
         func start(_ death: StageProcess.PlannedDeath? = nil) throws -> StageProcess {
             try StageProcess(
                 .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path,
-                sweepMilliseconds: 100,
-                death: death)
+                sweepMilliseconds: 100, death: death)
         }
-        let doomed = try start(
+        let killed = try start(
             StageProcess.PlannedDeath(step: step.rawValue, time: 1, after: IngestStep.sweepStarted.rawValue))
         let sender = try RecordWriter(on: bed)
         // A token that expires before it is merged never gets a row.
@@ -36,8 +36,8 @@ import Topics
         }
         for number in 1..<200 { sender.write(report(number)) }
         #expect(sender.finish())
-        try await eventually("the process met its step") { !doomed.isRunning }
-        let last = try start()
+        try await eventually("the process died at its step") { !killed.isRunning }
+        let successor = try start()
         try await eventually("only the start tokens are left") {
             // The stage sweeps only after a young report has confirmed its clock.
             sender.write(
@@ -46,8 +46,8 @@ import Topics
                     kind: .heartbeat))
             return try sender.finish() && TopicContent(of: .registry, in: bed).newestValues.count == 100
         }
-        last.stop()
-        #expect(try await last.process.exitStatus() == 0)
+        successor.stop()
+        #expect(try await successor.process.exitStatus() == 0)
         var model = IngestModel(reports: try TopicContent(of: .reports, in: bed), lanes: 1, keys: nil)
         model.sweep(at: WallTime.now().milliseconds)
         let difference = try model.difference(

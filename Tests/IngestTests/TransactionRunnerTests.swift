@@ -3,8 +3,9 @@ import KafkaTesting
 import Telemetry
 import Testing
 
-/// Failures during a transaction, by the request that the cluster refuses.
+/// A transaction whose requests the cluster refuses. The same producer repeats it.
 @Suite struct TransactionRunnerTests {
+    /// The step of the transaction that is refused.
     enum Refusal: CaseIterable {
         case partitions, offsetsTopic, offsets, end
 
@@ -36,12 +37,12 @@ import Testing
         let consumer = try Consumer(
             settings: settings, options: ConsumerOptions(membership: .manual), name: "test", log: .silent,
             metrics: Metrics())
-        let transaction = TransactionRunner(topics: ["installations"], log: .silent) {
+        let transaction = TransactionRunner(topics: ["installations"], log: .silent) { _ in
             try TransactionalProducer(
                 settings: settings, transactionalID: "test", name: "test", log: .silent, metrics: Metrics())
         }
-        let obstacle = try transaction.prepare(withinMilliseconds: 15_000)
-        #expect(obstacle == nil)
+        let readinessProblem = try transaction.prepare(withinMilliseconds: 15_000)
+        #expect(readinessProblem == nil)
         func run() throws -> TransactionRunner.TransactionOutcome {
             let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
             let offset = OffsetToCommit(partition: TopicPartition("reports", 0), offset: 1)
@@ -52,13 +53,13 @@ import Testing
                     producer.send(to: topics[0], partition: 0, key: nil, value: value.span) == .queued
                 })
         }
-        let before = try run()
-        #expect(before == .committed)
+        let firstOutcome = try run()
+        #expect(firstOutcome == .committed)
         cluster.failNext(refusal.request, with: refusal.code.rawValue)
-        let refused = try run()
-        #expect(refused == .startOver)
-        #expect(transaction.isReady, "the producer survives a failed transaction")
-        let after = try run()
-        #expect(after == .committed)
+        let refusedOutcome = try run()
+        #expect(refusedOutcome == .startOver)
+        #expect(transaction.isReady, "the producer did not survive a failed transaction")
+        let nextOutcome = try run()
+        #expect(nextOutcome == .committed)
     }
 }

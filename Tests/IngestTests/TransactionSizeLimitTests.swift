@@ -12,7 +12,7 @@ import Telemetry
 import Testing
 import Topics
 
-/// The batch bounds the input of a transaction. These limits bound its output.
+/// The size of a transaction: a limit of the records that it writes, and smaller transactions after a failure.
 @Suite struct TransactionSizeLimitTests {
     private static let phones = 20
     private static let types = 10
@@ -54,19 +54,23 @@ import Topics
         #expect(sender.finish())
         let recordsMax = 50
         let stage = try await Stage(bed, directory: directory.path, { $0.outputRecordsMax = recordsMax })
-        let sent = sender.sentCount
-        try await eventually("all reports are handled") { stage.handled == sent || stage.failure != nil }
+        let sentCount = sender.sentCount
+        try await eventually("all reports are handled") {
+            stage.handledCount == sentCount || stage.failure != nil
+        }
         #expect(stage.failure == nil)
-        let written = ["installations", "registry", "events"].reduce(0.0) {
+        let writtenRecords = ["installations", "registry", "events"].reduce(0.0) {
             $0 + stage.metric("flotilla_ingest_produced_total{topic=\"\($1)\"}")
         }
         let transactions = stage.metric("flotilla_ingest_batch_seconds_count")
         await stage.stop()
         // A login writes each row under both recipients, a profile, the installation and an event.
-        let mostOfOne = 2 * (Self.types + 1) + 2
-        #expect(written / transactions <= Double(recordsMax + mostOfOne), "\(written) in \(transactions)")
-        #expect(transactions >= 10, "\(transactions)")
-        try judge(bed)
+        let recordsPerLogin = 2 * (Self.types + 1) + 2
+        #expect(
+            writtenRecords / transactions <= Double(recordsMax + recordsPerLogin),
+            "\(writtenRecords) records in \(transactions) transactions")
+        #expect(transactions >= 10)
+        try expectModel(in: bed)
     }
 
     @Test func `after a failed transaction the next one takes half as many reports`() async throws {
@@ -77,34 +81,42 @@ import Topics
         sendTokens(sender)
         #expect(sender.finish())
         let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
-        let seen = TracedLock<(failed: Int, begun: [Int])>((0, []))
-        let kafka = bed.settings
+        // The number of reports in the failed transaction, and the number of handled reports before each transaction.
+        let observed = TracedLock<(failedReports: Int, handledBefore: [Int])>((0, []))
+        let kafkaSettings = bed.settings
         let stage = try await Stage(
             bed, directory: directory.path,
             onStep: { step, metrics in
                 switch step {
-                case .transactionBegun: seen.withLock { $0.begun.append(metrics.handled) }
+                case .transactionBegun:
+                    observed.withLock { $0.handledBefore.append(metrics.handledCount) }
                 case .eventsSent:
-                    guard seen.withLock({ $0.failed == 0 }) else { return }
-                    seen.withLock { $0.failed = Int(metrics.value("flotilla_ingest_in_flight")) }
-                    // Another producer with its transactional id, so that the open transaction is not
-                    // committed.
-                    let other = try? TransactionalProducer(
-                        settings: kafka, transactionalID: identity, name: "other", log: .silent,
+                    guard observed.withLock({ $0.failedReports == 0 }) else { return }
+                    observed.withLock {
+                        $0.failedReports = Int(metrics.value("flotilla_ingest_in_flight"))
+                    }
+                    // Another producer takes the transactional id, so that the open transaction is not committed.
+                    let otherProducer = try? TransactionalProducer(
+                        settings: kafkaSettings, transactionalID: identity, name: "other", log: .silent,
                         metrics: Metrics())
-                    try? other?.initialize()
+                    try? otherProducer?.initialize()
                 default: break
                 }
             })
-        let sent = sender.sentCount
-        try await eventually("all reports are handled") { stage.handled == sent || stage.failure != nil }
+        let sentCount = sender.sentCount
+        try await eventually("all reports are handled") {
+            stage.handledCount == sentCount || stage.failure != nil
+        }
         #expect(stage.failure == nil)
         await stage.stop()
-        let (failed, begun) = seen.withLock { $0 }
+        let (failedReports, handledBefore) = observed.withLock { $0 }
         // The first transaction is refused, the second commits, and the third shows the size of the second.
-        #expect(begun.count >= 3 && begun.prefix(2) == [0, 0], "\(begun)")
-        #expect(
-            failed > 1 && begun.count >= 3 && begun[2] > 0 && begun[2] <= failed / 2, "\(failed): \(begun)")
-        try judge(bed)
+        try #require(handledBefore.count >= 3, "\(handledBefore)")
+        #expect(handledBefore.prefix(2) == [0, 0], "\(handledBefore)")
+        let reportsInSecond = handledBefore[2]
+        #expect(failedReports > 1)
+        #expect(reportsInSecond > 0)
+        #expect(reportsInSecond <= failedReports / 2, "\(failedReports) failed")
+        try expectModel(in: bed)
     }
 }

@@ -9,6 +9,7 @@ import Telemetry
 import Testing
 import Topics
 
+/// The opening of views after an assignment, while the member must poll the group.
 @Suite struct ViewOpeningTests {
     /// A view file is read completely before it is trusted. That takes time, and each partition has one.
     @Test func `views that open slowly do not keep the member from polling`() async throws {
@@ -25,7 +26,7 @@ import Topics
                 // Four of these delays are longer than the session timeout.
                 if step == .viewOpened { usleep(1_500_000) }
             })
-        try await eventually("the stage is ready") { stage.obstacles.isEmpty || stage.failure != nil }
+        try await eventually("the stage is ready") { stage.readinessProblems.isEmpty || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
         sink.flush(withinMilliseconds: 5000)

@@ -16,12 +16,13 @@ import Topics
 @Suite struct WrongClockTests {
     private static let day: Int64 = 86_400_000
 
-    private final class Life: Sendable {
+    /// A test bed for a stage whose clock the test sets.
+    private final class Fixture: Sendable {
         let bed: TestBed
         let directory: TemporaryDirectory
+        /// The milliseconds by which the stage's clock is ahead of the cluster's.
         let ahead = TracedLock<Int64>(0)
         private let cluster: TestCluster
-        private let sent = TracedLock(0)
 
         init() throws {
             cluster = try TestCluster()
@@ -39,7 +40,7 @@ import Topics
 
         func set(ahead milliseconds: Int64) { ahead.withLock { $0 = milliseconds } }
 
-        /// Sends reports of phones with a start token and an activity each. The activity lives for hours.
+        /// Sends two reports of each phone: a start token, and an activity that runs for hours.
         func send(phones: Range<Int>) throws {
             let sender = try RecordWriter(on: bed)
             for phone in phones {
@@ -59,72 +60,75 @@ import Topics
             #expect(sender.finish())
         }
 
-        var rows: Int { get throws { try TopicContent(of: .registry, in: bed).newestValues.count } }
-        var letters: Int { get throws { try TopicContent(of: .deadLetters, in: bed).records.count } }
+        var rowCount: Int { get throws { try TopicContent(of: .registry, in: bed).newestValues.count } }
+        var deadLetterCount: Int { get throws { try TopicContent(of: .deadLetters, in: bed).records.count } }
     }
 
-    private func handled(_ count: Int, by stage: Stage) async throws {
-        try await eventually("\(count) reports handled") { stage.handled == count || stage.failure != nil }
+    private func waitUntilHandled(_ count: Int, by stage: Stage) async throws {
+        try await eventually("\(count) reports are handled") {
+            stage.handledCount == count || stage.failure != nil
+        }
         #expect(stage.failure == nil)
     }
 
-    private func doubts(_ stage: Stage, _ words: String) async throws {
-        try await eventually("the stage reports which clock is \(words)") {
-            stage.obstacles.contains { $0.contains("clock of this machine") && $0.contains(words) }
+    /// Waits until the stage reports that its clock is `ahead of` or `behind` the cluster's.
+    private func waitUntilClockIsReported(_ words: String, by stage: Stage) async throws {
+        try await eventually("the stage reports that its clock is \(words) the cluster's") {
+            stage.readinessProblems.contains { $0.contains("clock of this machine") && $0.contains(words) }
         }
     }
 
     @Test(arguments: [5, 6, 24 * 60])
     func `a clock that is behind rejects no reports`(minutes: Int64) async throws {
-        let life = try Life()
-        try life.send(phones: 0..<10)
-        let stage = try await life.start(ahead: -minutes * 60_000)
-        try await doubts(stage, "behind")
-        #expect(stage.handled == 0)
-        life.set(ahead: 0)
-        try await handled(20, by: stage)
-        try await eventually("the stage is ready") { stage.obstacles.isEmpty }
+        let fixture = try Fixture()
+        try fixture.send(phones: 0..<10)
+        let stage = try await fixture.start(ahead: -minutes * 60_000)
+        try await waitUntilClockIsReported("behind", by: stage)
+        #expect(stage.handledCount == 0)
+        fixture.set(ahead: 0)
+        try await waitUntilHandled(20, by: stage)
+        try await eventually("the stage is ready") { stage.readinessProblems.isEmpty }
         await stage.stop()
-        #expect(try life.letters == 0)
-        try judge(life.bed)
+        #expect(try fixture.deadLetterCount == 0)
+        try expectModel(in: fixture.bed)
     }
 
     @Test(arguments: [1, 8, 60])
     func `a clock that is ahead expires nothing and rejects no reports`(days: Int64) async throws {
-        let life = try Life()
-        try life.send(phones: 0..<10)
+        let fixture = try Fixture()
+        try fixture.send(phones: 0..<10)
         // The reports that exist could really be that old. They are merged before the wrong clock shows.
-        let stage = try await life.start(ahead: days * Self.day)
-        try await handled(20, by: stage)
-        try life.send(phones: 10..<11)
-        try await doubts(stage, "ahead of")
+        let stage = try await fixture.start(ahead: days * Self.day)
+        try await waitUntilHandled(20, by: stage)
+        try fixture.send(phones: 10..<11)
+        try await waitUntilClockIsReported("ahead of", by: stage)
         #expect(stage.metric("flotilla_ingest_swept_rows_total") == 0)
-        #expect(try life.rows >= 20)
-        life.set(ahead: 0)
-        try await handled(22, by: stage)
-        try await eventually("the stage is ready") { stage.obstacles.isEmpty }
+        #expect(try fixture.rowCount >= 20)
+        fixture.set(ahead: 0)
+        try await waitUntilHandled(22, by: stage)
+        try await eventually("the stage is ready") { stage.readinessProblems.isEmpty }
         await stage.stop()
-        #expect(try life.letters == 0)
-        try judge(life.bed)
+        #expect(try fixture.deadLetterCount == 0)
+        try expectModel(in: fixture.bed)
     }
 
     @Test(arguments: [-Self.day, Self.day, 8 * Self.day])
     func `a clock that goes wrong later stops the sweep before it expires anything`(
         ahead: Int64
     ) async throws {
-        let life = try Life()
-        let stage = try await life.start(ahead: 0)
-        try await eventually("the stage is ready") { stage.obstacles.isEmpty }
-        try life.send(phones: 0..<10)
-        try await handled(20, by: stage)
-        life.set(ahead: ahead)
-        try life.send(phones: 10..<20)
-        try await doubts(stage, ahead < 0 ? "behind" : "ahead of")
+        let fixture = try Fixture()
+        let stage = try await fixture.start(ahead: 0)
+        try await eventually("the stage is ready") { stage.readinessProblems.isEmpty }
+        try fixture.send(phones: 0..<10)
+        try await waitUntilHandled(20, by: stage)
+        fixture.set(ahead: ahead)
+        try fixture.send(phones: 10..<20)
+        try await waitUntilClockIsReported(ahead < 0 ? "behind" : "ahead of", by: stage)
         #expect(stage.metric("flotilla_ingest_swept_rows_total") == 0)
-        life.set(ahead: 0)
-        try await handled(40, by: stage)
+        fixture.set(ahead: 0)
+        try await waitUntilHandled(40, by: stage)
         await stage.stop()
-        #expect(try life.letters == 0)
-        try judge(life.bed)
+        #expect(try fixture.deadLetterCount == 0)
+        try expectModel(in: fixture.bed)
     }
 }

@@ -17,9 +17,9 @@ import Topics
 
 @testable import Insight
 
-/// The answers to people against the records that were written.
+/// The answers of the stage to people, compared with the records that were written.
 @Suite struct AnswersTests {
-    private static let now = RandomDay.begin + 90_000_000
+    private static let now = RandomDay.start + 90_000_000
     private static let version: Int64 = 1_795_000_000
 
     @Test func `the answers about a send, its group and its phone equal the topics`() async throws {
@@ -28,10 +28,10 @@ import Topics
             TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory()
         )
         try Self.writeStory(to: bed)
-        try await Self.tellStory(bed, directory) { _ in }
+        try await Self.checkStory(of: bed, in: directory) { _ in }
         // The files are caches of the topics. Without them the answers are the same.
         try FileManager.default.removeItem(atPath: directory.path + "/slot-0/insight")
-        try await Self.tellStory(bed, directory) { stage in
+        try await Self.checkStory(of: bed, in: directory) { stage in
             try Self.erase("ann", in: bed)
             try await eventually("an erased user has no data in answers before ingest reaches the phone") {
                 let events = try await stage.answer(.events)["events"] as? [[String: Any]]
@@ -48,8 +48,8 @@ import Topics
     }
 
     /// Starts a process, waits for the answers of the whole story, and runs the rest of the test.
-    private static func tellStory(
-        _ bed: TestBed, _ directory: TemporaryDirectory, then: (RunningInsight) async throws -> Void
+    private static func checkStory(
+        of bed: TestBed, in directory: TemporaryDirectory, then: (RunningInsight) async throws -> Void
     ) async throws {
         let stage = try await RunningInsight(bed, directory: directory.path)
         try await eventually("all records are in the files") {
@@ -65,13 +65,13 @@ import Topics
                 && group["running"] as? Int == 1 && count("versions", in: group) == 2
                 && count("pushes", in: user) == 1 && count("events", in: user) == 1
         }
-        try await judgeStory(stage)
+        try await expectStory(in: stage)
         try await then(stage)
         await stage.stop()
         #expect(stage.failure == nil)
     }
 
-    private static func judgeStory(_ stage: RunningInsight) async throws {
+    private static func expectStory(in stage: RunningInsight) async throws {
         let report = try await stage.answer(.report, id: "s-2")
         #expect(report["accepted"] as? Int == 1 && report["opened"] as? Int == 1)
         #expect(report["rejectedBy"] as? [String: Int] == ["Unregistered": 1])
@@ -86,8 +86,8 @@ import Topics
         #expect((live["groups"] as? [[String: Any]])?.count == 1)
 
         let user = try await stage.answer(.user, id: "ann")
-        let why = try #require(user["why"] as? [String: Any])
-        #expect(why["code"] as? String == "shows_newest", "\(why)")
+        let reason = try #require(user["why"] as? [String: Any])
+        #expect(reason["code"] as? String == "shows_newest", "\(reason)")
         let phones = try #require(user["installations"] as? [[String: Any]])
         #expect(phones.count == 1 && phones[0]["installationId"] as? String == "phone-1")
         #expect((user["events"] as? [[String: Any]])?.count == 1)
@@ -104,14 +104,14 @@ import Topics
     @Test func `two processes answer as one, and a single one reports the missing lanes`() async throws {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes)
-        let (one, other) = try (TemporaryDirectory(), TemporaryDirectory())
+        let (firstDirectory, secondDirectory) = try (TemporaryDirectory(), TemporaryDirectory())
         var day = InsightDay(seed: 8)
         try day.write(sheets: 30, events: 400, to: bed)
-        let first = try await RunningInsight(bed, directory: one.path)
-        let second = try await RunningInsight(bed, directory: other.path)
-        let range = ["from": "\(RandomDay.begin)", "to": "\(RandomDay.begin + 86_400_000)"]
-        let wanted = try Self.eventsOfTopic(bed, app: "flash")
-        func counted(_ stage: RunningInsight) async throws -> (events: Int, missing: Int) {
+        let first = try await RunningInsight(bed, directory: firstDirectory.path)
+        let second = try await RunningInsight(bed, directory: secondDirectory.path)
+        let range = ["from": "\(RandomDay.start)", "to": "\(RandomDay.start + 86_400_000)"]
+        let expected = try Self.eventCount(ofApp: "flash", in: bed)
+        func counted(by stage: RunningInsight) async throws -> (events: Int, missing: Int) {
             let answer = try await stage.answer(.eventCounts, app: "flash", range)
             let totals = answer["totals"] as? [String: Int] ?? [:]
             let partial = answer["partial"] as? [String: Any]
@@ -119,16 +119,17 @@ import Topics
         }
         var shares: Set<Int> = []
         try await eventually("both have lanes, and each answers for all") {
-            let (a, b) = try await (counted(first), counted(second))
-            shares = [a.events, b.events]
+            let (ofFirst, ofSecond) = try await (counted(by: first), counted(by: second))
+            shares = [ofFirst.events, ofSecond.events]
             let fleet = try await first.answer(.fleet)
             let lanes = (fleet["members"] as? [[String: Any]] ?? []).map {
                 ($0["lanes"] as? [Int] ?? []).count
             }
-            return shares == [wanted] && lanes.count == 2 && !lanes.contains(0) && a.missing + b.missing == 0
+            return shares == [expected] && lanes.count == 2 && !lanes.contains(0)
+                && ofFirst.missing + ofSecond.missing == 0
                 && fleet["partial"] == nil
         }
-        try await Self.judgeReports(of: bed, first)
+        try await Self.expectReports(of: bed, in: first)
         var pages = 0
         var ids: [String] = []
         var cursor: String?
@@ -142,12 +143,12 @@ import Topics
             cursor = page["next"] as? String
             pages += 1
         } while cursor != nil && pages < 100
-        #expect(ids.count == wanted)
+        #expect(ids.count == expected)
 
         await second.stop()
-        let alone = try await counted(first)
+        let alone = try await counted(by: first)
         // On a busy machine it may have all lanes already, or may get them during the following calls.
-        #expect((alone.missing > 0) == (alone.events < wanted))
+        #expect((alone.missing > 0) == (alone.events < expected))
         for (name, parameters) in [
             (InsightQuery.Kind.user, [:]), (.installation, [:]), (.group, [:]), (.timeline, [:]),
             (.events, ["format": "csv"]),
@@ -155,36 +156,37 @@ import Topics
             let answer = try? await first.answer(name, id: "nobody", app: "flash", parameters)
             let code = (answer?["error"] as? [String: Any])?["code"] as? String
             if code == "insight_partial" { continue }
-            #expect(try await counted(first).missing == 0, "\(name) answered \(code ?? "all")")
+            #expect(try await counted(by: first).missing == 0, "\(name) answered \(code ?? "all")")
         }
         try await eventually("the remaining process has all lanes") {
-            let whole = try await counted(first)
-            return whole.missing == 0 && whole.events == wanted
+            let counts = try await counted(by: first)
+            return counts.missing == 0 && counts.events == expected
         }
         await first.stop()
     }
 
     /// Compares every figure of every send with an independent count.
-    private static func judgeReports(of bed: TestBed, _ stage: RunningInsight) async throws {
+    /// Compares the report of each send with an independent count of the receipts.
+    private static func expectReports(of bed: TestBed, in stage: RunningInsight) async throws {
         let reader = JSONReader()
         let receipts = try TopicContent(of: .receipts, in: bed).records.map {
             try Receipt.decode(#require($0.value), with: reader)
         }
-        let counted = FirstWords(receipts)
-        #expect(!counted.ends.isEmpty)
-        for (send, keys) in Dictionary(grouping: counted.ends.keys, by: \.send) {
-            var ends: [SendTally.JobOutcome: Int] = [:]
-            for key in keys { ends.merge(counted.ends[key] ?? [:], uniquingKeysWith: +) }
+        let expected = IndependentCount(of: receipts)
+        #expect(!expected.outcomes.isEmpty)
+        for (send, keys) in Dictionary(grouping: expected.outcomes.keys, by: \.send) {
+            var outcomes: [SendTally.JobOutcome: Int] = [:]
+            for key in keys { outcomes.merge(expected.outcomes[key] ?? [:], uniquingKeysWith: +) }
             func count(_ outcome: ReceiptOutcome) -> Int {
-                ends.reduce(0) { $1.key.outcome == outcome ? $0 + $1.value : $0 }
+                outcomes.reduce(0) { $1.key.outcome == outcome ? $0 + $1.value : $0 }
             }
             let report = try await stage.answer(.report, id: send, app: keys[0].app)
             for outcome in ReceiptOutcome.allCases where outcome.isFinal {
                 #expect(report[outcome.rawValue] as? Int == count(outcome), "\(send) \(outcome)")
             }
             var reasons: [String: Int] = [:]
-            for (end, count) in ends where end.outcome == .rejected {
-                reasons[end.reason ?? "none", default: 0] += count
+            for (jobOutcome, count) in outcomes where jobOutcome.outcome == .rejected {
+                reasons[jobOutcome.reason ?? "none", default: 0] += count
             }
             #expect(report["rejectedBy"] as? [String: Int] == reasons)
             let environments = report["environments"] as? [String: Any] ?? [:]
@@ -192,7 +194,7 @@ import Topics
         }
     }
 
-    private static func eventsOfTopic(_ bed: TestBed, app: String) throws -> Int {
+    private static func eventCount(ofApp app: String, in bed: TestBed) throws -> Int {
         let reader = JSONReader()
         return try TopicContent(of: .events, in: bed).records.count { record in
             record.value.flatMap { try? Event.decode($0, with: reader) }?.app == app
@@ -210,7 +212,7 @@ import Topics
                 .planned, version: version, generation: Self.version - 10, laneCount: 1)
             planned.endedRecipients = 0
             let at = now + (version - Self.version) * 1000
-            for part in [ProgressRecord.Part.planner(planned), .lanes([0], tally(3))] {
+            for part in [ProgressRecord.Part.planner(planned), .lanes([0], laneTally(expanded: 3))] {
                 let record = ProgressRecord(
                     send: id, key: key, isDryRun: false, acceptedAt: at, writtenAt: at, part: part)
                 progress.write(key: RecordKey.join(id), value: record.encoded())
@@ -249,7 +251,7 @@ import Topics
         try writeReceipt(to: bed)
     }
 
-    private static func tally(_ expanded: Int) -> LaneTally {
+    private static func laneTally(expanded: Int) -> LaneTally {
         var tally = LaneTally()
         (tally.targeted, tally.expanded) = (expanded, expanded)
         return tally

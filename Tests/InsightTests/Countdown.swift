@@ -2,14 +2,14 @@ import Lifecycle
 
 /// A condition that becomes true at the nth call.
 final class Countdown: Sendable {
-    private let left: TracedLock<Int>
+    private let remaining: TracedLock<Int>
 
-    init(_ times: Int) { left = TracedLock(times) }
+    init(_ times: Int) { remaining = TracedLock(times) }
 
     func isOver() -> Bool {
-        left.withLock { left in
-            left -= 1
-            return left == 0
+        remaining.withLock { remaining in
+            remaining -= 1
+            return remaining == 0
         }
     }
 }

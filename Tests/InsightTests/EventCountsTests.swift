@@ -3,6 +3,7 @@ import InstallationRecords
 import Simulation
 import Testing
 
+/// The counts of events, compared with a search in the list of events.
 struct EventCountsTests {
     @Test func `events of a random day are counted by hour, code, type and group`() {
         var numbers = SeededGenerator(seed: 3)
@@ -20,12 +21,12 @@ struct EventCountsTests {
         }
         #expect(counts.counts.values.reduce(0, +) == events.count)
         for (key, count) in counts.counts {
-            let same = events.filter { event in
+            let expected = events.filter { event in
                 event.app == key.app && event.code == key.code && event.group == key.group
                     && event.attributesType == key.attributesType
                     && (key.hour * 3_600_000..<(key.hour + 1) * 3_600_000).contains(event.eventTime)
             }
-            #expect(count == same.count)
+            #expect(count == expected.count)
         }
     }
 }

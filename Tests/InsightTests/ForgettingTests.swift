@@ -10,36 +10,42 @@ import Testing
 
 @testable import Insight
 
+/// The deletion of rows that are older than the retention.
 struct ForgettingTests {
+    /// Deletes all rows before a time. A call deletes at most 500 rows of a table, so ten calls are enough.
+    private func deleteAll(before time: Int64, in file: ReceiptFile) throws -> Int {
+        var deleted = 0
+        for _ in 0..<10 { deleted += try file.deleteRows(before: time) }
+        return deleted
+    }
+
     @Test func `old rows leave every table, and young rows stay`() throws {
         let directory = try TemporaryDirectory()
         let file = try ReceiptFile(
-            directory: directory.path, of: TopicPartition("receipts", 0), cluster: "here",
+            directory: directory.path, of: TopicPartition("receipts", 0), cluster: "cluster-1",
             limits: EnvironmentLimits(),
             boot: BootID.current(), reader: JSONReader())
         let lines = Array("phone\tupdate:a\tu:ann\n".utf8)
+        let begin: Int64 = 1_000_000
+        let sample = RandomDay(seed: 1).receipt
         for offset in 0..<1500 as Range<Int64> {
-            var receipt = RandomDay(seed: 1).receipt
+            var receipt = sample
             receipt.position.offset = offset
             receipt.send = "send-\(offset)"
-            receipt.writtenAt = 1_000_000 + offset
+            receipt.writtenAt = begin + offset
             receipt.parts = [Receipt.Part(.accepted, lines: LineSet(all: 1))]
             let json = receipt.encoded()
             try file.add(receipt, at: offset, json: json.span, lines: lines.span)
         }
         try file.commit()
-        var forgotten = 0
-        for _ in 0..<10 { forgotten += try file.deleteRows(before: 1_000_600) }
-        #expect(forgotten == 600 * ReceiptTable.allCases.count)
+        #expect(try deleteAll(before: begin + 600, in: file) == 600 * ReceiptTable.allCases.count)
         for table in ReceiptTable.allCases {
-            let left = try file.rowCount(of: table)
-            #expect(left == 900, "\(table)")
+            let remaining = try file.rowCount(of: table)
+            #expect(remaining == 900, "\(table)")
         }
         // The same time finds nothing more, and a later time finds the rows that became old.
-        #expect(try file.deleteRows(before: 1_000_600) == 0)
-        forgotten = 0
-        for _ in 0..<10 { forgotten += try file.deleteRows(before: 1_000_700) }
-        #expect(forgotten == 100 * ReceiptTable.allCases.count)
+        #expect(try file.deleteRows(before: begin + 600) == 0)
+        #expect(try deleteAll(before: begin + 700, in: file) == 100 * ReceiptTable.allCases.count)
         try file.close()
     }
 
@@ -52,6 +58,7 @@ struct ForgettingTests {
             now: .now(), boot: BootID.current())
         var sweeps = RetentionSweep()
         #expect(try sweeps.deleteNextPage(of: "rows", isInOrder: false, in: file, before: 10) == 0)
+        // A closed file throws if it is read. The pass for time 10 is complete, so this call reads nothing.
         try file.close()
         #expect(try sweeps.deleteNextPage(of: "rows", isInOrder: false, in: file, before: 10) == 0)
         #expect(throws: StoreError.self) {

@@ -22,70 +22,71 @@ struct IdleTimeTests {
         )
         var day = InsightDay(seed: 4)
         try day.write(sheets: 60, events: 200, to: bed)
-        try await run(bed, directory)
-        let before = try rows(bed, directory)
+        try await run(bed, in: directory)
+        let firstRows = try rows(of: bed, in: directory)
         if hasUnread { try day.write(sheets: 10, events: 50, to: bed) }
         try bed.expireRecords(of: InsightTopic.allCases.map(\.name).filter { !bed.layout.isCompacted($0) })
         try day.write(sheets: 30, events: 100, to: bed)
-        try await run(bed, directory)
-        let after = try rows(bed, directory)
-        let fresh = try TopicContent(of: .receipts, in: bed).records.count
-        #expect(after.receipts == before.receipts + fresh && fresh > 0)
-        #expect(after.events == before.events + 100)
+        try await run(bed, in: directory)
+        let laterRows = try rows(of: bed, in: directory)
+        let newReceipts = try TopicContent(of: .receipts, in: bed).records.count
+        #expect(laterRows.receipts == firstRows.receipts + newReceipts && newReceipts > 0)
+        #expect(laterRows.events == firstRows.events + 100)
     }
 
-    /// The mark of a file that has read up to an offset, with a record behind which it can recognize its topic.
-    private func mark(at offset: Int64) -> AppliedPosition {
+    /// The position of a file that has read up to an offset, with a record behind which it can recognize its topic.
+    private func position(at offset: Int64) -> AppliedPosition {
         AppliedPosition(
-            of: place,
+            of: partition,
             stored: AppliedProgress(
                 offset: offset, completeUntil: .now(), lastRecord: LastRecord(offset: offset - 2, checksum: 7)
             ))
     }
 
-    private let place = TopicPartition("progress", 0)
+    private let partition = TopicPartition("progress", 0)
 
-    private func fit(_ offset: Int64, low: Int64, high: Int64, isCompacted: Bool = false) -> PartitionMatch {
-        mark(at: offset).match(
+    private func match(at offset: Int64, low: Int64, high: Int64, isCompacted: Bool = false) -> PartitionMatch
+    {
+        position(at: offset).match(
             ends: Watermarks(low: low, high: high), of: .progress, isCompacted: isCompacted)
     }
 
-    private func gap(_ offset: Int64, low: Int64, high: Int64) -> OffsetGap {
-        OffsetGap(partition: place, committed: offset, watermarks: Watermarks(low: low, high: high))
+    private func gap(at offset: Int64, low: Int64, high: Int64) -> OffsetGap {
+        OffsetGap(partition: partition, committed: offset, watermarks: Watermarks(low: low, high: high))
     }
 
     @Test func `a file reads on if its partition has its next record and the one before`() {
-        #expect(fit(100, low: 0, high: 100) == .continues)
-        #expect(fit(100, low: 98, high: 120) == .continues)
+        #expect(match(at: 100, low: 0, high: 100) == .continues)
+        #expect(match(at: 100, low: 98, high: 120) == .continues)
     }
 
     @Test func `a file lacks nothing if only a marker or a record that it has is gone`() {
-        #expect(fit(100, low: 99, high: 120) == .nothingMissing)
-        #expect(fit(100, low: 100, high: 100) == .nothingMissing)
-        #expect(fit(100, low: 101, high: 101) == .nothingMissing)
+        #expect(match(at: 100, low: 99, high: 120) == .nothingMissing)
+        #expect(match(at: 100, low: 100, high: 100) == .nothingMissing)
+        #expect(match(at: 100, low: 101, high: 101) == .nothingMissing)
     }
 
-    @Test func `records that retention deleted do not condemn a file`() {
-        #expect(fit(100, low: 150, high: 150) == .recordsExpired(gap(100, low: 150, high: 150)))
+    @Test func `records that retention deleted do not make a file unusable`() {
+        #expect(match(at: 100, low: 150, high: 150) == .recordsExpired(gap(at: 100, low: 150, high: 150)))
     }
 
     @Test func `a file of another topic is rebuilt`() {
-        #expect(fit(100, low: 0, high: 50) == .differentTopic(gap(100, low: 0, high: 50)))
+        #expect(match(at: 100, low: 0, high: 50) == .differentTopic(gap(at: 100, low: 0, high: 50)))
         #expect(
-            fit(100, low: 150, high: 150, isCompacted: true)
-                == .differentTopic(gap(100, low: 150, high: 150)))
+            match(at: 100, low: 150, high: 150, isCompacted: true)
+                == .differentTopic(gap(at: 100, low: 150, high: 150)))
     }
 
-    @Test func `a file that went behind a gap goes on at the first record`() throws {
-        var mark = mark(at: 100)
-        #expect(mark.start(from: 0) == 98)
-        mark.skip(to: 150)
-        #expect(mark.start(from: 150) == 150)
-        #expect(try mark.confirmed(path: "file").lastRecord == nil)
-        #expect(mark.uncommittedProgress.offset == 150)
+    @Test func `a file that skipped a gap continues at the first record`() throws {
+        var position = position(at: 100)
+        #expect(position.start(from: 0) == 98)
+        position.skip(to: 150)
+        #expect(position.start(from: 150) == 150)
+        #expect(try position.confirmed(path: "file").lastRecord == nil)
+        #expect(position.uncommittedProgress.offset == 150)
     }
 
-    private func run(_ bed: TestBed, _ directory: TemporaryDirectory) async throws {
+    private func run(_ bed: TestBed, in directory: TemporaryDirectory) async throws {
         let stage = try await RunningInsight(bed, directory: directory.path)
         try await eventually("all records are in the files") {
             try stage.hasReadAll(of: bed) || stage.failure != nil
@@ -96,7 +97,7 @@ struct IdleTimeTests {
     }
 
     private func rows(
-        _ bed: TestBed, _ directory: TemporaryDirectory
+        of bed: TestBed, in directory: TemporaryDirectory
     ) throws -> (receipts: Int, events: Int) {
         var (receipts, events) = (0, 0)
         for lane in 0..<Int32(InsightDay.lanes) {

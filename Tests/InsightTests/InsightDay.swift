@@ -63,8 +63,8 @@ struct InsightDay {
             user: hasUser ? "user-\(numbers.number(below: 30))" : nil,
             attributesType: numbers.number(below: 3) == 0 ? nil : "Match",
             group: numbers.number(below: 2) == 0 ? nil : "match-\(numbers.number(below: 3))",
-            eventTime: RandomDay.begin + Int64(numbers.number(below: 86_400_000)),
-            receivedAt: RandomDay.begin + 86_400_000)
+            eventTime: RandomDay.start + Int64(numbers.number(below: 86_400_000)),
+            receivedAt: RandomDay.start + 86_400_000)
     }
 
     private static func lines(of receipt: Receipt) -> [UInt8] {
@@ -76,43 +76,43 @@ struct InsightDay {
 }
 
 /// Compares the files with an independent count of the topics.
-func judge(_ bed: TestBed, directory: String) throws {
+func expectFiles(in directory: String, matchTopicsOf bed: TestBed) throws {
     let reader = JSONReader()
     let records = try TopicContent(of: .receipts, in: bed).records
     let receipts = try records.map { try Receipt.decode(#require($0.value), with: reader) }
-    let counted = FirstWords(receipts)
+    let expected = IndependentCount(of: receipts)
     var reports: [SendTally.Key: SendReport] = [:]
-    var kept = 0
-    var counts: [EventCounts.Key: Int] = [:]
-    var eventRows = 0
+    var receiptRowCount = 0
+    var eventCounts: [EventCounts.Key: Int] = [:]
+    var eventRowCount = 0
     for lane in 0..<Int32(InsightDay.lanes) {
         let files = try InsightFiles(bed, lane: lane, directory: directory)
-        for key in counted.ends.keys {
+        for key in expected.outcomes.keys {
             let report = try files.receipts.report(of: key.send, app: key.app)
             reports[key, default: SendReport()].merge(report)
         }
-        kept += try files.receipts.rowCount(of: .receipts)
-        try files.events.forEachCount { key, count in counts[key, default: 0] += count }
-        eventRows += try files.events.eventCount()
+        receiptRowCount += try files.receipts.rowCount(of: .receipts)
+        try files.events.forEachCount { key, count in eventCounts[key, default: 0] += count }
+        eventRowCount += try files.events.eventCount()
         try files.close()
     }
-    #expect(!counted.ends.isEmpty)
-    for (key, ends) in counted.ends {
+    #expect(!expected.outcomes.isEmpty)
+    for (key, outcomes) in expected.outcomes {
         let tally = reports[key]?.environments[key.environment]
-        #expect(tally?.outcomes == ends, "send \(key.send)")
-        #expect(tally?.latencies.count == counted.latencies[key, default: []].count)
+        #expect(tally?.outcomes == outcomes, "send \(key.send)")
+        #expect(tally?.latencies.count == expected.latencies[key, default: []].count)
     }
-    #expect(kept == receipts.count)
+    #expect(receiptRowCount == receipts.count)
 
-    var model = EventCounts()
-    var events = 0
+    var expectedCounts = EventCounts()
+    var readableEventCount = 0
     for record in try TopicContent(of: .events, in: bed).records {
         guard let value = record.value, let event = try? Event.decode(value, with: reader) else { continue }
-        model.add(event)
-        events += 1
+        expectedCounts.add(event)
+        readableEventCount += 1
     }
-    #expect(counts == model.counts)
-    #expect(eventRows == events && events > 0)
+    #expect(eventCounts == expectedCounts.counts)
+    #expect(eventRowCount == readableEventCount && readableEventCount > 0)
 }
 
 /// The files of one lane that no process has open.

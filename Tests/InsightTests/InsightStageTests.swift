@@ -7,6 +7,7 @@ import ProcessTesting
 import Testing
 import Topics
 
+/// The whole stage: its figures equal an independent count, also after damage and kills.
 @Suite struct InsightStageTests {
     @Test func `the figures equal an independent count, also after a restart`() async throws {
         let cluster = try TestCluster()
@@ -15,13 +16,13 @@ import Topics
         )
         var day = InsightDay(seed: 1)
         try day.write(sheets: 60, events: 500, to: bed)
-        try await run(bed, directory)
-        try judge(bed, directory: directory.path)
+        try await run(bed, in: directory)
+        try expectFiles(in: directory.path, matchTopicsOf: bed)
 
         try day.write(sheets: 30, events: 200, to: bed)
-        let discarded = try await run(bed, directory)
+        let discarded = try await run(bed, in: directory)
         #expect(discarded == 0)
-        try judge(bed, directory: directory.path)
+        try expectFiles(in: directory.path, matchTopicsOf: bed)
     }
 
     @Test func `lost or damaged files are rebuilt with equal content`() async throws {
@@ -31,19 +32,19 @@ import Topics
         )
         var day = InsightDay(seed: 2)
         try day.write(sheets: 60, events: 500, to: bed)
-        try await run(bed, directory)
+        try await run(bed, in: directory)
 
         let state = directory.path + "/slot-0/insight"
         try FileManager.default.removeItem(atPath: state + "/receipts-0")
         try FileManager.default.removeItem(atPath: state + "/events-0")
         for page in 2..<20 as Range<UInt64> {
-            try spoil(state + "/receipts-1/data.mdb", at: page * 4096 + 2000)
+            try damage(state + "/receipts-1/data.mdb", at: page * 4096 + 2000)
         }
-        try spoil(state + "/events-1/events.sqlite", at: 0)
-        try spoil(state + "/events-2/events.sqlite", at: 2 * 4096)
-        let discarded = try await run(bed, directory)
+        try damage(state + "/events-1/events.sqlite", at: 0)
+        try damage(state + "/events-2/events.sqlite", at: 2 * 4096)
+        let discarded = try await run(bed, in: directory)
         #expect(discarded == 3)
-        try judge(bed, directory: directory.path)
+        try expectFiles(in: directory.path, matchTopicsOf: bed)
     }
 
     @Test(arguments: [
@@ -56,6 +57,7 @@ import Topics
         )
         var day = InsightDay(seed: 3)
         try day.write(sheets: 60, events: 500, to: bed)
+        // The kill comes at the first or at the third time that the step is reached.
         for time in [1, 3] {
             let (brokers, prefix) = (bed.settings.brokers, bed.layout.prefix)
             let (path, number) = (directory.path, step.rawValue)
@@ -68,16 +70,16 @@ import Topics
                 let stage = try await RunningInsight(brokers: brokers, prefix: prefix, directory: path) {
                     if $0.rawValue == number, countdown.isOver() { kill(getpid(), SIGKILL) }
                 }
-                try await eventually("it is killed") { stage.failure != nil }
+                try await eventually("the kill") { stage.failure != nil }
             }
         }
-        try await run(bed, directory)
-        try judge(bed, directory: directory.path)
+        try await run(bed, in: directory)
+        try expectFiles(in: directory.path, matchTopicsOf: bed)
     }
 
     /// - Returns: The number of files that it discarded.
     @discardableResult
-    private func run(_ bed: TestBed, _ directory: TemporaryDirectory) async throws -> Int {
+    private func run(_ bed: TestBed, in directory: TemporaryDirectory) async throws -> Int {
         let stage = try await RunningInsight(bed, directory: directory.path)
         try await eventually("all records are in the files") {
             try stage.hasReadAll(of: bed) || stage.failure != nil
@@ -87,7 +89,8 @@ import Topics
         return stage.discarded()
     }
 
-    private func spoil(_ path: String, at offset: UInt64) throws {
+    /// Overwrites 600 bytes of a file.
+    private func damage(_ path: String, at offset: UInt64) throws {
         let file = try FileHandle(forUpdating: URL(filePath: path))
         try file.seek(toOffset: offset)
         try file.write(contentsOf: Data(repeating: 0xA5, count: 600))

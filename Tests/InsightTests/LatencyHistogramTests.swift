@@ -2,6 +2,7 @@ import Insight
 import JSON
 import Testing
 
+/// The classes and percentiles of latencies.
 struct LatenciesTests {
     @Test func `a class contains its times, and no percentile is too low`() throws {
         for time in [
@@ -9,8 +10,8 @@ struct LatenciesTests {
         ] {
             var latencies = LatencyHistogram()
             latencies.add(milliseconds: time)
-            let said = try #require(latencies.percentile(0.5))
-            #expect(said >= time && Double(said) <= Double(time) * 1.125)
+            let median = try #require(latencies.percentile(0.5))
+            #expect(median >= time && Double(median) <= Double(time) * 1.125)
         }
     }
 

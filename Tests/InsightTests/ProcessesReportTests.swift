@@ -5,8 +5,9 @@ import Testing
 
 @testable import Insight
 
+/// The report about the processes: differing settings, open breakers, and members that end.
 struct ProcessesReportTests {
-    private func process(_ name: String, _ settings: [String: String]) -> ProcessFacts {
+    private func process(_ name: String, settings: [String: String]) -> ProcessFacts {
         ProcessFacts(
             process: name, version: "1", stages: ["sender"],
             settings: settings.sorted { $0.key < $1.key }.map { .init(key: $0.key, value: $0.value) },
@@ -16,31 +17,33 @@ struct ProcessesReportTests {
     @Test func `differing settings are shown with their processes, without each process's own settings`() {
         let report = ProcessesReport(
             processes: [
-                process("a", ["sender.permits": "5", "log.level": "info", "insight.listen": "h:1"]),
-                process("b", ["sender.permits": "6", "log.level": "info", "insight.listen": "h:2"]),
-                process("c", ["log.level": "info"]),
+                process(
+                    "a", settings: ["sender.permits": "5", "log.level": "info", "insight.listen": "h:1"]),
+                process(
+                    "b", settings: ["sender.permits": "6", "log.level": "info", "insight.listen": "h:2"]),
+                process("c", settings: ["log.level": "info"]),
             ], app: "shop")
         #expect(report.differences == [.init(key: "sender.permits", values: ["5": ["a"], "6": ["b"]])])
     }
 
     @Test func `a breaker is shown only to its own app`() {
-        var one = process("a", [:])
-        one.openBreakers = [.init(app: "bank", environment: "production")]
-        func written(_ app: String) -> String {
+        var bankProcess = process("a", settings: [:])
+        bankProcess.openBreakers = [.init(app: "bank", environment: "production")]
+        func report(to app: String) -> String {
             var writer = JSONWriter(capacity: 100)
             writer.beginObject()
-            ProcessesReport(processes: [one], app: app).write(to: &writer)
+            ProcessesReport(processes: [bankProcess], app: app).write(to: &writer)
             writer.endObject()
             return String(decoding: writer.bytes, as: UTF8.self)
         }
-        #expect(written("shop").contains(#""openBreakers":[]"#) && !written("shop").contains("bank"))
-        #expect(written("bank").contains(#""openBreakers":[{"process":"a","environment":"production"}]"#))
+        #expect(report(to: "shop").contains(#""openBreakers":[]"#) && !report(to: "shop").contains("bank"))
+        #expect(report(to: "bank").contains(#""openBreakers":[{"process":"a","environment":"production"}]"#))
     }
 
     @Test func `members distinguish processes from owners of lanes, and ended ones disappear`() throws {
         var table = MemberTable()
         let reader = JSONReader()
-        var facts = process("a", ["log.level": "info"])
+        var facts = process("a", settings: ["log.level": "info"])
         facts.openBreakers = [.init(app: "shop", environment: "sandbox")]
         facts.suspectTokens = 7
         let member = Member(

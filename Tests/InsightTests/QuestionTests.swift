@@ -9,6 +9,7 @@ import Testing
 
 @testable import Insight
 
+/// Queries to processes and their results: encoding, merging and parameters.
 struct QuestionTests {
     @Test func `a question and its findings are unchanged by the wire`() throws {
         var question = LaneQuery(.events, app: "shop")
@@ -17,30 +18,30 @@ struct QuestionTests {
         question.after = ListPosition(at: 7, tieBreaker: [0, 255, 3])
         #expect(LaneQuery.decodeIfValid(question.encoded(), with: JSONReader()) == question)
 
-        var found = QueryResult()
-        (found.lanes, found.asOf) = ([1, 4], 77)
-        found.running = ["match": 3]
-        found.erasures = ["u:ann": 12]
-        found.taps = [1, 0, 4]
-        found.eventCounts = [.init(hour: 5, code: "tap", type: nil, group: "match", count: 6)]
-        found.events = [
+        var result = QueryResult()
+        (result.lanes, result.asOf) = ([1, 4], 77)
+        result.running = ["match": 3]
+        result.erasures = ["u:ann": 12]
+        result.taps = [1, 0, 4]
+        result.eventCounts = [.init(hour: 5, code: "tap", type: nil, group: "match", count: 6)]
+        result.events = [
             ListEntry(
                 position: ListPosition(at: 3, tieBreaker: [1]),
                 value: Event(.tap, app: "shop", installation: "i", eventTime: 3, receivedAt: 4))
         ]
-        found.audit = [
+        result.audit = [
             ListEntry(
                 position: ListPosition(at: 3, tieBreaker: []),
                 value: AuditEntry(at: 3, author: "key", action: "send.start", app: "shop"))
         ]
         let receipt = RandomDay(seed: 1).receipt
         let part = Receipt.Part(.rejected, lines: LineSet(all: 1), status: 410, reason: "Unregistered")
-        found.pushes = [
+        result.pushes = [
             TimelinePush(
                 receipt: receipt, part: part,
                 to: .init(installation: "i", entry: "update:a", recipient: "u:ann"))
         ]
-        #expect(QueryResult.decodeIfValid(found.encoded(), with: JSONReader()) == found)
+        #expect(QueryResult.decodeIfValid(result.encoded(), with: JSONReader()) == result)
     }
 
     @Test func `a process returns the first list entries of all its lanes`() {
@@ -49,22 +50,22 @@ struct QuestionTests {
                 position: ListPosition(at: at, tieBreaker: [1]),
                 value: Event(.tap, app: "shop", installation: "i", eventTime: at, receivedAt: at))
         }
-        var found = QueryResult()
-        found.events = [3, 9, 1, 7].map(event)
-        var oldest = found
-        found.keepFirst(2, isOldestFirst: false)
+        var result = QueryResult()
+        result.events = [3, 9, 1, 7].map(event)
+        var oldest = result
+        result.keepFirst(2, isOldestFirst: false)
         oldest.keepFirst(2, isOldestFirst: true)
-        #expect(found.events.map(\.position.at) == [9, 7] && oldest.events.map(\.position.at) == [1, 3])
+        #expect(result.events.map(\.position.at) == [9, 7] && oldest.events.map(\.position.at) == [1, 3])
     }
 
     @Test func `a lane that two processes answer for counts once`() {
-        var (one, other) = (QueryResult(), QueryResult())
-        (one.lanes, one.running, one.taps) = ([1], ["g": 2], [1])
-        (other.lanes, other.running, other.taps) = ([2], ["g": 3], [4])
-        var all = one
-        all.merge(other)
-        all.merge(one)
-        #expect(all.running["g"] == 5 && all.taps == [5] && all.lanes == [1, 2])
+        var (first, second) = (QueryResult(), QueryResult())
+        (first.lanes, first.running, first.taps) = ([1], ["g": 2], [1])
+        (second.lanes, second.running, second.taps) = ([2], ["g": 3], [4])
+        var merged = first
+        merged.merge(second)
+        merged.merge(first)
+        #expect(merged.running["g"] == 5 && merged.taps == [5] && merged.lanes == [1, 2])
     }
 
     @Test(arguments: ["", "x", "-1.", "1.!", "99999999999999999999."])

@@ -13,7 +13,7 @@ import Telemetry
 struct RandomDay {
     private var numbers: SeededGenerator
     /// A day ago, because data that is a week old is forgotten.
-    static let begin = (WallTime.now().milliseconds / 3_600_000 - 26) * 3_600_000
+    static let start = (WallTime.now().milliseconds / 3_600_000 - 26) * 3_600_000
     private static let outcomes: [(ReceiptOutcome, String?)] = [
         (.accepted, nil), (.accepted, nil), (.accepted, nil), (.rejected, "BadDeviceToken"),
         (.rejected, "Unregistered"), (.superseded, nil), (.superseded, "cancelled"), (.expired, nil),
@@ -22,7 +22,7 @@ struct RandomDay {
 
     init(seed: Int) { numbers = SeededGenerator(seed: seed) }
 
-    mutating func chance(_ share: Int, in all: Int) -> Bool { numbers.number(below: all) < share }
+    mutating func chance(_ share: Int, in total: Int) -> Bool { numbers.number(below: total) < share }
 
     var receipt: Receipt {
         var copy = self
@@ -37,17 +37,17 @@ struct RandomDay {
             environment: numbers.number(below: 5) == 0 ? .sandbox : .production,
             send: "send-\(send)", group: send % 3 == 0 ? nil : "match-\(send % 4)", scope: .group,
             generation: 1, version: Int64(send), event: send % 4 == 0 ? .start : .update,
-            deadline: 1_900_000_000, acceptedAt: Self.begin + Int64(send) * 1000)
-        let place = JobPosition(
+            deadline: 1_900_000_000, acceptedAt: Self.start + Int64(send) * 1000)
+        let position = JobPosition(
             topic: numbers.number(below: 10) == 0 ? "jobs.urgent" : "jobs", partition: Int32(send % 5),
             offset: offset)
         return Receipt(
-            head, at: place, attempt: 1, writtenAt: head.acceptedAt + Int64(numbers.number(below: 90_000)),
+            head, at: position, attempt: 1, writtenAt: head.acceptedAt + Int64(numbers.number(below: 90_000)),
             parts: [])
     }
 
     mutating func receipts(sheets: Int) -> [Receipt] {
-        var all: [Receipt] = []
+        var receipts: [Receipt] = []
         for offset in 0..<sheets {
             let jobs = 1 + numbers.number(below: numbers.number(below: 5) == 0 ? SheetHead.jobsMax : 70)
             let first = receipt(offset: Int64(offset), lines: LineSet(all: jobs))
@@ -55,21 +55,24 @@ struct RandomDay {
                 var next = first
                 next.writtenAt = first.writtenAt + Int64(numbers.number(below: 60_000))
                 next.attempt = 1 + numbers.number(below: 3)
-                next.parts = parts(jobs)
-                all.append(next)
+                next.parts = parts(ofLines: jobs)
+                receipts.append(next)
             }
         }
         // Receipts of different lanes are in no order.
-        return all.shuffled(using: &numbers)
+        return receipts.shuffled(using: &numbers)
     }
 
     /// Returns parts with some of the lines. Each line is in one part.
-    private mutating func parts(_ jobs: Int) -> [Receipt.Part] {
+    private mutating func parts(ofLines lineCount: Int) -> [Receipt.Part] {
         var sets = Array(repeating: LineSet(), count: Self.outcomes.count)
-        var run = numbers.number(below: Self.outcomes.count)
-        for line in 0..<jobs {
-            if numbers.number(below: 4) == 0 { run = numbers.number(below: Self.outcomes.count + 3) }
-            if run < sets.count { sets[run].append(line) }
+        // Several lines in a row have the same outcome. An index beyond the outcomes is no outcome yet.
+        var outcomeIndex = numbers.number(below: Self.outcomes.count)
+        for line in 0..<lineCount {
+            if numbers.number(below: 4) == 0 {
+                outcomeIndex = numbers.number(below: Self.outcomes.count + 3)
+            }
+            if outcomeIndex < sets.count { sets[outcomeIndex].append(line) }
         }
         return zip(Self.outcomes, sets).compactMap { outcome, lines in
             lines.isEmpty ? nil : Receipt.Part(outcome.0, lines: lines, reason: outcome.1)
@@ -77,27 +80,29 @@ struct RandomDay {
     }
 }
 
-/// The same count with a dictionary of every job.
-struct FirstWords {
+/// The counts of the first final outcome of each job, from a set of all jobs.
+struct IndependentCount {
     private struct Job: Hashable {
-        var place: JobPosition
+        var sheet: JobPosition
         var line: Int
     }
 
-    private(set) var ends: [SendTally.Key: [SendTally.JobOutcome: Int]] = [:]
+    private(set) var outcomes: [SendTally.Key: [SendTally.JobOutcome: Int]] = [:]
     private(set) var latencies: [SendTally.Key: [Int64]] = [:]
 
-    init(_ receipts: [Receipt]) {
-        var done = Set<Job>()
+    init(of receipts: [Receipt]) {
+        var finishedJobs = Set<Job>()
         for receipt in receipts {
             let key = SendTally.Key(
                 app: receipt.app, send: receipt.send, environment: receipt.environment)
             for part in receipt.parts where part.outcome.isFinal {
                 // A receipt whose jobs already have a final outcome still makes its send known.
-                if ends[key] == nil { ends[key] = [:] }
+                if outcomes[key] == nil { outcomes[key] = [:] }
                 part.lines.forEachLine { line in
-                    guard done.insert(Job(place: receipt.position, line: line)).inserted else { return }
-                    ends[key, default: [:]][
+                    guard finishedJobs.insert(Job(sheet: receipt.position, line: line)).inserted else {
+                        return
+                    }
+                    outcomes[key, default: [:]][
                         SendTally.JobOutcome(outcome: part.outcome, reason: part.reason), default: 0] += 1
                     if part.outcome == .accepted {
                         latencies[key, default: []].append(receipt.writtenAt - receipt.acceptedAt)
@@ -113,8 +118,8 @@ struct MemoryRows: StoredReceiptRows {
     private(set) var lines: [JobPosition: [UInt8]] = [:]
     private(set) var tallies: [SendTally.Key: [UInt8]] = [:]
 
-    func finishedLines(of place: JobPosition) throws(RecordDecodingError) -> FinishedLines? {
-        lines[place].flatMap { FinishedLines($0.span) }
+    func finishedLines(of sheet: JobPosition) throws(RecordDecodingError) -> FinishedLines? {
+        lines[sheet].flatMap { FinishedLines($0.span) }
     }
 
     func tally(for key: SendTally.Key) throws(RecordDecodingError) -> SendTally? {
@@ -123,10 +128,10 @@ struct MemoryRows: StoredReceiptRows {
     }
 
     mutating func enter(_ batch: ReceiptBatch) throws {
-        for (place, finished) in batch.finishedLines {
+        for (sheet, finished) in batch.finishedLines {
             var bytes: [UInt8] = []
             finished.append(to: &bytes)
-            lines[place] = bytes
+            lines[sheet] = bytes
         }
         for (key, tally) in batch.tallies { tallies[key] = tally.encoded() }
     }

@@ -22,18 +22,18 @@ struct ReceiptBatchTests {
         }
         try rows.enter(batch)
 
-        let counted = FirstWords(receipts)
-        #expect(Set(rows.tallies.keys) == Set(counted.ends.keys))
-        for (key, ends) in counted.ends {
+        let expected = IndependentCount(of: receipts)
+        #expect(Set(rows.tallies.keys) == Set(expected.outcomes.keys))
+        for (key, outcomes) in expected.outcomes {
             let tally = try #require(try rows.tally(for: key))
-            #expect(tally.outcomes == ends, "send \(key.send)")
-            #expect(tally.finishedCount == ends.values.reduce(0, +))
-            let times = counted.latencies[key, default: []].sorted()
+            #expect(tally.outcomes == outcomes, "send \(key.send)")
+            #expect(tally.finishedCount == outcomes.values.reduce(0, +))
+            let times = expected.latencies[key, default: []].sorted()
             #expect(tally.latencies.count == times.count)
             for share in [0.5, 0.9, 0.99, 1] where !times.isEmpty {
                 let exact = times[max(1, Int((Double(times.count) * share).rounded(.up))) - 1]
-                let said = try #require(tally.latencies.percentile(share))
-                #expect(exact <= said && Double(said) <= Double(exact) * 1.125)
+                let estimate = try #require(tally.latencies.percentile(share))
+                #expect(exact <= estimate && Double(estimate) <= Double(exact) * 1.125, "share \(share)")
             }
         }
     }
@@ -41,23 +41,24 @@ struct ReceiptBatchTests {
     @Test func `the sum of several lanes equals the count of one lane`() throws {
         var day = RandomDay(seed: 9)
         let receipts = day.receipts(sheets: 200)
-        var apart: [Int32: MemoryRows] = [:]
-        var together = MemoryRows()
+        var rowsOfLanes: [Int32: MemoryRows] = [:]
+        var rowsOfAll = MemoryRows()
         for receipt in receipts {
             var batch = ReceiptBatch()
-            try batch.count(receipt, systems: [], storedIn: together)
-            try together.enter(batch)
-            var own = ReceiptBatch()
-            let rows = apart[receipt.position.partition % 3, default: MemoryRows()]
-            try own.count(receipt, systems: [], storedIn: rows)
-            try apart[receipt.position.partition % 3, default: MemoryRows()].enter(own)
+            try batch.count(receipt, systems: [], storedIn: rowsOfAll)
+            try rowsOfAll.enter(batch)
+            var batchOfLane = ReceiptBatch()
+            let lane = receipt.position.partition % 3
+            let rows = rowsOfLanes[lane, default: MemoryRows()]
+            try batchOfLane.count(receipt, systems: [], storedIn: rows)
+            try rowsOfLanes[lane, default: MemoryRows()].enter(batchOfLane)
         }
-        for key in together.tallies.keys {
+        for key in rowsOfAll.tallies.keys {
             var sum = SendReport()
-            for rows in apart.values {
+            for rows in rowsOfLanes.values {
                 if let tally = try rows.tally(for: key) { sum.add(tally, of: key.environment) }
             }
-            let whole = try #require(try together.tally(for: key))
+            let whole = try #require(try rowsOfAll.tally(for: key))
             #expect(sum.total?.outcomes == whole.outcomes)
             #expect(sum.total?.latencies == whole.latencies)
             #expect(sum.remainingJobs(of: whole.finishedCount + 3) == 3)
@@ -74,7 +75,9 @@ struct ReceiptBatchTests {
             for receipt in receipts { try batch.count(receipt, systems: [], storedIn: rows) }
             try rows.enter(batch)
         }
-        for (key, ends) in FirstWords(receipts).ends { #expect(try rows.tally(for: key)?.outcomes == ends) }
+        for (key, outcomes) in IndependentCount(of: receipts).outcomes {
+            #expect(try rows.tally(for: key)?.outcomes == outcomes)
+        }
     }
 
     @Test func `reasons beyond the limit count without their names`() throws {

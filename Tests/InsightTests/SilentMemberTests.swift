@@ -14,9 +14,9 @@ import Testing
         try await eventually("it has the first") { member.held == 1 }
         #expect(await !first)
         // Waiting for its answer would take a minute.
-        let began = Instant.now()
+        let startedAt = Instant.now()
         #expect(await !member.ask(milliseconds: 60_000))
-        #expect(Instant.now().seconds(since: began) < 30)
+        #expect(Instant.now().seconds(since: startedAt) < 30)
         try await eventually("one question was sent as a probe") { member.held == 2 }
         // Further questions are not even sent.
         #expect(await !member.ask(milliseconds: 60_000))
@@ -33,12 +33,12 @@ import Testing
     @Test func `a member that answered another question in the meantime is not silent`() async throws {
         for milliseconds in [3000, 20_000] {
             let member = try FrozenMember()
-            let began = Instant.now()
+            let startedAt = Instant.now()
             async let long = member.ask(milliseconds: milliseconds)
             try await eventually("it has the long one") { member.held == 1 }
             member.thaw(keeping: 1)
             let isAnswered = await member.ask(milliseconds: 60_000)
-            let isMeanwhile = Instant.now().seconds(since: began) * 1000 < Double(milliseconds)
+            let isMeanwhile = Instant.now().seconds(since: startedAt) * 1000 < Double(milliseconds)
             _ = await long
             // On a busy machine the long question may end first.
             if isMeanwhile {

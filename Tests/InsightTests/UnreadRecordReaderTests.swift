@@ -8,6 +8,7 @@ import Topics
 
 @testable import Insight
 
+/// The lookup of the oldest record that a group has not read.
 @Suite struct UnreadRecordReaderTests {
     @Test func `one pass finds the first waiting record of every group, also far apart in one partition`()
         async throws
@@ -23,22 +24,24 @@ import Topics
         let topic = bed.layout.name(of: .reports)
         var stamps: [UnreadRecordReader.GroupPosition: Int64] = [:]
         for record in try TopicContent(of: .reports, in: bed).records where record.offset % 149 == 0 {
-            let place = UnreadRecordReader.GroupPosition(
+            let position = UnreadRecordReader.GroupPosition(
                 partition: TopicPartition(topic, record.partition), offset: record.offset)
-            stamps[place] = record.timestamp
+            stamps[position] = record.timestamp
         }
-        let looks = try UnreadRecordReader(settings: bed.settings, log: .silent)
+        let unreadRecords = try UnreadRecordReader(settings: bed.settings, log: .silent)
         #expect(stamps.count == 9)
         // A pass has a time limit, and on a busy machine finds fewer records.
-        try await eventually("all are found") { try looks.readOldest(at: Set(stamps.keys)).oldest == stamps }
+        try await eventually("all are found") {
+            try unreadRecords.readOldest(at: Set(stamps.keys)).oldest == stamps
+        }
         // At the end no record waits. Another group that still has to read does not count.
         let end = UnreadRecordReader.GroupPosition(partition: TopicPartition(topic, 0), offset: 300)
         let first = UnreadRecordReader.GroupPosition(partition: TopicPartition(topic, 0), offset: nil)
         let oldest =
             stamps[UnreadRecordReader.GroupPosition(partition: TopicPartition(topic, 0), offset: 0)] ?? 0
         try await eventually("only the first is found") {
-            try looks.readOldest(at: [end, first]) == .init(oldest: [first: oldest], caughtUp: [end])
+            try unreadRecords.readOldest(at: [end, first]) == .init(oldest: [first: oldest], caughtUp: [end])
         }
-        #expect(try looks.readOldest(of: []) == .init())
+        #expect(try unreadRecords.readOldest(of: []) == .init())
     }
 }

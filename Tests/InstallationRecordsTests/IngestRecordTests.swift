@@ -5,6 +5,7 @@ import RecordFormat
 import RecordTesting
 import Testing
 
+/// The records that ingest reads and writes: installations, reports and events.
 @Suite struct IngestRecordTests {
     let reader = JSONReader()
 
@@ -119,6 +120,40 @@ import Testing
         report.refusal?.entry = "nonsense"
         #expect(throws: RecordDecodingError.self) { try Report.decode(report.encoded(), with: reader) }
         #expect(!Report.Kind.deadToken.isAllowedFromClients && Report.Kind.tap.isAllowedFromClients)
+    }
+
+    @Test func `an accepted token is reported in this format`() throws {
+        var report = Report(app: "shop", environment: .production, installation: "i", kind: .provenToken)
+        report.proof = .init(tokenHash: "c0", entry: .update(activity: "A"))
+        let json =
+            #"{"v":1,"app":"shop","environment":"production","installationId":"i","kind":"provenToken","tokenHash":"c0","entry":"update:A"}"#
+        #expect(text(of: report) == json)
+        #expect(try Report.decode(report.encoded(), with: reader) == report)
+        let wrong = Array(json.replacing("update:A", with: "nonsense").utf8)
+        #expect(throws: RecordDecodingError.self) { try Report.decode(wrong, with: reader) }
+        #expect(!Report.Kind.provenToken.isAllowedFromClients)
+    }
+
+    @Test func `a token without the field was stored before proofs, and counts as proven`() throws {
+        var row = TokenRow(
+            environment: .production, token: "ab", tokenHash: "cd", attributesType: "Match", registeredAt: 5)
+        #expect(!text(of: row).contains("unproven"))
+        #expect(try TokenRow.decode(row.encoded(), with: reader).isUnproven == false)
+        row.isUnproven = true
+        #expect(text(of: row).hasSuffix(#","registeredAt":5,"unproven":true}"#))
+        #expect(try TokenRow.decode(row.encoded(), with: reader) == row)
+        var installation = Installation(app: "shop", subject: .installation("i"))
+        for isUnproven in [false, true] {
+            installation.startTokens = [
+                Installation.StartToken(
+                    type: "Match",
+                    token: Installation.Token(
+                        hash: "c0", sealed: "s1.x", environment: .sandbox,
+                        at: ReportTime(event: 5, received: 6), isUnproven: isUnproven))
+            ]
+            #expect(text(of: installation).contains("unproven") == isUnproven)
+            #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
+        }
     }
 
     @Test func `an event has this format and reads back`() throws {

@@ -4,6 +4,7 @@ import JSON
 import RecordFormat
 import Testing
 
+/// The keys and rows of the registry.
 @Suite struct RegistryRecordTests {
     static let keys: [(RegistryKey, String)] = [
         (

@@ -5,6 +5,8 @@ import RecordFormat
 import RecordTesting
 import Testing
 
+// The JSON form of reports.
+
 private var reader: JSONReader { JSONReader() }
 
 @Test func `a report has this format and reads back`() throws {

@@ -6,6 +6,8 @@ import Testing
 
 @testable import TokenSealing
 
+// Reports whose tokens are sealed.
+
 private let keyText = """
     hash \(String(repeating: "ab", count: 32))
     key 1 \(String(repeating: "01", count: 32))

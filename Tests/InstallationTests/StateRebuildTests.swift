@@ -3,14 +3,16 @@ import InstallationTesting
 import ProcessTesting
 import Testing
 
+/// `replay rebuild` loses nothing: a stage that rebuilds its files from the topics gets the same rows.
 @Suite(.timeLimit(.minutes(10))) struct StateRebuildTests {
+    /// The stages that have files which they build from topics.
     private static let stages = [FleetPlan.Stage.ingest, .fanOut, .scheduler]
 
-    /// The discarded state is kept and brought to the same end, for the comparison.
+    /// The test keeps a copy of the discarded files. At the end it brings the copy to the same offsets.
     @Test func `state that is rebuilt under traffic equals the state that was discarded`() async throws {
         let directory = try TemporaryDirectory()
-        let programs = URL(fileURLWithPath: builtProductPath(named: "flotilla")).deletingLastPathComponent()
-            .path
+        let programs = URL(fileURLWithPath: builtProductPath(named: "flotilla"))
+            .deletingLastPathComponent().path
         var plan = FleetPlan()
         (plan.phones, plan.lanes) = (500, 4)
         let fleet = try await Fleet(plan: plan, programs: programs, directory: directory.path)
@@ -21,20 +23,22 @@ import Testing
         try await match.wait(for: plan.phones, in: match.updateBody(goals: 0, isDryRun: true))
 
         var goals = 0
-        func play() async throws {
+        func sendUpdates() async throws {
             for _ in 1...10 {
                 goals += 1
                 sends.append(try await match.send(match.updateBody(goals: goals), named: "update-\(goals)"))
-                let later = match.updateBody(goals: goals).dropLast() + #","when":{"offset":3600}}"#
-                _ = try await match.send(String(later), named: "later-\(goals)")
+                // A scheduled update, so that the scheduler has timers.
+                let scheduledBody =
+                    match.updateBody(goals: goals).dropLast() + #","when":{"offset":3600}}"#
+                _ = try await match.send(String(scheduledBody), named: "later-\(goals)")
             }
         }
         for stage in Self.stages {
             let member = try #require(fleet.members.first { $0.stage == stage })
-            try await play()
+            try await sendUpdates()
             try await fleet.rebuildState(
-                of: member, copyingTo: directory.filePath(named: "kept-\(stage.rawValue)"))
-            try await play()
+                of: member, copyingTo: directory.filePath(named: "discarded-\(stage.rawValue)"))
+            try await sendUpdates()
         }
         for send in sends {
             try await eventually("\(send.id) is complete") {
@@ -46,11 +50,11 @@ import Testing
 
         for stage in Self.stages {
             let member = try #require(fleet.members.first { $0.stage == stage })
-            let rebuilt = try await fleet.state(of: member)
-            let kept = try await fleet.state(
-                of: member, from: directory.filePath(named: "kept-\(stage.rawValue)"))
-            #expect(rebuilt.rowCount > 0)
-            #expect(rebuilt.differences(from: kept) == [], "\(stage)")
+            let rebuiltState = try await fleet.state(of: member)
+            let discardedState = try await fleet.state(
+                of: member, from: directory.filePath(named: "discarded-\(stage.rawValue)"))
+            #expect(rebuiltState.rowCount > 0, "\(stage) has no rows")
+            #expect(rebuiltState.differences(from: discardedState) == [], "\(stage)")
         }
     }
 }

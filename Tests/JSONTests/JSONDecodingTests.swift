@@ -2,6 +2,7 @@ import Testing
 
 @testable import JSON
 
+/// The values that a reader returns: their kinds, their lookup by name, and their order.
 struct JSONDecodingTests {
     @Test func `fields are found in any order`() throws {
         let values = try read(#"{"b":2,"a":1,"d":4,"c":3}"#) { root in
@@ -16,26 +17,27 @@ struct JSONDecodingTests {
     @Test func `an integer of any length is exact, and no other byte may stand between its digits`() throws {
         for length in 1...19 {
             let digits = String("1234567890987654321".prefix(length))
-            for (before, behind) in [("", ""), ("[", "]"), ("[ ", " ]"), ("[0,", ",0]"), ("[-", "]")] {
-                let text = before + digits + behind
+            for (prefix, suffix) in [("", ""), ("[", "]"), ("[ ", " ]"), ("[0,", ",0]"), ("[-", "]")] {
+                let text = prefix + digits + suffix
                 let value = try read(text) { root in
                     root.kind == .array
                         ? root.array(countMax: 3).map { $0.int() }.max { $0.magnitude < $1.magnitude }
                         : root.int()
                 }
-                #expect(value == Int((before.hasSuffix("-") ? "-" : "") + digits), "\(text)")
+                #expect(value == Int((prefix.hasSuffix("-") ? "-" : "") + digits), "\(text)")
             }
-            for place in 0...length {
-                for wrong in ["/", ":", "a", "\"", "\u{0}", "-", "+", " 1", "\u{7F}", "é"] {
+            for position in 0...length {
+                for inserted in ["/", ":", "a", "\"", "\u{0}", "-", "+", " 1", "\u{7F}", "é"] {
                     var text = Array(digits.utf8)
-                    text.insert(contentsOf: wrong.utf8, at: place)
-                    if place == 0, wrong == "-" || wrong == " 1" { continue }
+                    text.insert(contentsOf: inserted.utf8, at: position)
+                    // In front of the digits, these make another valid text.
+                    if position == 0, inserted == "-" || inserted == " 1" { continue }
                     #expect(
-                        refusal([UInt8(ascii: "[")] + text + [UInt8(ascii: "]")]) != nil,
-                        "\(digits), \(place), \(wrong)")
+                        refusal(of: [UInt8(ascii: "[")] + text + [UInt8(ascii: "]")]) != nil,
+                        "\(digits), \(position), \(inserted)")
                 }
             }
-            #expect(refusal("[0\(digits)]") != nil)
+            #expect(refusal(of: "[0\(digits)]") != nil)
         }
     }
 
@@ -114,16 +116,16 @@ struct JSONDecodingTests {
             #expect(
                 try reader.read(Array("[\"\(text)\",1]".utf8)) { Array($0.array(countMax: .max))[0].string() }
                     == text)
-            #expect(refusal("[\"\(text)]") != nil)
+            #expect(refusal(of: "[\"\(text)]") != nil)
         }
     }
 
     @Test func `a value that is used after its document traps`() async {
         await #expect(processExitsWith: .failure) {
             let reader = JSONReader()
-            let kept = try reader.read(Array("[1]".utf8)) { $0 }
+            let value = try reader.read(Array("[1]".utf8)) { $0 }
             try reader.read(Array("[2]".utf8)) { _ in }
-            _ = kept.kind
+            _ = value.kind
         }
     }
 }

@@ -2,6 +2,7 @@ import Testing
 
 @testable import JSON
 
+/// The grammar of RFC 8259: the texts that are accepted, and the reason for each refusal.
 struct JSONGrammarTests {
     @Test(arguments: [
         "null", "true", "false", "0", "-0", "-1", "123", "1.5", "1e3", "1E+3", "1e-3", "0.0", "-0.0e-0",
@@ -15,7 +16,7 @@ struct JSONGrammarTests {
         #"{"a":1,"A":2,"aa":3," a":4}"#, "\"/\"", "[\"a\" ]", "[ \"a\"]", "{ \"a\" : \"b\" }",
     ])
     func `strict JSON is accepted`(_ text: String) {
-        #expect(refusal(text) == nil)
+        #expect(refusal(of: text) == nil)
     }
 
     @Test(arguments: [
@@ -25,7 +26,7 @@ struct JSONGrammarTests {
         "{\"a\"::1}", "{\"a\":1:2}", "[\"a\":1]", "{\"a\",1}", "[1:2]", ":", ",", "{[]:1}",
     ])
     func `misplaced brackets, commas and colons are refused`(_ text: String) {
-        #expect(refusal(text)?.code == .malformed)
+        #expect(refusal(of: text)?.code == .malformed)
     }
 
     @Test(arguments: [
@@ -37,7 +38,7 @@ struct JSONGrammarTests {
         "\u{2028}1",
     ])
     func `an invalid word is refused`(_ text: String) {
-        #expect(refusal(text) != nil)
+        #expect(refusal(of: text) != nil)
     }
 
     @Test(arguments: [
@@ -46,7 +47,7 @@ struct JSONGrammarTests {
         "--1", "1-", "1+1", "1.2.3", "[1.]", "[-]", "[- 1]", "2.e+3", "0e", "0.e1", "1eE2", "１",
     ])
     func `a number with an invalid spelling is refused`(_ text: String) {
-        #expect(refusal(text)?.code == .malformed)
+        #expect(refusal(of: text)?.code == .malformed)
     }
 
     @Test(arguments: [
@@ -55,7 +56,7 @@ struct JSONGrammarTests {
         "0." + String(repeating: "1", count: 200), "1" + String(repeating: "0", count: 400),
     ])
     func `a number beyond 64 bits is refused`(_ text: String) {
-        #expect(refusal(text)?.code == .numberOutOfRange)
+        #expect(refusal(of: text)?.code == .numberOutOfRange)
     }
 
     @Test(arguments: [
@@ -66,7 +67,7 @@ struct JSONGrammarTests {
         #""\uD83D\u00""#, #"{"\uD800":1}"#, #""\ud83d\\ude00""#,
     ])
     func `an invalid string is refused`(_ text: String) {
-        #expect(refusal(text)?.code == .malformed)
+        #expect(refusal(of: text)?.code == .malformed)
     }
 
     @Test(arguments: [
@@ -79,17 +80,17 @@ struct JSONGrammarTests {
         [0x5B, 0x22, 0xF8, 0x88, 0x80, 0x80, 0x80, 0x22, 0x5D],
     ])
     func `bytes that are not UTF-8 are refused with that reason`(_ bytes: [UInt8]) {
-        #expect(refusal(bytes)?.code == .notUTF8)
+        #expect(refusal(of: bytes)?.code == .notUTF8)
     }
 
     @Test(arguments: ["", " ", "\n\t "])
     func `a text without a value is refused as empty`(_ text: String) {
-        #expect(refusal(text)?.code == .empty)
+        #expect(refusal(of: text)?.code == .empty)
     }
 
     @Test(arguments: ["1 2", "{}{}", "[] []", "null,", "{}]", "\"a\" \"b\"", "{} x", "true false"])
     func `anything after the value is refused`(_ text: String) {
-        #expect(refusal(text)?.code == .malformed)
+        #expect(refusal(of: text)?.code == .malformed)
     }
 
     @Test(arguments: [
@@ -99,7 +100,7 @@ struct JSONGrammarTests {
         #"{"longer than eight":1,"longer than eight":2}"#,
     ])
     func `a duplicate name in an object is refused, however it is escaped`(_ text: String) {
-        #expect(refusal(text)?.code == .duplicateKey)
+        #expect(refusal(of: text)?.code == .duplicateKey)
     }
 
     @Test func `a duplicate name among thousands is found`() {
@@ -107,15 +108,15 @@ struct JSONGrammarTests {
             var names = (0...3000).map { "name\($0)" }
             names[second] = names[first]
             let text = "{" + names.map { "\"\($0)\":0" }.joined(separator: ",") + "}"
-            #expect(refusal(text)?.code == .duplicateKey)
-            #expect(refusal(text)?.path == names[first])
+            #expect(refusal(of: text)?.code == .duplicateKey)
+            #expect(refusal(of: text)?.path == names[first])
         }
         let distinct = "{" + (0...3000).map { "\"name\($0)\":0" }.joined(separator: ",") + "}"
-        #expect(refusal(distinct) == nil)
+        #expect(refusal(of: distinct) == nil)
     }
 
     @Test func `a NUL does not end a name`() {
-        #expect(refusal(#"{"a\u0000b":1,"a\u0000c":2}"#) == nil)
-        #expect(refusal(#"{"a\u0000b":1,"a\u0000b":2}"#)?.code == .duplicateKey)
+        #expect(refusal(of: #"{"a\u0000b":1,"a\u0000c":2}"#) == nil)
+        #expect(refusal(of: #"{"a\u0000b":1,"a\u0000b":2}"#)?.code == .duplicateKey)
     }
 }

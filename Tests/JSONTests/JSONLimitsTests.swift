@@ -2,38 +2,41 @@ import Testing
 
 @testable import JSON
 
+/// The limits of depth, names and size, and the time for large documents.
 struct JSONLimitsTests {
-    private func nested(_ levels: Int, _ open: String = "[", _ close: String = "]") -> String {
-        String(repeating: open, count: levels) + String(repeating: close, count: levels)
+    private func nestedArrays(levels: Int) -> String {
+        String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
     }
 
     @Test func `thirty-two levels are read and thirty-three are refused`() {
-        #expect(refusal(nested(32)) == nil)
-        #expect(refusal(nested(33))?.code == .tooDeep)
+        #expect(refusal(of: nestedArrays(levels: 32)) == nil)
+        #expect(refusal(of: nestedArrays(levels: 33))?.code == .tooDeep)
         let objects = String(repeating: "{\"a\":", count: 32) + "1" + String(repeating: "}", count: 32)
-        #expect(refusal(objects) == nil)
-        #expect(refusal("{\"a\":" + objects + "}")?.code == .tooDeep)
-        #expect(refusal(nested(3), limits: JSONLimits(bytesMax: 100, depthMax: 2))?.code == .tooDeep)
+        #expect(refusal(of: objects) == nil)
+        #expect(refusal(of: "{\"a\":" + objects + "}")?.code == .tooDeep)
+        #expect(
+            refusal(of: nestedArrays(levels: 3), limits: JSONLimits(bytesMax: 100, depthMax: 2))?.code
+                == .tooDeep)
     }
 
     @Test func `a hundred thousand levels are refused like thirty-three`() {
-        #expect(refusal(nested(100_000))?.code == .tooDeep)
-        #expect(refusal(String(repeating: "[", count: 100_000))?.code == .tooDeep)
-        #expect(refusal(String(repeating: "{\"a\":", count: 100_000))?.code == .tooDeep)
+        #expect(refusal(of: nestedArrays(levels: 100_000))?.code == .tooDeep)
+        #expect(refusal(of: String(repeating: "[", count: 100_000))?.code == .tooDeep)
+        #expect(refusal(of: String(repeating: "{\"a\":", count: 100_000))?.code == .tooDeep)
     }
 
     @Test func `names are counted over the whole document`() {
-        func document(_ names: Int) -> String {
-            "[" + (0..<names).map { "{\"k\($0)\":0}" }.joined(separator: ",") + "]"
+        func document(nameCount: Int) -> String {
+            "[" + (0..<nameCount).map { "{\"k\($0)\":0}" }.joined(separator: ",") + "]"
         }
-        #expect(refusal(document(4096)) == nil)
-        #expect(refusal(document(4097))?.code == .tooManyKeys)
+        #expect(refusal(of: document(nameCount: 4096)) == nil)
+        #expect(refusal(of: document(nameCount: 4097))?.code == .tooManyKeys)
     }
 
     @Test func `a document with one byte too many is refused before it is parsed`() {
         let limits = JSONLimits(bytesMax: 10)
-        #expect(refusal("\"12345678\"", limits: limits) == nil)
-        let problem = refusal("\"123456789\"", limits: limits)
+        #expect(refusal(of: "\"12345678\"", limits: limits) == nil)
+        let problem = refusal(of: "\"123456789\"", limits: limits)
         #expect(problem?.code == .tooLarge)
         #expect(problem?.description == "the document has 11 bytes, 10 are allowed")
     }
@@ -64,9 +67,9 @@ struct JSONLimitsTests {
         ]
         let clock = ContinuousClock()
         for text in texts {
-            let took = clock.measure { _ = refusal(text) }
+            let duration = clock.measure { _ = refusal(of: text) }
             // The benchmark requires 50 ms in release mode. With quadratic time this test would not end.
-            #expect(took < .seconds(20), "\(text.prefix(20))")
+            #expect(duration < .seconds(20), "\(text.prefix(20))")
         }
     }
 }

@@ -2,6 +2,7 @@ import Testing
 
 @testable import JSON
 
+/// The problems that decoding reports: their texts, paths and number.
 struct JSONProblemTests {
     private enum Action: String, CaseIterable {
         case update = "UPDATE"
@@ -11,7 +12,7 @@ struct JSONProblemTests {
     @Test func `all problems are reported at once with their paths`() {
         let text =
             #"{"message":{"title":7,"extra":1},"target":{"extIds":["a",2,null]},"action":"STOP","n":300}"#
-        let found = problems(text) { root in
+        let reported = problems(in: text) { root in
             let object = root.object()
             let message = object["message"].object()
             _ = message["title"].string()
@@ -23,7 +24,7 @@ struct JSONProblemTests {
             object.reportUnknownFields()
         }
         #expect(
-            found == [
+            reported == [
                 "wrong_type: message.title must be a string, not an integer",
                 "missing: message.groupId is missing; it must be a string",
                 "unknown_field: message.extra is not a known field; correct its name or leave it out",
@@ -35,12 +36,12 @@ struct JSONProblemTests {
     }
 
     @Test func `members of a missing or wrong object are not reported again`() {
-        let found = problems(#"{"target":[]}"#) { root in
+        let reported = problems(in: #"{"target":[]}"#) { root in
             _ = root.object()["target"].object()["extIds"].array(countMax: .max)
             _ = root.object()["message"].object()["title"].string()
         }
         #expect(
-            found == [
+            reported == [
                 "wrong_type: target must be an object, not an array",
                 "missing: message is missing; it must be an object",
             ])
@@ -48,10 +49,10 @@ struct JSONProblemTests {
 
     @Test func `the root and unusual names have paths too`() {
         #expect(
-            problems("[]") { $0.object().count } == [
+            problems(in: "[]") { $0.object().count } == [
                 "wrong_type: the document must be an object, not an array"
             ])
-        let found = problems(#"{"a b":{"x\"y":[[0]]}}"#) { root in
+        let reported = problems(in: #"{"a b":{"x\"y":[[0]]}}"#) { root in
             for member in root.object().members {
                 for inner in member.value.object().members {
                     for list in inner.value.array(countMax: .max) {
@@ -60,15 +61,16 @@ struct JSONProblemTests {
                 }
             }
         }
-        #expect(found == [#"wrong_type: ["a b"]["x\"y"][0][0] must be true or false, not an integer"#])
+        #expect(reported == [#"wrong_type: ["a b"]["x\"y"][0][0] must be true or false, not an integer"#])
     }
 
     @Test func `a caller can report further problems`() {
-        let found = problems(#"{"groupId":"a b"}"#) { root in
+        let reported = problems(in: #"{"groupId":"a b"}"#) { root in
             root.object()["groupId"].report("must not contain spaces")
             root.object()["when"].report("is needed by an END", as: .missing)
         }
-        #expect(found == ["invalid: groupId must not contain spaces", "missing: when is needed by an END"])
+        #expect(
+            reported == ["invalid: groupId must not contain spaces", "missing: when is needed by an END"])
     }
 
     @Test func `problems beyond the limit are counted`() {
@@ -91,7 +93,7 @@ struct JSONProblemTests {
         for text in texts {
             let bytes = Array(text.utf8)
             let reader = JSONReader()
-            let took = try ContinuousClock().measure {
+            let duration = try ContinuousClock().measure {
                 let error = try #require(throws: JSONError.self) {
                     try reader.read(bytes) { root in
                         for element in root.array(countMax: .max) where element.kind == .object {
@@ -102,7 +104,7 @@ struct JSONProblemTests {
                 #expect(error.problems.count == 32 && error.unlistedCount == 4064)
             }
             // The paths of all problems would need two billion steps.
-            #expect(took < .seconds(10), "\(bytes.count)")
+            #expect(duration < .seconds(10), "\(bytes.count)")
         }
     }
 
@@ -119,12 +121,12 @@ struct JSONProblemTests {
         (#"{"a,b":{"c:d":x}}"#, #"["a,b"]["c:d"]"#),
     ])
     func `a broken document is refused with the path of the fault`(_ text: String, _ path: String) {
-        #expect(refusal(text)?.path == path)
+        #expect(refusal(of: text)?.path == path)
     }
 
     @Test func `bytes that are not UTF-8 are refused with path and position`() {
         let bytes = Array(#"{"a":{"b":"é"#.utf8) + [0xC3] + Array(#""}}"#.utf8)
-        let problem = refusal(bytes)
+        let problem = refusal(of: bytes)
         #expect(problem?.path == "a.b")
         #expect(problem?.message == "is not UTF-8 at byte 13")
     }
@@ -132,7 +134,7 @@ struct JSONProblemTests {
     @Test func `a path stays short for any names`() {
         let name = String(repeating: "n", count: 100_000)
         let text = String(repeating: "{\"\(name)\":", count: 20) + "x"
-        let path = refusal(text)?.path ?? ""
+        let path = refusal(of: text)?.path ?? ""
         #expect((64..<300).contains(path.count))
     }
 }

@@ -3,6 +3,7 @@ import Testing
 
 @testable import JSON
 
+/// The texts that the writer makes.
 struct JSONWriterTests {
     private func written(_ body: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter(capacity: 1)
@@ -30,7 +31,7 @@ struct JSONWriterTests {
             json.endObject()
         }
         #expect(text == #"{"a":1,"list":[true,null,{},[],"text"],"dynamic":-2.5}"#)
-        #expect(refusal(text) == nil)
+        #expect(refusal(of: text) == nil)
     }
 
     @Test func `integers are exact`() {
@@ -102,7 +103,7 @@ struct JSONWriterTests {
     @Test func `invalid bytes become a valid string`() {
         let bytes: [UInt8] = [0x61, 0xFF, 0x62, 0xC3, 0xA9, 0xED, 0xA0, 0x80]
         let text = written { json in bytes.withUnsafeBytes { json.value(utf8: $0) } }
-        #expect(refusal(text) == nil)
+        #expect(refusal(of: text) == nil)
         #expect(text.hasPrefix("\"a\u{FFFD}bé"))
     }
 

@@ -7,6 +7,8 @@ import RecordTesting
 import Sends
 import Testing
 
+// The record and the headers of a receipt.
+
 func makeReceipt() -> Receipt {
     var head = SheetHead(
         topic: "com.example.shop.push-type.liveactivity", priority: .immediate, expiration: 1_763_610_000,

@@ -1,6 +1,8 @@
 import Jobs
 import Testing
 
+// The outcomes of a send, counted by job.
+
 @Test func `the first of several outcomes of a job counts`() {
     var outcomes = SendOutcomes()
     outcomes.add(makeReceipt())

@@ -5,6 +5,8 @@ import Sends
 import Simulation
 import Testing
 
+// Sheets: the head, the jobs and the origin, as they are written in headers.
+
 private func makeHead() -> SheetHead {
     SheetHead(
         topic: "com.example.shop.push-type.liveactivity", priority: .immediate, expiration: 1_763_610_000,
@@ -14,25 +16,27 @@ private func makeHead() -> SheetHead {
 
 private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-private func read(_ apns: String, _ flotilla: String) throws(SheetError) -> SheetHead {
+/// Reads a head from the texts of its two headers.
+private func readHead(apns: String, flotilla: String) throws(SheetError) -> SheetHead {
     try SheetHead(apns: Array(apns.utf8).span, flotilla: Array(flotilla.utf8).span)
 }
 
-private func round(_ head: SheetHead) throws(SheetError) -> SheetHead {
-    try read(text(head.apnsLines), text(head.flotillaLines))
+/// Writes a head and reads it back.
+private func reread(_ head: SheetHead) throws(SheetError) -> SheetHead {
+    try readHead(apns: text(head.apnsLines), flotilla: text(head.flotillaLines))
 }
 
 /// Returns the jobs of a header `to`, each as its four texts.
-private func jobs(_ to: [UInt8]) throws(SheetError) -> [[String]] {
-    var found: [[String]] = []
+private func jobs(in to: [UInt8]) throws(SheetError) -> [[String]] {
+    var allJobs: [[String]] = []
     let jobs = try SheetJobs(parsing: to.span)
     jobs.forEachJob { line, job in
-        #expect(line == found.count)
+        #expect(line == allJobs.count)
         let parts = [Array(job.token), Array(job.installation), Array(job.entry), Array(job.recipient)]
-        found.append(parts.map(text))
+        allJobs.append(parts.map(text))
     }
-    #expect(found.count == jobs.count)
-    return found
+    #expect(allJobs.count == jobs.count)
+    return allJobs
 }
 
 extension [UInt8] {
@@ -51,7 +55,7 @@ extension [UInt8] {
         text(head.flotillaLines)
             == "v: 1\napp: shop\nenvironment: production\nsend: s1\ngroup: m1\ngeneration: 3\nversion: 1763600000\nevent: update\ndeadline: 1763620000\naccepted-at: 1763600000123\n"
     )
-    #expect(try round(head) == head)
+    #expect(try reread(head) == head)
     head.isBroadcast = true
     head.scope = .recipient
     head.group = nil
@@ -62,9 +66,9 @@ extension [UInt8] {
     head.unknownStartPolicy = .resend
     head.collapseID = "c: d"
     head.event = .start
-    #expect(try round(head) == head)
+    #expect(try reread(head) == head)
     head.group = "m: 1 – \u{301}x"
-    #expect(try round(head) == head)
+    #expect(try reread(head) == head)
 }
 
 @Test func `a head with a missing or wrong line is refused with the line's name`() {
@@ -72,21 +76,22 @@ extension [UInt8] {
     func lines(_ bytes: [UInt8]) -> [Substring] { text(bytes).split(separator: "\n") }
     let optional = ["group"]
     for (apns, flotilla) in [(true, false), (false, true)] {
-        let all = lines(apns ? head.apnsLines : head.flotillaLines)
-        for index in all.indices {
-            let name = String(all[index].prefix { $0 != ":" })
+        let allLines = lines(apns ? head.apnsLines : head.flotillaLines)
+        for index in allLines.indices {
+            let name = String(allLines[index].prefix { $0 != ":" })
             guard let line = SheetLineName(rawValue: name) else {
                 Issue.record("\(name) is an unknown line")
                 continue
             }
-            var fewer = all
+            var fewer = allLines
             fewer.remove(at: index)
-            var wrong = all
+            var wrong = allLines
             wrong[index] = "\(name): -1\u{1}"
             func attempt(_ changed: [Substring]) throws(SheetError) -> SheetHead {
                 let changed = changed.joined(separator: "\n")
-                return try read(
-                    apns ? changed : text(head.apnsLines), flotilla ? changed : text(head.flotillaLines))
+                return try readHead(
+                    apns: apns ? changed : text(head.apnsLines),
+                    flotilla: flotilla ? changed : text(head.flotillaLines))
             }
             if optional.contains(name) {
                 #expect((try? attempt(fewer)) != nil)
@@ -96,10 +101,12 @@ extension [UInt8] {
             #expect(throws: SheetError.invalid(line)) { try attempt(wrong) }
         }
     }
-    #expect(throws: SheetError.malformedLines) { try read("apns-topic\n", "v: 1") }
-    #expect(throws: SheetError.unknownVersion(2)) { try read(text(head.apnsLines), "v: 2\nnew: thing") }
+    #expect(throws: SheetError.malformedLines) { try readHead(apns: "apns-topic\n", flotilla: "v: 1") }
+    #expect(throws: SheetError.unknownVersion(2)) {
+        try readHead(apns: text(head.apnsLines), flotilla: "v: 2\nnew: thing")
+    }
     let later = text(head.flotillaLines) + "new: thing\n"
-    #expect((try? read(text(head.apnsLines), later)) == head)
+    #expect((try? readHead(apns: text(head.apnsLines), flotilla: later)) == head)
 }
 
 @Test func `a sheet has one line for each job`() throws {
@@ -113,11 +120,30 @@ extension [UInt8] {
             entry: Array(row[2].utf8).span, recipient: Array(row[3].utf8).span)
     }
     #expect(lines.count == 300)
-    #expect(try jobs(lines.bytes) == rows)
-    #expect(try jobs(Array(lines.bytes.dropLast())) == rows)
+    #expect(try jobs(in: lines.bytes) == rows)
+    #expect(try jobs(in: Array(lines.bytes.dropLast())) == rows)
     lines.removeAll()
     #expect(lines.count == 0)
-    #expect(throws: SheetError.noJobs) { try jobs(lines.bytes) }
+    #expect(throws: SheetError.noJobs) { try jobs(in: lines.bytes) }
+}
+
+@Test func `the unproven lines of a sheet read back, and keep their jobs in a part of the sheet`() throws {
+    var unproven = LineSet()
+    for line in [0, 1, 2, 7] { unproven.append(line) }
+    let header = UnprovenLines.headerValue(of: unproven)
+    #expect(header.map { text($0) } == "0-2,7")
+    #expect(try UnprovenLines.parse(header, lineCount: 8) == unproven)
+    #expect(UnprovenLines.headerValue(of: LineSet()) == nil)
+    #expect(try UnprovenLines.parse(nil, lineCount: 8).isEmpty, "an old sheet has proven tokens only")
+    for wrong in ["", "x", "0-9", "8", "2,1"] {
+        #expect(throws: SheetError.invalidUnprovenLines) {
+            try UnprovenLines.parse(Array(wrong.utf8), lineCount: 8)
+        }
+    }
+    var part = LineSet()
+    for line in [1, 3, 7] { part.append(line) }
+    #expect(part.positions(of: unproven).text == "0,2")
+    #expect(part.positions(of: LineSet()).isEmpty)
 }
 
 @Test(arguments: [
@@ -126,7 +152,7 @@ extension [UInt8] {
 ])
 func `a line that is not a job makes the sheet invalid, and the error has its number`(line: String) {
     #expect(throws: SheetError.invalidJob(1)) {
-        try jobs(Array("token\ti1\tupdate:a\tu:1\n\(line)\ntoken\ti1\tupdate:a\tu:1".utf8))
+        try jobs(in: Array("token\ti1\tupdate:a\tu:1\n\(line)\ntoken\ti1\tupdate:a\tu:1".utf8))
     }
 }
 
@@ -140,31 +166,35 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
             entry: Array("update:a".utf8).span, recipient: Array("u:ann".utf8).span, system: system)
     }
     #expect(text(lines.bytes).hasPrefix("c0ffee\tp0\tupdate:a\tu:ann\t26\nc0ffee\tp1\tupdate:a\tu:ann\n"))
-    #expect(try jobs(lines.bytes).allSatisfy { $0.last == "u:ann" })
+    #expect(try jobs(in: lines.bytes).allSatisfy { $0.last == "u:ann" })
     let index = try SheetIndex(parsing: lines.bytes)
-    var wanted = LineSet()
-    for line in [0, 1, 4] { wanted.append(line) }
+    var selected = LineSet()
+    for line in [0, 1, 4] { selected.append(line) }
     #expect(
-        text(index.encodedLines(wanted, from: lines.bytes))
+        text(index.encodedLines(selected, from: lines.bytes))
             == "c0ffee\tp0\tupdate:a\tu:ann\t26\nc0ffee\tp1\tupdate:a\tu:ann\nc0ffee\tp4\tupdate:a\tu:ann\t100\n"
     )
     let receipt = index.lines.flatMap {
         lines.bytes[Int($0.addressee.lowerBound)..<Int($0.addressee.upperBound)] + [UInt8(ascii: "\n")]
     }
     #expect(ReceiptLines.systemVersions(in: receipt.span) == [26, 0, 255, 5, 100])
+    let withoutLastNewline = Array(receipt.dropLast())
+    #expect(ReceiptLines.systemVersions(in: withoutLastNewline.span) == [26, 0, 255, 5, 100])
+    let nothing: [UInt8] = []
+    #expect(ReceiptLines.systemVersions(in: nothing.span) == [])
     #expect(ReceiptLines.addressees(in: receipt.span).map(\.recipient) == Array(repeating: "u:ann", count: 5))
     for wrong in ["", "x", "256", "1000", "-1", "18\t1"] {
         let line = Array("c0ffee\tp\tupdate:a\tu:ann\t\(wrong)\n".utf8)
         #expect(throws: SheetError.self) { try SheetIndex(parsing: line) }
-        #expect(throws: SheetError.self) { try jobs(line) }
+        #expect(throws: SheetError.self) { try jobs(in: line) }
     }
 }
 
 @Test func `a sheet has at most a thousand jobs`() throws {
     let line = Array("t\ti\te\tu:1\n".utf8)
     let full = Array(repeatElement(line, count: SheetHead.jobsMax).joined())
-    #expect(try jobs(full).count == SheetHead.jobsMax)
-    #expect(throws: SheetError.tooManyJobs) { try jobs(full + line) }
+    #expect(try jobs(in: full).count == SheetHead.jobsMax)
+    #expect(throws: SheetError.tooManyJobs) { try jobs(in: full + line) }
 }
 
 @Test func `the origin of a sheet has these lines and reads back`() throws {
@@ -193,9 +223,9 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
         var set = LineSet()
         for line in chosen { set.append(line) }
         #expect(set.count == chosen.count)
-        var walked: [Int] = []
-        set.forEachLine { walked.append($0) }
-        #expect(walked == chosen)
+        var visited: [Int] = []
+        set.forEachLine { visited.append($0) }
+        #expect(visited == chosen)
         #expect((0..<40).filter(set.contains) == chosen)
         if !chosen.isEmpty { #expect(LineSet(text: set.text) == set) }
     }
@@ -208,7 +238,7 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
 
 @Test func `a damaged sheet is refused or read, and never traps`() {
     let head = makeHead()
-    let whole = head.flotillaLines
+    let intact = head.flotillaLines
     var lines = JobLines()
     for index in 0..<5 {
         lines.append(
@@ -218,7 +248,7 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
     let seed = UInt64.random(in: 0...UInt64.max)
     var generator = SeededGenerator(seed: seed)
     for _ in 0..<5000 {
-        var flotilla = whole
+        var flotilla = intact
         var to = lines.bytes
         for _ in 0..<3 {
             flotilla[Int.random(in: flotilla.indices, using: &generator)] = UInt8.random(
@@ -229,4 +259,13 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
         _ = try? SheetOrigin(parsing: flotilla.span)
         if let jobs = try? SheetJobs(parsing: to.span) { #expect(jobs.count <= 9, "seed \(seed)") }
     }
+}
+
+@Test func `a job with the system version 0 names no system`() throws {
+    var lines = JobLines()
+    lines.append(
+        token: Array("c0ffee".utf8).span, installation: Array("p".utf8).span,
+        entry: Array("update:a".utf8).span, recipient: Array("u:ann".utf8).span, system: OSVersion(0, 9))
+    #expect(text(lines.bytes) == "c0ffee\tp\tupdate:a\tu:ann\n")
+    #expect(try SheetIndex(parsing: lines.bytes).lines.count == 1)
 }

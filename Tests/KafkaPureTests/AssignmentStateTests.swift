@@ -2,6 +2,8 @@ import Testing
 
 @testable import Kafka
 
+// The partitions of a group member, and when it may commit for them.
+
 private let a = TopicPartition("jobs", 0)
 private let b = TopicPartition("jobs", 1)
 

@@ -3,6 +3,8 @@ import Testing
 
 @testable import Kafka
 
+// The meaning of Kafka's errors for commits, transactions and sends.
+
 @Test(arguments: [
     KafkaErrorCode.illegalGeneration, .rebalanceInProgress, .unknownMember, .fencedInstance, .assignmentLost,
     .timedOut, .transport, .waitCoordinator, .notCoordinator, .requestTimedOut,

@@ -3,6 +3,8 @@ import Kafka
 import ProcessTesting
 import Testing
 
+// The checks of Kafka settings: brokers, security, and files with secrets.
+
 @Test func `a missing broker is reported in one sentence`() {
     #expect(
         KafkaSettings(brokers: []).problems()

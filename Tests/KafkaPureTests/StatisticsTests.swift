@@ -3,6 +3,8 @@ import Testing
 
 @testable import Kafka
 
+// The reading of librdkafka's statistics.
+
 @Test func `statistics give the queue, the brokers and the lag of assigned partitions`() {
     let json = #"""
         { "name": "rdkafka#consumer-1", "msg_cnt": 3, "msg_size": 300, "msg_max": 100000,

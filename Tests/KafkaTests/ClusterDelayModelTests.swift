@@ -3,14 +3,14 @@ import KafkaTesting
 import Lifecycle
 import Testing
 
-/// Tests of the seeded weather alone, without a broker.
+/// The seeded delays and refusals of a cluster, here called its weather, without a broker.
 struct ClusterDelayModelTests {
     private let start = Instant(nanoseconds: 0)
 
     private func after(_ milliseconds: Int) -> Instant { start.advanced(byMilliseconds: milliseconds) }
 
     /// Returns the answers to a client that asks every five milliseconds.
-    private func life(_ seed: UInt64) -> [String] {
+    private func answers(seed: UInt64) -> [String] {
         var weather = ClusterDelayModel(seed: seed, at: start)
         weather.recordCreation(ofTopic: "t", at: start)
         return stride(from: 0, to: 20_000, by: 5).map { time in
@@ -26,32 +26,32 @@ struct ClusterDelayModelTests {
     }
 
     @Test func `the same seed gives the same weather, and another seed another weather`() {
-        #expect(life(7) == life(7))
-        #expect(life(7) != life(8))
+        #expect(answers(seed: 7) == answers(seed: 7))
+        #expect(answers(seed: 7) != answers(seed: 8))
     }
 
     @Test func `a new topic becomes known, gets a leader, is served, and stays served`() {
         for seed in UInt64(0)..<200 {
             var weather = ClusterDelayModel(seed: seed, at: start)
             weather.recordCreation(ofTopic: "t", at: start)
-            var furthest = 0
-            var served = Int.max
+            var furthestStep = 0
+            var firstServedAt = Int.max
             for time in 0..<2000 {
                 let now = after(time)
-                let sight = weather.visibility(of: "t", at: now)
-                let place = sight == .unknown ? 0 : sight == .leaderless ? 1 : 2
-                #expect(place >= furthest, "seed \(seed)")
-                furthest = place
+                let visibility = weather.visibility(of: "t", at: now)
+                let step = visibility == .unknown ? 0 : visibility == .leaderless ? 1 : 2
+                #expect(step >= furthestStep, "seed \(seed)")
+                furthestStep = step
                 let refusal = weather.refusal(byLeaderOf: "t", partition: 0, at: now)
-                if sight == .unknown { #expect(refusal == .unknownTopicOrPartition, "seed \(seed)") }
-                if sight == .leaderless { #expect(refusal == .notLeaderOrFollower, "seed \(seed)") }
-                if refusal == nil { served = min(served, time) }
+                if visibility == .unknown { #expect(refusal == .unknownTopicOrPartition, "seed \(seed)") }
+                if visibility == .leaderless { #expect(refusal == .notLeaderOrFollower, "seed \(seed)") }
+                if refusal == nil { firstServedAt = min(firstServedAt, time) }
             }
             let latest =
                 ClusterDelayModel.Durations.topicUnknownMillisecondsMax
                 + ClusterDelayModel.Durations.topicLeaderlessMillisecondsMax
                 + ClusterDelayModel.Durations.topicNotServedMillisecondsMax
-            #expect(served <= latest + 10, "seed \(seed)")
+            #expect(firstServedAt <= latest + 10, "seed \(seed)")
             #expect(weather.visibility(of: "another", at: start) == .whole)
         }
     }
@@ -60,77 +60,80 @@ struct ClusterDelayModelTests {
     func `coordinators always return and are available most of the time`(call: CoordinatorCall) {
         for seed in UInt64(0)..<100 {
             var weather = ClusterDelayModel(seed: seed, at: start)
-            var absent = 0
-            var longest = 0
-            var run = 0
+            var absentMilliseconds = 0
+            var longestAbsence = 0
+            var absence = 0
             for time in stride(from: 0, to: 100_000, by: 10) {
-                run = weather.refusal(by: call, at: after(time)) == nil ? 0 : run + 10
-                longest = max(longest, run)
-                absent += run == 0 ? 0 : 10
+                absence = weather.refusal(by: call, at: after(time)) == nil ? 0 : absence + 10
+                longestAbsence = max(longestAbsence, absence)
+                absentMilliseconds += absence == 0 ? 0 : 10
             }
             #expect(
-                longest <= ClusterDelayModel.Durations.coordinatorLongStartMillisecondsMax + 10,
+                longestAbsence <= ClusterDelayModel.Durations.coordinatorLongStartMillisecondsMax + 10,
                 "seed \(seed)")
-            #expect(absent < 12_000, "seed \(seed)")
+            #expect(absentMilliseconds < 12_000, "seed \(seed)")
         }
     }
 
     @Test func `a transaction that ends delays only the next one of its id, for a moment`() {
-        var held = 0
+        var delayedCount = 0
         for seed in UInt64(0)..<200 {
             var weather = ClusterDelayModel(seed: seed, at: start)
             // The time is after the start and in calm weather.
             let end = after(ClusterDelayModel.Durations.coordinatorLongStartMillisecondsMax + 1)
             guard weather.refusal(by: .end(id: "a"), at: end) == nil else { continue }
             #expect(weather.refusal(by: .transaction(id: "b"), at: end) == nil, "seed \(seed)")
-            if weather.refusal(by: .transaction(id: "a"), at: end) == .concurrentTransactions { held += 1 }
+            if weather.refusal(by: .transaction(id: "a"), at: end) == .concurrentTransactions {
+                delayedCount += 1
+            }
             let later = end.advanced(
                 byMilliseconds: ClusterDelayModel.Durations.transactionEndMillisecondsMax)
             #expect(weather.refusal(by: .transaction(id: "a"), at: later) == nil, "seed \(seed)")
         }
-        #expect(held > 100)
+        #expect(delayedCount > 100)
     }
 
     @Test func `a node is away for seconds, alone, and comes back`() {
         for seed in UInt64(0)..<50 {
             var weather = ClusterDelayModel(seed: seed, at: start)
             let partitions = Int32(0)..<30
-            var longest = 0
-            var wereAway = 0
-            var run = 0
+            var longestAbsence = 0
+            var absentSteps = 0
+            var absence = 0
             for time in stride(from: 0, to: 100_000, by: 50) {
-                let away = partitions.count { partition in
+                let leaderlessPartitions = partitions.count { partition in
                     weather.refusal(byLeaderOf: "t", partition: partition, at: after(time))
                         == .notLeaderOrFollower
                 }
                 // A few leaders stray at any time.
-                run = away > 4 ? run + 50 : 0
-                longest = max(longest, run)
-                wereAway += run > 0 ? 1 : 0
+                absence = leaderlessPartitions > 4 ? absence + 50 : 0
+                longestAbsence = max(longestAbsence, absence)
+                absentSteps += absence > 0 ? 1 : 0
             }
-            #expect(wereAway > 0 && wereAway < 1_200, "seed \(seed)")
+            #expect(absentSteps > 0 && absentSteps < 1_200, "seed \(seed)")
             #expect(
-                longest <= 3 * ClusterDelayModel.Durations.nodeAbsenceMilliseconds.upperBound, "seed \(seed)")
+                longestAbsence <= 3 * ClusterDelayModel.Durations.nodeAbsenceMilliseconds.upperBound,
+                "seed \(seed)")
         }
     }
 
     @Test func `one partition at a time has too few replicas, and only for writes`() {
         for seed in UInt64(0)..<50 {
             var weather = ClusterDelayModel(seed: seed, at: start)
-            var times = 0
+            var refusalCount = 0
             for time in stride(from: 0, to: 100_000, by: 50) {
-                let now = (0..<Int32(6)).filter {
+                let refusingPartitions = (0..<Int32(6)).filter {
                     weather.refusal(ofAppendTo: "t", partition: $0, at: after(time)) == .notEnoughReplicas
                 }
-                #expect(now.count <= 1, "seed \(seed)")
-                times += now.count
+                #expect(refusingPartitions.count <= 1, "seed \(seed)")
+                refusalCount += refusingPartitions.count
             }
-            #expect(times > 0 && times < 1_000, "seed \(seed)")
+            #expect(refusalCount > 0 && refusalCount < 1_000, "seed \(seed)")
         }
     }
 
     @Test func `a static member whose coordinator dies is fenced by its own join, once`() {
-        var fenced = 0
+        var fencedCount = 0
         for seed in UInt64(0)..<200 {
             var weather = ClusterDelayModel(seed: seed, at: start)
             var time = ClusterDelayModel.Durations.coordinatorLongStartMillisecondsMax + 1
@@ -140,11 +143,11 @@ struct ClusterDelayModelTests {
                 weather.refusal(by: .join(group: "g", instanceID: nil), at: after(time)) != .fencedInstanceID)
             while let error = weather.refusal(by: .group("g"), at: after(time)), error != .none { time += 10 }
             if weather.refusal(by: join, at: after(time)) == .fencedInstanceID {
-                fenced += 1
+                fencedCount += 1
                 #expect(weather.refusal(by: join, at: after(time)) != .fencedInstanceID, "seed \(seed)")
             }
         }
-        #expect(fenced > 5)
+        #expect(fencedCount > 5)
     }
 
     @Test func `few leaders stray and few answers are slow`() {

@@ -11,11 +11,12 @@ import Testing
 
 private func settings(_ cluster: TestCluster) -> KafkaSettings { KafkaSettings(brokers: cluster.brokers) }
 
-private func unique(_ name: String) -> String { "\(name)-\(getpid())-\(UInt32.random(in: 0 ... .max))" }
+/// Returns a name that no other test uses.
+private func uniqueName(_ name: String) -> String { "\(name)-\(getpid())-\(UInt32.random(in: 0 ... .max))" }
 
 /// A topic for one test, deleted afterwards.
 private final class TestTopic {
-    let name = unique("test")
+    let name = uniqueName("test")
     let cluster: TestCluster
     let admin: AdminClient
 
@@ -33,7 +34,7 @@ private final class TestTopic {
     deinit { _ = try? admin.deleteTopics([name]) }
 }
 
-private func makeTransactions(_ topic: TestTopic, _ id: String) throws -> TransactionalProducer {
+private func makeTransactionalProducer(_ topic: TestTopic, id: String) throws -> TransactionalProducer {
     try TransactionalProducer(
         settings: settings(topic.cluster), transactionalID: id, name: "test", log: .silent, metrics: Metrics()
     )
@@ -57,23 +58,25 @@ private func makeConsumer(
     return consumer
 }
 
+/// Waits until partitions are offered, and reads them from their committed offsets.
 private func join(_ consumer: Consumer) throws -> [TopicPartition] {
     var batch = RecordBatch()
-    var held: [TopicPartition] = []
+    var assigned: [TopicPartition] = []
     _ = try eventually(within: 30_000) {
         for event in consumer.poll(into: &batch, waitMilliseconds: 20) {
             if case .offered(let partitions) = event {
                 try consumer.assignFromCommittedOffsets(partitions)
-                held = partitions
+                assigned = partitions
             }
             if case .revoked = event { try consumer.release() }
         }
-        return !held.isEmpty
+        return !assigned.isEmpty
     }
-    return held
+    return assigned
 }
 
-private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: String) -> SendResult {
+/// Sends a value to the first partition of a topic.
+private func send(_ value: String, to topic: Topic, by producer: TransactionalProducer) -> SendResult {
     let value = Array(value.utf8)
     return producer.send(to: topic, partition: 0, key: nil, value: value.span)
 }
@@ -122,31 +125,31 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
 @Test func `a reader sees a committed transaction with its offsets, but no aborted one`() async throws {
     try await onThread {
         let topic = try TestTopic()
-        let group = unique("group")
+        let group = uniqueName("group")
         let member = try makeConsumer(topic, group: group)
         #expect(try join(member).count == 2)
-        let producer = try makeTransactions(topic, unique("id"))
+        let producer = try makeTransactionalProducer(topic, id: uniqueName("id"))
         let out = try producer.topic(named: topic.name)
         try producer.initialize()
         try producer.connectToLeaders(of: [out])
         let first = TopicPartition(topic.name, 0)
 
         try producer.begin()
-        for index in 0..<10 { #expect(send(producer, out, "aborted \(index)") == .queued) }
+        for index in 0..<10 { #expect(send("aborted \(index)", to: out, by: producer) == .queued) }
         let early = try #require(member.captureGroupMetadata(forEpoch: member.epoch))
         try producer.sendOffsets([OffsetToCommit(partition: first, offset: 4, metadata: "early")], for: early)
         try producer.abort()
         #expect(try member.committedOffsets(of: [first]).map(\.offset) == [nil])
 
         try producer.begin()
-        for index in 0..<10 { #expect(send(producer, out, "\(index)") == .queued) }
+        for index in 0..<10 { #expect(send("\(index)", to: out, by: producer) == .queued) }
         let late = try #require(member.captureGroupMetadata(forEpoch: member.epoch))
         try producer.sendOffsets([OffsetToCommit(partition: first, offset: 7, metadata: "late")], for: late)
         try producer.commit()
         #expect(try member.committedOffsets(of: [first]).map(\.offset) == [7])
         #expect(try member.committedOffsets(of: [first]).map(\.metadata) == ["late"])
 
-        let committed = try makeConsumer(topic).read(10)
+        let committed = try makeConsumer(topic).read(atLeast: 10)
         #expect(committed.compactMap(\.value) == (0..<10).map { "\($0)" })
         #expect(try topic.admin.committedOffsets(by: group, in: [first]).map(\.offset) == [7])
         #expect(try topic.admin.groupNames().contains(group))
@@ -159,12 +162,12 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
 {
     try await onThread {
         let topic = try TestTopic()
-        let id = unique("id")
-        var dead: TransactionalProducer? = try makeTransactions(topic, id)
+        let id = uniqueName("id")
+        var dead: TransactionalProducer? = try makeTransactionalProducer(topic, id: id)
         try dead!.initialize()
         try dead!.begin()
         let lost = try dead!.topic(named: topic.name)
-        #expect(send(dead!, lost, "never committed") == .queued)
+        #expect(send("never committed", to: lost, by: dead!) == .queued)
         let sent = try eventually {
             dead!.pollEvents()
             return dead!.outstandingRecords == 0
@@ -172,14 +175,14 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         #expect(sent)
         dead = nil
 
-        let producer = try makeTransactions(topic, id)
+        let producer = try makeTransactionalProducer(topic, id: id)
         let out = try producer.topic(named: topic.name)
         let start = Instant.now()
         try producer.initialize()
         try producer.begin()
-        #expect(send(producer, out, "alive") == .queued)
+        #expect(send("alive", to: out, by: producer) == .queued)
         try producer.commit()
-        #expect(try makeConsumer(topic).read(1).compactMap(\.value) == ["alive"])
+        #expect(try makeConsumer(topic).read(atLeast: 1).compactMap(\.value) == ["alive"])
         #expect(Instant.now().milliseconds(since: start) < TransactionalProducer.transactionMillisecondsMax)
     }
 }
@@ -187,13 +190,13 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
 @Test func `the older of two producers with one id is fenced`() async throws {
     try await onThread {
         let topic = try TestTopic()
-        let id = unique("id")
-        let older = try makeTransactions(topic, id)
+        let id = uniqueName("id")
+        let older = try makeTransactionalProducer(topic, id: id)
         let out = try older.topic(named: topic.name)
         try older.initialize()
         try older.begin()
-        #expect(send(older, out, "old") == .queued)
-        let newer = try makeTransactions(topic, id)
+        #expect(send("old", to: out, by: older) == .queued)
+        let newer = try makeTransactionalProducer(topic, id: id)
         try newer.initialize()
         var failure = #expect(throws: TransactionFailure.self) { try older.commit() }
         // If a partition's leader is the first to refuse it, the library assumes that only the transaction is
@@ -202,31 +205,31 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
             failure = #expect(throws: TransactionFailure.self) {
                 try older.abort()
                 try older.begin()
-                #expect(send(older, out, "old") == .queued)
+                #expect(send("old", to: out, by: older) == .queued)
                 try older.commit()
             }
         }
         #expect(failure?.advice == .replaceProducer)
         let again = try newer.topic(named: topic.name)
         try newer.begin()
-        #expect(send(newer, again, "new") == .queued)
+        #expect(send("new", to: again, by: newer) == .queued)
         try newer.commit()
-        #expect(try makeConsumer(topic).read(1).compactMap(\.value) == ["new"])
+        #expect(try makeConsumer(topic).read(atLeast: 1).compactMap(\.value) == ["new"])
     }
 }
 
 @Test func `work of an older membership cannot be committed`() async throws {
     try await onThread {
         let topic = try TestTopic()
-        let group = unique("group")
+        let group = uniqueName("group")
         let zombie = try makeConsumer(topic, group: group, instance: "flotilla.test.1.0")
         #expect(try join(zombie).count == 2)
-        let producer = try makeTransactions(topic, unique("id"))
+        let producer = try makeTransactionalProducer(topic, id: uniqueName("id"))
         let out = try producer.topic(named: topic.name)
         try producer.initialize()
         let captured = try #require(zombie.captureGroupMetadata(forEpoch: zombie.epoch))
         try producer.begin()
-        #expect(send(producer, out, "stale") == .queued)
+        #expect(send("stale", to: out, by: producer) == .queued)
         // The replacement process has the same static id.
         let heir = try makeConsumer(topic, group: group, instance: "flotilla.test.1.0")
         #expect(try join(heir).count == 2)
@@ -276,7 +279,9 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let value = String(repeating: "x", count: 64_000)
         var deliveries: [Delivery] = []
         for index in 0..<330 {
-            #expect(producer.put(out, partition: 0, "\(index)", value, collecting: &deliveries) == .queued)
+            #expect(
+                producer.put(key: "\(index)", value: value, to: out, partition: 0, collecting: &deliveries)
+                    == .queued)
         }
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
         var options = ConsumerOptions(membership: .manual)

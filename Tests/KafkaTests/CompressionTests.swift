@@ -6,6 +6,7 @@ import Testing
 
 @testable import Kafka
 
+/// The compression of records, by topic and by client.
 @Suite struct CompressionTests {
     private static let size = 100_000
 

@@ -6,13 +6,18 @@ import Testing
 
 @testable import Kafka
 
-private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, from first: Int = 0) throws {
+/// Writes records whose values are numbers from `first` on.
+private func writeRecords(_ count: Int, to cluster: MockCluster, partition: Int32 = 0, from first: Int = 0)
+    throws
+{
     let producer = try makeProducer(cluster)
     let topic = try producer.topic(named: "jobs")
     var deliveries: [Delivery] = []
     for index in first..<first + count {
         #expect(
-            producer.put(topic, partition: partition, "k", "\(index)", collecting: &deliveries) == .queued)
+            producer.put(
+                key: "k", value: "\(index)", to: topic, partition: partition, collecting: &deliveries)
+                == .queued)
     }
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
 }
@@ -20,10 +25,10 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
 @Test func `the end of a partition is reported with its offset`() async throws {
     try await onThread {
         let cluster = try makeCluster(partitions: 1)
-        try fill(cluster, 5)
+        try writeRecords(5, to: cluster)
         let consumer = try makeReader(cluster, partitions: 1)
         var batch = RecordBatch()
-        var records: [Copied] = []
+        var records: [RecordCopy] = []
         var end: ConsumerEvent?
         #expect(
             try eventually {
@@ -41,7 +46,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
 @Test func `a producer asks for ends without waiting behind a consumer's fetches`() async throws {
     try await onThread {
         let cluster = try makeCluster(partitions: 1)
-        try fill(cluster, 5)
+        try writeRecords(5, to: cluster)
         let consumer = try makeReader(cluster, partitions: 1)
         let producer = try makeProducer(cluster)
         let jobs = TopicPartition("jobs", 0)
@@ -49,16 +54,16 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         var batch = RecordBatch()
         #expect(try eventually { !consumer.poll(into: &batch, waitMilliseconds: 10).isEmpty })
         // Now each fetch of the consumer waits for half a second.
-        let began = Instant.now()
+        let startedAt = Instant.now()
         for _ in 0..<20 { #expect(try producer.watermarks(of: jobs).high == 5) }
-        #expect(Instant.now().milliseconds(since: began) < 5000)
+        #expect(Instant.now().milliseconds(since: startedAt) < 5000)
     }
 }
 
 @Test func `a batch ends at its limits, and the descriptor stays readable`() async throws {
     try await onThread {
         let cluster = try makeCluster(partitions: 1)
-        try fill(cluster, 25)
+        try writeRecords(25, to: cluster)
         let consumer = try makeReader(cluster, partitions: 1)
         var batch = RecordBatch(recordsMax: 10)
         var sizes: [Int] = []
@@ -90,11 +95,11 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
 @Test func `a partition that is paused and resumed loses and repeats nothing`() async throws {
     try await onThread {
         let cluster = try makeCluster(partitions: 2)
-        try fill(cluster, 50)
+        try writeRecords(50, to: cluster)
         let consumer = try makeReader(cluster, partitions: 2)
         let first = TopicPartition("jobs", 0)
         var batch = RecordBatch(recordsMax: 7)
-        var records: [Copied] = []
+        var records: [RecordCopy] = []
         // Resuming a partition that was never paused must not rewind it.
         consumer.resume([first])
         while records.count < 20 {
@@ -103,7 +108,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         }
         consumer.pause([first, first, TopicPartition("jobs", 9)])
         #expect(consumer.pausedPartitions == [first])
-        try fill(cluster, 30, partition: 1, from: 1000)
+        try writeRecords(30, to: cluster, partition: 1, from: 1000)
         let before = records.filter { $0.partition == 0 }.count
         #expect(
             try eventually {
@@ -126,7 +131,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
 @Test func `a partition that was paused is read under the next assignment`() async throws {
     try await onThread {
         let cluster = try makeCluster(partitions: 1)
-        try fill(cluster, 50)
+        try writeRecords(50, to: cluster)
         let consumer = try makeReader(cluster, partitions: 1)
         let start = PartitionStart(partition: TopicPartition("jobs", 0), position: .beginning)
         var batch = RecordBatch()
@@ -134,7 +139,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
             consumer.pause([start.partition])
             if next == "after a release" { try consumer.release() }
             try consumer.assign(startingAt: [start])
-            var records: [Copied] = []
+            var records: [RecordCopy] = []
             let isRead = try eventually {
                 _ = consumer.read(&batch, into: &records)
                 return records.count == 50
@@ -147,12 +152,12 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
 @Test func `an offset that no longer exists stops the partition with an error for a person`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
-        try fill(cluster, 3)
+        try writeRecords(3, to: cluster)
         let consumer = try makeReader(cluster, partitions: 1)
         let jobs = TopicPartition("jobs", 0)
         try consumer.assign(startingAt: [PartitionStart(partition: jobs, position: .offset(1000))])
         var batch = RecordBatch()
-        var records: [Copied] = []
+        var records: [RecordCopy] = []
         var failure: ConsumerFailure?
         #expect(
             try eventually {
@@ -171,19 +176,19 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
 @Test func `a state topic restarts at its beginning if the offset no longer exists`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
-        try fill(cluster, 3)
+        try writeRecords(3, to: cluster)
         let consumer = try makeReader(cluster, partitions: 1) { $0.outOfRange = .earliest }
         try consumer.assign(startingAt: [
             PartitionStart(partition: TopicPartition("jobs", 0), position: .offset(1000))
         ])
-        #expect(try consumer.read(3).map(\.offset) == [0, 1, 2])
+        #expect(try consumer.read(atLeast: 3).map(\.offset) == [0, 1, 2])
     }
 }
 
 @Test func `records and their batch outlive the consumer`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
-        try fill(cluster, 3)
+        try writeRecords(3, to: cluster)
         var batch = RecordBatch()
         do {
             let consumer = try makeReader(cluster, partitions: 1)
@@ -203,7 +208,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         let cluster = try makeCluster(brokers: 1, partitions: 1)
         let consumer = try makeReader(cluster, partitions: 1)
         var batch = RecordBatch()
-        var records: [Copied] = []
+        var records: [RecordCopy] = []
         KafkaLibraryTestFunctions.raiseFatalError(
             code: KafkaErrorCode.unknownMember.rawValue, in: consumer.client.pointer)
         var failure: ConsumerFailure?
@@ -229,7 +234,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
             settings: KafkaSettings(cluster), options: options, name: "test", log: .silent, metrics: Metrics()
         )
         var batch = RecordBatch()
-        var records: [Copied] = []
+        var records: [RecordCopy] = []
         #expect(
             try eventually {
                 for case .offered(let partitions) in consumer!.read(&batch, into: &records) {
@@ -252,7 +257,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         let cluster = try makeCluster(brokers: 1, partitions: 1)
         cluster.createTopic(named: "other", partitions: 1)
         let readers = [
-            try makeReader(cluster, partitions: 1), try makeReader(cluster, "other", partitions: 1),
+            try makeReader(cluster, partitions: 1), try makeReader(cluster, topic: "other", partitions: 1),
         ]
         let descriptors = readers.map(\.descriptor)
         var batch = RecordBatch()
@@ -265,7 +270,8 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         let producer = try makeProducer(cluster)
         var deliveries: [Delivery] = []
         let topic = try producer.topic(named: "other")
-        #expect(producer.put(topic, partition: 0, "k", "v", collecting: &deliveries) == .queued)
+        #expect(
+            producer.put(key: "k", value: "v", to: topic, partition: 0, collecting: &deliveries) == .queued)
         #expect(Consumer.wait(forAnyOf: descriptors, milliseconds: 20_000))
         let hasCome = try eventually {
             _ = readers[1].poll(into: &batch)
@@ -291,10 +297,10 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
             try consumer.assign(startingAt: starts)
             if round % 7 == 0 { try consumer.release() }
         }
-        try fill(cluster, 1)
+        try writeRecords(1, to: cluster)
         try consumer.assign(startingAt: starts)
         var batch = RecordBatch()
-        var records: [Copied] = []
+        var records: [RecordCopy] = []
         #expect(
             try eventually {
                 _ = consumer.read(&batch, into: &records)

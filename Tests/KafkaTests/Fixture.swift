@@ -14,12 +14,14 @@ extension KafkaSettings {
     }
 }
 
+/// Makes a mock cluster with a topic.
 func makeCluster(brokers: Int = 3, topic: String = "jobs", partitions: Int = 4) throws -> MockCluster {
     let cluster = try #require(MockCluster(brokers: brokers))
     cluster.createTopic(named: topic, partitions: partitions, replication: brokers)
     return cluster
 }
 
+/// Makes a producer that sends each record at once.
 func makeProducer(
     _ cluster: MockCluster, _ change: (inout ProducerOptions) -> Void = { _ in }
 ) throws -> Producer {
@@ -32,7 +34,7 @@ func makeProducer(
 
 /// Returns a reader of whole topics from their beginnings, without a group.
 func makeReader(
-    _ cluster: MockCluster, _ topic: String = "jobs", partitions: Int = 4,
+    _ cluster: MockCluster, topic: String = "jobs", partitions: Int = 4,
     _ change: (inout ConsumerOptions) -> Void = { _ in }
 ) throws -> Consumer {
     var options = ConsumerOptions(membership: .manual)
@@ -49,8 +51,8 @@ func makeReader(
 
 /// Repeats the check until it is true, at most for the time limit.
 func eventually(within milliseconds: Int = 20_000, _ fact: () throws -> Bool) throws -> Bool {
-    let end = Instant.now().advanced(byMilliseconds: milliseconds)
-    while Instant.now() < end {
+    let deadline = Instant.now().advanced(byMilliseconds: milliseconds)
+    while Instant.now() < deadline {
         if try fact() { return true }
     }
     return false
@@ -59,7 +61,7 @@ func eventually(within milliseconds: Int = 20_000, _ fact: () throws -> Bool) th
 extension Producer {
     /// Sends a record, waits while the queue is full, and returns the last result.
     func put(
-        _ topic: Topic, partition: Int32? = nil, _ key: String?, _ value: String?, tag: UInt64 = 0,
+        key: String?, value: String?, to topic: Topic, partition: Int32? = nil, tag: UInt64 = 0,
         collecting deliveries: inout [Delivery]
     ) -> SendResult {
         let key = key.map { Array($0.utf8) }
@@ -73,6 +75,7 @@ extension Producer {
 }
 
 extension Span<UInt8> {
+    /// The bytes as text.
     var text: String {
         var bytes: [UInt8] = []
         for index in indices { bytes.append(self[index]) }
@@ -81,7 +84,7 @@ extension Span<UInt8> {
 }
 
 /// A copy of a record, for comparison.
-struct Copied: Equatable {
+struct RecordCopy: Equatable {
     var partition: Int32 = 0
     var offset: Int64 = 0
     var key: String?
@@ -104,17 +107,17 @@ struct Copied: Equatable {
 extension Consumer {
     /// Polls once and appends the records.
     func read(
-        _ batch: inout RecordBatch, into records: inout [Copied], wait: Int32 = 20
+        _ batch: inout RecordBatch, into records: inout [RecordCopy], waitMilliseconds: Int32 = 20
     ) -> [ConsumerEvent] {
-        let events = poll(into: &batch, waitMilliseconds: wait)
-        for index in 0..<batch.count { records.append(Copied(batch[index])) }
+        let events = poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        for index in 0..<batch.count { records.append(RecordCopy(batch[index])) }
         return events
     }
 
-    /// Reads until there are `count` records.
-    func read(_ count: Int, within milliseconds: Int = 20_000) throws -> [Copied] {
+    /// Reads until there are at least `count` records, or the time is over. Returns all that came.
+    func read(atLeast count: Int, within milliseconds: Int = 20_000) throws -> [RecordCopy] {
         var batch = RecordBatch()
-        var records: [Copied] = []
+        var records: [RecordCopy] = []
         _ = try eventually(within: milliseconds) {
             _ = read(&batch, into: &records)
             return records.count >= count

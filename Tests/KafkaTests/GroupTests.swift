@@ -6,14 +6,16 @@ import Testing
 
 @testable import Kafka
 
-/// - Parameter session: The session timeout. It must exceed the 3 s for which the mock delays the first
+/// Makes a consumer that is a member of a group.
+///
+/// - Parameter sessionMilliseconds: The session timeout. It must exceed the 3 s for which the mock delays the first
 ///   member.
-private func member(
-    _ cluster: MockCluster, _ group: String, instance: String? = nil, session: Int = 4000,
+private func makeMember(
+    _ cluster: MockCluster, group: String, instance: String? = nil, sessionMilliseconds: Int = 4000,
     _ change: (inout ConsumerOptions) -> Void = { _ in }
 ) throws -> Consumer {
     var options = ConsumerOptions(membership: .group(group, instanceID: instance, topics: ["jobs"]))
-    options.sessionMilliseconds = session
+    options.sessionMilliseconds = sessionMilliseconds
     options.pollMillisecondsMax = 20_000
     options.readsOpenTransactions = true
     change(&options)
@@ -21,34 +23,39 @@ private func member(
         settings: KafkaSettings(cluster), options: options, name: group, log: .silent, metrics: Metrics())
 }
 
-/// Polls until `wanted` accepts an event. Answers no event.
-private func wait(
-    _ consumer: Consumer, _ records: inout [Copied], for wanted: (ConsumerEvent) -> Bool
+/// Polls until an event matches, and returns it. Does not answer events.
+private func waitForEvent(
+    of consumer: Consumer, into records: inout [RecordCopy], where isMatch: (ConsumerEvent) -> Bool
 ) throws -> ConsumerEvent? {
     var batch = RecordBatch()
-    var found: ConsumerEvent?
+    var event: ConsumerEvent?
     _ = try eventually(within: 30_000) {
-        found = consumer.read(&batch, into: &records).first(where: wanted)
-        return found != nil
+        event = consumer.read(&batch, into: &records).first(where: isMatch)
+        return event != nil
     }
-    return found
+    return event
 }
 
+/// Waits until partitions are offered, and reads them from their committed offsets.
 private func join(_ consumer: Consumer) throws -> [TopicPartition] {
-    var records: [Copied] = []
-    let event = try wait(consumer, &records) { if case .offered = $0 { true } else { false } }
+    var records: [RecordCopy] = []
+    let event = try waitForEvent(of: consumer, into: &records) {
+        if case .offered = $0 { true } else { false }
+    }
     guard case .offered(let partitions) = event else { return [] }
     try consumer.assignFromCommittedOffsets(partitions)
     return partitions
 }
 
-private func fill(_ cluster: MockCluster, _ count: Int) throws {
+/// Writes numbered records to the four partitions in turn.
+private func writeRecords(_ count: Int, to cluster: MockCluster) throws {
     let producer = try makeProducer(cluster)
     let topic = try producer.topic(named: "jobs")
     var deliveries: [Delivery] = []
     for index in 0..<count {
         #expect(
-            producer.put(topic, partition: Int32(index % 4), nil, "\(index)", collecting: &deliveries)
+            producer.put(
+                key: nil, value: "\(index)", to: topic, partition: Int32(index % 4), collecting: &deliveries)
                 == .queued)
     }
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
@@ -58,10 +65,12 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
 @Test func `a late answer about partition beginnings does not undo a seek`() async throws {
     try await onThread {
         let cluster = try makeCluster()
-        try fill(cluster, 40)
-        let consumer = try member(cluster, "late")
-        var records: [Copied] = []
-        let event = try wait(consumer, &records) { if case .offered = $0 { true } else { false } }
+        try writeRecords(40, to: cluster)
+        let consumer = try makeMember(cluster, group: "late")
+        var records: [RecordCopy] = []
+        let event = try waitForEvent(of: consumer, into: &records) {
+            if case .offered = $0 { true } else { false }
+        }
         guard case .offered(let partitions) = event else {
             Issue.record("no partitions are offered")
             return
@@ -95,8 +104,8 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
 {
     try await onThread {
         let cluster = try makeCluster()
-        try fill(cluster, 40)
-        let consumer = try member(cluster, "metadata")
+        try writeRecords(40, to: cluster)
+        let consumer = try makeMember(cluster, group: "metadata")
         let partitions = try join(consumer)
         #expect(partitions.count == 4)
         let zero = TopicPartition("jobs", 0)
@@ -108,17 +117,19 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
         #expect(
             consumer.commitAsynchronously([OffsetToCommit(partition: one, offset: 5, metadata: "receipts=18")]
             ) == nil)
-        var records: [Copied] = []
-        let event = try wait(consumer, &records) { if case .committed = $0 { true } else { false } }
+        var records: [RecordCopy] = []
+        let event = try waitForEvent(of: consumer, into: &records) {
+            if case .committed = $0 { true } else { false }
+        }
         #expect(event == .committed([one], .committed))
         let committed = try consumer.committedOffsets(of: [zero, one])
         #expect(committed.map(\.offset) == [3, 5])
         #expect(committed.map(\.metadata) == ["receipts=17", "receipts=18"])
         #expect(consumer.close())
 
-        let next = try member(cluster, "metadata")
+        let next = try makeMember(cluster, group: "metadata")
         _ = try join(next)
-        let read = try next.read(32)
+        let read = try next.read(atLeast: 32)
         #expect(read.filter { $0.partition == 0 }.map(\.offset) == Array(3..<10))
         #expect(read.filter { $0.partition == 2 }.map(\.offset) == Array(0..<10))
         #expect(next.close())
@@ -131,7 +142,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
 {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let consumer = try member(cluster, "spoiled")
+        let consumer = try makeMember(cluster, group: "spoiled")
         _ = try join(consumer)
         cluster.failNext(.offsetCommit, with: code.rawValue)
         let outcome = consumer.commit([OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)])
@@ -145,12 +156,12 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
     try await onThread {
         let cluster = try makeCluster()
         cluster.setCoordinator(ofGroup: "moving", broker: 1)
-        let consumer = try member(cluster, "moving")
+        let consumer = try makeMember(cluster, group: "moving")
         _ = try join(consumer)
         #expect(
             consumer.commit([OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)]) == .committed)
         cluster.setCoordinator(ofGroup: "moving", broker: 2)
-        var records: [Copied] = []
+        var records: [RecordCopy] = []
         var batch = RecordBatch()
         #expect(
             try eventually {
@@ -174,20 +185,24 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
 {
     try await onThread {
         let cluster = try makeCluster()
-        try fill(cluster, 40)
-        let first = try member(cluster, "draining")
+        try writeRecords(40, to: cluster)
+        let first = try makeMember(cluster, group: "draining")
         #expect(try join(first).count == 4)
-        #expect(try first.read(40).count == 40)
+        #expect(try first.read(atLeast: 40).count == 40)
         let epoch = first.epoch
 
-        let second = try member(cluster, "draining")
+        let second = try makeMember(cluster, group: "draining")
         var secondOffers = 0
         var deadline: Instant?
-        var records: [Copied] = []
+        var records: [RecordCopy] = []
         var batch = RecordBatch()
         let asked = try eventually(within: 30_000) {
-            for case .revoked(_, let by) in first.read(&batch, into: &records, wait: 5) { deadline = by }
-            for case .offered in second.read(&batch, into: &records, wait: 5) { secondOffers += 1 }
+            for case .revoked(_, let by) in first.read(&batch, into: &records, waitMilliseconds: 5) {
+                deadline = by
+            }
+            for case .offered in second.read(&batch, into: &records, waitMilliseconds: 5) {
+                secondOffers += 1
+            }
             return deadline != nil
         }
         #expect(asked && secondOffers == 0, "no member gets a partition before its owner released it")
@@ -206,7 +221,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         // On a busy machine this can take more than one rebalance.
         let shared = try eventually(within: 40_000) {
             for consumer in [first, second] {
-                for event in consumer.read(&batch, into: &records, wait: 5) {
+                for event in consumer.read(&batch, into: &records, waitMilliseconds: 5) {
                     switch event {
                     case .offered(let partitions): try consumer.assignFromCommittedOffsets(partitions)
                     case .revoked, .lost: try consumer.release()
@@ -226,10 +241,10 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
 @Test func `a member that stops polling for too long loses its partitions and cannot commit`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        try fill(cluster, 8)
-        let consumer = try member(cluster, "zombie") { $0.pollMillisecondsMax = 4000 }
+        try writeRecords(8, to: cluster)
+        let consumer = try makeMember(cluster, group: "zombie") { $0.pollMillisecondsMax = 4000 }
         _ = try join(consumer)
-        _ = try consumer.read(8)
+        _ = try consumer.read(atLeast: 8)
         let epoch = consumer.epoch
         #expect(consumer.isAssignmentCertain(at: consumer.lastPolledAt))
         // The member stops polling. The library itself reports that it has left the group.
@@ -238,8 +253,10 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         let outcome = consumer.commit([OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 2)])
         #expect(outcome == .willBeReadAgain(.assignmentLost))
         #expect(consumer.captureGroupMetadata(forEpoch: epoch) == nil)
-        var records: [Copied] = []
-        let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
+        var records: [RecordCopy] = []
+        let event = try waitForEvent(of: consumer, into: &records) {
+            if case .lost = $0 { true } else { false }
+        }
         guard case .lost(let partitions) = event else {
             Issue.record("no loss")
             return
@@ -257,7 +274,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
 @Test func `a member that was stopped but not evicted acts again after a commit succeeds`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let consumer = try member(cluster, "stopped")
+        let consumer = try makeMember(cluster, group: "stopped")
         _ = try join(consumer)
         var batch = RecordBatch()
         _ = consumer.poll(into: &batch)
@@ -279,11 +296,13 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
 @Test func `a member that the coordinator has forgotten gets a loss of its partitions`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let consumer = try member(cluster, "forgotten")
+        let consumer = try makeMember(cluster, group: "forgotten")
         _ = try join(consumer)
         cluster.failNext(.heartbeat, with: KafkaErrorCode.unknownMember.rawValue)
-        var records: [Copied] = []
-        let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
+        var records: [RecordCopy] = []
+        let event = try waitForEvent(of: consumer, into: &records) {
+            if case .lost = $0 { true } else { false }
+        }
         #expect(event != nil)
         try consumer.release()
         #expect(try join(consumer).count == 4)
@@ -294,10 +313,10 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
 @Test func `a static member gets its partitions again after a restart`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let consumer = try member(cluster, "static", instance: "flotilla.sender.0001.0")
+        let consumer = try makeMember(cluster, group: "static", instance: "flotilla.sender.0001.0")
         #expect(try join(consumer).count == 4)
         #expect(consumer.close())
-        let again = try member(cluster, "static", instance: "flotilla.sender.0001.0")
+        let again = try makeMember(cluster, group: "static", instance: "flotilla.sender.0001.0")
         #expect(try join(again).count == 4)
         #expect(again.close())
     }
@@ -308,13 +327,15 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
 {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let consumer = try member(cluster, "fenced", instance: "flotilla.sender.0002.0")
+        let consumer = try makeMember(cluster, group: "fenced", instance: "flotilla.sender.0002.0")
         _ = try join(consumer)
         let epoch = consumer.epoch
         #expect(consumer.isAssignmentCertain(at: .now()))
         cluster.failNext(.heartbeat, with: KafkaErrorCode.fencedInstance.rawValue)
-        var records: [Copied] = []
-        let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
+        var records: [RecordCopy] = []
+        let event = try waitForEvent(of: consumer, into: &records) {
+            if case .lost = $0 { true } else { false }
+        }
         guard case .lost(let partitions) = event else {
             Issue.record("\(String(describing: event))")
             return
@@ -336,7 +357,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
 {
     try await onThread {
         let cluster = try makeCluster()
-        let consumer = try member(cluster, "unread", instance: instance)
+        let consumer = try makeMember(cluster, group: "unread", instance: instance)
         #expect(Consumer.wait(forAnyOf: [consumer.descriptor], milliseconds: 20_000))
         #expect(consumer.close(withinMilliseconds: 3000))
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import Kafka
 
 /// A producer with the product's settings, because their time limits are the subject.
-private func patientProducer(_ cluster: MockCluster) throws -> Producer {
+private func patientProducer(on cluster: MockCluster) throws -> Producer {
     var options = ProducerOptions()
     // A limit for records must not be the reason that a client leaves the node.
     options.deliveryMillisecondsMax = 60_000
@@ -15,7 +15,8 @@ private func patientProducer(_ cluster: MockCluster) throws -> Producer {
         metrics: Metrics())
 }
 
-private func moveLeaders(_ cluster: MockCluster) {
+/// Makes node 2 or 3 the leader of each partition.
+private func moveLeaders(of cluster: MockCluster) {
     for partition in 0..<Int32(4) {
         cluster.setLeader(ofTopic: "jobs", partition: partition, broker: partition % 2 + 2)
     }
@@ -37,24 +38,26 @@ private func moveLeaders(_ cluster: MockCluster) {
             for partition in 0..<Int32(4) {
                 cluster.setLeader(ofTopic: "jobs", partition: partition, broker: partition % 3 + 1)
             }
-            let producer = try patientProducer(cluster)
+            let producer = try patientProducer(on: cluster)
             let topic = try producer.topic(named: "jobs")
             var deliveries: [Delivery] = []
             for partition in 0..<Int32(4) {
-                _ = producer.put(topic, partition: partition, nil, "before", collecting: &deliveries)
+                _ = producer.put(
+                    key: nil, value: "before", to: topic, partition: partition, collecting: &deliveries)
             }
             #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
             cluster.stopAnswering(broker: 1)
-            let hung = Instant.now()
+            let hungAt = Instant.now()
             for partition in 0..<Int32(4) {
-                _ = producer.put(topic, partition: partition, nil, "during", collecting: &deliveries)
+                _ = producer.put(
+                    key: nil, value: "during", to: topic, partition: partition, collecting: &deliveries)
             }
             var mustMove = true
             let isStored = try eventually(within: Self.limitMilliseconds) {
                 _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 20)
-                if mustMove, Instant.now().milliseconds(since: hung) >= Self.moveMilliseconds {
+                if mustMove, Instant.now().milliseconds(since: hungAt) >= Self.moveMilliseconds {
                     mustMove = false
-                    moveLeaders(cluster)
+                    moveLeaders(of: cluster)
                 }
                 return producer.outstandingRecords == 0
             }
@@ -68,10 +71,12 @@ private func moveLeaders(_ cluster: MockCluster) {
         try await onThread {
             let cluster = try makeCluster(brokers: 1, partitions: 1)
             cluster.stopAnswering(.initProducerID, onBroker: 1)
-            let producer = try patientProducer(cluster)
+            let producer = try patientProducer(on: cluster)
             let topic = try producer.topic(named: "jobs")
             var deliveries: [Delivery] = []
-            #expect(producer.put(topic, partition: 0, nil, "0", collecting: &deliveries) == .queued)
+            #expect(
+                producer.put(key: nil, value: "0", to: topic, partition: 0, collecting: &deliveries)
+                    == .queued)
             #expect(producer.flush(withinMilliseconds: Self.limitMilliseconds, into: &deliveries) == 0)
             #expect(deliveries.map(\.isStored) == [true])
         }
@@ -94,15 +99,15 @@ private func moveLeaders(_ cluster: MockCluster) {
                     PartitionStart(partition: TopicPartition("jobs", $0), position: .beginning)
                 })
             var batch = RecordBatch()
-            var records: [Copied] = []
-            var ends = 0
-            let hasEnded = try eventually {
-                ends += reader.read(&batch, into: &records).count
-                return ends >= 4
+            var records: [RecordCopy] = []
+            var eventCount = 0
+            let hasReachedEnds = try eventually {
+                eventCount += reader.read(&batch, into: &records).count
+                return eventCount >= 4
             }
-            #expect(hasEnded)
+            #expect(hasReachedEnds)
             cluster.stopAnswering(broker: 1)
-            moveLeaders(cluster)
+            moveLeaders(of: cluster)
             // The writer is not the subject. Through the other nodes it never asks the hung one for its
             // identity.
             let producer = try Producer(
@@ -112,7 +117,8 @@ private func moveLeaders(_ cluster: MockCluster) {
             let topic = try producer.topic(named: "jobs")
             var deliveries: [Delivery] = []
             for partition in 0..<Int32(4) {
-                _ = producer.put(topic, partition: partition, nil, "after", collecting: &deliveries)
+                _ = producer.put(
+                    key: nil, value: "after", to: topic, partition: partition, collecting: &deliveries)
             }
             let isRead = try eventually(within: Self.readerLimitMilliseconds) {
                 _ = producer.collectDeliveries(into: &deliveries)

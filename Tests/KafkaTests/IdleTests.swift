@@ -64,15 +64,17 @@ import Testing
             var deliveries: [Delivery] = []
             var milliseconds: [Int] = []
             for index: Int32 in 0..<44 {
-                let began = Instant.now()
+                let startedAt = Instant.now()
                 #expect(
-                    producer.put(topic, partition: index % 4, "k", nil, collecting: &deliveries) == .queued)
+                    producer.put(
+                        key: "k", value: nil, to: topic, partition: index % 4, collecting: &deliveries)
+                        == .queued)
                 while deliveries.isEmpty {
                     _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 100)
                 }
                 deliveries = []
                 // After four records the leaders are known and connected.
-                if index >= 4 { milliseconds.append(Instant.now().milliseconds(since: began)) }
+                if index >= 4 { milliseconds.append(Instant.now().milliseconds(since: startedAt)) }
             }
             let median = milliseconds.sorted()[milliseconds.count / 2]
             #expect(median < 30, "\(milliseconds)")

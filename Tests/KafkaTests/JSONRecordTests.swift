@@ -4,6 +4,8 @@ import Testing
 
 @testable import Kafka
 
+// Keys, values and headers of records, through a cluster and back.
+
 @Test func `null, empty and non-empty keys, values and headers stay distinct`() throws {
     let cluster = try makeCluster(partitions: 1)
     let producer = try makeProducer(cluster)
@@ -25,7 +27,7 @@ import Testing
     var deliveries: [Delivery] = []
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
 
-    let records = try makeReader(cluster, partitions: 1).read(7)
+    let records = try makeReader(cluster, partitions: 1).read(atLeast: 7)
     #expect(records.map(\.key) == [nil, "", "x", nil, nil, "", nil])
     #expect(records.map(\.value) == [nil, nil, nil, "", "x", "", nil])
     #expect(records[0].headers == ["null=<null>", "empty=", "full=x", "full=<null>"])
@@ -72,7 +74,7 @@ import Testing
         producer.send(to: topic, key: nil, value: large.span, headers: &headers, tag: 0)
             == .refused(.recordTooLarge))
     #expect(producer.send(to: topic, key: nil, value: nil, headers: &headers, tag: 0) == .queued)
-    let records = try makeReader(cluster, partitions: 1).read(1)
+    let records = try makeReader(cluster, partitions: 1).read(atLeast: 1)
     #expect(records.first?.headers == ["a=b"])
 }
 
@@ -100,10 +102,11 @@ import Testing
     let topic = try producer.topic(named: "jobs")
     var deliveries: [Delivery] = []
     for index in 0..<100 {
-        #expect(producer.put(topic, "app/u:\(index)", "x", collecting: &deliveries) == .queued)
+        #expect(
+            producer.put(key: "app/u:\(index)", value: "x", to: topic, collecting: &deliveries) == .queued)
     }
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
-    let records = try makeReader(cluster).read(100)
+    let records = try makeReader(cluster).read(atLeast: 100)
     #expect(records.count == 100)
     for record in records {
         #expect(Int(record.partition) == Murmur2.partition(forKey: record.key!.utf8.span, partitionCount: 4))

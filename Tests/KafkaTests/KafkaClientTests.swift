@@ -5,6 +5,8 @@ import Testing
 
 @testable import Kafka
 
+// The statistics, errors, lag and security of clients.
+
 @Test func `the library's statistics become metrics`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
@@ -14,7 +16,9 @@ import Testing
         var deliveries: [Delivery] = []
         let producer = try makeProducer(cluster)
         let topic = try producer.topic(named: "jobs")
-        for _ in 0..<5 { #expect(producer.put(topic, nil, "x", collecting: &deliveries) == .queued) }
+        for _ in 0..<5 {
+            #expect(producer.put(key: nil, value: "x", to: topic, collecting: &deliveries) == .queued)
+        }
         #expect(producer.flush(withinMilliseconds: 10_000, into: &deliveries) == 0)
         let consumer = try Consumer(
             settings: KafkaSettings(cluster), options: options, name: "sender-0", log: .silent,
@@ -75,7 +79,9 @@ import Testing
         var deliveries: [Delivery] = []
         let producer = try makeProducer(cluster)
         let topic = try producer.topic(named: "jobs")
-        for _ in 0..<5 { #expect(producer.put(topic, nil, "x", collecting: &deliveries) == .queued) }
+        for _ in 0..<5 {
+            #expect(producer.put(key: nil, value: "x", to: topic, collecting: &deliveries) == .queued)
+        }
         #expect(producer.flush(withinMilliseconds: 10_000, into: &deliveries) == 0)
         let admin = try AdminClient(settings: KafkaSettings(cluster), log: .silent, metrics: Metrics())
         let jobs = TopicPartition("jobs", 0)

@@ -7,7 +7,7 @@ import Testing
 @testable import Kafka
 
 /// A stage on an event loop: it reads the available records in batches, sends them on, and never waits.
-private final class Echo: EventHandler {
+private final class ForwardingStage: EventHandler {
     private let consumer: Consumer
     private let producer: Producer
     private let topic: Topic
@@ -15,7 +15,7 @@ private final class Echo: EventHandler {
     private var deliveries: [Delivery] = []
     private let stored: Counter
 
-    init(_ cluster: MockCluster, on loop: EventLoop, stored: Counter) throws {
+    init(from cluster: MockCluster, on loop: EventLoop, stored: Counter) throws {
         consumer = try makeReader(cluster, partitions: 1)
         producer = try makeProducer(cluster)
         topic = try producer.topic(named: "out")
@@ -48,19 +48,23 @@ private final class Echo: EventHandler {
         let stored = Metrics().counter("flotilla_test_stored_total", help: "Records that came back")
         try loop.start()
         loop.execute {
-            do { _ = try Echo(cluster, on: loop, stored: stored) } catch { Issue.record("\(error)") }
+            do { _ = try ForwardingStage(from: cluster, on: loop, stored: stored) } catch {
+                Issue.record("\(error)")
+            }
         }
         let producer = try makeProducer(cluster)
         let topic = try producer.topic(named: "jobs")
         var deliveries: [Delivery] = []
         for index in 0..<500 {
-            #expect(producer.put(topic, partition: 0, "\(index)", nil, collecting: &deliveries) == .queued)
+            #expect(
+                producer.put(key: "\(index)", value: nil, to: topic, partition: 0, collecting: &deliveries)
+                    == .queued)
         }
         #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
-        let done = try eventually { stored.value == 500 }
-        #expect(done)
+        let areAllForwarded = try eventually { stored.value == 500 }
+        #expect(areAllForwarded)
         loop.stop()
-        let keys = try makeReader(cluster, "out", partitions: 1).read(500).compactMap(\.key)
+        let keys = try makeReader(cluster, topic: "out", partitions: 1).read(atLeast: 500).compactMap(\.key)
         #expect(keys == (0..<500).map(String.init))
     }
 }

@@ -7,6 +7,7 @@ func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
 
 private func blocking(_ body: @Sendable () throws -> Void) async throws { try body() }
 
+/// Runs each job of a task on a new thread.
 private final class ThreadPerJob: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let work = Work(job: UnownedJob(job), executor: asUnownedTaskExecutor())

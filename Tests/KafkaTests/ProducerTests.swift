@@ -12,7 +12,8 @@ import Testing
     let topic = try producer.topic(named: "jobs")
     var deliveries: [Delivery] = []
     for tag in 1...2000 as ClosedRange<UInt64> {
-        #expect(producer.put(topic, "k\(tag)", "v", tag: tag, collecting: &deliveries) == .queued)
+        #expect(
+            producer.put(key: "k\(tag)", value: "v", to: topic, tag: tag, collecting: &deliveries) == .queued)
     }
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
     #expect(deliveries.map(\.tag).sorted() == Array(1...2000))
@@ -31,7 +32,9 @@ import Testing
     #expect(queued == 100)
     #expect(producer.send(to: topic, partition: 0, key: nil, value: nil, tag: 2) == .full)
     cluster.bringUp(broker: 1)
-    #expect(producer.put(topic, partition: 0, nil, "late", tag: 2, collecting: &deliveries) == .queued)
+    #expect(
+        producer.put(key: nil, value: "late", to: topic, partition: 0, tag: 2, collecting: &deliveries)
+            == .queued)
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
     #expect(deliveries.count == 101 && deliveries.allSatisfy { $0.isStored })
 }
@@ -78,7 +81,8 @@ import Testing
         cluster.takeDown(broker: broker)
         for index in 0..<50 {
             let result = producer.put(
-                topic, partition: Int32(index % 4), "\(round)", "\(round)-\(index)", collecting: &deliveries)
+                key: "\(round)", value: "\(round)-\(index)", to: topic, partition: Int32(index % 4),
+                collecting: &deliveries)
             #expect(result == .queued)
         }
         _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 20)
@@ -89,7 +93,7 @@ import Testing
     let reader = try makeReader(cluster)
     var values: Set<String> = []
     while values.count < 300 {
-        let more = try reader.read(300 - values.count)
+        let more = try reader.read(atLeast: 300 - values.count)
         guard !more.isEmpty else { break }
         values.formUnion(more.compactMap(\.value))
     }
@@ -103,7 +107,7 @@ import Testing
     // Not leader, request timed out, not enough replicas.
     cluster.failNext(.produce, with: 6, 7, 19)
     var deliveries: [Delivery] = []
-    #expect(producer.put(topic, partition: 0, nil, "x", collecting: &deliveries) == .queued)
+    #expect(producer.put(key: nil, value: "x", to: topic, partition: 0, collecting: &deliveries) == .queued)
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
     #expect(deliveries.count == 1 && deliveries[0].isStored)
 }
@@ -114,10 +118,14 @@ import Testing
     let topic = try producer.topic(named: "jobs")
     cluster.failNext(.produce, with: 10)
     var deliveries: [Delivery] = []
-    #expect(producer.put(topic, partition: 0, nil, "large", tag: 1, collecting: &deliveries) == .queued)
+    #expect(
+        producer.put(key: nil, value: "large", to: topic, partition: 0, tag: 1, collecting: &deliveries)
+            == .queued)
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
     #expect(deliveries.map(\.outcome) == [.notStored(.recordTooLarge)])
-    #expect(producer.put(topic, partition: 0, nil, "small", tag: 2, collecting: &deliveries) == .queued)
+    #expect(
+        producer.put(key: nil, value: "small", to: topic, partition: 0, tag: 2, collecting: &deliveries)
+            == .queued)
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
     #expect(deliveries.last?.isStored == true)
 }
@@ -137,7 +145,7 @@ import Testing
     }
     let producer = try makeProducer(cluster)
     let topic = try producer.topic(named: "jobs")
-    #expect(producer.put(topic, nil, "x", collecting: &deliveries) == .queued)
+    #expect(producer.put(key: nil, value: "x", to: topic, collecting: &deliveries) == .queued)
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
     #expect(deliveries.last?.isStored == true)
 }
@@ -151,7 +159,8 @@ import Testing
     var deliveries: [Delivery] = []
     _ = producer.collectDeliveries(into: &deliveries)
     for round in 1...3 {
-        #expect(producer.put(topic, partition: 0, nil, "x", collecting: &deliveries) == .queued)
+        #expect(
+            producer.put(key: nil, value: "x", to: topic, partition: 0, collecting: &deliveries) == .queued)
         #expect(
             try eventually {
                 var poll = pollfd(fd: producer.descriptor, events: Int16(POLLIN), revents: 0)

@@ -10,14 +10,14 @@ import Testing
 struct RetryabilityTests {
     private static let seeds: [UInt64] = [1, 2, 3, 4]
 
-    private func admin(_ cluster: TestCluster) throws -> AdminClient {
+    private func makeAdmin(for cluster: TestCluster) throws -> AdminClient {
         try AdminClient(settings: KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
     }
 
     /// Creates a topic and does not wait for it.
-    private func create(_ name: String, _ admin: AdminClient) throws {
-        let made = try admin.createTopics([NewTopic(name: name, partitionCount: 3, replicationFactor: 1)])
-        #expect(made.map(\.code) == [KafkaErrorCode.none])
+    private func createTopic(_ name: String, by admin: AdminClient) throws {
+        let outcomes = try admin.createTopics([NewTopic(name: name, partitionCount: 3, replicationFactor: 1)])
+        #expect(outcomes.map(\.code) == [KafkaErrorCode.none])
     }
 
     @Test(arguments: seeds) func `a topic that was just created is described with its ends`(seed: UInt64)
@@ -25,8 +25,8 @@ struct RetryabilityTests {
     {
         try await onThread {
             let cluster = try TestCluster(delaySeed: seed)
-            let admin = try admin(cluster)
-            try create("t", admin)
+            let admin = try makeAdmin(for: cluster)
+            try createTopic("t", by: admin)
             #expect(try admin.describe("t").partitions == [0, 1, 2])
             #expect(try admin.watermarks(of: TopicPartition("t", 2)) == Watermarks(low: 0, high: 0))
             #expect(try admin.configurations(of: ["t"])["t"]?["cleanup.policy"] == "delete")
@@ -37,8 +37,8 @@ struct RetryabilityTests {
     @Test(arguments: seeds) func `no leader refuses a topic after it is usable`(seed: UInt64) async throws {
         try await onThread {
             let cluster = try TestCluster(delaySeed: seed)
-            let admin = try admin(cluster)
-            try create("t", admin)
+            let admin = try makeAdmin(for: cluster)
+            try createTopic("t", by: admin)
             try admin.waitForLeaders(of: ["t"], withinMilliseconds: 30_000)
             #expect(cluster.isServing(topic: "t"))
         }
@@ -50,8 +50,8 @@ struct RetryabilityTests {
         try await onThread {
             let cluster = try TestCluster(delaySeed: seed)
             let settings = KafkaSettings(brokers: cluster.brokers)
-            try create("t", try admin(cluster))
-            let transaction = TransactionRunner(topics: ["t"], log: .silent) {
+            try createTopic("t", by: try makeAdmin(for: cluster))
+            let transaction = TransactionRunner(topics: ["t"], log: .silent) { _ in
                 try TransactionalProducer(
                     settings: settings, transactionalID: "stage", name: "test", log: .silent,
                     metrics: Metrics())
@@ -66,14 +66,14 @@ struct RetryabilityTests {
     @Test func `a stage that cannot begin in time names the failed call and its code`() async throws {
         try await onThread {
             let settings = KafkaSettings(brokers: ["127.0.0.1:1"])
-            let transaction = TransactionRunner(topics: ["t"], log: .silent) {
+            let transaction = TransactionRunner(topics: ["t"], log: .silent) { _ in
                 try TransactionalProducer(
                     settings: settings, transactionalID: "stage", name: "test", log: .silent,
                     metrics: Metrics())
             }
-            let began = Instant.now()
+            let startedAt = Instant.now()
             let obstacle = try transaction.prepare(withinMilliseconds: 300)
-            #expect((250...10_000).contains(Instant.now().milliseconds(since: began)))
+            #expect((250...10_000).contains(Instant.now().milliseconds(since: startedAt)))
             #expect(obstacle?.contains("cannot start transactions") == true, "\(obstacle ?? "")")
             #expect(obstacle?.contains("_TIMED_OUT") == true, "\(obstacle ?? "")")
             #expect(!transaction.isReady)
@@ -85,14 +85,14 @@ struct RetryabilityTests {
     {
         try await onThread {
             let cluster = try TestCluster(delaySeed: nil)
-            let admin = try admin(cluster)
-            let began = Instant.now()
+            let admin = try makeAdmin(for: cluster)
+            let startedAt = Instant.now()
             let error = #expect(throws: KafkaError.self) {
                 try admin.describe("none", withinMilliseconds: 30_000)
             }
             #expect(error?.code.retryability == .untilTopicSettles)
             #expect(error?.description.contains("UNKNOWN") == true, "\(String(describing: error))")
-            #expect((1000...15_000).contains(Instant.now().milliseconds(since: began)))
+            #expect((1000...15_000).contains(Instant.now().milliseconds(since: startedAt)))
         }
     }
 
@@ -101,13 +101,13 @@ struct RetryabilityTests {
         try await onThread {
             let cluster = try TestCluster(delaySeed: nil)
             let settings = KafkaSettings(brokers: cluster.brokers)
-            try create("t", try admin(cluster))
+            try createTopic("t", by: try makeAdmin(for: cluster))
             let producer = try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
             _ = try producer.storeRecord(
                 action: "write", in: producer.topic(named: "t"), key: [1], value: [2])
             var best = Int.max
             for _ in 0..<5 {
-                let began = Instant.now()
+                let startedAt = Instant.now()
                 let consumer = try Consumer(
                     settings: settings, options: ConsumerOptions(membership: .manual), name: "test",
                     log: .silent, metrics: Metrics())
@@ -115,8 +115,8 @@ struct RetryabilityTests {
                     startingAt: (0..<3).map {
                         PartitionStart(partition: TopicPartition("t", $0), position: .beginning)
                     })
-                #expect(try consumer.read(1).count == 1)
-                best = min(best, Instant.now().milliseconds(since: began))
+                #expect(try consumer.read(atLeast: 1).count == 1)
+                best = min(best, Instant.now().milliseconds(since: startedAt))
                 #expect(consumer.close())
             }
             #expect(best < 400)

@@ -60,7 +60,7 @@ private struct StrayingCluster {
         let all = (0..<Int32(partitions)).map { TopicPartition("jobs", $0) }
         try reader.assign(startingAt: all.map { PartitionStart(partition: $0, position: .beginning) })
         var batch = RecordBatch()
-        var records: [Copied] = []
+        var records: [RecordCopy] = []
         var ended: Set<TopicPartition> = []
         _ = try eventually(within: 20_000) {
             for case .reachedEnd(let partition, _) in reader.read(&batch, into: &records) {
@@ -83,10 +83,13 @@ private struct StrayingCluster {
         let topic = try producer.topic(named: "jobs")
         var deliveries: [Delivery] = []
         // A loss at a producer's first batch is reported as unknown. So the first record is sent alone.
-        #expect(producer.put(topic, partition: 0, nil, "0", collecting: &deliveries) == .queued)
+        #expect(
+            producer.put(key: nil, value: "0", to: topic, partition: 0, collecting: &deliveries) == .queued)
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
         for index in 1..<300 {
-            #expect(producer.put(topic, partition: 0, nil, "\(index)", collecting: &deliveries) == .queued)
+            #expect(
+                producer.put(key: nil, value: "\(index)", to: topic, partition: 0, collecting: &deliveries)
+                    == .queued)
             if index % 10 == 0 { _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 1) }
         }
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
@@ -105,22 +108,22 @@ private struct StrayingCluster {
         // The producer is already connected, so that a partition's second batch does not wait for its first.
         let producer = try cluster.producer()
         let topic = try producer.topic(named: "jobs")
-        var told: [[String]] = []
+        var storedTags: [[String]] = []
         for round in 0..<rounds {
             var deliveries: [Delivery] = []
             for index in 0..<count {
                 #expect(
                     producer.put(
-                        topic, partition: Int32(round), nil, "\(index)", tag: UInt64(index),
+                        key: nil, value: "\(index)", to: topic, partition: Int32(round), tag: UInt64(index),
                         collecting: &deliveries) == .queued)
                 _ = producer.collectDeliveries(into: &deliveries)
             }
             #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
             #expect(deliveries.count == count)
-            told.append(deliveries.filter(\.isStored).map { "\($0.tag)" })
+            storedTags.append(deliveries.filter(\.isStored).map { "\($0.tag)" })
         }
         for (round, values) in try cluster.values(of: rounds).enumerated() {
-            let lost = Set(told[round]).subtracting(values)
+            let lost = Set(storedTags[round]).subtracting(values)
             #expect(lost.isEmpty, "seed \(cluster.seed), round \(round)")
             #expect(Set(values).count == values.count, "seed \(cluster.seed), round \(round)")
         }

@@ -6,6 +6,8 @@ import Synchronization
 import Telemetry
 import Testing
 
+// Faults that a test bed injects into the broker.
+
 // The embedded broker as a test bed: the faults that it can inject, seen through the client.
 
 private func read(_ topic: String, from broker: RunningBroker) throws -> [String] {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Kafka
 
-private func makeTransactions(_ cluster: MockCluster, _ id: String = "flotilla.planner.1.0") throws
-    -> TransactionalProducer
-{
+private func makeTransactionalProducer(
+    _ cluster: MockCluster, id: String = "flotilla.planner.1.0"
+) throws -> TransactionalProducer {
     try TransactionalProducer(
         settings: KafkaSettings(cluster), transactionalID: id, name: "test", log: .silent, metrics: Metrics())
 }
@@ -33,7 +33,8 @@ private func makeMember(_ cluster: MockCluster) throws -> Consumer {
     return consumer
 }
 
-private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: String) -> SendResult {
+/// Sends a value to the first partition of a topic.
+private func send(_ value: String, to topic: Topic, by producer: TransactionalProducer) -> SendResult {
     let value = Array(value.utf8)
     return producer.send(to: topic, partition: 0, key: nil, value: value.span)
 }
@@ -41,7 +42,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
 @Test func `a transaction sends records and offsets and commits them`() async throws {
     try await onThread {
         let cluster = try makeCluster()
-        let producer = try makeTransactions(cluster)
+        let producer = try makeTransactionalProducer(cluster)
         let consumer = try makeMember(cluster)
         let topic = try producer.topic(named: "out")
         cluster.createTopic(named: "out", partitions: 2, replication: 3)
@@ -50,14 +51,17 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         for round in 0..<5 {
             let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
             try producer.begin()
-            for index in 0..<100 { #expect(send(producer, topic, "\(round * 100 + index)") == .queued) }
+            for index in 0..<100 {
+                #expect(send("\(round * 100 + index)", to: topic, by: producer) == .queued)
+            }
             let offset = OffsetToCommit(
                 partition: TopicPartition("jobs", 0), offset: Int64(round), metadata: "r=1")
             try producer.sendOffsets([offset], for: group)
             try producer.commit()
             #expect(producer.outstandingRecords == 0)
         }
-        let values = try makeReader(cluster, "out", partitions: 2).read(500).compactMap(\.value)
+        let values = try makeReader(cluster, topic: "out", partitions: 2).read(atLeast: 500).compactMap(
+            \.value)
         #expect(values == (0..<500).map(String.init))
         #expect(consumer.close())
     }
@@ -66,16 +70,16 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
 @Test func `a shared body lives exactly until its transaction has ended`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let producer = try makeTransactions(cluster)
+        let producer = try makeTransactionalProducer(cluster)
         let topic = try producer.topic(named: "jobs")
         try producer.initialize()
         for ending in ["commit", "abort"] {
             try producer.begin()
-            weak var seen: SharedRecordValue?
+            weak var releasedBody: SharedRecordValue?
             do {
                 let bytes = Array("the same for all".utf8)
                 let body = SharedRecordValue(copying: bytes.span)
-                seen = body
+                releasedBody = body
                 for _ in 0..<50 {
                     var headers = RecordHeaders()
                     headers.add("apns-priority", value: Array("10".utf8).span)
@@ -84,11 +88,11 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
                     #expect(result == .queued)
                 }
             }
-            #expect(seen != nil)
+            #expect(releasedBody != nil)
             if ending == "commit" { try producer.commit() } else { try producer.abort() }
-            #expect(seen == nil)
+            #expect(releasedBody == nil)
         }
-        let records = try makeReader(cluster, partitions: 1).read(50)
+        let records = try makeReader(cluster, partitions: 1).read(atLeast: 50)
         #expect(records.prefix(50).allSatisfy { $0.value == "the same for all" })
     }
 }
@@ -96,7 +100,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
 @Test func `a transient error is retried inside the call`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let producer = try makeTransactions(cluster)
+        let producer = try makeTransactionalProducer(cluster)
         let topic = try producer.topic(named: "jobs")
         let consumer = try makeMember(cluster)
         // Coordinator loading, not coordinator, concurrent transactions.
@@ -108,11 +112,11 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         cluster.failNext(.endTransaction, with: 14)
         let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
         try producer.begin()
-        #expect(send(producer, topic, "x") == .queued)
+        #expect(send("x", to: topic, by: producer) == .queued)
         try producer.sendOffsets(
             [OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)], for: group)
         try producer.commit()
-        #expect(try makeReader(cluster, partitions: 1).read(1).count == 1)
+        #expect(try makeReader(cluster, partitions: 1).read(atLeast: 1).count == 1)
     }
 }
 
@@ -121,18 +125,18 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
 {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let producer = try makeTransactions(cluster)
+        let producer = try makeTransactionalProducer(cluster)
         let topic = try producer.topic(named: "jobs")
         try producer.initialize()
         cluster.failNext(.addPartitions, with: KafkaErrorCode.topicAuthorizationFailed.rawValue)
         try producer.begin()
-        #expect(send(producer, topic, "x") == .queued)
+        #expect(send("x", to: topic, by: producer) == .queued)
         let failure = #expect(throws: TransactionFailure.self) { try producer.commit() }
         #expect(failure?.errorClass == .abortable)
         #expect(failure?.advice == .abortAndRetry)
         try producer.abort()
         try producer.begin()
-        #expect(send(producer, topic, "x") == .queued)
+        #expect(send("x", to: topic, by: producer) == .queued)
         try producer.commit()
     }
 }
@@ -141,13 +145,13 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
 func `work is dropped if the partitions were reassigned`(code: KafkaErrorCode) async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let producer = try makeTransactions(cluster)
+        let producer = try makeTransactionalProducer(cluster)
         let topic = try producer.topic(named: "jobs")
         let consumer = try makeMember(cluster)
         try producer.initialize()
         let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
         try producer.begin()
-        #expect(send(producer, topic, "x") == .queued)
+        #expect(send("x", to: topic, by: producer) == .queued)
         cluster.failNext(.transactionOffsetCommit, with: code.rawValue)
         let failure = #expect(throws: TransactionFailure.self) {
             try producer.sendOffsets(
@@ -163,23 +167,23 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         do {
-            let producer = try makeTransactions(cluster)
+            let producer = try makeTransactionalProducer(cluster)
             let topic = try producer.topic(named: "jobs")
             try producer.initialize()
             try producer.begin()
-            #expect(send(producer, topic, "x") == .queued)
+            #expect(send("x", to: topic, by: producer) == .queued)
             cluster.failNext(.endTransaction, with: code.rawValue)
             let failure = #expect(throws: TransactionFailure.self) { try producer.commit() }
             #expect(failure?.errorClass == .fatal)
             #expect(failure?.advice == .replaceProducer)
             #expect(producer.fatalError?.code.isFencing == true)
-            #expect(send(producer, topic, "x") == .unusable(.fatal))
+            #expect(send("x", to: topic, by: producer) == .unusable(.fatal))
         }
-        let producer = try makeTransactions(cluster)
+        let producer = try makeTransactionalProducer(cluster)
         let topic = try producer.topic(named: "jobs")
         try producer.initialize()
         try producer.begin()
-        #expect(send(producer, topic, "y") == .queued)
+        #expect(send("y", to: topic, by: producer) == .queued)
         try producer.commit()
     }
 }
@@ -187,17 +191,17 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
 @Test func `a transaction coordinator that moves stops no transaction`() async throws {
     try await onThread {
         let cluster = try makeCluster()
-        let producer = try makeTransactions(cluster, "moving")
+        let producer = try makeTransactionalProducer(cluster, id: "moving")
         let topic = try producer.topic(named: "jobs")
         cluster.setCoordinator(ofTransaction: "moving", broker: 1)
         try producer.initialize()
         for round in 0..<4 {
             try producer.begin()
-            #expect(send(producer, topic, "\(round)") == .queued)
+            #expect(send("\(round)", to: topic, by: producer) == .queued)
             cluster.setCoordinator(ofTransaction: "moving", broker: Int32(round % 3) + 1)
             try producer.commit()
         }
-        let values = try makeReader(cluster, partitions: 1).read(4).compactMap(\.value)
+        let values = try makeReader(cluster, partitions: 1).read(atLeast: 4).compactMap(\.value)
         #expect(values == ["0", "1", "2", "3"])
     }
 }
@@ -207,7 +211,7 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
 {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let producer = try makeTransactions(cluster)
+        let producer = try makeTransactionalProducer(cluster)
         cluster.takeDown(broker: 1)
         let start = Instant.now()
         let failure = #expect(throws: TransactionFailure.self) {
@@ -234,13 +238,13 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
         try producer.begin()
         var waits = 0
         for index in 0..<500 {
-            while send(producer, topic, "\(index)") == .full {
+            while send("\(index)", to: topic, by: producer) == .full {
                 waits += 1
-                #expect(producer.waitForQueueSpace(withinMilliseconds: 10_000))
+                #expect(producer.waitForQueueSpace())
             }
         }
         try producer.commit()
         #expect(waits > 0)
-        #expect(try makeReader(cluster, partitions: 1).read(500).count == 500)
+        #expect(try makeReader(cluster, partitions: 1).read(atLeast: 500).count == 500)
     }
 }

@@ -1,12 +1,13 @@
 import Lifecycle
 import Testing
 
+/// The limit of open files: what a process needs, and what it says if the limit is too low.
 struct DescriptorLimitTests {
     @Test(arguments: [(1_024, true), (1_399, true), (1_400, false), (524_288, false)])
     func `a process does not start below the number of descriptors that it needs`(
-        _ soft: Int, _ isRefused: Bool
+        softLimit: Int, isRefused: Bool
     ) {
-        let shortage = DescriptorLimit(soft: soft, hard: soft).shortage(needed: 1_400)
+        let shortage = DescriptorLimit(soft: softLimit, hard: softLimit).shortage(needed: 1_400)
         #expect((shortage != nil) == isRefused)
     }
 

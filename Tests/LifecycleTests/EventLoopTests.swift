@@ -7,60 +7,57 @@ import Testing
 @Suite struct EventLoopTests {
     @Test func `jobs run on the loop's thread in the order of the calls`() throws {
         let running = try RunningLoop()
-        let seen = Mutex<[Int]>([])
+        let ranJobs = Mutex<[Int]>([])
         let loop = running.loop
         for number in 0..<1_000 {
-            loop.execute { seen.withLock { $0.append(loop.isOnLoop ? number : -1) } }
+            loop.execute { ranJobs.withLock { $0.append(loop.isOnLoop ? number : -1) } }
         }
-        #expect(loop.perform { seen.withLock { $0 } } == Array(0..<1_000))
+        #expect(loop.perform { ranJobs.withLock { $0 } } == Array(0..<1_000), "-1 ran on another thread")
         #expect(!loop.isOnLoop)
     }
 
     @Test func `stop runs the queued jobs and then rejects new ones`() throws {
         let loop = try EventLoop(name: "stop")
         try loop.start()
-        let count = Atomic<Int>(0)
-        let shared = Shared(count: 0)
-        for _ in 0..<500 { loop.execute { shared.add() } }
-        loop.execute { loop.execute { shared.add() } }
+        let ranJobs = SharedCount()
+        for _ in 0..<500 { loop.execute { ranJobs.increment() } }
+        loop.execute { loop.execute { ranJobs.increment() } }
         loop.stop()
         loop.stop()
-        #expect(shared.value == 501)
-        #expect(!loop.execute { shared.add() })
+        #expect(ranJobs.value == 501)
+        #expect(!loop.execute { ranJobs.increment() })
         #expect(loop.perform { 1 } == nil)
-        #expect(count.load(ordering: .relaxed) == 0)
     }
 
     @Test func `a full queue makes its callers wait and loses no job`() throws {
         let running = try RunningLoop(jobsMax: 4)
-        let shared = Shared(count: 0)
+        let ranJobs = SharedCount()
         let threads = (0..<4).map { _ in
-            Thread { for _ in 0..<500 { running.loop.execute { shared.add() } } }
+            Thread { for _ in 0..<500 { running.loop.execute { ranJobs.increment() } } }
         }
         for thread in threads { thread.join() }
-        #expect(running.loop.perform { shared.value } == 2_000)
+        #expect(running.loop.perform { ranJobs.value } == 2_000)
     }
 
     @Test func `two loops with full queues do not wait for each other`() throws {
-        let a = try RunningLoop(jobsMax: 1)
-        let b = try RunningLoop(jobsMax: 1)
-        let shared = Shared(count: 0)
-        let (first, second) = (a.loop, b.loop)
-        first.execute { for _ in 0..<200 { second.execute { shared.add() } } }
-        second.execute { for _ in 0..<200 { first.execute { shared.add() } } }
-        #expect(eventually { shared.value == 400 })
+        let runningLoops = (first: try RunningLoop(jobsMax: 1), second: try RunningLoop(jobsMax: 1))
+        let ranJobs = SharedCount()
+        let (first, second) = (runningLoops.first.loop, runningLoops.second.loop)
+        first.execute { for _ in 0..<200 { second.execute { ranJobs.increment() } } }
+        second.execute { for _ in 0..<200 { first.execute { ranJobs.increment() } } }
+        #expect(eventually { ranJobs.value == 400 })
     }
 
     @Test func `timers fire in time order, and a cancelled one does not fire`() throws {
         let running = try RunningLoop()
         let loop = running.loop
         let fired = Mutex<[Int]>([])
-        let log: @Sendable (Int) -> Void = { number in fired.withLock { $0.append(number) } }
+        let recordFiring: @Sendable (Int) -> Void = { number in fired.withLock { $0.append(number) } }
         _ = loop.perform {
             let start = Instant.now()
             var timers: [LoopTimer] = []
             for number in [5, 1, 9, 3, 7, 2, 8, 4, 6] {
-                let timer = LoopTimer(on: loop) { log(number) }
+                let timer = LoopTimer(on: loop) { recordFiring(number) }
                 timer.schedule(at: start.advanced(byMilliseconds: number))
                 timers.append(timer)
             }
@@ -74,85 +71,81 @@ import Testing
     @Test func `a timer that schedules itself for now does not delay jobs`() throws {
         let running = try RunningLoop()
         let loop = running.loop
-        let again = Again(loop)
-        _ = loop.perform { again.start() }
+        let timer = SelfSchedulingTimer(on: loop)
+        _ = loop.perform { timer.start() }
         #expect(loop.perform { true } == true)
-        _ = loop.perform { again.stop() }
+        _ = loop.perform { timer.stop() }
     }
 
     @Test func `a timer does not fire early`() throws {
         let running = try RunningLoop()
         let loop = running.loop
-        let early = Mutex<Int64?>(nil)
+        let nanosecondsLate = Mutex<Int64?>(nil)
         for _ in 0..<5 {
-            early.withLock { $0 = nil }
+            nanosecondsLate.withLock { $0 = nil }
             _ = loop.perform {
                 let due = Instant(nanoseconds: Instant.now().nanoseconds + 1_300_000)
-                LoopTimer(on: loop) { early.withLock { $0 = Instant.now().nanoseconds - due.nanoseconds } }
-                    .schedule(at: due)
+                LoopTimer(on: loop) {
+                    nanosecondsLate.withLock { $0 = Instant.now().nanoseconds - due.nanoseconds }
+                }
+                .schedule(at: due)
             }
-            #expect(eventually { early.withLock { $0 } != nil })
-            #expect(early.withLock { $0! } >= 0)
+            #expect(eventually { nanosecondsLate.withLock { $0 } != nil })
+            #expect(nanosecondsLate.withLock { $0! } >= 0)
         }
     }
 
     @Test func `an event of a closed descriptor does not reach the next owner of its number`() throws {
         let running = try RunningLoop()
         let loop = running.loop
-        let result = loop.perform { () -> [Int] in
-            let scene = StaleScene(loop)
-            return scene.numbers
-        }
-        let numbers = try #require(result)
-        #expect(numbers[0] == numbers[1], "the number must be reused for this test")
-        #expect(loop.perform { StaleScene.wrong.load(ordering: .relaxed) } == 0)
-        #expect(eventually { StaleScene.closed.load(ordering: .relaxed) == 1 })
-        #expect(loop.perform { StaleScene.wrong.load(ordering: .relaxed) } == 0)
+        _ = loop.perform { _ = StaleEventHandler(on: loop) }
+        #expect(loop.perform { StaleEventHandler.staleEventCount.load(ordering: .relaxed) } == 0)
+        #expect(eventually { StaleEventHandler.replacementCount.load(ordering: .relaxed) == 1 })
+        #expect(loop.perform { StaleEventHandler.staleEventCount.load(ordering: .relaxed) } == 0)
     }
 
     @Test func `a hook that a hook requests runs in the next iteration`() throws {
         let running = try RunningLoop()
         let loop = running.loop
-        let hook = TwiceHook(loop)
+        let hook = SelfRequestingHook(on: loop, runsMax: 3)
         _ = loop.perform { loop.callAtEndOfIteration(hook) }
-        #expect(eventually { hook.count.load(ordering: .relaxed) == 3 })
+        #expect(eventually { hook.runCount.load(ordering: .relaxed) == 3 })
     }
 
     @Test func `an actor pinned to the loop runs on its thread`() async throws {
         let loop = try EventLoop(name: "actor")
         try loop.start()
-        let pinned = Pinned(loop)
+        let pinned = PinnedActor(to: loop)
         var total = 0
-        for number in 0..<100 { total += await pinned.add(number) }
-        #expect(total == 4_950)
-        let entered = await withCheckedContinuation { done in
-            loop.execute { done.resume(returning: pinned.assumeIsolated { $0.calls }) }
+        for number in 0..<100 { total += await pinned.echo(number) }
+        #expect(total == (0..<100).reduce(0, +))
+        let callCount = await withCheckedContinuation { continuation in
+            loop.execute { continuation.resume(returning: pinned.assumeIsolated { $0.callCount }) }
         }
-        #expect(entered == 100)
+        #expect(callCount == 100)
         loop.stop()
     }
 
     @Test func `the loop's thread blocks signals, so that other threads take them`() throws {
         let running = try RunningLoop()
         let isBlocked = running.loop.perform {
-            var set = sigset_t()
-            pthread_sigmask(SIG_BLOCK, nil, &set)
-            return sigismember(&set, SIGTERM) == 1
+            var blockedSignals = sigset_t()
+            pthread_sigmask(SIG_BLOCK, nil, &blockedSignals)
+            return sigismember(&blockedSignals, SIGTERM) == 1
         }
         #expect(isBlocked == true)
     }
 
-    private final class Shared: Sendable {
-        private let count: Mutex<Int>
-        init(count: Int) { self.count = Mutex(count) }
-        func add() { count.withLock { $0 += 1 } }
+    private final class SharedCount: Sendable {
+        private let count = Mutex(0)
+        func increment() { count.withLock { $0 += 1 } }
         var value: Int { count.withLock { $0 } }
     }
 
-    private final class Again: @unchecked Sendable {
+    private final class SelfSchedulingTimer: @unchecked Sendable {
         private let loop: EventLoop
         private var timer: LoopTimer?
-        init(_ loop: EventLoop) { self.loop = loop }
+        init(on loop: EventLoop) { self.loop = loop }
         func start() {
             timer = LoopTimer(on: loop) { [unowned self] in timer?.schedule(at: loop.now) }
             timer?.schedule(at: loop.now)
@@ -163,43 +156,50 @@ import Testing
         }
     }
 
-    private final class TwiceHook: IterationHook, @unchecked Sendable {
+    private final class SelfRequestingHook: IterationHook, @unchecked Sendable {
         let loop: EventLoop
-        let count = Atomic<Int>(0)
-        init(_ loop: EventLoop) { self.loop = loop }
+        let runCount = Atomic<Int>(0)
+        private let runsMax: Int
+        init(on loop: EventLoop, runsMax: Int) {
+            self.loop = loop
+            self.runsMax = runsMax
+        }
         func iterationWillEnd() {
-            if count.add(1, ordering: .relaxed).newValue < 3 { loop.callAtEndOfIteration(self) }
+            if runCount.add(1, ordering: .relaxed).newValue < runsMax { loop.callAtEndOfIteration(self) }
         }
     }
 
-    private actor Pinned {
+    private actor PinnedActor {
         private let loop: EventLoop
-        private(set) var calls = 0
+        private(set) var callCount = 0
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-        init(_ loop: EventLoop) { self.loop = loop }
-        func add(_ number: Int) -> Int {
+        init(to loop: EventLoop) { self.loop = loop }
+        func echo(_ number: Int) -> Int {
             precondition(loop.isOnLoop)
-            calls += 1
+            callCount += 1
             return number
         }
     }
 }
 
 /// Two descriptors are ready in one batch. The owner of the first closes the second and opens a new one. The
-/// new one gets the same number and has no data, so its owner must get no event.
-private final class StaleScene: EventHandler {
-    static let wrong = Atomic<Int>(0)
-    static let closed = Atomic<Int>(0)
+/// new one gets the same number and has no data, so its owner must get no event. If another test takes the
+/// number first, no newcomer is registered.
+private final class StaleEventHandler: EventHandler {
+    static let staleEventCount = Atomic<Int>(0)
+    static let replacementCount = Atomic<Int>(0)
     private let loop: EventLoop
+    /// The read end and the write end of one pipe, then those of another.
     private var pipes: [Int32] = []
-    private(set) var numbers: [Int] = []
 
     private final class Newcomer: EventHandler {
         func loopWillEnd() {}
-        func didBecomeReady(_ readiness: Readiness) { StaleScene.wrong.add(1, ordering: .relaxed) }
+        func didBecomeReady(_ readiness: Readiness) {
+            StaleEventHandler.staleEventCount.add(1, ordering: .relaxed)
+        }
     }
 
-    init(_ loop: EventLoop) {
+    init(on loop: EventLoop) {
         self.loop = loop
         var first: [Int32] = [0, 0]
         var second: [Int32] = [0, 0]
@@ -210,27 +210,27 @@ private final class StaleScene: EventHandler {
         write(second[1], "x", 1)
         try? loop.register(first[0], for: .readable, handler: self)
         try? loop.register(second[0], for: .readable, handler: self)
-        numbers = [Int(second[0]), Int(second[0])]
     }
 
     func loopWillEnd() {}
 
     func didBecomeReady(_ readiness: Readiness) {
         // The first handler that is called replaces the other. The event of the other is then stale.
-        for read in [pipes[0], pipes[2]] {
-            loop.deregister(read)
-            close(read)
+        let readEnds = [pipes[0], pipes[2]]
+        for readEnd in readEnds {
+            loop.deregister(readEnd)
+            close(readEnd)
         }
-        var fresh: [Int32] = [0, 0]
-        pipe(&fresh)
-        for read in fresh where read == pipes[0] || read == pipes[2] {
-            try? loop.register(read, for: .readable, handler: Newcomer())
+        var newPipe: [Int32] = [0, 0]
+        pipe(&newPipe)
+        for descriptor in newPipe where readEnds.contains(descriptor) {
+            try? loop.register(descriptor, for: .readable, handler: Newcomer())
         }
-        StaleScene.closed.add(1, ordering: .relaxed)
-        let all = [pipes[1], pipes[3]] + fresh
+        StaleEventHandler.replacementCount.add(1, ordering: .relaxed)
+        let openDescriptors = [pipes[1], pipes[3]] + newPipe
         let loop = loop
         loop.execute {
-            for descriptor in all {
+            for descriptor in openDescriptors {
                 loop.deregister(descriptor)
                 close(descriptor)
             }

@@ -1,6 +1,7 @@
 import Lifecycle
 import Testing
 
+/// The rounding of points of the steady clock.
 @Suite struct InstantTests {
     @Test(arguments: [(0, 0), (1, 100), (99, 100), (100, 100), (101, 200)])
     func `an instant is rounded up to the next step`(at: Int, rounded: Int) {

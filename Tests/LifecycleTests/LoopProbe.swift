@@ -27,6 +27,7 @@ func eventually(within milliseconds: Int = 5_000, _ fact: () -> Bool) -> Bool {
 
 /// Records the calls of a connection, and answers as configured.
 final class Peer: TCPConnectionDelegate, Sendable {
+    /// The calls of the connection until now.
     struct State {
         var isConnected = false
         var bytes: [UInt8] = []
@@ -58,7 +59,7 @@ final class Peer: TCPConnectionDelegate, Sendable {
     }
 
     var tcp: TCPConnection { connection.withLock { $0! } }
-    func attach(_ new: TCPConnection) { connection.withLock { $0 = new } }
+    func attach(_ tcp: TCPConnection) { connection.withLock { $0 = tcp } }
     func read<T>(_ path: (State) -> T) -> T { state.withLock { path($0) } }
 
     func didConnect() { state.withLock { $0.isConnected = true } }

@@ -5,46 +5,51 @@ import Testing
 
 @testable import Lifecycle
 
-/// The events, in order.
+/// The order in which services are started and stopped.
 private final class Journal: Sendable {
     private let lines = Mutex<[String]>([])
     func add(_ line: String) { lines.withLock { $0.append(line) } }
     var all: [String] { lines.withLock { $0 } }
 }
 
-private struct Refusal: Error, Equatable {
-    let what: String
+private struct ServiceFailure: Error, Equatable {
+    let service: String
 }
 
-private final class Recorded: Service {
+/// A service that records its start and its stop.
+private final class RecordedService: Service {
     let name: String
     private let journal: Journal
-    private let refuses: Bool
-    private let hangs: Shutdown?
+    private let failsToStart: Bool
+    /// Its stop waits for this.
+    private let release: Shutdown?
     private let context = Mutex<ServiceContext?>(nil)
 
-    init(_ name: String, _ journal: Journal, refuses: Bool = false, hangsUntil hangs: Shutdown? = nil) {
+    init(
+        _ name: String, in journal: Journal, failsToStart: Bool = false,
+        hangsUntil release: Shutdown? = nil
+    ) {
         self.name = name
         self.journal = journal
-        self.refuses = refuses
-        self.hangs = hangs
+        self.failsToStart = failsToStart
+        self.release = release
     }
 
     func start(_ context: ServiceContext) async throws {
-        if refuses { throw Refusal(what: name) }
+        if failsToStart { throw ServiceFailure(service: name) }
         self.context.withLock { $0 = context }
         journal.add("start \(name)")
     }
 
     func stop(by deadline: Instant) async {
-        _ = await hangs?.wait()
+        _ = await release?.wait()
         journal.add("stop \(name)")
     }
 
-    func fail() { context.withLock { $0 }?.fail(with: Refusal(what: name)) }
+    func fail() { context.withLock { $0 }?.fail(with: ServiceFailure(service: name)) }
 }
 
-private func group(_ services: [any Service], onOverrun: @escaping @Sendable (String) -> Void = { _ in })
+private func runner(of services: [any Service], onOverrun: @escaping @Sendable (String) -> Void = { _ in })
     -> ServiceRunner
 {
     ServiceRunner(services, log: .silent, metrics: Metrics(), drainMilliseconds: 50, onOverrun: onOverrun)
@@ -53,7 +58,8 @@ private func group(_ services: [any Service], onOverrun: @escaping @Sendable (St
 @Test func `services start in order and stop in reverse`() async throws {
     let journal = Journal()
     let shutdown = Shutdown()
-    try await group([Recorded("a", journal), Recorded("b", journal)]).run(until: shutdown) {
+    let services = [RecordedService("a", in: journal), RecordedService("b", in: journal)]
+    try await runner(of: services).run(until: shutdown) {
         journal.add("serving")
         shutdown.request(because: .signal("SIGTERM"))
     }
@@ -62,18 +68,23 @@ private func group(_ services: [any Service], onOverrun: @escaping @Sendable (St
 
 @Test func `if a service cannot start, the earlier ones are stopped and its error is thrown`() async {
     let journal = Journal()
-    let services = [Recorded("a", journal), Recorded("b", journal, refuses: true), Recorded("c", journal)]
-    await #expect(throws: Refusal(what: "b")) {
-        try await group(services).run(until: Shutdown()) { journal.add("serving") }
+    let services = [
+        RecordedService("a", in: journal), RecordedService("b", in: journal, failsToStart: true),
+        RecordedService("c", in: journal),
+    ]
+    await #expect(throws: ServiceFailure(service: "b")) {
+        try await runner(of: services).run(until: Shutdown()) { journal.add("serving") }
     }
     #expect(journal.all == ["start a", "stop a"])
 }
 
 @Test func `if a service fails later, all are stopped and its error is thrown`() async {
     let journal = Journal()
-    let failing = Recorded("b", journal)
-    await #expect(throws: Refusal(what: "b")) {
-        try await group([Recorded("a", journal), failing]).run(until: Shutdown()) { failing.fail() }
+    let failing = RecordedService("b", in: journal)
+    await #expect(throws: ServiceFailure(service: "b")) {
+        try await runner(of: [RecordedService("a", in: journal), failing]).run(until: Shutdown()) {
+            failing.fail()
+        }
     }
     #expect(journal.all == ["start a", "start b", "stop b", "stop a"])
 }
@@ -82,7 +93,7 @@ private func group(_ services: [any Service], onOverrun: @escaping @Sendable (St
     let journal = Journal()
     let shutdown = Shutdown()
     shutdown.request(because: .signal("SIGINT"))
-    try await group([Recorded("a", journal)]).run(until: shutdown) { journal.add("serving") }
+    try await runner(of: [RecordedService("a", in: journal)]).run(until: shutdown) { journal.add("serving") }
     #expect(journal.all.isEmpty)
 }
 
@@ -90,31 +101,33 @@ private func group(_ services: [any Service], onOverrun: @escaping @Sendable (St
     let journal = Journal()
     let release = Shutdown()
     let shutdown = Shutdown()
-    let services = group([Recorded("a", journal), Recorded("stuck", journal, hangsUntil: release)]) { name in
+    let serviceRunner = runner(of: [
+        RecordedService("a", in: journal), RecordedService("stuck", in: journal, hangsUntil: release),
+    ]) { name in
         journal.add("overrun \(name)")
         release.request(because: .signal("released"))
     }
-    try await services.run(until: shutdown) { shutdown.request(because: .signal("SIGTERM")) }
+    try await serviceRunner.run(until: shutdown) { shutdown.request(because: .signal("SIGTERM")) }
     #expect(journal.all == ["start a", "start stuck", "overrun stuck", "stop stuck", "stop a"])
 }
 
 /// A service that stops only when it is released, and blocks all tasks of the process until then.
-private final class Blocking: Service {
+private final class BlockingService: Service {
     let name = "blocking"
     let release: ThreadSignal
-    private let limit = Instant.now().advanced(byMilliseconds: 20_000)
+    private let releaseDeadline = Instant.now().advanced(byMilliseconds: 20_000)
 
-    init(_ release: ThreadSignal) { self.release = release }
+    init(until release: ThreadSignal) { self.release = release }
 
     func start(_ context: ServiceContext) async throws {}
 
     func stop(by deadline: Instant) async {
-        let threads = 4 * ProcessInfo.processInfo.activeProcessorCount
+        let taskCount = 4 * ProcessInfo.processInfo.activeProcessorCount
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<threads {
-                group.addTask { [release, limit] in
+            for _ in 0..<taskCount {
+                group.addTask { [release, releaseDeadline] in
                     // Each woken thread wakes the next one.
-                    if release.wait(until: limit) { release.raise() }
+                    if release.wait(until: releaseDeadline) { release.raise() }
                 }
             }
         }
@@ -124,21 +137,22 @@ private final class Blocking: Service {
 @Test func `the time limit of a stop holds even if services block all tasks`() async throws {
     let journal = Journal()
     let release = ThreadSignal()
-    let began = Instant.now()
+    let startedAt = Instant.now()
     let shutdown = Shutdown()
-    let services = group([Blocking(release)]) { name in
+    let serviceRunner = runner(of: [BlockingService(until: release)]) { name in
         journal.add("overrun \(name)")
         release.raise()
     }
-    try await services.run(until: shutdown) { shutdown.request(because: .signal("SIGTERM")) }
+    try await serviceRunner.run(until: shutdown) { shutdown.request(because: .signal("SIGTERM")) }
     #expect(journal.all == ["overrun blocking"])
-    #expect(Instant.now().milliseconds(since: began) < 15_000, "its own limit released it")
+    #expect(
+        Instant.now().milliseconds(since: startedAt) < 15_000, "the runner released it, not its own deadline")
 }
 
 @Test func `the first reason to stop counts`() async {
     let shutdown = Shutdown()
     shutdown.request(because: .signal("SIGTERM"))
-    shutdown.request(because: .failure(Refusal(what: "later")))
+    shutdown.request(because: .failure(ServiceFailure(service: "later")))
     guard case .signal("SIGTERM") = await shutdown.wait() else {
         Issue.record("the second reason won")
         return

@@ -4,6 +4,7 @@ import Testing
 
 @testable import Lifecycle
 
+/// TCP connections on an event loop: connecting, sending, receiving, and each way to close.
 @Suite struct TCPTests {
     /// Starts a server whose connections all behave alike.
     private func serve(
@@ -38,8 +39,9 @@ import Testing
 
     @Test func `a slow reader holds the sender back and gets every byte`() throws {
         let running = try RunningLoop()
-        let other = try RunningLoop()
+        let clients = try RunningLoop()
         let total = 24 * 1024 * 1024
+        let highWaterBytes = TCPOptions().highWaterBytes
         let chunk = [UInt8](repeating: 7, count: 300_000)
         let sent = Mutex(0)
         let mostWaiting = Mutex(0)
@@ -57,17 +59,17 @@ import Testing
             Peer($0, onReceived: { connection, _ in pump(connection) }, onWritable: pump)
         }
         defer { listener.stop() }
-        let client = Peer.connect(port: listener.port, on: other.loop, as: Peer(keepsBytes: false))
-        _ = other.loop.perform {
+        let client = Peer.connect(port: listener.port, on: clients.loop, as: Peer(keepsBytes: false))
+        _ = clients.loop.perform {
             client.tcp.send([1])
             client.tcp.pauseReading()
         }
-        #expect(eventually { mostWaiting.withLock { $0 } >= 1024 * 1024 })
+        #expect(eventually { mostWaiting.withLock { $0 } >= highWaterBytes })
         #expect(sent.withLock { $0 } < total, "the sender stops while the peer does not read")
-        _ = other.loop.perform { client.tcp.resumeReading() }
+        _ = clients.loop.perform { client.tcp.resumeReading() }
         #expect(eventually(within: 20_000) { client.read(\.received) == total })
         #expect(peers.all[0].read(\.writable) > 0)
-        #expect(mostWaiting.withLock { $0 } < 1024 * 1024 + 2 * chunk.count)
+        #expect(mostWaiting.withLock { $0 } < highWaterBytes + 2 * chunk.count)
     }
 
     @Test func `a peer that never reads ends the connection at the limit`() throws {
@@ -189,6 +191,75 @@ import Testing
         #expect(eventually { client.read(\.bytes) == [42] })
     }
 
+    @Test func `addresses that do not answer delay the connection only shortly`() throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        let listener = try serve(on: running, peers: peers) { Peer($0, onReceived: { $0.send($1) }) }
+        defer { listener.stop() }
+        let silent = try SilentListener(port: listener.port)
+        defer { silent.close() }
+        let addresses =
+            Array(repeating: try silent.address, count: 8)
+            + (try SocketAddress.resolve(host: "127.0.0.1", port: listener.port, numericOnly: true).get())
+        let began = Instant.now()
+        let result = race(to: addresses, milliseconds: 20_000, on: running.loop)
+        #expect(eventually(within: 20_000) { result.withLock { $0 } != nil })
+        let delay = Instant.now().milliseconds(since: began)
+        let descriptor = try #require(result.withLock { $0 }).get()
+        Glibc.close(descriptor)
+        #expect(delay >= 8 * TCPConnector.attemptDelayMilliseconds - 50 && delay < 6_000)
+        #expect(eventually { peers.all.count == 1 }, "the winner is connected, and the others are closed")
+    }
+
+    @Test func `at the deadline the error names an address that does not answer`() throws {
+        let running = try RunningLoop()
+        let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) {
+            _ in
+            nil
+        }
+        defer { listener.stop() }
+        let silent = try SilentListener(port: listener.port)
+        defer { silent.close() }
+        let result = race(
+            to: Array(repeating: try silent.address, count: 3), milliseconds: 400, on: running.loop)
+        #expect(eventually { result.withLock { $0 } != nil })
+        let failure = #expect(throws: TCPConnector.ConnectFailure.self) {
+            _ = try result.withLock { $0 }?.get()
+        }
+        #expect(
+            failure?.description
+                == "cannot connect to apns.example:\(listener.port): 127.0.0.2 does not answer (last of 3 addresses)"
+        )
+    }
+
+    @Test func `the families of a host's addresses alternate`() throws {
+        func address(_ host: String) throws -> SocketAddress {
+            try #require(try SocketAddress.resolve(host: host, port: 1, numericOnly: true).get().first)
+        }
+        let six = try (1...3).map { try address("2001:db8::\($0)") }
+        let four = try (1...2).map { try address("192.0.2.\($0)") }
+        #expect(
+            TCPConnector.interleaved(six + four).map(\.host)
+                == ["2001:db8::1", "192.0.2.1", "2001:db8::2", "192.0.2.2", "2001:db8::3"])
+        #expect(TCPConnector.interleaved([]).isEmpty)
+    }
+
+    private func race(
+        to addresses: [SocketAddress], milliseconds: Int, on loop: EventLoop
+    ) -> ConnectResult {
+        let result = ConnectResult()
+        _ = loop.perform {
+            let port = addresses[0].port
+            TCPConnector(
+                host: "apns.example", port: port, on: loop,
+                deadline: Instant.now().advanced(byMilliseconds: milliseconds),
+                resolve: { $2(.success(addresses)) },
+                report: { outcome in result.withLock { $0 = outcome } }
+            ).start()
+        }
+        return result
+    }
+
     @Test func `a cancelled connect reports its end once`() throws {
         let running = try RunningLoop()
         let client = Peer()
@@ -240,25 +311,25 @@ import Testing
     }
 
     @Test func `connections are distributed over the loops, and each stays on its loop`() throws {
-        let a = try RunningLoop()
-        let b = try RunningLoop()
-        let first = a.loop
-        let names = Mutex<[String]>([])
+        let first = try RunningLoop()
+        let second = try RunningLoop()
+        let firstLoop = first.loop
+        let usedLoops = Mutex<[String]>([])
         let listener = try TCPListener(
-            host: "localhost", port: 0, on: [a.loop, b.loop], connectionsMax: 100
+            host: "localhost", port: 0, on: [first.loop, second.loop], connectionsMax: 100
         ) { connection in
             connection.loop.preconditionOnLoop()
-            names.withLock { $0.append(connection.loop === first ? "a" : "b") }
+            usedLoops.withLock { $0.append(connection.loop === firstLoop ? "first" : "second") }
             return Peer(connection)
         }
         defer { listener.stop() }
         let clients = (0..<10).map { _ in
-            Peer.connect(port: listener.port, host: listener.address.host, on: a.loop)
+            Peer.connect(port: listener.port, host: listener.address.host, on: first.loop)
         }
-        #expect(eventually { names.withLock { $0.count } == 10 })
-        #expect(names.withLock { $0.filter { $0 == "a" }.count } == 5)
+        #expect(eventually { usedLoops.withLock { $0.count } == 10 })
+        #expect(usedLoops.withLock { $0.filter { $0 == "first" }.count } == 5)
         #expect(clients.allSatisfy { $0.read(\.closed).isEmpty })
-        _ = a.loop.perform { for client in clients { client.tcp.close() } }
+        _ = first.loop.perform { for client in clients { client.tcp.close() } }
         #expect(eventually { listener.connectionCount == 0 })
     }
 
@@ -281,11 +352,11 @@ import Testing
         try loop.start()
         let client = Peer.connect(port: 1, host: "nothing.invalid", on: loop, milliseconds: 20_000)
         loop.stop()
-        let sentence = client.read(\.closed)
-        #expect(sentence.count == 1)
+        let reasons = client.read(\.closed)
+        #expect(reasons.count == 1)
         #expect(
-            sentence.first == "event loop short has ended"
-                || sentence.first?.hasPrefix("cannot find an address of nothing.invalid") == true)
+            reasons.first == "event loop short has ended"
+                || reasons.first?.hasPrefix("cannot find an address of nothing.invalid") == true)
     }
 
     @Test(arguments: [false, true])
@@ -294,13 +365,13 @@ import Testing
         let peers = Peers()
         let listener = try serve(on: running, peers: peers) { Peer($0) }
         defer { listener.stop() }
-        let raw = try rawConnection(to: listener.port)
+        let client = try connectedSocket(to: listener.port)
         #expect(eventually { peers.all.count == 1 })
         // The loop sees the bytes and the reset in one turn, or learns of the reset when it sends.
         _ = running.loop.perform {
             let answer = Array("answer".utf8)
-            #expect(write(raw, answer, answer.count) == answer.count)
-            reset(raw)
+            #expect(write(client, answer, answer.count) == answer.count)
+            reset(client)
             if isSending { peers.all[0].tcp.send([UInt8](repeating: 1, count: 200_000)) }
         }
         #expect(eventually { !peers.all[0].read(\.closed).isEmpty })
@@ -308,23 +379,26 @@ import Testing
         #expect(peers.all[0].read(\.closed).count == 1)
     }
 
-    private func rawConnection(to port: Int) throws -> Int32 {
-        let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    private func connectedSocket(to port: Int) throws -> Int32 {
+        let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(UInt16(port).bigEndian)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         let code = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(raw, $0, 16) }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
         }
         try #require(code == 0)
-        return raw
+        return client
     }
 
-    private func reset(_ raw: Int32) {
+    /// Closes a socket so that its peer gets a reset instead of the end of the stream.
+    private func reset(_ client: Int32) {
         var abort = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(raw, SOL_SOCKET, SO_LINGER, &abort, 8)
-        close(raw)
+        setsockopt(client, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))
+        close(client)
     }
 
     @Test func `a reset is reported as a reset`() throws {
@@ -332,9 +406,9 @@ import Testing
         let peers = Peers()
         let listener = try serve(on: running, peers: peers) { Peer($0) }
         defer { listener.stop() }
-        let raw = try rawConnection(to: listener.port)
+        let client = try connectedSocket(to: listener.port)
         #expect(eventually { peers.all.count == 1 })
-        reset(raw)
+        reset(client)
         #expect(eventually { !peers.all[0].read(\.closed).isEmpty })
         #expect(peers.all[0].read(\.closed)[0].hasSuffix("connection reset by peer"))
     }

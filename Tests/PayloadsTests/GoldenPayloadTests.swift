@@ -3,6 +3,8 @@ import Payloads
 import RecordTesting
 import Testing
 
+// The payloads of the documents that define this field, built as equal JSON or refused.
+
 // Payloads from the documents of other products: those that phones accept, in the form that the phone must
 // get, and those on which no phone would act.
 
@@ -213,7 +215,7 @@ private func `documented payloads are accepted and built as a phone needs them`(
         now: golden.timestamp, requiredAttributes: golden.group == nil ? [] : netmeraRequired)
     #expect(rules.violations(in: golden.content, group: group).isEmpty)
     let body = PayloadBuilder.body(for: golden.content, timestamp: golden.timestamp, group: group)
-    #expect(try sameJSON(body, golden.body), "\(String(decoding: body, as: UTF8.self))")
+    #expect(try isSameJSON(body, as: golden.body), "\(String(decoding: body, as: UTF8.self))")
     if let state = golden.content.contentState {
         #expect(String(decoding: body, as: UTF8.self).contains(String(decoding: state.bytes, as: UTF8.self)))
     }

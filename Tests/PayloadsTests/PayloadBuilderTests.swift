@@ -4,11 +4,13 @@ import Payloads
 import RecordTesting
 import Testing
 
-/// Whether both are equal as JSON values. Order and spacing do not count.
-func sameJSON(_ bytes: [UInt8], _ text: String) throws -> Bool {
+// The bodies of pushes, built from their content.
+
+/// Whether bytes and a text are equal as JSON values. Order and spacing do not count.
+func isSameJSON(_ bytes: [UInt8], as text: String) throws -> Bool {
     let built = try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary
-    let wanted = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? NSDictionary
-    return built != nil && built == wanted
+    let expected = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? NSDictionary
+    return built != nil && built == expected
 }
 
 @Test func `the content-state is passed on byte for byte`() {
@@ -28,12 +30,12 @@ func sameJSON(_ bytes: [UInt8], _ text: String) throws -> Bool {
     let group = GroupAttribute(group: "ars-\"liv\"-2025")
     let body = PayloadBuilder.body(for: content, timestamp: 1_700_000_000, group: group)
     #expect(
-        try sameJSON(
+        try isSameJSON(
             body,
-            #"""
-            {"aps":{"timestamp":1700000000,"event":"start","content-state":{},"attributes-type":"Match",
-              "attributes":{"netmeraGroupId":"ars-\"liv\"-2025","home":"A"},"alert":{"title":"t"}}}
-            """#))
+            as: #"""
+                {"aps":{"timestamp":1700000000,"event":"start","content-state":{},"attributes-type":"Match",
+                  "attributes":{"netmeraGroupId":"ars-\"liv\"-2025","home":"A"},"alert":{"title":"t"}}}
+                """#))
     content.attributes = raw("{ }")
     let empty = PayloadBuilder.attributes(of: content, group: GroupAttribute(name: "g", group: "x"))
     #expect(empty.map { String(decoding: $0.bytes, as: UTF8.self) } == #"{"g":"x" }"#)
@@ -55,25 +57,25 @@ func sameJSON(_ bytes: [UInt8], _ text: String) throws -> Bool {
         title: .localized(key: "GOAL", arguments: ["1", "0"]), body: .localized(key: "LATE", arguments: []))
     content.relevanceScore = 100
     #expect(
-        try sameJSON(
+        try isSameJSON(
             PayloadBuilder.body(for: content, timestamp: 1_700_000_000),
-            #"""
-            {"aps":{"timestamp":1700000000,"event":"update","content-state":{},"relevance-score":100,
-              "alert":{"title":{"loc-key":"GOAL","loc-args":["1","0"]},"body":{"loc-key":"LATE"}}}}
-            """#))
+            as: #"""
+                {"aps":{"timestamp":1700000000,"event":"update","content-state":{},"relevance-score":100,
+                  "alert":{"title":{"loc-key":"GOAL","loc-args":["1","0"]},"body":{"loc-key":"LATE"}}}}
+                """#))
 }
 
 @Test func `a start for iOS 18 asks for a token or names a channel`() throws {
     var content = PushContent(.start)
     content.asksForToken = true
     #expect(
-        try sameJSON(
+        try isSameJSON(
             PayloadBuilder.body(for: content, timestamp: 1),
-            #"{"aps":{"timestamp":1,"event":"start","input-push-token":1}}"#))
+            as: #"{"aps":{"timestamp":1,"event":"start","input-push-token":1}}"#))
     content.asksForToken = false
     content.channel = "dHN0LXNyY2gtY2hubA=="
     #expect(
-        try sameJSON(
+        try isSameJSON(
             PayloadBuilder.body(for: content, timestamp: 1),
-            #"{"aps":{"timestamp":1,"event":"start","input-push-channel":"dHN0LXNyY2gtY2hubA=="}}"#))
+            as: #"{"aps":{"timestamp":1,"event":"start","input-push-channel":"dHN0LXNyY2gtY2hubA=="}}"#))
 }

@@ -3,6 +3,8 @@ import Payloads
 import RecordTesting
 import Testing
 
+// The rules for payloads: required parts, dates, groups and sizes.
+
 private let now: Int64 = 1_763_600_000
 
 private func start() -> PushContent {

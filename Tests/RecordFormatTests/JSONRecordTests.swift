@@ -3,6 +3,8 @@ import RecordFormat
 import RecordTesting
 import Testing
 
+// The versions and the unknown fields of records in JSON.
+
 private struct Note: JSONRecord, Equatable {
     static let schemaVersion = 2
     var text: String

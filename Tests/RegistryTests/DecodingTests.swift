@@ -7,21 +7,21 @@ import Testing
 
 @testable import Registry
 
-/// The in-place readers against the readers that make values.
+/// The readers that decode records and keys in place, compared with the readers that make values.
 struct DecodingTests {
     private let reader = JSONReader()
 
     /// Damages the text of a record or a key, usually a little.
-    private func damage(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
+    private func damage(_ bytes: inout [UInt8], using random: inout SeededGenerator) {
         for _ in 0..<random.number(below: 3) where !bytes.isEmpty {
-            let place = random.number(below: bytes.count)
+            let position = random.number(below: bytes.count)
             switch random.number(below: 4) {
-            case 0: bytes[place] ^= UInt8(1 << random.number(below: 8))
-            case 1: bytes.remove(at: place)
-            case 2: bytes.insert(bytes[random.number(below: bytes.count)], at: place)
+            case 0: bytes[position] ^= UInt8(1 << random.number(below: 8))
+            case 1: bytes.remove(at: position)
+            case 2: bytes.insert(bytes[random.number(below: bytes.count)], at: position)
             default:
                 bytes.replaceSubrange(
-                    place..<place,
+                    position..<position,
                     with: Array([#"null"#, #"\u00e9"#, "é", "/", "%2F", "0"][random.number(below: 6)].utf8))
             }
         }
@@ -32,24 +32,24 @@ struct DecodingTests {
     {
         var maker = RowMaker(random: SeededGenerator(seed: 3))
         var fields = TokenFields()
-        var (taken, refused) = (0, 0)
+        var (acceptedCount, refusedCount) = (0, 0)
         for _ in 0..<trialCount(base: 5000) {
             var bytes = maker.row().encoded()
-            damage(&bytes, &maker.random)
+            damage(&bytes, using: &maker.random)
             let row: TokenRow
             do { row = try TokenRow.decode(bytes, with: reader) } catch {
-                refused += 1
-                let other = #expect(throws: RecordDecodingError.self) {
+                refusedCount += 1
+                let inPlaceError = #expect(throws: RecordDecodingError.self) {
                     try fields.read(bytes.span, with: reader)
                 }
                 // The fields are checked in another order.
-                func words(_ error: RecordDecodingError?) -> Set<Substring> {
+                func problems(_ error: RecordDecodingError?) -> Set<Substring> {
                     Set("\(error, default: "none")".split(separator: "; "))
                 }
-                #expect(words(other) == words(error))
+                #expect(problems(inPlaceError) == problems(error))
                 continue
             }
-            taken += 1
+            acceptedCount += 1
             try fields.read(bytes.span, with: reader)
             func text(_ part: Range<Int>?) -> [UInt8]? { part.map { Array(fields[$0]) } }
             #expect(text(fields.token) == Array((row.token ?? "").utf8))
@@ -62,21 +62,21 @@ struct DecodingTests {
             #expect(fields.isSandbox == (row.environment == .sandbox))
             #expect(fields.registeredAt == row.registeredAt && fields.expiresAt == row.expiresAt)
             #expect(fields.movedAt == row.movedAt && fields.dismissedAt == row.dismissedAt)
-            #expect(fields.arrivedAt == row.arrivedAt)
+            #expect(fields.arrivedAt == row.arrivedAt && fields.isUnproven == row.isUnproven)
             #expect(fields.activitiesEnabled == row.activitiesEnabled)
             #expect(fields.frequentPushesEnabled == row.frequentPushesEnabled)
         }
-        #expect(taken > 100 && refused > 100)
+        #expect(acceptedCount > 100 && refusedCount > 100)
     }
 
     @Test func `the in-place reader of keys finds the same parts as their own reader`() {
         var maker = RowMaker(random: SeededGenerator(seed: 4))
-        var plain = 0
+        var plainCount = 0
         for _ in 0..<trialCount(base: 5000) {
             var bytes = maker.key().bytes
-            damage(&bytes, &maker.random)
+            damage(&bytes, using: &maker.random)
             guard let parts = KeyParts(plain: bytes.span) else { continue }
-            plain += 1
+            plainCount += 1
             let key = bytes.withUnsafeBytes { RegistryKey(bytes: $0) }
             guard let key else {
                 Issue.record("accepted: \(String(decoding: bytes, as: UTF8.self))")
@@ -93,6 +93,6 @@ struct DecodingTests {
             }
             #expect(key.bytes == bytes)
         }
-        #expect(plain > 100)
+        #expect(plainCount > 100)
     }
 }

@@ -22,7 +22,7 @@ struct LaneFileTests {
         app: "one", recipient: .user("ada"), installation: "i", entry: .update(activity: "x"))
 
     private func fill(_ lane: Lane) throws {
-        try lane.hear(key, token(1, group: "g").encoded(), offset: 0)
+        try lane.apply(token(1, group: "g").encoded(), to: key, offset: 0)
         try lane.commit(1)
     }
 
@@ -34,7 +34,7 @@ struct LaneFileTests {
                 let key = RegistryKey(
                     app: "one", recipient: .user("u\(number)"), installation: "i",
                     entry: .update(activity: "x"))
-                try lane.hear(key, token(number, group: "g").encoded(), offset: Int64(number))
+                try lane.apply(token(number, group: "g").encoded(), to: key, offset: Int64(number))
                 if number % 10 == 9 { try lane.commit(Int64(number + 1)) }
                 if number == 777 { kill(getpid(), SIGKILL) }
             }
@@ -119,10 +119,10 @@ struct LaneFileTests {
             Array(repeating: 0x20, count: 1 << 20), noHash.encoded(),
         ]
         for (index, value) in poison.enumerated() {
-            try lane.hear(key, value, offset: Int64(1 + index))
+            try lane.apply(value, to: key, offset: Int64(1 + index))
             let other = RegistryKey(
                 app: "one", recipient: .user("u\(index)"), installation: "i", entry: .update(activity: "x"))
-            try lane.hear(other, token(100 + index, group: "g").encoded(), offset: Int64(1 + index))
+            try lane.apply(token(100 + index, group: "g").encoded(), to: other, offset: Int64(1 + index))
         }
         for bad in [
             "", "one", "one/u:/i/profile", "one/u:a/i/none:x", "one/u:a/%01/update:x", "o%zz/u:a/i/profile",

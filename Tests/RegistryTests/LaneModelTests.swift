@@ -10,14 +10,14 @@ import Testing
 
 @testable import Registry
 
-/// Random histories against a dictionary.
+/// Random records for a lane, compared with a `RegistryModel` that gets the same records.
 struct LaneModelTests {
     @Test func `after any records in any order the lane serves the rows of a dictionary`() throws {
         for seed in 1...UInt64(trialCount(base: 25)) {
             var maker = RowMaker(random: SeededGenerator(seed: seed))
             let directory = try TemporaryDirectory()
             var lane = try openLane(directory.path)
-            var model = Model()
+            var model = RegistryModel()
             var history: [(RegistryKey, TokenRow?)] = []
             for _ in 0..<30 {
                 for _ in 0..<maker.random.number(below: 12) {
@@ -25,11 +25,11 @@ struct LaneModelTests {
                     let row: TokenRow? = maker.random.number(below: 4) == 0 ? nil : maker.row()
                     history.append((key, row))
                     model.tokens[key] = row
-                    try lane.hear(key, row?.encoded(), offset: Int64(history.count))
+                    try lane.apply(row?.encoded(), to: key, offset: Int64(history.count))
                 }
                 // The recent records again, as after a restart.
                 for (key, row) in history.suffix(maker.random.number(below: 8)) {
-                    try lane.hear(key, row?.encoded(), offset: 0)
+                    try lane.apply(row?.encoded(), to: key, offset: 0)
                 }
                 try lane.commit(Int64(history.count))
                 if maker.random.number(below: 10) == 0 {
@@ -39,10 +39,10 @@ struct LaneModelTests {
                     #expect(lane.appliedOffset == Int64(history.count))
                     // The lane identifies its topic by its last record.
                     if let (key, row) = history.last {
-                        try lane.hear(key, row?.encoded(), offset: lane.resumeOffset!)
+                        try lane.apply(row?.encoded(), to: key, offset: lane.resumeOffset!)
                     }
                 }
-                try compare(lane, model, &maker, seed)
+                try compare(lane, with: model, using: &maker, seed: seed)
             }
             try lane.close()
         }
@@ -55,7 +55,7 @@ struct LaneModelTests {
             let lane = try openLane(directory.path)
             // Runs of a few rows, so that many are merged.
             let restore = LaneRestore(lane: lane, runBytesMax: 600 + maker.random.number(below: 20_000))
-            var model = Model()
+            var model = RegistryModel()
             for offset in 0..<Int64(maker.random.number(below: 400)) {
                 let key = maker.key()
                 let row: TokenRow? = maker.random.number(below: 4) == 0 ? nil : maker.row()
@@ -68,27 +68,29 @@ struct LaneModelTests {
             }
             try restore.finish(AppliedProgress(offset: 400, completeUntil: .now()))
             #expect(lane.appliedOffset == 400)
-            for _ in 0..<20 { try compare(lane, model, &maker, seed) }
+            for _ in 0..<20 { try compare(lane, with: model, using: &maker, seed: seed) }
             // The lane then works like any other.
             let key = maker.key()
-            try lane.hear(key, nil, offset: 400)
+            try lane.apply(nil, to: key, offset: 400)
             try lane.commit(401)
             model.tokens[key] = nil
-            for _ in 0..<5 { try compare(lane, model, &maker, seed) }
+            for _ in 0..<5 { try compare(lane, with: model, using: &maker, seed: seed) }
             try lane.close()
         }
     }
 
-    private func compare(_ lane: Lane, _ model: Model, _ maker: inout RowMaker, _ seed: UInt64) throws {
+    private func compare(
+        _ lane: Lane, with model: RegistryModel, using maker: inout RowMaker, seed: UInt64
+    ) throws {
         let question = maker.question()
         let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &maker.random))
         var exclusions = ExclusionCounts()
-        let found = try lane.all(
+        let rows = try lane.all(
             question.selection, from: cursor, rowsMax: 1 + maker.random.number(below: 5),
             leavingOut: &exclusions)
-        #expect(Set(found).count == found.count, "seed \(seed): a row twice")
-        let answer = model.answer(question)
-        #expect(Set(found) == answer.rows, "seed \(seed): \(question)")
+        #expect(Set(rows).count == rows.count, "seed \(seed): a row twice")
+        let answer = model.answer(to: question)
+        #expect(Set(rows) == answer.rows, "seed \(seed): \(question)")
         for reason in ExclusionReason.allCases {
             #expect(
                 exclusions[reason] == answer.exclusions[reason] ?? 0, "seed \(seed): \(reason), \(question)")
@@ -108,14 +110,14 @@ struct LaneModelTests {
                 app: "one", recipient: .user($0), installation: "i-\($0)", entry: .update(activity: "x"))
         }
         func served() throws -> [String] { try lane.all(selection).map(\.recipient) }
-        try lane.hear(keys[0], token(7, group: "g", registeredAt: start + 5).encoded(), offset: 0)
-        try lane.hear(keys[1], token(7, group: "g", registeredAt: start).encoded(), offset: 1)
+        try lane.apply(token(7, group: "g", registeredAt: start + 5).encoded(), to: keys[0], offset: 0)
+        try lane.apply(token(7, group: "g", registeredAt: start).encoded(), to: keys[1], offset: 1)
         try lane.commit(2)
         #expect(try served() == ["u:a"])
-        try lane.hear(keys[1], token(7, group: "g", registeredAt: start + 9).encoded(), offset: 2)
+        try lane.apply(token(7, group: "g", registeredAt: start + 9).encoded(), to: keys[1], offset: 2)
         try lane.commit(3)
         #expect(try served() == ["u:b"])
-        try lane.hear(keys[1], nil, offset: 3)
+        try lane.apply(nil, to: keys[1], offset: 3)
         try lane.commit(4)
         #expect(try served() == ["u:a"])
         try lane.close()
@@ -144,7 +146,7 @@ struct LaneModelTests {
         ]
         for (number, row) in rows.enumerated() {
             let value = token(7, type: nil, registeredAt: start + row.1).encoded()
-            try lane.hear(row.0, value, offset: Int64(number))
+            try lane.apply(value, to: row.0, offset: Int64(number))
         }
         try lane.commit(4)
         #expect(try served("Match") == ["u:ada start:Match"])
@@ -152,11 +154,11 @@ struct LaneModelTests {
         #expect(try served("Parcel") == ["u:ada start:"])
         // Another phone has the token now. Only that phone is reached.
         let newest = token(7, type: nil, registeredAt: start + 10).encoded()
-        try lane.hear(key("bob", "Order"), newest, offset: 4)
+        try lane.apply(newest, to: key("bob", "Order"), offset: 4)
         try lane.commit(5)
         #expect(try served("Order") == ["u:bob start:Order"])
         #expect(try served("Match") == [] && served("Parcel") == [])
-        try lane.hear(key("bob", "Order"), nil, offset: 5)
+        try lane.apply(nil, to: key("bob", "Order"), offset: 5)
         try lane.commit(6)
         #expect(try served("Order") == ["u:ada start:Order"])
         #expect(try served("Parcel") == ["u:ada start:"])
@@ -177,8 +179,9 @@ struct LaneModelTests {
         // All rows but one have the same time. Ties must not cost more.
         for number in 0..<count {
             let time = start + (number == 777 ? 1 : 0)
-            try lane.hear(
-                key(number), token(7, group: "g", registeredAt: time).encoded(), offset: Int64(number))
+            try lane.apply(
+                token(7, group: "g", registeredAt: time).encoded(),
+                to: key(number), offset: Int64(number))
         }
         try lane.commit(Int64(count))
         let selection = TokenSelection(
@@ -187,7 +190,7 @@ struct LaneModelTests {
         let found = try lane.all(selection, leavingOut: &exclusions).map(\.recipient)
         #expect(found == ["u:user-777"])
         #expect(exclusions[.shadowed] == count - 1)
-        try lane.hear(key(777), nil, offset: Int64(count))
+        try lane.apply(nil, to: key(777), offset: Int64(count))
         try lane.commit(Int64(count + 1))
         #expect(try lane.all(selection).count == 1)
         try lane.close()

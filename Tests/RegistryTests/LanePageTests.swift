@@ -11,6 +11,7 @@ import Testing
 
 @testable import Registry
 
+/// Walks through a lane, page by page, while rows change and processes end.
 struct LanePageTests {
     private let directory: TemporaryDirectory
 
@@ -24,37 +25,39 @@ struct LanePageTests {
             entry: .update(activity: "x"))
     }
 
-    private func fill(_ lane: Lane, _ numbers: Range<Int>) throws {
+    /// Commits a row for each number.
+    private func fill(_ lane: Lane, numbers: Range<Int>) throws {
         for number in numbers {
-            try lane.hear(key(number), token(number, group: "g").encoded(), offset: Int64(number))
+            try lane.apply(token(number, group: "g").encoded(), to: key(number), offset: Int64(number))
         }
         try lane.commit(Int64(numbers.upperBound))
     }
 
-    @Test func `a row that stays is met once, whatever is written between pages`() throws {
+    @Test func `a row that stays is returned once, whatever is written between pages`() throws {
         for seed in 1...UInt64(trialCount(base: 5)) {
             let directory = try TemporaryDirectory()
             let lane = try openLane(directory.path)
             var random = SeededGenerator(seed: seed)
-            try fill(lane, 0..<300)
+            try fill(lane, numbers: 0..<300)
             var offset: Int64 = 300
             let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
-            let found = try lane.all(selection, from: cursor, rowsMax: 1 + random.number(below: 20)) {
+            let rows = try lane.all(selection, from: cursor, rowsMax: 1 + random.number(below: 20)) {
                 // Even rows stay and change, odd rows go, and others come.
                 let number = random.number(below: 300)
                 if number % 2 == 0 {
-                    try lane.hear(
-                        key(number), token(number, group: "g", registeredAt: start + offset).encoded(),
+                    try lane.apply(
+                        token(number, group: "g", registeredAt: start + offset).encoded(), to: key(number),
                         offset: offset)
                 } else {
-                    try lane.hear(key(number), nil, offset: offset)
-                    try lane.hear(
-                        key(1000 + number), token(1000 + number, group: "g").encoded(), offset: offset)
+                    try lane.apply(nil, to: key(number), offset: offset)
+                    try lane.apply(
+                        token(1000 + number, group: "g").encoded(),
+                        to: key(1000 + number), offset: offset)
                 }
                 offset += 1
                 try lane.commit(offset)
             }
-            let names = found.map(\.recipient)
+            let names = rows.map(\.recipient)
             #expect(Set(names).count == names.count, "seed \(seed)")
             for number in stride(from: 0, to: 300, by: 2) {
                 #expect(names.contains("u:user-\(number)"), "seed \(seed)")
@@ -64,7 +67,7 @@ struct LanePageTests {
     }
 
     @Test
-    func `a large group is seen completely while its tokens change, go and move`()
+    func `a large group is returned completely while its tokens change, go and move`()
         throws
     {
         let count = trialCount(base: 10_000)
@@ -90,7 +93,7 @@ struct LanePageTests {
             default: return (key(count + number), token(2 * count + number, group: "g").encoded())
             }
         }
-        var met = Array(repeating: 0, count: 3 * count)
+        var timesReturned = Array(repeating: 0, count: 3 * count)
         var page = TokenPage()
         var next: PageCursor? = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
         var pages = 0
@@ -98,12 +101,12 @@ struct LanePageTests {
             next = try lane.fillPage(with: selection, from: PageCursor(bytes: cursor.bytes)!, into: &page)
             for index in 0..<page.count {
                 let digits = Array(page[index].recipient).dropFirst("u:user-".count)
-                met[Int(String(decoding: digits, as: UTF8.self))!] += 1
+                timesReturned[Int(String(decoding: digits, as: UTF8.self))!] += 1
             }
             var last = change(0)
             for _ in 0..<50 {
                 last = change(random.number(below: count))
-                try lane.hear(last.key, last.value, offset: offset)
+                try lane.apply(last.value, to: last.key, offset: offset)
                 offset += 1
             }
             try lane.commit(offset)
@@ -113,10 +116,10 @@ struct LanePageTests {
             try lane.close()
             lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
             #expect(lane.resumeOffset == offset - 1)
-            try lane.hear(last.key, last.value, offset: offset - 1)
+            try lane.apply(last.value, to: last.key, offset: offset - 1)
         }
-        #expect(met.allSatisfy { $0 <= 1 }, "seed \(seed): a token twice")
-        for number in stride(from: 0, to: count, by: 5) where met[number] != 1 {
+        #expect(timesReturned.allSatisfy { $0 <= 1 }, "seed \(seed): a token twice")
+        for number in stride(from: 0, to: count, by: 5) where timesReturned[number] != 1 {
             Issue.record("seed \(seed): token \(number) was not met")
         }
         try lane.close()
@@ -124,16 +127,16 @@ struct LanePageTests {
 
     @Test func `a walk has one order and starts at its cursor`() throws {
         let lane = try openLane(directory.path)
-        try fill(lane, 0..<200)
-        let whole = try lane.all(selection, rowsMax: 7).map(\.recipient)
-        #expect(whole.count == 200)
+        try fill(lane, numbers: 0..<200)
+        let fromBeginning = try lane.all(selection, rowsMax: 7).map(\.recipient)
+        #expect(fromBeginning.count == 200)
         var firsts: Set<String> = []
-        for place in stride(from: UInt16(0), through: 60_000, by: 10_000) {
-            let found = try lane.all(selection, from: PageCursor(startingAt: place), rowsMax: 13)
+        for start in stride(from: UInt16(0), through: 60_000, by: 10_000) {
+            let rotated = try lane.all(selection, from: PageCursor(startingAt: start), rowsMax: 13)
                 .map(\.recipient)
-            let turn = whole.firstIndex(of: found[0])!
-            #expect(found == Array(whole[turn...] + whole[..<turn]))
-            firsts.insert(found[0])
+            let split = fromBeginning.firstIndex(of: rotated[0])!
+            #expect(rotated == Array(fromBeginning[split...] + fromBeginning[..<split]))
+            firsts.insert(rotated[0])
         }
         #expect(firsts.count > 4, "the starts are spread over the recipients")
         try lane.close()
@@ -142,7 +145,7 @@ struct LanePageTests {
     @Test func `a selection with few matches gives empty pages that continue`() throws {
         let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
         let count = Lane.examinedRowsMax + 10
-        try fill(lane, 0..<count)
+        try fill(lane, numbers: 0..<count)
         var none = selection
         none.program = .anyTag(of: ["nobody"])
         var page = TokenPage()
@@ -202,11 +205,11 @@ struct LanePageTests {
         }
         #expect(taken > 0 && refused > 0)
         let lane = try openLane(directory.path)
-        try fill(lane, 0..<20)
+        try fill(lane, numbers: 0..<20)
         // A position that no row ever had is as good as any other.
         for _ in 0..<trialCount(base: 200) {
-            let found = try lane.all(selection, from: cursor()).map(\.recipient)
-            #expect(Set(found).count == found.count)
+            let rows = try lane.all(selection, from: cursor()).map(\.recipient)
+            #expect(Set(rows).count == rows.count)
         }
         try lane.close()
     }
@@ -214,7 +217,7 @@ struct LanePageTests {
     @Test func `an audience of ten thousand names is walked page by page, from any name on`() throws {
         let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
         let count = 300
-        try fill(lane, 0..<count)
+        try fill(lane, numbers: 0..<count)
         func name(_ number: Int) -> String { String(format: "activity-%05d", number) }
         // Each user has one of the named activities, and one user has several.
         var wanted: Set<String> = []
@@ -222,14 +225,14 @@ struct LanePageTests {
             let user = number % 128 == 127 ? "many" : "user-\(number)"
             let key = RegistryKey(
                 app: "one", recipient: .user(user), installation: "i", entry: .update(activity: name(number)))
-            try lane.hear(key, token(1000 + number, group: "h").encoded(), offset: Int64(count + number))
+            try lane.apply(token(1000 + number, group: "h").encoded(), to: key, offset: Int64(count + number))
             wanted.insert("u:\(user) update:\(name(number))")
         }
         try lane.commit(20_000)
         var asked = selection
         asked.tokens = .activities((0..<Audience.namesMax).map(name))
-        let found = try lane.all(asked, rowsMax: 7).map { "\($0.recipient) \($0.entry)" }
-        #expect(found.count == wanted.count && Set(found) == wanted)
+        let rows = try lane.all(asked, rowsMax: 7).map { "\($0.recipient) \($0.entry)" }
+        #expect(rows.count == wanted.count && Set(rows) == wanted)
         asked.recipients = NamedRecipients([.user("many")])
         #expect(try lane.all(asked, rowsMax: 3).count == wanted.filter { $0.hasPrefix("u:many ") }.count)
         // Users, of which the lane has some.
@@ -250,7 +253,7 @@ struct LanePageTests {
             var row = token(number, group: "g")
             // Every second row is not served.
             if number % 2 == 0 { row.activitiesEnabled = false }
-            try lane.hear(key(number), row.encoded(), offset: Int64(number))
+            try lane.apply(row.encoded(), to: key(number), offset: Int64(number))
         }
         try lane.commit(Int64(count))
         var named = selection
@@ -262,7 +265,7 @@ struct LanePageTests {
             next = try lane.fillPage(
                 with: named, from: PageCursor(bytes: cursor.bytes)!, into: &page, rowsMax: 500)
             #expect(page.count <= 500)
-            for index in 0..<page.count { rows.insert(Found(page[index]).recipient) }
+            for index in 0..<page.count { rows.insert(FoundRow(page[index]).recipient) }
             left += page.exclusions[.activitiesOff]
         }
         #expect(rows.count == count / 2 && left == count - count / 2)

@@ -12,6 +12,7 @@ import Testing
 
 @testable import Registry
 
+/// The rules of segments: the profiles that they select, and texts that are refused.
 struct SegmentTests {
     private let reader = JSONReader()
 
@@ -19,7 +20,8 @@ struct SegmentTests {
         try reader.read(Array(text.utf8)) { $0.segmentRule() }
     }
 
-    private func profile(_ tags: [String], _ attributes: String = "{}", os: String? = nil) throws -> [UInt8] {
+    /// Returns the stored form of a profile.
+    private func profile(tags: [String], attributes: String = "{}", os: String? = nil) throws -> [UInt8] {
         var row = ProfileRow(tags: tags, updatedAt: 0)
         row.attributes = try RawJSON(checking: Array(attributes.utf8), with: reader)
         row.os = os
@@ -30,7 +32,8 @@ struct SegmentTests {
         return value
     }
 
-    private func matches(_ text: String, _ installation: [UInt8], user: [UInt8] = [], os: OSVersion? = nil)
+    /// Whether a rule selects an installation with these profiles.
+    private func matches(_ text: String, installation: [UInt8], user: [UInt8] = [], os: OSVersion? = nil)
         throws
         -> Bool
     {
@@ -60,12 +63,13 @@ struct SegmentTests {
         (#"{"field":"os","below":"17.10.1"}"#, true), (#"{"field":"appBuild","above":"9"}"#, true),
         (#"{"field":"locale","in":["tr","tr_TR"]}"#, true), (#"{"field":"timeZone","exists":true}"#, false),
     ])
-    func `a rule selects the people it describes`(_ text: String, _ expected: Bool) throws {
+    func `a rule selects the profiles that it describes`(_ text: String, _ expected: Bool) throws {
         let value = try profile(
-            ["fan", "vip"],
-            #"{"team":"GS","age":30,"ratio":1.5,"paid":true,"since":"2025-05-01","null":null,"list":["x"],"big":9007199254740993}"#,
+            tags: ["fan", "vip"],
+            attributes:
+                #"{"team":"GS","age":30,"ratio":1.5,"paid":true,"since":"2025-05-01","null":null,"list":["x"],"big":9007199254740993}"#,
             os: "iOS 17.10")
-        #expect(try matches(text, value) == expected)
+        #expect(try matches(text, installation: value) == expected)
         // The rule is the same after encoding and decoding.
         let segment = Segment(app: "one", name: "s", rule: try rule(text))
         #expect(try Segment.decode(segment.encoded(), with: reader) == segment)
@@ -83,14 +87,16 @@ struct SegmentTests {
     }
 
     @Test func `installation values have priority over user values, and tags are joined`() throws {
-        let user = try profile(["member"], #"{"team":"FB","city":"Izmir"}"#, os: "16.0")
-        let installation = try profile(["fan"], #"{"team":"GS"}"#)
-        #expect(try matches(#"{"attribute":"team","equals":"GS"}"#, installation, user: user))
-        #expect(try matches(#"{"attribute":"city","equals":"Izmir"}"#, installation, user: user))
-        #expect(try matches(#"{"and":[{"tag":"member"},{"tag":"fan"}]}"#, installation, user: user))
-        #expect(try matches(#"{"field":"os","equals":"16"}"#, installation, user: user))
-        #expect(try matches(#"{"field":"os","equals":"18.1"}"#, [], os: OSVersion(18, 1)))
-        #expect(try !matches(#"{"field":"os","atLeast":"1"}"#, []))
+        let user = try profile(tags: ["member"], attributes: #"{"team":"FB","city":"Izmir"}"#, os: "16.0")
+        let installation = try profile(tags: ["fan"], attributes: #"{"team":"GS"}"#)
+        #expect(try matches(#"{"attribute":"team","equals":"GS"}"#, installation: installation, user: user))
+        #expect(
+            try matches(#"{"attribute":"city","equals":"Izmir"}"#, installation: installation, user: user))
+        #expect(
+            try matches(#"{"and":[{"tag":"member"},{"tag":"fan"}]}"#, installation: installation, user: user))
+        #expect(try matches(#"{"field":"os","equals":"16"}"#, installation: installation, user: user))
+        #expect(try matches(#"{"field":"os","equals":"18.1"}"#, installation: [], os: OSVersion(18, 1)))
+        #expect(try !matches(#"{"field":"os","atLeast":"1"}"#, installation: []))
     }
 
     @Test func `all problems are reported at once, with their positions`() throws {
@@ -110,17 +116,17 @@ struct SegmentTests {
     }
 
     @Test func `a rule has a limit of predicates and levels`() throws {
-        func nested(_ depth: Int) -> String {
+        func nestedRule(depth: Int) -> String {
             String(repeating: #"{"not":"#, count: depth - 1) + #"{"tag":"a"}"#
                 + String(repeating: "}", count: depth - 1)
         }
-        func wide(_ count: Int) -> String {
+        func wideRule(predicateCount count: Int) -> String {
             #"{"or":["# + Array(repeating: #"{"tag":"a"}"#, count: count - 1).joined(separator: ",") + "]}"
         }
-        #expect(throws: Never.self) { try rule(nested(SegmentRule.depthMax)) }
-        #expect(throws: JSONError.self) { try rule(nested(SegmentRule.depthMax + 1)) }
-        #expect(throws: Never.self) { try rule(wide(SegmentRule.nodesMax)) }
-        #expect(throws: JSONError.self) { try rule(wide(SegmentRule.nodesMax + 1)) }
+        #expect(throws: Never.self) { try rule(nestedRule(depth: SegmentRule.depthMax)) }
+        #expect(throws: JSONError.self) { try rule(nestedRule(depth: SegmentRule.depthMax + 1)) }
+        #expect(throws: Never.self) { try rule(wideRule(predicateCount: SegmentRule.nodesMax)) }
+        #expect(throws: JSONError.self) { try rule(wideRule(predicateCount: SegmentRule.nodesMax + 1)) }
         let long = String(repeating: "a", count: SegmentRule.textBytesMax + 1)
         #expect(throws: JSONError.self) { try rule(#"{"attribute":"a","equals":"\#(long)"}"#) }
     }
@@ -132,16 +138,19 @@ struct SegmentTests {
             #"{"and":[{"tag":"vip"},{"not":{"attribute":"age","atLeast":18}}]}"#,
             #"{"or":[{"field":"os","below":"17.4"},{"attribute":"team","in":["GS",1,2.5,true]}]}"#,
         ]
-        let value = try profile(["vip"], #"{"age":1e300,"team":"GS"}"#, os: "99999999999999999999999")
+        let value = try profile(
+            tags: ["vip"], attributes: #"{"age":1e300,"team":"GS"}"#, os: "99999999999999999999999")
         var random = SeededGenerator(seed: 4)
         for _ in 0..<trialCount(base: 3000) {
             var bytes = Array(samples[random.number(below: samples.count)].utf8)
             for _ in 0...random.number(below: 4) {
-                let place = random.number(below: bytes.count)
+                let position = random.number(below: bytes.count)
                 switch random.number(below: 3) {
-                case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &random)
-                case 1: bytes.remove(at: place)
-                default: bytes.insert(contentsOf: bytes[place...].prefix(random.number(below: 30)), at: place)
+                case 0: bytes[position] = UInt8.random(in: .min ... .max, using: &random)
+                case 1: bytes.remove(at: position)
+                default:
+                    bytes.insert(
+                        contentsOf: bytes[position...].prefix(random.number(below: 30)), at: position)
                 }
                 if bytes.isEmpty { bytes = [0x7B] }
             }
@@ -155,36 +164,38 @@ struct SegmentTests {
             var random = SeededGenerator(seed: seed)
             let directory = try TemporaryDirectory()
             let lane = try openLane(directory.path)
-            var wanted: Set<String> = []
+            var expected: Set<String> = []
             for number in 0..<120 {
                 let user = "user-\(number % 40)"
                 var key = RegistryKey(
                     app: "one", recipient: .user(user), installation: "i-\(number)",
                     entry: .start(type: "Match"))
-                try lane.hear(key, token(number).encoded(), offset: 0)
+                try lane.apply(token(number).encoded(), to: key, offset: 0)
                 key.entry = .profile
                 let isTagged = random.number(below: 4) == 0
                 if random.number(below: 3) > 0 {
-                    try lane.hear(
-                        key, ProfileRow(tags: isTagged ? ["vip"] : [], updatedAt: 0).encoded(), offset: 0)
-                    if isTagged { wanted.insert("i-\(number)") }
+                    try lane.apply(
+                        ProfileRow(tags: isTagged ? ["vip"] : [], updatedAt: 0).encoded(),
+                        to: key, offset: 0)
+                    if isTagged { expected.insert("i-\(number)") }
                 }
                 // The backend's profile of every fifth user.
                 if number % 5 == 0, number < 40 {
                     key.installation = nil
-                    try lane.hear(key, ProfileRow(tags: ["vip"], updatedAt: 0).encoded(), offset: 0)
+                    try lane.apply(ProfileRow(tags: ["vip"], updatedAt: 0).encoded(), to: key, offset: 0)
                 }
-                if number % 40 % 5 == 0 { wanted.insert("i-\(number)") }
+                if number % 40 % 5 == 0 { expected.insert("i-\(number)") }
             }
             try lane.commit(1)
             var selection = TokenSelection(
                 app: "one", tokens: .starts(type: "Match"), environments: [.production], now: start)
             selection.program = .anyTag(of: ["vip", "other"])
             let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
-            let found = try lane.all(selection, from: cursor, rowsMax: 1 + random.number(below: 9)).map(
-                \.installation)
-            #expect(found.count == wanted.count, "seed \(seed)")
-            #expect(Set(found) == wanted, "seed \(seed)")
+            let installations = try lane.all(selection, from: cursor, rowsMax: 1 + random.number(below: 9))
+                .map(
+                    \.installation)
+            #expect(installations.count == expected.count, "seed \(seed)")
+            #expect(Set(installations) == expected, "seed \(seed)")
             try lane.close()
         }
     }

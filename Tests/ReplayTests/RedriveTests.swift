@@ -23,12 +23,12 @@ import Topics
     }
 
     @Test func `a dead letter of jobs goes once to a later tier of its lane, with new places`() throws {
-        let name = try stand.bury(stand.head(), to: 0..<3, lane: 1)
+        let name = try stand.writeDeadLetter(of: stand.head(), to: 0..<3, lane: 1)
         #expect(try stand.redrive().preview().letters == 1)
-        #expect(try stand.content(.jobsLater5s).isEmpty, "a survey writes nothing")
+        #expect(try stand.records(of: .jobsLater5s).isEmpty, "a survey writes nothing")
         let done = try stand.redriveAll()
         #expect(done.letters == 1 && done.jobs == 3)
-        let records = try stand.content(.jobsLater5s)
+        let records = try stand.records(of: .jobsLater5s)
         let record = try #require(records.first)
         #expect(records.count == 1 && record.partition == 1 && record.value == ReplayStand.body)
         let origin = try SheetOrigin(parsing: Array((record.headers["origin"] ?? "").utf8).span)
@@ -39,16 +39,33 @@ import Topics
         #expect(record.headers.keys.allSatisfy { !$0.hasPrefix("flotilla-dead") })
         #expect(try stand.states() == [.redriven])
         #expect(try stand.redriveAll(run: "r2").letters == 0)
-        #expect(try stand.content(.jobsLater5s).count == 1)
-        let audit = try stand.content(.audit).map { String(decoding: $0.value ?? [], as: UTF8.self) }
+        #expect(try stand.records(of: .jobsLater5s).count == 1)
+        let audit = try stand.records(of: .audit).map { String(decoding: $0.value ?? [], as: UTF8.self) }
         #expect(audit.count == 1 && audit[0].contains("dead-letters.redrive") && audit[0].contains("tester"))
     }
 
+    @Test func `a redriven sheet keeps the unproven lines of the jobs that are sent`() throws {
+        let head = stand.head()
+        let origin = SheetOrigin(
+            topic: "jobs", partition: 0, offset: 7, lines: LineSet(all: 3), attempt: 4, countedPushes: 6,
+            dueAt: 0)
+        var unproven = LineSet()
+        unproven.append(0)
+        unproven.append(2)
+        try stand.writeDeadLetter(
+            from: .jobsLater2m, lane: 0, stage: "sender", code: "attempts_exhausted", value: ReplayStand.body,
+            headers: stand.sheetHeaders(head, to: 0..<3) + [
+                ("origin", origin.headerValue), ("unproven", UnprovenLines.headerValue(of: unproven) ?? []),
+            ])
+        #expect(try stand.redriveAll().jobs == 3)
+        #expect(try stand.records(of: .jobsLater5s).first?.headers["unproven"] == "0,2")
+    }
+
     @Test func `a redriven record that becomes a dead letter again is left to the next call`() throws {
-        try stand.bury(stand.head(), to: 0..<1)
+        try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
         var hasComeBack = false
         let done = try stand.redrive().execute { _ in
-            if !hasComeBack { try stand.bury(stand.head(), to: 1..<2, lane: 1) }
+            if !hasComeBack { try stand.writeDeadLetter(of: stand.head(), to: 1..<2, lane: 1) }
             hasComeBack = true
         }
         #expect(hasComeBack && done.letters == 1)
@@ -59,15 +76,15 @@ import Topics
     func `the next call sends the letters of a killed call only if they were not sent`()
         throws
     {
-        let gone = try stand.bury(stand.head(), to: 0..<1)
-        let left = try stand.bury(stand.head(), to: 1..<2)
+        let gone = try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
+        let left = try stand.writeDeadLetter(of: stand.head(), to: 1..<2)
         let begun = DeadLetterMark(
             .redrive, phase: .begun, run: "dead", author: "tester", at: stand.now,
             letterOffsets: [gone.offset, left.offset])
-        try stand.mark(begun, in: 0)
+        try stand.writeMark(begun, lane: 0)
         try stand.write(
-            .jobsLater5s, 0, ReplayStand.body,
-            headers: stand.sheet(stand.head(), to: 0..<1) + [
+            ReplayStand.body, to: .jobsLater5s, lane: 0,
+            headers: stand.sheetHeaders(stand.head(), to: 0..<1) + [
                 ("flotilla-redriven", Array(gone.text.utf8))
             ])
         #expect(try stand.states() == [.doubtful, .doubtful])
@@ -77,12 +94,12 @@ import Topics
         let done = try stand.redriveAll()
         #expect(done.alreadySent == 1 && done.letters == 1)
         #expect(try stand.states() == [.redriven, .redriven])
-        #expect(try stand.content(.jobsLater5s).count == 2)
+        #expect(try stand.records(of: .jobsLater5s).count == 2)
         #expect(try stand.redriveAll(run: "r2").letters == 0)
     }
 
     @Test func `two calls at the same time send each dead letter once`() async throws {
-        for phone in 0..<1_200 { try stand.bury(stand.head(), to: phone..<phone + 1) }
+        for phone in 0..<1_200 { try stand.writeDeadLetter(of: stand.head(), to: phone..<phone + 1) }
         let stand = stand
         let tallies = try await withThrowingTaskGroup(of: Redrive.Tally.self) { group in
             for run in ["r1", "r2", "r3"] {
@@ -93,24 +110,25 @@ import Topics
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(tallies.reduce(0) { $0 + $1.letters } == 1_200, "\(tallies)")
-        let names = try stand.content(.jobsLater5s).compactMap { $0.headers["flotilla-redriven"] }
+        let names = try stand.records(of: .jobsLater5s).compactMap { $0.headers["flotilla-redriven"] }
         #expect(names.count == 1_200 && Set(names).count == 1_200)
     }
 
     @Test func `expired and replaced dead letters stay`() throws {
-        try stand.bury(stand.head(deadlineIn: -1), to: 0..<1)
-        try stand.bury(stand.head(.update, version: 5, group: "newer"), to: 0..<1)
-        try stand.bury(stand.head(.start, version: 5, group: "ended"), to: 0..<1)
-        try stand.bury(stand.head(.start, version: 5, group: "started"), to: 0..<1)
+        try stand.writeDeadLetter(of: stand.head(deadlineIn: -1), to: 0..<1)
+        try stand.writeDeadLetter(of: stand.head(.update, version: 5, group: "newer"), to: 0..<1)
+        try stand.writeDeadLetter(of: stand.head(.start, version: 5, group: "ended"), to: 0..<1)
+        try stand.writeDeadLetter(of: stand.head(.start, version: 5, group: "started"), to: 0..<1)
         // Of these two recipients, one has a newer version in the recipient scope.
-        try stand.bury(stand.head(.update, version: 5, group: "own"), to: 0..<2)
-        try stand.bury(stand.head(.update, version: 5, group: "taken", send: "taken-back"), to: 0..<1)
-        try stand.bury(stand.head(.end, version: 5, group: "newer"), to: 0..<1)
+        try stand.writeDeadLetter(of: stand.head(.update, version: 5, group: "own"), to: 0..<2)
+        try stand.writeDeadLetter(
+            of: stand.head(.update, version: 5, group: "taken", send: "taken-back"), to: 0..<1)
+        try stand.writeDeadLetter(of: stand.head(.end, version: 5, group: "newer"), to: 0..<1)
         func scope(_ key: [UInt8], _ change: (inout LaneScope) -> Void) throws {
             var row = LaneScope()
             row.writtenAt = stand.now
             change(&row)
-            try stand.write(.starts, 0, key: key, row.encoded())
+            try stand.write(row.encoded(), to: .starts, lane: 0, key: key)
         }
         func state(_ version: Int64) -> ScopeState {
             ScopeState(
@@ -126,14 +144,14 @@ import Topics
             app: "shop", subject: .group("started"), recipient: .user("u0"), generation: 3, installation: "i0"
         )
         try stand.write(
-            .starts, 0, key: start.bytes, LedgerRow(version: 6, startedAt: stand.now, type: "Match").encoded()
-        )
+            LedgerRow(version: 6, startedAt: stand.now, type: "Match").encoded(), to: .starts, lane: 0,
+            key: start.bytes)
         let done = try stand.redriveAll()
         #expect(
             done.skipped == [.expired: 1, .newer: 2, .ended: 1, .startedSince: 1, .cancelled: 1], "\(done)"
         )
         #expect(done.letters == 2 && done.jobs == 2)
-        let recipients = try stand.content(.jobsLater5s).map { $0.headers["to"] ?? "" }
+        let recipients = try stand.records(of: .jobsLater5s).map { $0.headers["to"] ?? "" }
         #expect(recipients.contains { $0.hasSuffix("u:u0\n") && $0.contains("a0") })
         #expect(recipients.allSatisfy { !$0.contains("u:u1") })
     }
@@ -141,11 +159,11 @@ import Topics
     @Test func `a deadline may be any number, and an activity without a group has its own scope`() throws {
         var head = stand.head()
         (head.group, head.deadline) = (nil, .max)
-        try stand.bury(head, to: 0..<2)
+        try stand.writeDeadLetter(of: head, to: 0..<2)
         var row = LaneScope()
         row.writtenAt = stand.now
         row.endVersion = 9
-        try stand.write(.starts, 0, key: ScopeKey(app: "shop", activity: "a1").bytes, row.encoded())
+        try stand.write(row.encoded(), to: .starts, lane: 0, key: ScopeKey(app: "shop", activity: "a1").bytes)
         let done = try stand.redriveAll()
         #expect(done.jobs == 1 && done.skipped == [.ended: 1], "\(done)")
     }
@@ -153,22 +171,26 @@ import Topics
     @Test func `other records go back to their topic`() throws {
         let report = Array(#"{"v":1,"app":"shop"}"#.utf8)
         let key = RecordKey.join("shop", "i:phone-1")
-        try stand.bury(
-            from: .reports, 1, stage: "ingest", code: "unknown_app", key: key, value: report, writtenAt: 1_000
+        try stand.writeDeadLetter(
+            from: .reports, lane: 1, stage: "ingest", code: "unknown_app", key: key, value: report,
+            writtenAt: 1_000
         )
-        try stand.bury(from: .expansions, 1, stage: "fan-out", code: "unknown_version", value: report)
-        try stand.bury(from: .registry, 0, stage: "ingest", code: "unknown_version", value: report)
-        try stand.bury(from: .reports, 0, stage: "ingest", code: "too_large", value: nil)
-        try stand.bury(
-            from: .jobs, 0, stage: "sender", code: "sheet_malformed", value: report, headers: [("apns", [])])
+        try stand.writeDeadLetter(
+            from: .expansions, lane: 1, stage: "fan-out", code: "unknown_version", value: report)
+        try stand.writeDeadLetter(
+            from: .registry, lane: 0, stage: "ingest", code: "unknown_version", value: report)
+        try stand.writeDeadLetter(from: .reports, lane: 0, stage: "ingest", code: "too_large", value: nil)
+        try stand.writeDeadLetter(
+            from: .jobs, lane: 0, stage: "sender", code: "sheet_malformed", value: report,
+            headers: [("apns", [])])
         let done = try stand.redriveAll()
         #expect(done.letters == 2, "\(done)")
         #expect(done.skipped == [.unknownTopic: 1, .notKept: 1, .unreadable: 1])
-        let reports = try stand.content(.reports)
+        let reports = try stand.records(of: .reports)
         #expect(reports.count == 1 && reports[0].key == key && reports[0].value == report)
         // The report counts from its first arrival.
         #expect(reports[0].headers["flotilla-received-at"] == "1000")
-        let expansions = try stand.content(.expansions)
+        let expansions = try stand.records(of: .expansions)
         #expect(expansions.count == 1 && expansions[0].partition == 1 && expansions[0].value == report)
     }
 
@@ -176,22 +198,22 @@ import Topics
         for (group, lastAt) in [("quiet", stand.now - 9_000), ("busy", stand.now)] {
             let key = ScopeKey(app: "shop", group: group).bytes
             let home = Int32(murmur(key))
-            try stand.bury(
-                from: .sends, home, stage: "fan-out", code: "unknown_version", key: key,
+            try stand.writeDeadLetter(
+                from: .sends, lane: home, stage: "fan-out", code: "unknown_version", key: key,
                 value: Array("{}".utf8), writtenAt: stand.now - 5_000)
             var row = GroupRow()
             row.lastSendAt = lastAt
-            try stand.write(.groups, home, key: key, row.encoded())
+            try stand.write(row.encoded(), to: .groups, lane: home, key: key)
         }
         let done = try stand.redriveAll()
         #expect(done.letters == 1 && done.skipped == [.newer: 1], "\(done)")
-        #expect(try stand.content(.sends).map(\.key) == [ScopeKey(app: "shop", group: "quiet").bytes])
+        #expect(try stand.records(of: .sends).map(\.key) == [ScopeKey(app: "shop", group: "quiet").bytes])
     }
 
     @Test func `a call covers the dead letters that match all conditions`() throws {
-        let first = try stand.bury(stand.head(), to: 0..<1)
-        try stand.bury(stand.head(app: "bank"), to: 0..<1, lane: 1)
-        try stand.bury(stand.head(), to: 0..<1, lane: 1, code: "request_faulty")
+        let first = try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
+        try stand.writeDeadLetter(of: stand.head(app: "bank"), to: 0..<1, lane: 1)
+        try stand.writeDeadLetter(of: stand.head(), to: 0..<1, lane: 1, code: "request_faulty")
         func count(_ change: (inout DeadLetterFilter) -> Void) throws -> Int {
             try stand.redrive(stand.filter(change)).preview().letters
         }
@@ -205,15 +227,16 @@ import Topics
         #expect(try count { $0.since = stand.now + 1 } == 0)
         #expect(try count { $0.until = stand.now } == 0)
         try stand.redriveAll(stand.filter { $0.app = "bank" })
-        let sent = try stand.content(.jobsLater5s)
+        let sent = try stand.records(of: .jobsLater5s)
         #expect(sent.count == 1 && sent[0].headers["flotilla"]?.contains("app: bank\n") == true)
     }
 
     @Test func `a discarded dead letter is not sent again, and is listed only on request`() throws {
-        try stand.bury(stand.head(), to: 0..<2)
-        try stand.bury(stand.head(), to: 2..<3, lane: 1)
+        try stand.writeDeadLetter(of: stand.head(), to: 0..<2)
+        try stand.writeDeadLetter(of: stand.head(), to: 2..<3, lane: 1)
         let discard = Discard(
-            deadLetters: stand.box, filter: stand.filter { $0.app = "shop" }, author: "tester", run: "d1")
+            deadLetters: stand.deadLetters, filter: stand.filter { $0.app = "shop" }, author: "tester",
+            run: "d1")
         #expect(try discard.preview().letters == 2)
         #expect(try stand.states() == [.open, .open])
         #expect(try discard.execute { _ in } == 2)

@@ -25,13 +25,14 @@ struct ReplayStand {
         producer = try Producer(settings: bed.settings, name: "stages", log: .silent, metrics: Metrics())
     }
 
-    var box: DeadLetterTopic { DeadLetterTopic(settings: bed.settings, layout: bed.layout) }
+    var deadLetters: DeadLetterTopic { DeadLetterTopic(settings: bed.settings, layout: bed.layout) }
 
     // MARK: Writing
 
+    /// Writes a record, and returns its offset.
     @discardableResult
     func write(
-        _ topic: TopicName, _ lane: Int32, key: [UInt8]? = nil, _ value: [UInt8]?,
+        _ value: [UInt8]?, to topic: TopicName, lane: Int32, key: [UInt8]? = nil,
         headers: [(String, [UInt8])] = []
     ) throws -> Int64 {
         let target = try producer.topic(named: bed.layout.name(of: topic))
@@ -43,7 +44,7 @@ struct ReplayStand {
         var deliveries: [Delivery] = []
         _ = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
         guard deliveries.count == 1, case .stored(let offset) = deliveries[0].outcome else {
-            preconditionFailure("it is not stored: \(deliveries)")
+            preconditionFailure("the record was not stored: \(deliveries)")
         }
         return offset
     }
@@ -59,7 +60,8 @@ struct ReplayStand {
             version: version, event: event, deadline: now / 1000 + seconds, acceptedAt: now - 1_000)
     }
 
-    func sheet(_ head: SheetHead, to phones: Range<Int>) -> [(String, [UInt8])] {
+    /// Returns the headers of a sheet.
+    func sheetHeaders(_ head: SheetHead, to phones: Range<Int>) -> [(String, [UInt8])] {
         var lines = JobLines()
         for phone in phones {
             lines.append(
@@ -76,34 +78,35 @@ struct ReplayStand {
 
     /// Writes a dead letter of the sender.
     @discardableResult
-    func bury(
-        _ head: SheetHead, to phones: Range<Int>, lane: Int32 = 0, code: String = "attempts_exhausted"
+    func writeDeadLetter(
+        of head: SheetHead, to phones: Range<Int>, lane: Int32 = 0, code: String = "attempts_exhausted"
     ) throws -> DeadLetterID {
         let origin = SheetOrigin(
             topic: "jobs", partition: lane, offset: 7, lines: LineSet(all: phones.count), attempt: 4,
             countedPushes: 6,
             dueAt: 0, reason: "InternalServerError")
-        return try bury(
-            from: .jobsLater2m, lane, stage: "sender", code: code, value: Self.body,
-            headers: sheet(head, to: phones) + [("origin", origin.headerValue)])
+        return try writeDeadLetter(
+            from: .jobsLater2m, lane: lane, stage: "sender", code: code, value: Self.body,
+            headers: sheetHeaders(head, to: phones) + [("origin", origin.headerValue)])
     }
 
+    /// Writes a dead letter of any stage, as if it had rejected a record of the topic.
     @discardableResult
-    func bury(
-        from topic: TopicName, _ lane: Int32, stage: String, code: String, key: [UInt8]? = nil,
+    func writeDeadLetter(
+        from topic: TopicName, lane: Int32, stage: String, code: String, key: [UInt8]? = nil,
         value: [UInt8]?, headers: [(String, [UInt8])] = [], writtenAt: Int64? = nil
     ) throws -> DeadLetterID {
-        let why = DeadLetter(
+        let letter = DeadLetter(
             stage: stage, code: code, reason: "in words", topic: bed.layout.name(of: topic), partition: lane,
             offset: 9, writtenAt: writtenAt ?? now - 1_000, rejectedAt: now)
-        let all = headers + why.headers.map { ($0.name.rawValue, Array($0.value.utf8)) }
-        let offset = try write(.deadLetters, lane, key: key, value, headers: all)
+        let allHeaders = headers + letter.headers.map { ($0.name.rawValue, Array($0.value.utf8)) }
+        let offset = try write(value, to: .deadLetters, lane: lane, key: key, headers: allHeaders)
         return DeadLetterID(partition: lane, offset: offset)
     }
 
-    func mark(_ mark: DeadLetterMark, in lane: Int32) throws {
+    func writeMark(_ mark: DeadLetterMark, lane: Int32) throws {
         try write(
-            .deadLetters, lane, mark.encoded(),
+            mark.encoded(), to: .deadLetters, lane: lane,
             headers: [(DeadLetterMark.header.description, Array("1".utf8))])
     }
 
@@ -118,7 +121,7 @@ struct ReplayStand {
     func redrive(_ filter: DeadLetterFilter = DeadLetterFilter(), run: String = "r1", busy: Int64 = -1)
         -> Redrive
     {
-        Redrive(deadLetters: box, filter: filter, author: "tester", run: run, busyMilliseconds: busy)
+        Redrive(deadLetters: deadLetters, filter: filter, author: "tester", run: run, busyMilliseconds: busy)
     }
 
     /// Redrives with a new run.
@@ -134,16 +137,19 @@ struct ReplayStand {
         busy: Int64 = -1
     ) -> Resend {
         Resend(
-            deadLetters: box, send: send, of: app, withUnknownStarts: withUnknownStarts, author: "tester",
+            deadLetters: deadLetters, send: send, of: app, withUnknownStarts: withUnknownStarts,
+            author: "tester",
             run: run,
             busyMilliseconds: busy)
     }
 
-    func content(_ topic: TopicName) throws -> [ReadRecord] { try TopicContent(of: topic, in: bed).records }
+    /// Returns all records of a topic.
+    func records(of topic: TopicName) throws -> [ReadRecord] { try TopicContent(of: topic, in: bed).records }
 
+    /// Returns the state of each dead letter.
     func states() throws -> [DeadLetterJournal.DeadLetterState] {
         var states: [DeadLetterJournal.DeadLetterState] = []
-        try box.forEach(matching: DeadLetterFilter()) { _, state in states.append(state) }
+        try deadLetters.forEach(matching: DeadLetterFilter()) { _, state in states.append(state) }
         return states
     }
 }

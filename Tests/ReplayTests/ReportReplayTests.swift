@@ -6,17 +6,20 @@ import Topics
 
 @testable import Replay
 
+/// Reports that are read again from a point in time.
 @Suite struct ReportReplayTests {
     private let stand: ReplayStand
 
     init() throws { stand = try ReplayStand() }
 
     private func write(_ count: Int, to lane: Int32 = 0) throws {
-        for number in 0..<count { try stand.write(.reports, lane, key: [1], Array("report \(number)".utf8)) }
+        for number in 0..<count {
+            try stand.write(Array("report \(number)".utf8), to: .reports, lane: lane, key: [1])
+        }
     }
 
     private func replay(_ start: ReportReplay.Start = .time(0), run: String = "a1") -> ReportReplay {
-        ReportReplay(deadLetters: stand.box, from: start, author: "somebody", run: run)
+        ReportReplay(deadLetters: stand.deadLetters, from: start, author: "somebody", run: run)
     }
 
     private func reports() throws -> [ReadRecord] { try TopicContent(of: .reports, in: stand.bed).records }
@@ -47,7 +50,7 @@ import Topics
 
     @Test func `a forwarded report keeps its first time and order`() throws {
         try stand.write(
-            .reports, 0, key: [1], [2],
+            [2], to: .reports, lane: 0, key: [1],
             headers: [
                 ("flotilla-received-at", Array("77".utf8)), ("flotilla-first-offset", Array("5".utf8)),
             ])

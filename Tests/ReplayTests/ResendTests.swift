@@ -8,34 +8,37 @@ import Sends
 import Testing
 import Topics
 
+// The resend of lost jobs, and the jobs that must not be sent again.
+
 @Suite(.timeLimit(.minutes(3))) struct ResendTests {
     let stand: ReplayStand
 
     init() throws { stand = try ReplayStand() }
 
     /// Writes a sheet of a send to `jobs`, with the outcomes of its jobs.
-    private func sheet(
-        _ head: SheetHead, to phones: Range<Int>, lane: Int32 = 0, _ parts: [Receipt.Part]
+    private func writeSheet(
+        _ head: SheetHead, to phones: Range<Int>, lane: Int32 = 0, outcomes parts: [Receipt.Part]
     ) throws -> JobPosition {
         let offset = try stand.write(
-            .jobs, lane, ReplayStand.body, headers: stand.sheet(head, to: phones))
-        let place = JobPosition(topic: "jobs", partition: lane, offset: offset)
-        try receipt(head, at: place, parts)
-        return place
+            ReplayStand.body, to: .jobs, lane: lane, headers: stand.sheetHeaders(head, to: phones))
+        let position = JobPosition(topic: "jobs", partition: lane, offset: offset)
+        try writeReceipt(of: head, at: position, parts: parts)
+        return position
     }
 
-    private func receipt(_ head: SheetHead, at place: JobPosition, _ parts: [Receipt.Part]) throws {
-        let receipt = Receipt(head, at: place, attempt: 1, writtenAt: stand.now, parts: parts)
-        try stand.write(.receipts, place.partition, receipt.encoded())
+    private func writeReceipt(of head: SheetHead, at position: JobPosition, parts: [Receipt.Part]) throws {
+        let receipt = Receipt(head, at: position, attempt: 1, writtenAt: stand.now, parts: parts)
+        try stand.write(receipt.encoded(), to: .receipts, lane: position.partition)
     }
 
-    private func accepted(_ send: String = "s1") throws {
+    /// Writes that the planner has planned the send.
+    private func writeAccepted(_ send: String = "s1") throws {
         let progress = ProgressRecord(
             send: send, key: ScopeKey(app: "shop", group: "m1"), isDryRun: false,
             acceptedAt: stand.now - 1_000,
             writtenAt: stand.now, part: .planner(.init(.planned)))
         let key = RecordKey.join(send)
-        try stand.write(.progress, Int32(stand.partition(of: key)), key: key, progress.encoded())
+        try stand.write(progress.encoded(), to: .progress, lane: Int32(stand.partition(of: key)), key: key)
     }
 
     private func lines(_ numbers: Int...) -> LineSet {
@@ -45,25 +48,27 @@ import Topics
     }
 
     @Test func `failed jobs are sent again as jobs of another send with the same body and version`() throws {
-        try accepted()
-        let place = try sheet(
+        try writeAccepted()
+        let position = try writeSheet(
             stand.head(), to: 0..<6,
-            [
+            outcomes: [
                 Receipt.Part(.accepted, lines: lines(0, 1)),
                 Receipt.Part(.rejected, lines: lines(2), status: 410, reason: "Unregistered"),
                 Receipt.Part(.rejected, lines: lines(3, 5), status: 500, reason: "InternalServerError"),
                 Receipt.Part(.superseded, lines: lines(4)),
             ])
-        // A zombie's receipt for a job that already has its outcome.
-        try receipt(stand.head(), at: place, [Receipt.Part(.rejected, lines: lines(0), status: 500)])
-        try receipt(
-            stand.head(send: "s2"), at: place, [Receipt.Part(.rejected, lines: lines(1), status: 500)])
+        // A late receipt of a killed process, for a job that already has its outcome.
+        try writeReceipt(
+            of: stand.head(), at: position, parts: [Receipt.Part(.rejected, lines: lines(0), status: 500)])
+        try writeReceipt(
+            of: stand.head(send: "s2"), at: position,
+            parts: [Receipt.Part(.rejected, lines: lines(1), status: 500)])
         let planned = try stand.resend().preview()
         #expect(planned.jobs == 2 && planned.deadTokens == 1 && planned.sheets == 1, "\(planned)")
-        #expect(try stand.content(.jobsLater5s).isEmpty)
+        #expect(try stand.records(of: .jobsLater5s).isEmpty)
         let resend = stand.resend()
         #expect(try resend.execute { _, _ in }.jobs == 2)
-        let records = try stand.content(.jobsLater5s)
+        let records = try stand.records(of: .jobsLater5s)
         let record = try #require(records.first)
         #expect(records.count == 1 && record.partition == 0 && record.value == ReplayStand.body)
         let head = try SheetHead(
@@ -72,35 +77,80 @@ import Topics
         #expect(head.send == "s1.r1" && head.version == 5 && head.deadline == stand.head().deadline)
         let to = record.headers["to"] ?? ""
         #expect(to.split(separator: "\n").map { $0.split(separator: "\t")[1] } == ["i3", "i5"])
-        let again = try stand.resend(run: "r2").execute { _, _ in }
-        #expect(again.jobs == 0 && again.sentBefore == 2, "\(again)")
-        #expect(try stand.content(.jobsLater5s).count == 1)
+        let secondCall = try stand.resend(run: "r2").execute { _, _ in }
+        #expect(secondCall.jobs == 0 && secondCall.sentBefore == 2, "\(secondCall)")
+        #expect(try stand.records(of: .jobsLater5s).count == 1)
     }
 
     @Test func `a start with an unknown outcome is sent again only on request`() throws {
-        try accepted()
-        _ = try sheet(
+        try writeAccepted()
+        _ = try writeSheet(
             stand.head(.start), to: 0..<2,
-            [Receipt.Part(.unknown, lines: lines(0)), Receipt.Part(.rejected, lines: lines(1), status: 500)])
+            outcomes: [
+                Receipt.Part(.unknown, lines: lines(0)),
+                Receipt.Part(.rejected, lines: lines(1), status: 500),
+            ])
         let planned = try stand.resend().preview()
         #expect(planned.jobs == 1 && planned.unknown == 1)
         #expect(try stand.resend(withUnknownStarts: true).preview().jobs == 2)
     }
 
+    @Test func `starts with an unknown outcome are counted also if their sheet has expired`() throws {
+        try writeAccepted()
+        let head = stand.head(.start)
+        // The topic ends before this sheet, so it has deleted the sheet.
+        try writeReceipt(
+            of: head, at: JobPosition(topic: "jobs", partition: 0, offset: 900),
+            parts: [
+                Receipt.Part(.unknown, lines: lines(0, 2)),
+                Receipt.Part(.rejected, lines: lines(1), status: 500),
+            ])
+        let usual = try stand.resend().preview()
+        #expect(usual.jobs == 0 && usual.lost == 1 && usual.unknown == 2, "\(usual)")
+        let requested = try stand.resend(withUnknownStarts: true).preview()
+        #expect(requested.jobs == 0 && requested.lost == 3 && requested.unknown == 0, "\(requested)")
+    }
+
+    @Test func `resend sends the jobs of a redrive that was killed and given up`() throws {
+        try writeAccepted()
+        let place = try writeSheet(
+            stand.head(), to: 0..<1, outcomes: [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)])
+        let letter = try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
+        let jobs = [DeadLetterMark.SheetLines(position: place, lines: LineSet(all: 1))]
+        func mark(_ phase: DeadLetterMark.Phase, of run: String) throws {
+            try stand.writeMark(
+                DeadLetterMark(
+                    .redrive, phase: phase, run: run, author: "tester", at: stand.now,
+                    letterOffsets: [letter.offset], jobs: jobs), lane: 0)
+        }
+        try mark(.begun, of: "dead")
+        #expect(try stand.resend().preview().sentBefore == 1)
+        // The next redrive gives up the killed one, and is killed too before it begins.
+        try mark(.left, of: "dead")
+        #expect(try stand.resend().preview().jobs == 1)
+        // A late mark about the first call does not concern the next one.
+        try mark(.begun, of: "next")
+        try mark(.left, of: "dead")
+        #expect(try stand.resend().preview().sentBefore == 1)
+    }
+
     @Test func `a job is sent again by redrive or by resend, never by both`() throws {
-        try accepted()
+        try writeAccepted()
         let parts = [
             Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500, reason: "InternalServerError")
         ]
-        var places: [JobPosition] = []
-        for phone in 0..<2 { places.append(try sheet(stand.head(.start), to: phone..<phone + 1, parts)) }
-        for (phone, place) in places.enumerated() {
+        var positions: [JobPosition] = []
+        for phone in 0..<2 {
+            positions.append(try writeSheet(stand.head(.start), to: phone..<phone + 1, outcomes: parts))
+        }
+        for (phone, position) in positions.enumerated() {
             let origin = SheetOrigin(
-                topic: "jobs", partition: 0, offset: place.offset, lines: LineSet(all: 1), attempt: 4,
+                topic: "jobs", partition: 0, offset: position.offset, lines: LineSet(all: 1), attempt: 4,
                 dueAt: 0)
-            try stand.bury(
-                from: .jobsLater2m, 0, stage: "sender", code: "attempts_exhausted", value: ReplayStand.body,
-                headers: stand.sheet(stand.head(.start), to: phone..<phone + 1) + [
+            try stand.writeDeadLetter(
+                from: .jobsLater2m, lane: 0, stage: "sender", code: "attempts_exhausted",
+                value: ReplayStand.body,
+                headers: stand.sheetHeaders(stand.head(.start), to: phone..<phone + 1) + [
                     ("origin", origin.headerValue)
                 ])
         }
@@ -108,48 +158,50 @@ import Topics
         #expect(try stand.redriveAll(first).letters == 1)
         let resent = try stand.resend(run: "r2").execute { _, _ in }
         #expect(resent.jobs == 1 && resent.sentBefore == 1, "\(resent)")
-        let rest = try stand.redriveAll(run: "r3")
-        #expect(rest.letters == 0 && rest.skipped == [.resent: 1], "\(rest)")
-        #expect(try stand.content(.jobsLater5s).count == 2)
+        let remaining = try stand.redriveAll(run: "r3")
+        #expect(remaining.letters == 0 && remaining.skipped == [.resent: 1], "\(remaining)")
+        #expect(try stand.records(of: .jobsLater5s).count == 2)
     }
 
     @Test func `the next call completes a killed call, whatever the killed call had done`() throws {
-        try accepted()
+        try writeAccepted()
         let parts = [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)]
-        let gone = try sheet(stand.head(), to: 0..<1, parts)
-        let left = try sheet(stand.head(), to: 1..<2, parts)
+        let sentPosition = try writeSheet(stand.head(), to: 0..<1, outcomes: parts)
+        let unsentPosition = try writeSheet(stand.head(), to: 1..<2, outcomes: parts)
         let begun = DeadLetterMark(
             .resend, phase: .begun, run: "dead", author: "tester", at: stand.now,
-            jobs: [gone, left].map { DeadLetterMark.SheetLines(position: $0, lines: LineSet(all: 1)) })
-        try stand.mark(begun, in: 0)
+            jobs: [sentPosition, unsentPosition].map {
+                DeadLetterMark.SheetLines(position: $0, lines: LineSet(all: 1))
+            })
+        try stand.writeMark(begun, lane: 0)
         try stand.write(
-            .jobsLater5s, 0, ReplayStand.body,
-            headers: stand.sheet(stand.head(), to: 0..<1) + [
-                ("flotilla-redriven", Array("jobs/0/\(gone.offset)".utf8))
+            ReplayStand.body, to: .jobsLater5s, lane: 0,
+            headers: stand.sheetHeaders(stand.head(), to: 0..<1) + [
+                ("flotilla-redriven", Array("jobs/0/\(sentPosition.offset)".utf8))
             ])
         #expect(try stand.resend(busy: 60_000).preview().skipped == [.busy: 2])
         let done = try stand.resend().execute { _, _ in }
         #expect(done.jobs == 1 && done.sentBefore == 1, "\(done)")
         #expect(try stand.resend(run: "r2").execute { _, _ in }.sentBefore == 2)
-        #expect(try stand.content(.jobsLater5s).count == 2)
+        #expect(try stand.records(of: .jobsLater5s).count == 2)
     }
 
     @Test func `expired and replaced jobs are not pushed again`() throws {
-        try accepted()
+        try writeAccepted()
         let parts = [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)]
-        _ = try sheet(stand.head(deadlineIn: 1), to: 0..<1, parts)
-        _ = try sheet(stand.head(version: 5, group: "newer"), to: 1..<2, lane: 1, parts)
+        _ = try writeSheet(stand.head(deadlineIn: 1), to: 0..<1, outcomes: parts)
+        _ = try writeSheet(stand.head(version: 5, group: "newer"), to: 1..<2, lane: 1, outcomes: parts)
         var row = LaneScope()
         row.newestState = ScopeState(
             send: "s9", version: 6, content: PushContent(.update), priority: .immediate,
             deadline: stand.now / 1000, expiration: stand.now / 1000, acceptedAt: stand.now)
-        try stand.write(.starts, 1, key: RecordKey.join("shop", "newer"), row.encoded())
+        try stand.write(row.encoded(), to: .starts, lane: 1, key: RecordKey.join("shop", "newer"))
         let done = try stand.resend().execute { _, _ in }
         #expect(done.jobs == 0 && done.skipped == [.expired: 1, .newer: 1], "\(done)")
     }
 
     @Test func `a send of another app is not found`() throws {
-        try accepted()
+        try writeAccepted()
         #expect(throws: ReplayFailure.self) { try stand.resend(app: "bank").preview() }
         #expect(throws: ReplayFailure.self) { try stand.resend("s2").preview() }
     }

@@ -3,6 +3,7 @@ import Testing
 
 @testable import SQLite
 
+/// A database file: values, transactions, errors, damage and kills.
 struct SQLiteDatabaseTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.path + "/rows.sqlite" }

@@ -12,23 +12,25 @@ import StageSupport
 import Telemetry
 import Topics
 
-/// A running scheduler on a test bed, with a separate state directory.
+/// A scheduler stage that runs in the test's process.
 final class SchedulerStage: Sendable {
     let service: SchedulerService
     private let environment: StageEnvironment
     let metrics = Metrics()
     private let failures = TracedLock<[String]>([])
 
-    /// - Parameter before: The stage to restart, with the same slot.
+    /// - Parameters:
+    ///   - directory: The directory for its state.
+    ///   - stoppedStage: A stage whose slot and state the new one takes over.
     init(
-        _ bed: TestBed, directory: String, after before: SchedulerStage? = nil,
+        _ bed: TestBed, directory: String, after stoppedStage: SchedulerStage? = nil,
         clock: @escaping @Sendable () -> WallTime = { .now() },
         _ change: (inout SchedulerSettings) -> Void = { _ in }
     ) async throws {
         var settings = SchedulerSettings()
         settings.sessionMilliseconds = 6000
         change(&settings)
-        environment = try before?.environment ?? bed.environment(under: directory)
+        environment = try stoppedStage?.environment ?? bed.environment(under: directory)
         service = SchedulerService(settings, in: environment, clock: clock) { _ in }
         let failures = failures
         try await service.start(
@@ -37,30 +39,33 @@ final class SchedulerStage: Sendable {
             })
     }
 
-    var obstacles: [String] { service.readinessProblems }
+    /// The reasons for which the stage is not ready.
+    var readinessProblems: [String] { service.readinessProblems }
+    /// The error that ended the stage, or nil.
     var failure: String? { failures.withLock { $0.first } }
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
-    /// Returns the value of a metric by name and labels, as Prometheus reads it.
+    /// Returns the value of a metric by name and labels, as Prometheus reads it, or 0 if it does not exist.
     func metric(_ name: String) -> Int {
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") }.map { Int($0) } ?? 0
     }
 
-    var fired: Int { metric("flotilla_scheduler_fired_total") }
+    /// The number of timers that fired.
+    var firedCount: Int { metric("flotilla_scheduler_fired_total") }
 }
 
 extension TestBed {
-    /// Returns the answers by request.
-    func answers() throws -> [String: ScheduleReply.Outcome] {
+    /// Returns the scheduler's replies by request.
+    func replies() throws -> [String: ScheduleReply.Outcome] {
         let reader = JSONReader()
-        var answers: [String: ScheduleReply.Outcome] = [:]
+        var replies: [String: ScheduleReply.Outcome] = [:]
         for record in try TopicContent(of: .replies, in: self).records {
             let reply = try ScheduleReply.decode(record.value ?? [], with: reader)
-            answers[reply.request] = reply.outcome
+            replies[reply.request] = reply.outcome
         }
-        return answers
+        return replies
     }
 
     /// Returns the sends in `sends.timed`.
@@ -71,26 +76,29 @@ extension TestBed {
         }
     }
 
+    /// Returns the verdicts on each send in `progress`, in order.
     func verdicts() throws -> [String: [ProgressRecord.PlannerVerdict]] {
         let reader = JSONReader()
-        var said: [String: [ProgressRecord.PlannerVerdict]] = [:]
+        var verdicts: [String: [ProgressRecord.PlannerVerdict]] = [:]
         for record in try TopicContent(of: .progress, in: self).records {
             let progress = try ProgressRecord.decode(record.value ?? [], with: reader)
             if case .planner(let part) = progress.part {
-                said[progress.send, default: []].append(part.verdict)
+                verdicts[progress.send, default: []].append(part.verdict)
             }
         }
-        return said
+        return verdicts
     }
 }
 
 extension RecordWriter {
-    /// - Parameter request: The id of the request, by which the test finds the answer.
-    func send(_ wish: ScheduleCommand.Action, user: String = "ben", request: String? = nil) {
-        let order = ScheduleCommand(
-            wish, app: TestBed.app.id, owner: .recipient(.user(user)),
+    /// Writes a command of a user.
+    ///
+    /// - Parameter request: The id of the request, by which the test finds the reply.
+    func send(_ action: ScheduleCommand.Action, user: String = "ben", request: String? = nil) {
+        let command = ScheduleCommand(
+            action, app: TestBed.app.id, owner: .recipient(.user(user)),
             replyTo: request.map { .init(partition: 0, request: $0) }, acceptedAt: WallTime.now().milliseconds
         )
-        write(key: order.key, value: order.encoded())
+        write(key: command.key, value: command.encoded())
     }
 }

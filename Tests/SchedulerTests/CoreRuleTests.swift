@@ -14,22 +14,25 @@ private func entry(_ at: Int64, _ key: String = "k") -> DueEntry {
     DueEntry(dueAt: at, key: HashedKey(Array(key.utf8)))
 }
 
+/// The rows of `timers`, in memory.
 private struct PlainTable: TimerTable {
     var rows: [[UInt8]: TimerRow] = [:]
-    var orders: [[UInt8]: ScheduleIdempotencyRow] = [:]
-    var tooLate = 0
+    var idempotencyRows: [[UInt8]: ScheduleIdempotencyRow] = [:]
+    /// The number of recently fired timers that every cancel matches.
+    var firedCount = 0
 
     func timers(of owner: ScheduleOwner, app: String) -> [TimerRow] {
         rows.values.filter { $0.owner == owner && $0.app == app }
     }
-    func idempotencyRow(for key: [UInt8]) -> ScheduleIdempotencyRow? { orders[key] }
+    func idempotencyRow(for key: [UInt8]) -> ScheduleIdempotencyRow? { idempotencyRows[key] }
     mutating func set(_ row: TimerRow) { rows[row.key] = row }
-    mutating func set(_ seen: ScheduleIdempotencyRow, key: [UInt8]) { orders[key] = seen }
+    mutating func set(_ seen: ScheduleIdempotencyRow, key: [UInt8]) { idempotencyRows[key] = seen }
     mutating func remove(_ row: TimerRow) { rows[row.key] = nil }
     func recentlyFiredCount(
-        matching choice: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String, at time: Int64
+        matching selection: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String,
+        at time: Int64
     ) -> Int {
-        tooLate
+        firedCount
     }
 }
 
@@ -41,54 +44,61 @@ private func makeSend(_ id: String = "r-1", user: String = "ben") -> Send {
         acceptedAt: 1)
 }
 
-private func order(_ wish: ScheduleCommand.Action, user: String = "ben") -> ScheduleCommand {
-    ScheduleCommand(wish, app: "shop", owner: .recipient(.user(user)), acceptedAt: 1)
+private func command(_ action: ScheduleCommand.Action, user: String = "ben") -> ScheduleCommand {
+    ScheduleCommand(action, app: "shop", owner: .recipient(.user(user)), acceptedAt: 1)
 }
 
-private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: inout PlainTable) throws
+/// Decides a command. Returns the answer.
+private func decide(_ command: ScheduleCommand, at stamp: Int64 = 1000, in table: inout PlainTable) throws
     -> ScheduleReply.Outcome
 {
-    try TimerCommands().decide(order, stamp: stamp, offset: 7, in: &table).answer
+    try TimerCommands().decide(command, stamp: stamp, offset: 7, in: &table).answer
 }
 
+/// The rules of the scheduler that need no Kafka, one by one.
 @Suite struct CoreRuleTests {
     @Test func `entries are stored in due order and read back`() {
         let entries = [entry(5, "b"), entry(300, "a"), entry(300, "b"), entry(70_000, "a")]
         #expect(entries.sorted() == entries)
-        for (one, next) in zip(entries, entries.dropFirst()) {
-            #expect(one.storedKey.lexicographicallyPrecedes(next.storedKey))
+        for (earlier, later) in zip(entries, entries.dropFirst()) {
+            #expect(earlier.storedKey.lexicographicallyPrecedes(later.storedKey))
         }
-        for one in entries { #expect(DueEntry(storedKey: one.storedKey.span) == one) }
+        for entry in entries { #expect(DueEntry(storedKey: entry.storedKey.span) == entry) }
         #expect(DueEntry(storedKey: Array("shop/u:ben/s1".utf8).span) == nil)
     }
 
-    @Test func `a timer row is due at its time, a seen order one day after its stamp`() {
+    @Test func `a timer row is due at its time, an idempotency row one day after its stamp`() {
         let row = TimerRow(
             app: "shop", owner: .recipient(.user("ben")), id: "dueAt", name: "\"dueAt\":1", dueAt: 12,
             latenessMillisecondsMax: 1, send: makeSend(), commandOffset: 3)
         #expect(DueEntry(rowKey: row.key.span, row: row.encoded().span)?.dueAt == 12)
-        let seen = ScheduleIdempotencyRow(
+        let idempotencyRow = ScheduleIdempotencyRow(
             fingerprint: "f", scheduledTimer: .init(id: "s", dueAt: 5, send: "r", isReplacement: false),
             writtenAt: 9)
         let key = ScheduleIdempotencyRow.key(app: "shop", owner: row.owner, idempotencyKey: "k")
-        #expect(DueEntry(rowKey: key.span, row: seen.encoded().span)?.dueAt == 86_400_009 as Int64)
-        for bad in [
+        #expect(
+            DueEntry(rowKey: key.span, row: idempotencyRow.encoded().span)?.dueAt == 86_400_009 as Int64)
+        for invalid in [
             "", "{}", #"{"v":1,"at":5}"#, #"{"v":1,"dueAt":}"#, #"{"v":1,"dueAt":99999999999999999999}"#,
         ] {
-            #expect(DueEntry(rowKey: row.key.span, row: Array(bad.utf8).span) == nil, "\(bad)")
+            #expect(DueEntry(rowKey: row.key.span, row: Array(invalid.utf8).span) == nil, "\(invalid)")
         }
     }
 
-    @Test func `a timer fires when all orders up to two seconds before its due time are known`() {
-        var heard = OrderReadProgress()
-        #expect(!heard.mayFire(dueAt: 0) && heard.mustRequestEnd(at: 0))
-        heard.recordEnd(at: 10, requestedAt: 50_000, position: 9)
-        #expect(!heard.mayFire(dueAt: 50_000) && !heard.mustRequestEnd(at: 90_000))
-        heard.advance(to: 10)
-        #expect(heard.mayFire(dueAt: 52_000) && !heard.mayFire(dueAt: 52_001))
-        #expect(!heard.mustRequestEnd(at: 50_499) && heard.mustRequestEnd(at: 50_500))
-        heard.recordEnd(at: 10, requestedAt: 60_000, position: 10)
-        #expect(heard.mayFire(dueAt: 62_000))
+    @Test func `a timer fires when all commands up to two seconds before its due time are known`() {
+        var progress = OrderReadProgress()
+        #expect(!progress.mayFire(dueAt: 0))
+        #expect(progress.mustRequestEnd(at: 0))
+        progress.recordEnd(at: 10, requestedAt: 50_000, position: 9)
+        #expect(!progress.mayFire(dueAt: 50_000))
+        #expect(!progress.mustRequestEnd(at: 90_000))
+        progress.advance(to: 10)
+        #expect(progress.mayFire(dueAt: 52_000))
+        #expect(!progress.mayFire(dueAt: 52_001))
+        #expect(!progress.mustRequestEnd(at: 50_499))
+        #expect(progress.mustRequestEnd(at: 50_500))
+        progress.recordEnd(at: 10, requestedAt: 60_000, position: 10)
+        #expect(progress.mayFire(dueAt: 62_000))
     }
 
     @Test func `the rate of firing is bounded, and unused budget does not accumulate`() {
@@ -104,12 +114,11 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
     @Test func `a timer beyond its maximum lateness expires, another counts as accepted at its due time`() {
         var row = TimerRow(
             app: "shop", owner: .group("g"), id: "s", dueAt: 1000, latenessMillisecondsMax: 500,
-            send: makeSend(),
-            commandOffset: 1)
+            send: makeSend(), commandOffset: 1)
         row.send.scheduledAt = 10
-        var sent = row.send
-        sent.acceptedAt = 1000
-        #expect(row.outcome(at: 1500) == .fires(sent))
+        var expectedSend = row.send
+        expectedSend.acceptedAt = 1000
+        #expect(row.outcome(at: 1500) == .fires(expectedSend))
         #expect(row.outcome(at: 1501) == .expires)
     }
 
@@ -117,7 +126,7 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
         var table = PlainTable()
         for user in ["ben", "ada"] {
             let answer = try decide(
-                order(
+                command(
                     .schedule(Schedule(id: "s", dueTime: .offset(60_000), send: makeSend("r-" + user))),
                     user: user),
                 in: &table)
@@ -125,7 +134,7 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
                 answer == .scheduled(.init(id: "s", dueAt: 61_000, send: "r-" + user, isReplacement: false)))
         }
         let answer = try decide(
-            order(.schedule(Schedule(id: "s", dueTime: .at(90_000), send: makeSend("r-2")))), at: 2000,
+            command(.schedule(Schedule(id: "s", dueTime: .at(90_000), send: makeSend("r-2")))), at: 2000,
             in: &table)
         #expect(answer == .scheduled(.init(id: "s", dueAt: 90_000, send: "r-2", isReplacement: true)))
         #expect(table.rows.count == 2)
@@ -138,21 +147,21 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
             for user in ["ben", "ada"] {
                 let schedule = Schedule(
                     id: id, activity: activity, dueTime: .at(5000), send: makeSend("r-" + id, user: user))
-                _ = try decide(order(.schedule(schedule), user: user), in: &table)
+                _ = try decide(command(.schedule(schedule), user: user), in: &table)
             }
         }
-        #expect(try decide(order(.cancel(.activity("chest_0"))), in: &table) == .cancelled(2, tooLate: 0))
-        #expect(try decide(order(.cancel(.activity("chest_0"))), in: &table) == .cancelled(0, tooLate: 0))
-        #expect(try decide(order(.cancel(.send("r-c"))), in: &table) == .cancelled(1, tooLate: 0))
-        table.tooLate = 3
-        #expect(try decide(order(.cancel(.id("d"))), in: &table) == .cancelled(1, tooLate: 3))
+        #expect(try decide(command(.cancel(.activity("chest_0"))), in: &table) == .cancelled(2, tooLate: 0))
+        #expect(try decide(command(.cancel(.activity("chest_0"))), in: &table) == .cancelled(0, tooLate: 0))
+        #expect(try decide(command(.cancel(.send("r-c"))), in: &table) == .cancelled(1, tooLate: 0))
+        table.firedCount = 3
+        #expect(try decide(command(.cancel(.id("d"))), in: &table) == .cancelled(1, tooLate: 3))
         #expect(table.timers(of: .recipient(.user("ben")), app: "shop").isEmpty)
         #expect(table.timers(of: .recipient(.user("ada")), app: "shop").count == 4)
         // A user who is erased has no automatic ends left either.
         let end = AutomaticEnd(app: "shop", group: "m", owner: .user("ada"), generation: 1, endsAt: 9)
         _ = try TimerCommands().decide(end, stamp: 3000, offset: 8, in: &table)
         #expect(
-            try decide(order(.cancel(.everything), user: "ada"), in: &table) == .cancelled(5, tooLate: 3))
+            try decide(command(.cancel(.everything), user: "ada"), in: &table) == .cancelled(5, tooLate: 3))
         #expect(table.rows.isEmpty)
     }
 
@@ -160,15 +169,16 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
         var table = PlainTable()
         for (id, time) in [("a", 9), ("b", 7), ("c", 8)] {
             _ = try decide(
-                order(.schedule(Schedule(id: id, dueTime: .at(Int64(time)), send: makeSend()))), in: &table)
+                command(.schedule(Schedule(id: id, dueTime: .at(Int64(time)), send: makeSend()))), in: &table)
         }
-        guard case .listed(let two, false) = try decide(order(.list(2)), in: &table),
-            case .listed(let all, true) = try decide(order(.list(3)), in: &table)
+        guard case .listed(let firstTwo, false) = try decide(command(.list(2)), in: &table),
+            case .listed(let allTimers, true) = try decide(command(.list(3)), in: &table)
         else {
             Issue.record("a list has the wrong completeness")
             return
         }
-        #expect(two.map(\.id) == ["b", "c"] && all.map(\.id) == ["b", "c", "a"])
+        #expect(firstTwo.map(\.id) == ["b", "c"])
+        #expect(allTimers.map(\.id) == ["b", "c", "a"])
     }
 
     @Test func `a repeated key gets the first answer for a day, and another body is a conflict`()
@@ -178,10 +188,10 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
         func schedule(_ fingerprint: String, _ send: String) -> ScheduleCommand {
             var schedule = Schedule(id: send, dueTime: .offset(1000), send: makeSend(send))
             schedule.idempotency = .init(key: "k", fingerprint: fingerprint)
-            return order(.schedule(schedule))
+            return command(.schedule(schedule))
         }
         let first = try decide(schedule("f", "r-1"), at: 1000, in: &table)
-        _ = try decide(order(.cancel(.id("r-1"))), at: 1001, in: &table)
+        _ = try decide(command(.cancel(.id("r-1"))), at: 1001, in: &table)
         #expect(try decide(schedule("f", "r-2"), at: 86_400_999, in: &table) == first)
         #expect(try decide(schedule("g", "r-2"), at: 86_400_999, in: &table) == .conflict)
         #expect(table.rows.isEmpty)
@@ -194,18 +204,18 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
         var table = PlainTable()
         for number in 0..<TimerCommands.timersMax {
             _ = try decide(
-                order(.schedule(Schedule(id: "s\(number)", dueTime: .at(5), send: makeSend()))), in: &table)
+                command(.schedule(Schedule(id: "s\(number)", dueTime: .at(5), send: makeSend()))), in: &table)
         }
         guard
             case .refused = try decide(
-                order(.schedule(Schedule(id: "more", dueTime: .at(5), send: makeSend()))), in: &table)
+                command(.schedule(Schedule(id: "more", dueTime: .at(5), send: makeSend()))), in: &table)
         else {
             Issue.record("one timer too many was accepted")
             return
         }
         guard
             case .scheduled = try decide(
-                order(.schedule(Schedule(id: "s1", dueTime: .at(5), send: makeSend()))), in: &table)
+                command(.schedule(Schedule(id: "s1", dueTime: .at(5), send: makeSend()))), in: &table)
         else {
             Issue.record("a timer could not be replaced")
             return
@@ -213,7 +223,7 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
         let long = String(repeating: "/", count: 150)
         guard
             case .refused = try decide(
-                order(.schedule(Schedule(id: long, dueTime: .at(5), send: makeSend()))), in: &table)
+                command(.schedule(Schedule(id: long, dueTime: .at(5), send: makeSend()))), in: &table)
         else {
             Issue.record("a key was accepted that is too long for the store")
             return
@@ -230,21 +240,36 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
             }
             let end = AutomaticEnd(
                 app: "shop", group: key.group ?? "", owner: recipient, generation: 5, endsAt: 100)
-            #expect(try TimerCommands().decide(end, stamp: 3000, offset: 1, in: &table) == .scheduled)
+            #expect(try TimerCommands().decide(end, stamp: 3000, offset: 1, in: &table) == .set(.scheduled))
         }
+    }
+
+    @Test func `an automatic end whose key is too long for a timer is rejected, and sets none`() throws {
+        var table = PlainTable()
+        let end = AutomaticEnd(
+            app: "shop", group: String(repeating: "/", count: 200), owner: .user("ada"), generation: 5,
+            endsAt: 100)
+        guard
+            case .keyTooLong(let byteCount) = try TimerCommands().decide(
+                end, stamp: 3000, offset: 1, in: &table)
+        else {
+            Issue.record("the end is not rejected")
+            return
+        }
+        #expect(byteCount > TimerCommands.keyBytesMax && table.rows.isEmpty)
     }
 
     @Test func `a group's end is one timer of its newest generation`() throws {
         var table = PlainTable()
-        func end(_ generation: Int64, at: Int64) throws -> TimerCommands.Decision.Outcome? {
+        func end(_ generation: Int64, at: Int64) throws -> TimerCommands.EndDecision {
             try TimerCommands().decide(
                 AutomaticEnd(app: "shop", group: "m", owner: nil, generation: generation, endsAt: at),
                 stamp: 3000,
                 offset: 1, in: &table)
         }
-        #expect(try end(5, at: 100) == .scheduled)
-        #expect(try end(5, at: 90) == .replaced)
-        #expect(try end(4, at: 80) == nil)
+        #expect(try end(5, at: 100) == .set(.scheduled))
+        #expect(try end(5, at: 90) == .set(.replaced))
+        #expect(try end(4, at: 80) == .outdated)
         #expect(table.rows.count == 1)
         guard let row = table.rows.values.first else { return }
         #expect(row.dueAt == 90_000 && row.owner == .group("m"))
@@ -260,26 +285,26 @@ private func decide(_ order: ScheduleCommand, at stamp: Int64 = 1000, in table: 
     }
 
     @Test func `fired timers are remembered for a minute and up to a limit`() throws {
-        var lately = RecentlyFiredTimers()
+        var recentlyFired = RecentlyFiredTimers()
         let owner = ScheduleOwner.recipient(.user("ben"))
         func add(_ number: Int, at time: Int64) throws {
             let row = TimerRow(
                 app: "shop", owner: owner, id: "s\(number)", activity: "chest", dueAt: 0,
                 latenessMillisecondsMax: 0,
                 send: makeSend("r-\(number)"), commandOffset: 0)
-            lately.add(try #require(RecentlyFiredTimers.Timer(row)), at: time)
+            recentlyFired.add(try #require(RecentlyFiredTimers.Timer(row)), at: time)
         }
         try add(0, at: 0)
-        for choice: ScheduleCommand.TimerSelection in [.activity("chest"), .id("s0"), .send("r-0")] {
-            #expect(lately.count(matching: choice, of: owner, app: "shop", at: 60_000) == 1)
-            #expect(lately.count(matching: choice, of: owner, app: "shop", at: 60_001) == 0)
-            #expect(lately.count(matching: choice, of: .group("ben"), app: "shop", at: 1) == 0)
-            #expect(lately.count(matching: choice, of: owner, app: "other", at: 1) == 0)
+        for selection: ScheduleCommand.TimerSelection in [.activity("chest"), .id("s0"), .send("r-0")] {
+            #expect(recentlyFired.count(matching: selection, of: owner, app: "shop", at: 60_000) == 1)
+            #expect(recentlyFired.count(matching: selection, of: owner, app: "shop", at: 60_001) == 0)
+            #expect(recentlyFired.count(matching: selection, of: .group("ben"), app: "shop", at: 1) == 0)
+            #expect(recentlyFired.count(matching: selection, of: owner, app: "other", at: 1) == 0)
         }
-        #expect(lately.count(matching: .id("s1"), of: owner, app: "shop", at: 1) == 0)
+        #expect(recentlyFired.count(matching: .id("s1"), of: owner, app: "shop", at: 1) == 0)
         for number in 0..<3 * RecentlyFiredTimers.countMax { try add(number, at: 1) }
         #expect(
-            lately.count(matching: .activity("chest"), of: owner, app: "shop", at: 2)
+            recentlyFired.count(matching: .activity("chest"), of: owner, app: "shop", at: 2)
                 == RecentlyFiredTimers.countMax)
     }
 }

@@ -8,25 +8,29 @@ private struct Clocks {
 
     var clock = ClusterClock(now: start, confirmationMilliseconds: 30_000)
     var now = start
-    var cluster: Int64 = 1_800_000_000_000
-    var machine: Int64 = 1_800_000_000_000
+    /// The two clocks, in milliseconds since 1970.
+    var clusterTime: Int64 = 1_800_000_000_000
+    var machineTime: Int64 = 1_800_000_000_000
 
+    /// The time by which timers are due.
     var time: Int64? { clock.dueTime(at: now) }
 
     mutating func pass(_ milliseconds: Int) {
         now = now.advanced(byMilliseconds: milliseconds)
-        cluster += Int64(milliseconds)
-        machine += Int64(milliseconds)
-        clock.observe(machineTime: machine, at: now)
+        clusterTime += Int64(milliseconds)
+        machineTime += Int64(milliseconds)
+        clock.observe(machineTime: machineTime, at: now)
     }
 
-    mutating func hear(after milliseconds: Int = 0) {
-        let stamp = cluster
+    /// Reads a record that is stamped now, after a delay.
+    mutating func readRecord(after milliseconds: Int = 0) {
+        let stamp = clusterTime
         pass(milliseconds)
         clock.observe(stamp: stamp, at: now)
     }
 }
 
+/// The time by which timers are due is the cluster's, never ahead of it, and jumps of clocks fire nothing early.
 @Suite struct DueTimeTests {
     private static let hour: Int64 = 3_600_000
 
@@ -34,22 +38,22 @@ private struct Clocks {
         var clocks = Clocks()
         clocks.pass(1000)
         #expect(clocks.time == nil)
-        clocks.hear()
-        #expect(clocks.time == clocks.cluster)
+        clocks.readRecord()
+        #expect(clocks.time == clocks.clusterTime)
     }
 
     @Test func `the time is the cluster's and never ahead of it, with any offset of this machine's clock`() {
         for skew: Int64 in [-3_600_000, -4000, 0, 4000] {
             var clocks = Clocks()
-            clocks.machine = clocks.cluster - skew
-            clocks.hear(after: 700)
-            #expect(clocks.time == clocks.cluster - 700)
-            clocks.hear(after: 3)
-            #expect(clocks.time == clocks.cluster - 3)
-            clocks.hear(after: 500)
-            #expect(clocks.time == clocks.cluster - 3)
+            clocks.machineTime = clocks.clusterTime - skew
+            clocks.readRecord(after: 700)
+            #expect(clocks.time == clocks.clusterTime - 700)
+            clocks.readRecord(after: 3)
+            #expect(clocks.time == clocks.clusterTime - 3)
+            clocks.readRecord(after: 500)
+            #expect(clocks.time == clocks.clusterTime - 3)
             clocks.pass(1000)
-            #expect(clocks.time == clocks.cluster - 3)
+            #expect(clocks.time == clocks.clusterTime - 3)
         }
     }
 
@@ -59,51 +63,51 @@ private struct Clocks {
     ) {
         var clocks = Clocks()
         clocks.pass(0)
-        clocks.hear()
-        var usual = clocks.cluster
-        clocks.machine += step
-        clocks.cluster += step
+        clocks.readRecord()
+        var expectedTime = clocks.clusterTime
+        clocks.machineTime += step
+        clocks.clusterTime += step
         clocks.pass(10)
-        clocks.hear()
-        usual += 10
-        #expect(clocks.time == min(usual, clocks.cluster) && clocks.clock.isDoubtful)
+        clocks.readRecord()
+        expectedTime += 10
+        #expect(clocks.time == min(expectedTime, clocks.clusterTime) && clocks.clock.isDoubtful)
         for _ in 0..<29 {
             clocks.pass(1000)
-            clocks.hear()
-            usual += 1000
-            #expect(clocks.time == min(usual, clocks.cluster) && clocks.clock.isDoubtful)
+            clocks.readRecord()
+            expectedTime += 1000
+            #expect(clocks.time == min(expectedTime, clocks.clusterTime) && clocks.clock.isDoubtful)
         }
         clocks.pass(1000)
-        clocks.hear()
-        #expect(clocks.time == clocks.cluster)
+        clocks.readRecord()
+        #expect(clocks.time == clocks.clusterTime)
     }
 
     @Test func `a small correction delays no timer`() {
         for step: Int64 in [-5000, 5000] {
             var clocks = Clocks()
             clocks.pass(0)
-            clocks.hear()
-            clocks.machine += step
+            clocks.readRecord()
+            clocks.machineTime += step
             clocks.pass(10)
-            #expect(clocks.time == clocks.cluster)
+            #expect(clocks.time == clocks.clusterTime)
         }
     }
 
     @Test func `a jump of the cluster's clock alone is believed after it has lasted`() {
         var clocks = Clocks()
         clocks.pass(0)
-        clocks.hear()
-        clocks.cluster += Self.hour
-        clocks.hear()
-        #expect(clocks.time == clocks.cluster - Self.hour)
+        clocks.readRecord()
+        clocks.clusterTime += Self.hour
+        clocks.readRecord()
+        #expect(clocks.time == clocks.clusterTime - Self.hour)
         for _ in 0..<29 {
             clocks.pass(1000)
-            clocks.hear()
-            #expect(clocks.time == clocks.cluster - Self.hour && clocks.clock.isDoubtful)
+            clocks.readRecord()
+            #expect(clocks.time == clocks.clusterTime - Self.hour && clocks.clock.isDoubtful)
         }
         clocks.pass(1000)
-        clocks.hear()
-        #expect(clocks.time == clocks.cluster && !clocks.clock.isDoubtful)
+        clocks.readRecord()
+        #expect(clocks.time == clocks.clusterTime && !clocks.clock.isDoubtful)
     }
 
     @Test(arguments: [8, 49, 96] as [Int64])
@@ -112,68 +116,68 @@ private struct Clocks {
         for isKnown in [true, false] {
             var clocks = Clocks()
             clocks.pass(0)
-            if isKnown { clocks.hear() }
-            let stamp = clocks.cluster + hours * Self.hour
+            if isKnown { clocks.readRecord() }
+            let stamp = clocks.clusterTime + hours * Self.hour
             // The record is read again and again, and its stamp does not move.
             for _ in 0..<100 {
                 clocks.clock.observe(stamp: stamp, at: clocks.now)
-                #expect(clocks.time.map { $0 <= clocks.cluster } ?? true)
-                #expect(clocks.clock.earliestTime(at: clocks.now).map { $0 <= clocks.cluster } ?? true)
+                #expect(clocks.time.map { $0 <= clocks.clusterTime } ?? true)
+                #expect(clocks.clock.earliestTime(at: clocks.now).map { $0 <= clocks.clusterTime } ?? true)
                 clocks.pass(5000)
             }
-            clocks.hear()
-            #expect(clocks.time == clocks.cluster && !clocks.clock.isDoubtful)
+            clocks.readRecord()
+            #expect(clocks.time == clocks.clusterTime && !clocks.clock.isDoubtful)
         }
     }
 
     @Test func `a machine whose clock is behind from the start delays timers until the cluster's is proven`()
     {
         var clocks = Clocks()
-        clocks.machine -= Self.hour
+        clocks.machineTime -= Self.hour
         clocks.pass(0)
         for _ in 0..<30 {
-            clocks.hear()
-            #expect(clocks.time == clocks.machine && clocks.clock.isDoubtful)
+            clocks.readRecord()
+            #expect(clocks.time == clocks.machineTime && clocks.clock.isDoubtful)
             clocks.pass(1000)
         }
-        clocks.hear()
-        #expect(clocks.time == clocks.cluster && !clocks.clock.isDoubtful)
+        clocks.readRecord()
+        #expect(clocks.time == clocks.clusterTime && !clocks.clock.isDoubtful)
     }
 
     @Test func `a stamp that no later stamp confirms changes no time`() {
         var clocks = Clocks()
         clocks.pass(0)
-        clocks.hear()
-        clocks.clock.observe(stamp: clocks.cluster + Self.hour, at: clocks.now)
-        #expect(clocks.time == clocks.cluster && clocks.clock.isDoubtful)
+        clocks.readRecord()
+        clocks.clock.observe(stamp: clocks.clusterTime + Self.hour, at: clocks.now)
+        #expect(clocks.time == clocks.clusterTime && clocks.clock.isDoubtful)
         clocks.pass(30_000)
-        #expect(clocks.time == clocks.cluster)
-        clocks.hear()
-        #expect(clocks.time == clocks.cluster && !clocks.clock.isDoubtful)
+        #expect(clocks.time == clocks.clusterTime)
+        clocks.readRecord()
+        #expect(clocks.time == clocks.clusterTime && !clocks.clock.isDoubtful)
     }
 
     @Test func `old stamps after a downtime are followed without a pause`() {
         var clocks = Clocks()
         clocks.pass(0)
-        clocks.clock.observe(stamp: clocks.cluster - 2 * Self.hour, at: clocks.now)
-        #expect(clocks.time == clocks.cluster - 2 * Self.hour)
-        clocks.hear()
-        #expect(clocks.time == clocks.cluster)
+        clocks.clock.observe(stamp: clocks.clusterTime - 2 * Self.hour, at: clocks.now)
+        #expect(clocks.time == clocks.clusterTime - 2 * Self.hour)
+        clocks.readRecord()
+        #expect(clocks.time == clocks.clusterTime)
     }
 
     @Test func `newer stamps correct a steady clock that runs fast`() {
         var clocks = Clocks()
-        clocks.hear()
+        clocks.readRecord()
         // Two minutes on the steady clock are slightly less on the cluster's clock.
         for _ in 0..<130 {
             clocks.pass(1000)
-            clocks.cluster -= 1
-            clocks.hear()
+            clocks.clusterTime -= 1
+            clocks.readRecord()
         }
-        #expect(clocks.time.map { $0 - clocks.cluster <= 120 } ?? false)
+        #expect(clocks.time.map { $0 - clocks.clusterTime <= 120 } ?? false)
         clocks.pass(200_000)
-        clocks.hear()
-        #expect(clocks.time == clocks.cluster)
+        clocks.readRecord()
+        #expect(clocks.time == clocks.clusterTime)
     }
 
     @Test func `an invalid stamp is ignored`() {

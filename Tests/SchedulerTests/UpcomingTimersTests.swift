@@ -4,40 +4,43 @@ import Testing
 
 @testable import Scheduler
 
+/// The timers in memory that are due next. The others are in the view's file, and are read page by page.
 @Suite struct UpcomingTimersTests {
-    /// There are more entries than the window holds, in random order, some already on disk. Each comes once.
-    @Test func `a window gives any number of entries in due order`() {
-        var chance = SeededGenerator(seed: 3)
-        var window = UpcomingTimers()
+    /// There are more entries than memory holds, in random order, some already in the file. Each comes once.
+    @Test func `any number of entries comes in due order`() {
+        var random = SeededGenerator(seed: 3)
+        var upcomingTimers = UpcomingTimers()
         let count = UpcomingTimers.countMax + 7000
         var entries = (0..<count).map { number in
             DueEntry(dueAt: Int64(number / 3), key: HashedKey(Array("k\(number)".utf8)))
         }
         let sorted = entries.sorted()
-        entries.shuffle(using: &chance)
-        var disk: [DueEntry] = []
-        window.add(page: [], isLast: true)
+        entries.shuffle(using: &random)
+        var fileEntries: [DueEntry] = []
+        upcomingTimers.add(page: [], isLast: true)
         for (number, entry) in entries.enumerated() {
-            window.add(entry)
+            upcomingTimers.add(entry)
             guard number % 1000 == 999 else { continue }
             // The view has read back all rows but the newest.
             let unread = Set(entries[(number - 99)...number].map(\.key))
-            disk = entries[...number].filter { !unread.contains($0.key) }.sorted()
-            window.retainUnwritten { unread.contains($0) }
-            #expect(window.count <= UpcomingTimers.countMax + 100)
+            fileEntries = entries[...number].filter { !unread.contains($0.key) }.sorted()
+            upcomingTimers.retainUnwritten { unread.contains($0) }
+            #expect(upcomingTimers.count <= UpcomingTimers.countMax + 100)
         }
-        disk = sorted.filter { entry in disk.isEmpty || !entries.suffix(100).contains(entry) }
-        var taken: [DueEntry] = []
+        fileEntries = sorted.filter { entry in fileEntries.isEmpty || !entries.suffix(100).contains(entry) }
+        var takenEntries: [DueEntry] = []
         while true {
-            while window.needsPage {
-                let rest = disk.filter { entry in window.nextPageStart.map { entry > $0 } ?? true }
-                window.add(
-                    page: Array(rest.prefix(UpcomingTimers.pageRows)),
-                    isLast: rest.count <= UpcomingTimers.pageRows)
+            while upcomingTimers.needsPage {
+                let remaining = fileEntries.filter { entry in
+                    upcomingTimers.nextPageStart.map { entry > $0 } ?? true
+                }
+                upcomingTimers.add(
+                    page: Array(remaining.prefix(UpcomingTimers.pageRows)),
+                    isLast: remaining.count <= UpcomingTimers.pageRows)
             }
-            guard let entry = window.takeFirst() else { break }
-            taken.append(entry)
+            guard let entry = upcomingTimers.takeFirst() else { break }
+            takenEntries.append(entry)
         }
-        #expect(taken == sorted)
+        #expect(takenEntries == sorted)
     }
 }

@@ -7,6 +7,8 @@ import Schedules
 import Sends
 import Testing
 
+// The records of schedules, their commands and their replies.
+
 private var reader: JSONReader { JSONReader() }
 
 private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "m") -> Send {

@@ -6,100 +6,121 @@ import Testing
 
 @testable import Sender
 
-/// A group in one lane. Its next update comes before a pass is done, and begins at a random phone.
+/// A group in one lane whose updates come faster than APNs takes pushes. A new update replaces the rest of the last one
+/// before its pass over the phones is done. No phone may be left out again and again.
 @Suite struct InterruptedPassTests {
-    private static let sheets = 6
+    private static let sheetsPerUpdate = 6
     private static let phonesPerSheet = 8
-    private static let phones = sheets * phonesPerSheet
+    private static let phones = sheetsPerUpdate * phonesPerSheet
 
     private var plan = DeliveryPlan(SenderLimits(), seed: 1)
-    private var time = CurrentTime(
-        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
+    private var time = CurrentTime.testStart
+    private var topic = JobTopic.normal
     private var nextOffset: Int64 = 0
 
     init() throws {
         plan.supersededIsRead()
         // An earlier owner may have begun the first sheet and no other.
-        let metadata = CommitMetadata(receiptsFrom: 0, window: 1, endedAt: 0)
-        let partitions = JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) }
-        plan.assigned([LaneStart(lane: 0, partitions: partitions)])
+        plan.assigned([LaneStart(lane: 0, metadata: .returnedInOrder(window: 1))])
         plan.receiptsWereRead(lane: 0, until: 0, at: time)
         try arrive([0], in: "first", version: 1)
-        #expect(served(room: 2) == [0])
+        #expect(phonesPushed(capacity: 2) == [0])
     }
 
+    /// Delivers a sheet with an update to these phones.
     private mutating func arrive(_ phones: [Int], in group: String = "match", version: Int64) throws {
         let sheet = try SheetRecord.update(
             of: "shop", to: phones.map { "\($0)" }, in: group, version: version, at: time)
-        plan.arrived(sheet, from: .normal, lane: 0, offset: nextOffset, at: time)
+        plan.arrived(sheet, from: topic, lane: 0, offset: nextOffset, at: time)
         nextOffset += 1
     }
 
-    /// Writes all phones in order, in a circle that begins at one of them.
-    private mutating func arriveAll(from first: Int, version: Int64) throws {
-        for sheet in 0..<Self.sheets {
-            let start = first + sheet * Self.phonesPerSheet
+    /// Delivers an update to all phones, in a circle that begins at one of them.
+    private mutating func arriveUpdate(from firstPhone: Int, version: Int64) throws {
+        for sheet in 0..<Self.sheetsPerUpdate {
+            let start = firstPhone + sheet * Self.phonesPerSheet
             try arrive((start..<start + Self.phonesPerSheet).map { $0 % Self.phones }, version: version)
         }
     }
 
-    /// Returns the phones of the pushes that leave, in order.
-    private mutating func served(room: Int) -> [Int] {
-        var left = room
-        var served: [Int] = []
+    /// Lets APNs take up to `capacity` pushes. Returns their phones in order.
+    private mutating func phonesPushed(capacity: Int) -> [Int] {
+        var remainingCapacity = capacity
+        var phones: [Int] = []
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
-        // Outcomes of one turn are written in the next turn.
-        var idle = 0
-        while left > 0, idle < 3 {
-            let now = left
-            plan.turn(at: time) { _, _ in .open(capacity: now) }
+        // Outcomes of one turn are written in the next turn, so a few turns without a push do not mean the end.
+        let turnsWithoutPushMax = 3
+        var turnsWithoutPush = 0
+        while remainingCapacity > 0, turnsWithoutPush < turnsWithoutPushMax {
+            let turnCapacity = remainingCapacity
+            plan.turn(at: time) { _, _ in .open(capacity: turnCapacity) }
             let actions = plan.actions
             plan.actions.removeAll()
             for push in actions.pushes {
                 plan.accepted(push.tag, at: time)
                 let line = push.sheet.index.lines[push.line]
-                served.append(Int(push.sheet.text(line.installation).dropFirst()) ?? -1)
+                phones.append(Int(push.sheet.text(line.installation).dropFirst()) ?? -1)
             }
             for id in actions.writes.map(\.0) { plan.stored(id, offset: 0, at: time) }
             if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
-            idle = actions.pushes.isEmpty ? idle + 1 : 0
-            left -= actions.pushes.count
+            turnsWithoutPush = actions.pushes.isEmpty ? turnsWithoutPush + 1 : 0
+            remainingCapacity -= actions.pushes.count
         }
-        return served
+        return phones
     }
 
     @Test(arguments: [1, 3, 5, 8, 13, 20])
-    mutating func `each update continues where a newer state broke off the last one`(room: Int) throws {
-        var chance = SeededGenerator(seed: UInt64(room))
-        var expected: Int?
+    mutating func `each update continues where a newer state broke off the last one`(capacity: Int) throws {
+        var random = SeededGenerator(seed: UInt64(capacity))
+        var expectedFirst: Int?
         for version in 1...60 {
-            try arriveAll(from: chance.number(below: Self.phones), version: Int64(version))
-            let found = served(room: room)
-            #expect(found.count == room)
-            if let expected { #expect(found == (0..<room).map { (expected + $0) % Self.phones }) }
-            expected = (try #require(found.last) + 1) % Self.phones
+            try arriveUpdate(from: random.number(below: Self.phones), version: Int64(version))
+            let pushed = phonesPushed(capacity: capacity)
+            #expect(pushed.count == capacity)
+            if let expectedFirst {
+                #expect(pushed == (0..<capacity).map { (expectedFirst + $0) % Self.phones })
+            }
+            expectedFirst = (try #require(pushed.last) + 1) % Self.phones
         }
-        let rest = served(room: Self.phones)
-        #expect(Set(rest).count == Self.phones - room, "the last update reaches all the others")
+        let remainingPhones = phonesPushed(capacity: Self.phones)
+        #expect(
+            Set(remainingPhones).count == Self.phones - capacity,
+            "the last update does not reach all the others")
+    }
+
+    @Test mutating func `an urgent update continues too where a newer state broke off the last one`() throws {
+        (topic, nextOffset) = (.urgent, 0)
+        try arrive([0], in: "first-urgent", version: 1)
+        #expect(phonesPushed(capacity: 2) == [0])
+        var random = SeededGenerator(seed: 5)
+        var expectedFirst: Int?
+        for version in 1...60 {
+            try arriveUpdate(from: random.number(below: Self.phones), version: Int64(version))
+            let pushed = phonesPushed(capacity: 5)
+            if let expectedFirst { #expect(pushed == (0..<5).map { (expectedFirst + $0) % Self.phones }) }
+            expectedFirst = (try #require(pushed.last) + 1) % Self.phones
+        }
     }
 
     @Test mutating func `sheets of another group keep their place`() throws {
-        try arriveAll(from: 0, version: 1)
-        #expect(served(room: 9) == Array(0..<9))
+        try arriveUpdate(from: 0, version: 1)
+        #expect(phonesPushed(capacity: 9) == Array(0..<9))
         try arrive([0, 1, 2, 3, 4, 5, 6, 7], version: 2)
         try arrive([100], in: "other", version: 1)
         try arrive([8, 9, 10, 11], version: 2)
         try arrive([12, 13, 14, 15], version: 2)
-        #expect(served(room: 17) == [9, 10, 11, 100, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8])
+        #expect(
+            phonesPushed(capacity: 17) == [9, 10, 11, 100, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8])
     }
 
     @Test mutating func `a pass whose next phone has left begins where updates begin`() throws {
         try arrive([0, 1, 2, 3], version: 1)
-        #expect(served(room: 2) == [0, 1])
+        #expect(phonesPushed(capacity: 2) == [0, 1])
+        // The next phone, 2, is not in later updates. Three updates are passed on from phone 3, then phone 0 is next.
         for version in 2...5 {
             try arrive([3, 0, 1], version: Int64(version))
-            let found = served(room: 1)
-            #expect(found == (version < 5 ? [3] : [0]))
+            let pushed = phonesPushed(capacity: 1)
+            #expect(pushed == (version < 5 ? [3] : [0]), "version \(version)")
         }
     }
 }

@@ -4,23 +4,18 @@ import Testing
 
 @testable import Sender
 
-/// A process that was stopped with a push in hand. Another owner may have done the job that it would move to
-/// a tier.
+/// A process that was stopped (SIGSTOP) with a push in hand whose job must then move to a tier. Another owner may have
+/// done the job meanwhile, so the process moves it only with a lease.
 @Suite struct JobTransferTests {
-    private var time = CurrentTime(
-        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
+    private var time = CurrentTime.testStart
     private var plan = DeliveryPlan(SenderLimits(), seed: 1)
-
+    /// The tag of the push.
     private var push: UInt64 = 0
 
-    /// Sends one push that fails after a stop, so that its job has to move to a tier.
+    /// Sends one push that fails after a stop.
     init() throws {
         plan.supersededIsRead()
-        plan.assigned([
-            LaneStart(
-                lane: 0, partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: nil) }
-            )
-        ])
+        plan.assigned([LaneStart(lane: 0, metadata: nil)])
         plan.receiptsWereRead(lane: 0, until: 0, at: time)
         let record = try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time)
         plan.arrived(record, from: .normal, lane: 0, offset: 0, at: time)
@@ -33,22 +28,22 @@ import Testing
     }
 
     private mutating func turn(isLeased: Bool, after milliseconds: Int = 100) -> DeliveryActions {
-        time.now = time.now.advanced(byMilliseconds: milliseconds)
-        time.unixMilliseconds += Int64(milliseconds)
+        time.advance(byMilliseconds: milliseconds)
         if isLeased { plan.leased(until: time.now.advanced(byMilliseconds: 5_000)) }
         plan.turn(at: time) { _, _ in .open(capacity: 10) }
         defer { plan.actions.removeAll() }
         return plan.actions
     }
 
-    private func movesOf(_ actions: DeliveryActions) -> Int {
+    /// Returns the number of sheets that move to a tier.
+    private func moveCount(in actions: DeliveryActions) -> Int {
         actions.writes.count { if case .tier = $0.write.content { true } else { false } }
     }
 
     @Test mutating func `nothing moves to a tier before the group confirms the lane`() {
         for _ in 0..<20 { #expect(turn(isLeased: false).writes.isEmpty) }
-        #expect(movesOf(turn(isLeased: true)) == 1)
-        #expect(turn(isLeased: true).writes.isEmpty, "once")
+        #expect(moveCount(in: turn(isLeased: true)) == 1)
+        #expect(turn(isLeased: true).writes.isEmpty, "the job moves twice")
     }
 
     @Test mutating func `no job of a lost lane moves to a tier`() {

@@ -2,6 +2,7 @@ import Testing
 
 @testable import Sender
 
+/// The lanes that a process can serve after an assignment: those of which it has a partition of each topic.
 @Suite struct LaneOfferTests {
     private func partitions(without missing: JobTopic? = nil) -> [JobTopic: LanePartitionStart] {
         var partitions: [JobTopic: LanePartitionStart] = [:]

@@ -4,24 +4,28 @@ import Testing
 
 @testable import Sender
 
-/// One process with two lanes and an app whose setting is wrong.
+/// One process with two lanes and an app whose setting is wrong, so that its breaker is open. The app's sheets wait in
+/// the tiers, and one sheet of each lane comes back soon as the probe.
 @Suite struct OpenBreakerTests {
     private static let lanes = 2
+    private static let sheetsPerLane: Int64 = 4
+    /// The number of refused pushes after which the breaker opens.
+    private static let refusalsToOpen = 3
+    /// The number of pushes that APNs takes at a time. It is more than there are.
+    private static let largeCapacity = 10
 
     private var plan = DeliveryPlan(SenderLimits(), seed: 1)
-    private var time = CurrentTime(
-        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
-    /// Sheets that moved to a tier.
-    private var parked: [(lane: Int32, tier: LaterTier)] = []
+    private var time = CurrentTime.testStart
+    /// The sheets that moved to a tier.
+    private var movedSheets: [(lane: Int32, tier: LaterTier)] = []
 
     init() {
         plan.supersededIsRead()
-        let metadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
-        let partitions = JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) }
-        plan.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), partitions: partitions) })
+        plan.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), metadata: .returnedInOrder()) })
         for lane in 0..<Self.lanes { plan.receiptsWereRead(lane: Int32(lane), until: 0, at: time) }
     }
 
+    /// Delivers sheets with one phone each to every lane.
     private mutating func arrive(_ offsets: Range<Int64>, topic: JobTopic = .normal) throws {
         for lane in 0..<Self.lanes {
             for offset in offsets {
@@ -33,21 +37,23 @@ import Testing
         plan.commitMetadata(at: time)
     }
 
-    /// Returns the pushes that leave after some time. All writes are stored and all commits succeed.
-    private mutating func pushes(after milliseconds: Int, room: Int) -> [UInt64] {
-        time.now = time.now.advanced(byMilliseconds: milliseconds)
-        time.unixMilliseconds += Int64(milliseconds)
+    /// Returns the tags of the pushes that leave after some time. All writes are stored and all commits succeed.
+    private mutating func pushes(after milliseconds: Int, capacity: Int = OpenBreakerTests.largeCapacity)
+        -> [UInt64]
+    {
+        time.advance(byMilliseconds: milliseconds)
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
-        plan.turn(at: time) { _, _ in .open(capacity: room) }
+        plan.turn(at: time) { _, _ in .open(capacity: capacity) }
         return carryOut()
     }
 
+    /// Carries out the plan's actions. Returns the tags of their pushes.
     private mutating func carryOut() -> [UInt64] {
         let actions = plan.actions
         plan.actions.removeAll()
         for (id, write) in actions.writes {
             if case .tier(let tier, _) = write.content, let sheet = write.sheet {
-                parked.append((sheet.lane.number, tier))
+                movedSheets.append((sheet.lane.number, tier))
             }
             plan.stored(id, offset: Int64(id), at: time)
         }
@@ -66,46 +72,53 @@ import Testing
         }
     }
 
-    /// Opens the breaker. Each lane has four sheets, and APNs refuses three pushes.
-    private mutating func open() throws {
-        try arrive(0..<4)
-        refuse(pushes(after: 1, room: 3))
-        #expect(pushes(after: 1, room: 10).isEmpty)
+    /// Opens the breaker: APNs refuses three pushes.
+    private mutating func openBreaker() throws {
+        try arrive(0..<Self.sheetsPerLane)
+        refuse(pushes(after: 1, capacity: Self.refusalsToOpen))
+        #expect(pushes(after: 1).isEmpty)
+    }
+
+    private func movedCount(ofLane lane: Int32, to tier: LaterTier) -> Int {
+        movedSheets.count { $0.lane == lane && $0.tier == tier }
     }
 
     @Test mutating func `one sheet of each lane comes back soon, even if the lane has a new owner`() throws {
-        try open()
+        try openBreaker()
         for lane in 0..<Int32(Self.lanes) {
-            #expect(parked.count { $0.lane == lane && $0.tier == .seconds5 } == 1)
-            #expect(parked.count { $0.lane == lane && $0.tier == .minutes2 } >= 1)
+            #expect(movedCount(ofLane: lane, to: .seconds5) == 1, "lane \(lane)")
+            #expect(movedCount(ofLane: lane, to: .minutes2) >= 1, "lane \(lane)")
         }
     }
 
     @Test mutating func `while one push probes, the others wait, and they leave when the setting is right`()
         throws
     {
-        try open()
-        parked.removeAll()
-        #expect(pushes(after: 6_000, room: 10).isEmpty)
+        try openBreaker()
+        movedSheets.removeAll()
+        #expect(pushes(after: 6_000).isEmpty)
+        // Two sheets of each lane come back.
         try arrive(0..<2, topic: .later5s)
-        let first = pushes(after: 1, room: 10)
-        #expect(first.count == 1 && parked.isEmpty)
-        #expect(pushes(after: 10, room: 10).isEmpty && parked.isEmpty)
-        plan.accepted(first[0], at: time)
-        #expect(pushes(after: 1, room: 10).count == 3 && parked.isEmpty)
+        let probes = pushes(after: 1)
+        #expect(probes.count == 1)
+        #expect(pushes(after: 10).isEmpty)
+        plan.accepted(probes[0], at: time)
+        #expect(pushes(after: 1).count == 3)
+        #expect(movedSheets.isEmpty)
     }
 
-    @Test mutating func `after a failed probe jobs are parked, and one sheet of each lane comes back soon`()
+    @Test
+    mutating func `after a failed probe jobs move to tiers, and one sheet of each lane comes back soon`()
         throws
     {
-        try open()
-        parked.removeAll()
-        #expect(pushes(after: 6_000, room: 10).isEmpty)
+        try openBreaker()
+        movedSheets.removeAll()
+        #expect(pushes(after: 6_000).isEmpty)
         try arrive(0..<2, topic: .later5s)
-        refuse(pushes(after: 1, room: 10))
-        #expect(pushes(after: 1, room: 10).isEmpty)
+        refuse(pushes(after: 1))
+        #expect(pushes(after: 1).isEmpty)
         for lane in 0..<Int32(Self.lanes) {
-            #expect(parked.count { $0.lane == lane && $0.tier == .seconds5 } == 1)
+            #expect(movedCount(ofLane: lane, to: .seconds5) == 1, "lane \(lane)")
         }
     }
 }

@@ -3,103 +3,128 @@ import Testing
 
 @testable import Sender
 
-/// A consumer under `ReceiptReadPlan`, as the library behaves. It is assigned again whenever a lane is added, and it
+/// `ReceiptReadPlan` finds each existing receipt exactly once, in any order in which a consumer reports them.
+@Suite struct ReceiptReadPlanTests {
+    @Test func `each existing record before the requested end is found exactly once`() {
+        var seeds = SystemRandomNumberGenerator()
+        for _ in 0..<trialCount(base: 500) {
+            let seed = testSeed ?? seeds.next()
+            var simulation = ReceiptReadSimulation(seed: seed)
+            for _ in 0..<200 { simulation.step() }
+            #expect(simulation.faults.isEmpty, "TEST_SEED=\(seed): \(simulation.faults.prefix(3))")
+            if !simulation.faults.isEmpty { return }
+        }
+    }
+}
+
+/// A consumer under a `ReceiptReadPlan`, as the library behaves. It is assigned again whenever a lane is added, and it
 /// reports records in pieces and some of them twice. Meanwhile others write behind the end that was asked for, the
 /// cluster deletes old records, and sometimes it does not report the end of a lane.
-@Suite struct ReceiptReadPlanTests {
+private struct ReceiptReadSimulation {
     private struct Lane {
-        /// Offsets with a record. The end of a transaction takes an offset without a record.
+        /// The offsets with a record. The end of a transaction takes an offset without a record.
         var records: [Int64] = []
         var begin: Int64 = 0
         var end: Int64 = 0
 
-        mutating func write(_ random: inout SeededGenerator) {
+        mutating func write(using random: inout SeededGenerator) {
             if random.number(below: 5) > 0 { records.append(end) }
             end += 1
         }
     }
 
-    private func live(_ seed: UInt64) -> [String] {
-        var random = SeededGenerator(seed: seed)
-        var faults: [String] = []
-        var reading = ReceiptReadPlan()
-        var lanes = Array(repeating: Lane(), count: 3)
-        for lane in lanes.indices { for _ in 0..<random.number(below: 30) { lanes[lane].write(&random) } }
-        var positions: [Int32: Int64] = [:]
-        var wanted: [Int32: (from: Int64, end: Int64?)] = [:]
-        var found: [Int32: [Int64]] = [:]
-        for _ in 0..<200 {
-            let lane = Int32(random.number(below: lanes.count))
-            switch random.number(below: 13) {
-            case 0:
-                wanted[lane] = (Int64(random.number(below: Int(lanes[Int(lane)].end) + 1)), nil)
-                found[lane] = []
-                reading.planRead(lane: lane, from: wanted[lane]?.from ?? 0)
-            case 1:
-                if random.number(below: 8) == 0 {
-                    reading.forgetAll()
-                    (wanted, found, positions) = ([:], [:], [:])
-                }
-            case 2, 3: lanes[Int(lane)].write(&random)
-            case 4, 5:
-                let fresh = reading.lanesWithoutEnd
-                // A lane whose leader is away is asked for again, and the others begin.
-                for lane in fresh where random.number(below: 6) != 0 {
-                    let (low, end) = (lanes[Int(lane)].begin, lanes[Int(lane)].end)
-                    reading.begin(lane: lane, low: low, high: end)
-                    wanted[lane]?.end = end
-                }
-                if fresh.isEmpty { continue }
-                positions = [:]
-                for start in reading.starts { positions[start.lane] = start.offset }
-            case 6:
-                let begin = lanes[Int(lane)].begin
-                lanes[Int(lane)].begin += Int64(random.number(below: Int(lanes[Int(lane)].end - begin) + 1))
-            default:
-                guard let position = positions[lane] else { continue }
-                if position < lanes[Int(lane)].begin {
-                    _ = reading.receiptsWereDeleted(lane: lane)
-                    positions[lane] = nil
-                    continue
-                }
-                let next = max(lanes[Int(lane)].begin, position - Int64(random.number(below: 2)))
-                let goal = min(lanes[Int(lane)].end, next + Int64(random.number(below: 9)))
-                for offset in next..<max(next, goal) where lanes[Int(lane)].records.contains(offset) {
-                    if reading.accepts(lane: lane, at: offset) { found[lane, default: []].append(offset) }
-                }
-                positions[lane] = max(next, goal)
-                if positions[lane] == lanes[Int(lane)].end {
-                    reading.reachedEnd(lane: lane, at: lanes[Int(lane)].end)
-                }
-            }
-            for whole in reading.takeEnded() {
-                guard let want = wanted.removeValue(forKey: whole.lane), let end = want.end else {
-                    faults.append("lane \(whole.lane) ends although no read waits for it")
-                    continue
-                }
-                let lane = lanes[Int(whole.lane)]
-                let all = lane.records.filter {
-                    $0 >= want.from && $0 < end
-                        && ($0 >= lane.begin || found[whole.lane]?.contains($0) == true)
-                }
-                if whole.offset != end || found[whole.lane] != all {
-                    faults.append(
-                        "lane \(whole.lane) from \(want.from) to \(end): \(found[whole.lane] ?? []), not \(all)"
-                    )
-                }
-            }
+    private(set) var faults: [String] = []
+    private var random: SeededGenerator
+    private var plan = ReceiptReadPlan()
+    private var lanes = Array(repeating: Lane(), count: 3)
+    /// The consumer's positions.
+    private var positions: [Int32: Int64] = [:]
+    /// The reads that are not finished. The end is nil until the cluster has reported it.
+    private var openReads: [Int32: (from: Int64, end: Int64?)] = [:]
+    /// The offsets that the plan accepted.
+    private var acceptedOffsets: [Int32: [Int64]] = [:]
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        for lane in lanes.indices {
+            for _ in 0..<random.number(below: 30) { lanes[lane].write(using: &random) }
         }
-        return faults
     }
 
-    @Test
-    func `each existing record before the requested end is found exactly once`() {
-        var seeds = SystemRandomNumberGenerator()
-        for _ in 0..<trialCount(base: 500) {
-            let seed = testSeed ?? seeds.next()
-            let faults = live(seed)
-            #expect(faults.isEmpty, "TEST_SEED=\(seed): \(faults.prefix(3))")
-            if !faults.isEmpty { return }
+    mutating func step() {
+        let lane = Int32(random.number(below: lanes.count))
+        switch random.number(below: 13) {
+        case 0: requestRead(of: lane)
+        case 1:
+            if random.number(below: 8) == 0 {
+                plan.forgetAll()
+                (openReads, acceptedOffsets, positions) = ([:], [:], [:])
+            }
+        case 2, 3: lanes[Int(lane)].write(using: &random)
+        case 4, 5: assignConsumer()
+        case 6: deleteOldRecords(of: lane)
+        default: deliverRecords(of: lane)
+        }
+        checkFinishedReads()
+    }
+
+    private mutating func requestRead(of lane: Int32) {
+        let start = Int64(random.number(below: Int(lanes[Int(lane)].end) + 1))
+        openReads[lane] = (start, nil)
+        acceptedOffsets[lane] = []
+        plan.planRead(lane: lane, from: start)
+    }
+
+    private mutating func assignConsumer() {
+        let newLanes = plan.lanesWithoutEnd
+        // A lane whose leader is away is asked for again, and the others begin.
+        for lane in newLanes where random.number(below: 6) != 0 {
+            let (low, end) = (lanes[Int(lane)].begin, lanes[Int(lane)].end)
+            plan.begin(lane: lane, low: low, high: end)
+            openReads[lane]?.end = end
+        }
+        if newLanes.isEmpty { return }
+        positions = [:]
+        for start in plan.starts { positions[start.lane] = start.offset }
+    }
+
+    private mutating func deleteOldRecords(of lane: Int32) {
+        let begin = lanes[Int(lane)].begin
+        lanes[Int(lane)].begin += Int64(random.number(below: Int(lanes[Int(lane)].end - begin) + 1))
+    }
+
+    private mutating func deliverRecords(of lane: Int32) {
+        guard let position = positions[lane] else { return }
+        if position < lanes[Int(lane)].begin {
+            _ = plan.receiptsWereDeleted(lane: lane)
+            positions[lane] = nil
+            return
+        }
+        let start = max(lanes[Int(lane)].begin, position - Int64(random.number(below: 2)))
+        let end = max(start, min(lanes[Int(lane)].end, start + Int64(random.number(below: 9))))
+        for offset in start..<end where lanes[Int(lane)].records.contains(offset) {
+            if plan.accepts(lane: lane, at: offset) { acceptedOffsets[lane, default: []].append(offset) }
+        }
+        positions[lane] = end
+        if end == lanes[Int(lane)].end { plan.reachedEnd(lane: lane, at: end) }
+    }
+
+    private mutating func checkFinishedReads() {
+        for finished in plan.takeEnded() {
+            guard let read = openReads.removeValue(forKey: finished.lane), let end = read.end else {
+                faults.append("lane \(finished.lane) ends although no read waits for it")
+                continue
+            }
+            let lane = lanes[Int(finished.lane)]
+            let accepted = acceptedOffsets[finished.lane] ?? []
+            // A record that was deleted meanwhile may be missing.
+            let expected = lane.records.filter {
+                $0 >= read.from && $0 < end && ($0 >= lane.begin || accepted.contains($0))
+            }
+            if finished.offset != end || accepted != expected {
+                faults.append(
+                    "lane \(finished.lane) from \(read.from) to \(end): \(accepted), not \(expected)")
+            }
         }
     }
 }

@@ -8,62 +8,68 @@ import Testing
 
 @testable import Sender
 
-/// One lane, and APNs answers after 200 ms. It refused some tokens. The suspect connections take two pushes
-/// at a time.
+/// Suspect tokens, which are those that APNs refused last. Pushes to them leave over their own connections, and must
+/// not stop the pushes to other tokens. APNs answers after 200 ms.
 @Suite struct SuspectTests {
     private static let phones = 300
-    private static let room = 50
+    /// The numbers of phones if APNs refuses each fourth of 300 tokens.
+    private static let suspectPhones = 75
+    private static let otherPhones = 225
+    private static let capacity = 50
+    private static let turnMilliseconds = 10
     private static let answerMilliseconds = 200
 
-    private struct Flight {
+    private struct PushInFlight {
         let push: DeliveryActions.Push
         let answeredAt: Instant
     }
 
     private var plan: DeliveryPlan
-    private var time = CurrentTime(
-        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
-    private var roomOfSuspects = 2
-    private var flights: [Flight] = []
+    private var time = CurrentTime.testStart
+    /// The number of pushes that the suspect connections take at a time.
+    private var suspectCapacity = 2
+    private var pushesInFlight: [PushInFlight] = []
+    /// Whether APNs refuses the token in this line of a sheet.
     private var isRefused: (Int) -> Bool = { _ in false }
     private var accepted: [(version: Int64, isSuspect: Bool, at: Int64)] = []
-    private var moved = 0
-    private var offset: Int64 = 0
+    /// The number of jobs that moved to a tier.
+    private var movedJobs = 0
+    private var nextOffset: Int64 = 0
 
     init() {
         var limits = SenderLimits()
         limits.permitsMax = 1_000
         plan = DeliveryPlan(limits, seed: 1)
         plan.supersededIsRead()
-        let metadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
-        plan.assigned([
-            LaneStart(
-                lane: 0,
-                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) })
-        ])
+        plan.assigned([LaneStart(lane: 0, metadata: .returnedInOrder())])
         plan.receiptsWereRead(lane: 0, until: 0, at: time)
     }
 
-    private mutating func update(_ version: Int64, phones: Int = SuspectTests.phones) throws {
-        let record = try SheetRecord.update(
-            of: "shop", to: (0..<phones).map(String.init), in: "g", version: version, at: time)
-        plan.arrived(record, from: .normal, lane: 0, offset: offset, at: time)
-        offset += 1
+    private mutating func arrive(_ sheet: SheetRecord) {
+        plan.arrived(sheet, from: .normal, lane: 0, offset: nextOffset, at: time)
+        nextOffset += 1
     }
 
-    private mutating func live(milliseconds: Int) {
-        for _ in 0..<milliseconds / 10 {
-            time.now = time.now.advanced(byMilliseconds: 10)
-            time.unixMilliseconds += 10
+    /// Delivers an update to all phones, in one sheet.
+    private mutating func arriveUpdate(version: Int64) throws {
+        arrive(
+            try SheetRecord.update(
+                of: "shop", to: (0..<Self.phones).map(String.init), in: "g", version: version, at: time))
+    }
+
+    /// Lets time pass in turns, with the answers of APNs.
+    private mutating func run(milliseconds: Int) {
+        for _ in 0..<milliseconds / Self.turnMilliseconds {
+            time.advance(byMilliseconds: Self.turnMilliseconds)
             plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
-            while let flight = flights.first, flight.answeredAt <= time.now {
-                flights.removeFirst()
+            while let flight = pushesInFlight.first, flight.answeredAt <= time.now {
+                pushesInFlight.removeFirst()
                 answer(flight.push)
             }
-            let suspects = flights.count { $0.push.isSuspect }
-            let others = flights.count - suspects
+            let suspects = pushesInFlight.count { $0.push.isSuspect }
+            let others = pushesInFlight.count - suspects
             plan.turn(at: time) { _, isSuspect in
-                .open(capacity: isSuspect ? roomOfSuspects - suspects : Self.room - others)
+                .open(capacity: isSuspect ? suspectCapacity - suspects : Self.capacity - others)
             }
             carryOut()
         }
@@ -82,108 +88,113 @@ import Testing
     private mutating func carryOut() {
         let actions = plan.actions
         plan.actions.removeAll()
-        let due = time.now.advanced(byMilliseconds: Self.answerMilliseconds)
-        flights += actions.pushes.map { Flight(push: $0, answeredAt: due) }
+        let answeredAt = time.now.advanced(byMilliseconds: Self.answerMilliseconds)
+        pushesInFlight += actions.pushes.map { PushInFlight(push: $0, answeredAt: answeredAt) }
         for (id, write) in actions.writes {
-            if case .tier = write.content { moved += write.lines.count }
+            if case .tier = write.content { movedJobs += write.lines.count }
             plan.stored(id, offset: Int64(id), at: time)
         }
         if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
     }
 
-    private mutating func refuseSome() throws {
+    /// Sends the first update. APNs refuses each fourth token, and accepts all of them from then on.
+    private mutating func makeSuspects() throws {
         isRefused = { $0 % 4 == 0 }
-        try update(1)
-        live(milliseconds: 3_000)
-        #expect(plan.suspectTokens == 75 && accepted.count == 225)
+        try arriveUpdate(version: 1)
+        run(milliseconds: 3_000)
+        #expect(plan.suspectTokens == Self.suspectPhones)
+        #expect(accepted.count == Self.otherPhones)
         isRefused = { _ in false }
         accepted.removeAll()
-        moved = 0
+        movedJobs = 0
     }
 
     @Test mutating func `suspects wait for their connections and do not stop the others`() throws {
-        try refuseSome()
-        let began = time.unixMilliseconds
-        try update(2)
-        live(milliseconds: 2_000)
+        try makeSuspects()
+        let start = time.unixMilliseconds
+        try arriveUpdate(version: 2)
+        run(milliseconds: 2_000)
         let others = accepted.filter { !$0.isSuspect }
-        #expect(others.count == 225 && others.allSatisfy { $0.at - began < 1_500 })
-        #expect(accepted.count > 225, "suspects leave at the same time")
+        #expect(others.count == Self.otherPhones)
+        #expect(others.allSatisfy { $0.at - start < 1_500 })
+        #expect(accepted.count > Self.otherPhones, "no suspect left at the same time")
     }
 
     @Test mutating func `acceptance ends the suspicion`() throws {
-        try refuseSome()
-        try update(2)
-        live(milliseconds: 10_000)
-        #expect(accepted.count == Self.phones && plan.suspectTokens == 0)
+        try makeSuspects()
+        try arriveUpdate(version: 2)
+        run(milliseconds: 10_000)
+        #expect(accepted.count == Self.phones)
+        #expect(plan.suspectTokens == 0)
         accepted.removeAll()
-        try update(3)
-        live(milliseconds: 3_000)
-        #expect(accepted.count == Self.phones && accepted.allSatisfy { !$0.isSuspect })
+        try arriveUpdate(version: 3)
+        run(milliseconds: 3_000)
+        #expect(accepted.count == Self.phones)
+        #expect(accepted.allSatisfy { !$0.isSuspect })
     }
 
     @Test mutating func `starts to suspects do not stop the others`() throws {
-        try refuseSome()
+        try makeSuspects()
         let head = SheetHead(
             topic: "t.push-type.liveactivity", priority: .immediate, expiration: 0, app: "shop",
             environment: .production, send: "s", group: "g", scope: .group, generation: 0, version: 9,
             event: .start, deadline: time.unixMilliseconds / 1000 + 3_600, acceptedAt: time.unixMilliseconds)
         // The first push to an installation fails, so that its next start is suspect.
-        for (count, refused) in [true, false].enumerated() {
-            isRefused = { refused && $0 % 4 == 0 }
+        for (index, areRefused) in [true, false].enumerated() {
+            isRefused = { areRefused && $0 % 4 == 0 }
             accepted.removeAll()
             let lines = (0..<Self.phones).map { "00\ts\($0)\tstart:T\ti:s\($0)\n" }.joined()
             let content = SheetContent(
                 body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
                 to: Array(lines.utf8))
-            plan.arrived(
-                try SheetRecord(content, origin: nil), from: .normal, lane: 0, offset: offset, at: time)
-            offset += 1
-            live(milliseconds: 3_000)
-            #expect(accepted.count { !$0.isSuspect } == 225, "start \(count)")
+            arrive(try SheetRecord(content, origin: nil))
+            run(milliseconds: 3_000)
+            #expect(accepted.count { !$0.isSuspect } == Self.otherPhones, "start \(index)")
         }
-        live(milliseconds: 10_000)
+        run(milliseconds: 10_000)
         #expect(accepted.count == Self.phones)
-        #expect(plan.sheetsInHand == 0 && plan.reservationCountOfApps == 0)
+        #expect(plan.sheetsInHand == 0)
+        #expect(plan.reservationCountOfApps == 0)
     }
 
     @Test mutating func `suspects beyond the limit go to a tier and count no try`() throws {
-        let many = AppQueues.suspectLinesMax + 200
-        // Accepted pushes keep the breaker closed.
+        let excess = 200
+        let suspectCount = AppQueues.suspectLinesMax + excess
+        let phonesPerGroup = 500
+        let suspectsPerGroup = 200
+        let groups = suspectCount / suspectsPerGroup
+        // Two of five tokens are refused. The accepted pushes keep the breaker closed.
         isRefused = { $0 % 5 < 2 }
-        for group in 0..<many / 200 {
-            let phones = (0..<500).map { "\(group)-\($0)" }
-            plan.arrived(
-                try SheetRecord.update(of: "shop", to: phones, in: "a\(group)", version: 1, at: time),
-                from: .normal, lane: 0, offset: offset, at: time)
-            offset += 1
-            live(milliseconds: 4_000)
+        for group in 0..<groups {
+            let phones = (0..<phonesPerGroup).map { "\(group)-\($0)" }
+            arrive(
+                try SheetRecord.update(of: "shop", to: phones, in: "a\(group)", version: 1, at: time))
+            run(milliseconds: 4_000)
         }
-        #expect(plan.suspectTokens == many)
-        moved = 0
-        for group in 0..<many / 200 {
-            let phones = (0..<500).filter { $0 % 5 < 2 }.map { "\(group)-\($0)" }
-            plan.arrived(
-                try SheetRecord.update(of: "shop", to: phones, in: "b\(group)", version: 2, at: time),
-                from: .normal, lane: 0, offset: offset, at: time)
-            offset += 1
+        #expect(plan.suspectTokens == suspectCount)
+        movedJobs = 0
+        for group in 0..<groups {
+            let suspects = (0..<phonesPerGroup).filter { $0 % 5 < 2 }.map { "\(group)-\($0)" }
+            arrive(
+                try SheetRecord.update(of: "shop", to: suspects, in: "b\(group)", version: 2, at: time))
         }
-        live(milliseconds: 200)
-        #expect((150...200).contains(moved))
+        run(milliseconds: 200)
+        #expect((excess - 50...excess).contains(movedJobs))
     }
 
     @Test mutating func `stuck suspect connections do not hold up sheets behind them`() throws {
-        try refuseSome()
-        roomOfSuspects = 0
-        for version in 0..<Int64(SenderLimits().window) + 50 {
-            plan.arrived(
+        try makeSuspects()
+        suspectCapacity = 0
+        let sheetCount = Int64(SenderLimits().window) + 50
+        // The first sheet is for a suspect token.
+        for number in 0..<sheetCount {
+            arrive(
                 try SheetRecord.update(
-                    of: "shop", to: [version == 0 ? "0" : "new-\(version)"], in: "h\(version)", version: 1,
-                    at: time), from: .normal, lane: 0, offset: offset, at: time)
-            offset += 1
+                    of: "shop", to: [number == 0 ? "0" : "new-\(number)"], in: "h\(number)", version: 1,
+                    at: time))
         }
-        live(milliseconds: 15_000)
-        #expect(accepted.count == Int(SenderLimits().window) + 49)
-        #expect(moved == 1)
+        run(milliseconds: 15_000)
+        #expect(accepted.count == Int(sheetCount) - 1)
+        #expect(movedJobs == 1)
     }
 }

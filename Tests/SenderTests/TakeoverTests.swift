@@ -8,11 +8,13 @@ import Testing
 
 @testable import Sender
 
-/// A lane whose earlier owner died. The receipts of that owner count, even if successors die before the sheets
-/// are done.
+/// A lane whose earlier owner died or gave it back. The receipts of that owner count, even if successors die before the
+/// sheets are done.
 @Suite struct TakeoverTests {
-    private var time = CurrentTime(
-        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
+    /// The position of the first sheet, which has one job.
+    private static let sheetPosition = JobPosition(topic: JobTopic.normal.word, partition: 0, offset: 0)
+
+    private var time = CurrentTime.testStart
     private var plan: DeliveryPlan
 
     init() {
@@ -27,6 +29,9 @@ import Testing
             event: .update, deadline: time.unixMilliseconds / 1000 + 3_600, acceptedAt: time.unixMilliseconds)
     }
 
+    /// Returns a sheet with one job.
+    ///
+    /// - Parameter origin: The origin of a sheet in a tier.
     private func sheet(from origin: SheetOrigin? = nil) throws -> SheetRecord {
         try SheetRecord(
             SheetContent(
@@ -34,28 +39,28 @@ import Testing
                 to: Array("00\ti\tupdate:a\ti:i\n".utf8)), origin: origin?.headerValue)
     }
 
-    private static let place = JobPosition(topic: JobTopic.normal.word, partition: 0, offset: 0)
-
-    /// A receipt for its one job, which was accepted.
-    private var accepted: Receipt {
+    /// A receipt that the job of the first sheet was accepted.
+    private var acceptedReceipt: Receipt {
         Receipt(
-            head(), at: Self.place, attempt: 1, writtenAt: time.unixMilliseconds,
+            head(), at: Self.sheetPosition, attempt: 1, writtenAt: time.unixMilliseconds,
             parts: [Receipt.Part(.accepted, lines: LineSet(all: 1))])
     }
 
-    private mutating func assign(_ metadata: CommitMetadata?, usualFrom base: Int64 = 0) {
+    /// - Parameters:
+    ///   - metadata: The committed metadata of the earlier owner.
+    ///   - normalOffset: The committed offset of `jobs`.
+    private mutating func assign(_ metadata: CommitMetadata?, normalOffset: Int64 = 0) {
         plan.assigned([
             LaneStart(
                 lane: 0,
                 partitions: JobTopic.allCases.map { topic in
-                    LanePartitionStart(base: topic == .normal ? base : 0, metadata: metadata)
+                    LanePartitionStart(base: topic == .normal ? normalOffset : 0, metadata: metadata)
                 })
         ])
     }
 
     private mutating func turn(after milliseconds: Int = 0) -> DeliveryActions {
-        time.now = time.now.advanced(byMilliseconds: milliseconds)
-        time.unixMilliseconds += Int64(milliseconds)
+        time.advance(byMilliseconds: milliseconds)
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
         plan.turn(at: time) { _, _ in .open(capacity: 10) }
         defer { plan.actions.removeAll() }
@@ -68,13 +73,12 @@ import Testing
     {
         // An owner moved the job and died before `receipts` had it. The next owner pushed and committed the
         // first sheet.
-        assign(CommitMetadata(receiptsFrom: 0, window: 1_000), usualFrom: 1)
-        plan.receiptWasRead(accepted, lane: 0)
+        assign(CommitMetadata(receiptsFrom: 0, window: 1_000), normalOffset: 1)
+        plan.receiptWasRead(acceptedReceipt, lane: 0)
         plan.receiptsWereRead(lane: 0, until: 1, at: time)
         let origin = SheetOrigin(
-            topic: Self.place.topic, partition: 0, offset: 0, lines: LineSet(all: 1), attempt: 2,
-            countedPushes: 1,
-            dueAt: time.unixMilliseconds)
+            topic: Self.sheetPosition.topic, partition: 0, offset: 0, lines: LineSet(all: 1), attempt: 2,
+            countedPushes: 1, dueAt: time.unixMilliseconds)
         plan.arrived(try sheet(from: origin), from: .later5s, lane: 0, offset: 0, at: time)
         _ = turn(after: 10_000)
         plan.receiptsWereRead(lane: 0, until: 1, at: time)
@@ -83,7 +87,7 @@ import Testing
         #expect(plan.sheetsInHand == 0)
     }
 
-    @Test(arguments: [nil, CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)])
+    @Test(arguments: [nil, CommitMetadata.returnedInOrder()])
     mutating func
         `a new owner of a fresh or returned lane commits metadata before its first push`(
             metadata: CommitMetadata?
@@ -92,13 +96,14 @@ import Testing
         assign(metadata)
         plan.receiptsWereRead(lane: 0, until: 0, at: time)
         plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
-        let before = turn(after: 1)
-        #expect(before.pushes.isEmpty)
-        #expect(before.commits.contains { $0.topic == .normal && $0.offset == 0 && $0.metadata.window > 0 })
+        let firstTurn = turn(after: 1)
+        #expect(firstTurn.pushes.isEmpty)
         #expect(
-            before.commits.map(\.topic) == JobTopic.allCases,
-            "no other topic waits for its own metadata later")
-        plan.committed(before.commitNumber, isDone: true, at: time)
+            firstTurn.commits.contains { $0.topic == .normal && $0.offset == 0 && $0.metadata.window > 0 })
+        #expect(
+            firstTurn.commits.map(\.topic) == JobTopic.allCases,
+            "another topic would have to wait for its own metadata later")
+        plan.committed(firstTurn.commitNumber, isDone: true, at: time)
         #expect(turn(after: 1).pushes.count == 1)
     }
 
@@ -106,17 +111,17 @@ import Testing
         assign(nil)
         plan.receiptsWereRead(lane: 0, until: 0, at: time)
         plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
-        let early = turn(after: 1)
+        let firstTurn = turn(after: 1)
         plan.lost(at: time)
         _ = turn(after: 1)
         assign(nil)
         plan.receiptsWereRead(lane: 0, until: 0, at: time)
         plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
-        let now = turn(after: 5_000)
-        #expect(!now.commits.isEmpty)
-        plan.committed(early.commitNumber, isDone: true, at: time)
+        let turnAfterReassignment = turn(after: 5_000)
+        #expect(!turnAfterReassignment.commits.isEmpty)
+        plan.committed(firstTurn.commitNumber, isDone: true, at: time)
         #expect(turn(after: 1).pushes.isEmpty)
-        plan.committed(now.commitNumber, isDone: true, at: time)
+        plan.committed(turnAfterReassignment.commitNumber, isDone: true, at: time)
         #expect(turn(after: 1).pushes.count == 1)
     }
 
@@ -124,7 +129,7 @@ import Testing
         throws
     {
         assign(CommitMetadata(receiptsFrom: 0, window: 1))
-        plan.receiptWasRead(accepted, lane: 0)
+        plan.receiptWasRead(acceptedReceipt, lane: 0)
         plan.receiptsWereRead(lane: 0, until: 1, at: time)
         // All sheets that the earlier owner may have begun were read, and wait.
         plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
@@ -133,7 +138,8 @@ import Testing
         let actions = turn(after: 100)
         #expect(actions.isLastCommit)
         let metadata = actions.commits.first { $0.topic == .normal }?.metadata
-        #expect(metadata?.receiptsFrom == 0 && metadata?.endedAt == nil)
+        #expect(metadata?.receiptsFrom == 0)
+        #expect(metadata?.endedAt == nil)
     }
 
     @Test mutating func `the last receipts of an earlier owner are read, although they lie before ours`()
@@ -144,19 +150,20 @@ import Testing
         plan = DeliveryPlan(limits, seed: 1)
         plan.supersededIsRead()
         assign(CommitMetadata(receiptsFrom: 0, window: 1))
-        plan.receiptWasRead(accepted, lane: 0)
+        plan.receiptWasRead(acceptedReceipt, lane: 0)
         plan.receiptsWereRead(lane: 0, until: 5, at: time)
         // Sheets above the earlier owner's window flow while the others wait.
         for offset in 0..<3 {
             plan.arrived(try sheet(), from: .normal, lane: 0, offset: Int64(offset), at: time)
         }
-        var writes: [UInt64] = []
+        // Our own receipts are stored far behind those that were read.
+        var nextReceiptOffset: Int64 = 9
         for _ in 0..<5 {
             let actions = turn(after: 100)
             for push in actions.pushes { plan.accepted(push.tag, at: time) }
             for (id, _) in actions.writes {
-                plan.stored(id, offset: Int64(9 + writes.count), at: time)
-                writes.append(id)
+                plan.stored(id, offset: nextReceiptOffset, at: time)
+                nextReceiptOffset += 1
             }
             if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
         }

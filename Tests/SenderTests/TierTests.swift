@@ -5,29 +5,31 @@ import Testing
 
 @testable import Sender
 
-/// One lane in one process. Jobs of an app without a provider key wait in the tiers, and another app also has
-/// jobs.
+/// One lane in one process whose jobs wait in the tiers, the topics for longTier attempts. The app `keyless` has no
+/// provider key, and the app `shop` works.
 @Suite struct TierTests {
-    private static let later = JobTopic.later2m
+    private static let longTier = JobTopic.later2m
 
     private var plan: DeliveryPlan
-    private var time = CurrentTime(
-        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
-    /// The partitions by the topic's number, and the consumer's positions in them.
+    private var time = CurrentTime.testStart
+    private let startMilliseconds = CurrentTime.testStart.unixMilliseconds
+
+    // Kafka. The lists are by the topic's number.
     private var logs: [[SheetRecord]] = Array(repeating: [], count: JobTopic.allCases.count)
+    /// The consumer's positions.
     private var positions = Array(repeating: 0, count: JobTopic.allCases.count)
     private var paused = Array(repeating: true, count: JobTopic.allCases.count)
     private var resumes: [DeliveryActions.PartitionResume] = []
     private var committed: [JobTopic: DeliveryActions.OffsetCommit] = [:]
-    private var receipts: Int64 = 0
-    /// Pushes: the app and the milliseconds since the start.
+    private var receiptCount: Int64 = 0
+
+    // APNs.
+    /// The pushes, with the milliseconds since the start.
     private var pushed: [(app: String, at: Int64)] = []
-    private let start: Int64
-    /// The answer of APNs; nil if it accepts pushes.
+    /// The answer of APNs, or nil if it accepts pushes.
     private var answer: PushAnswer?
 
     init() {
-        start = time.unixMilliseconds
         var limits = SenderLimits()
         limits.sheetBytesMax = 64 << 10
         limits.receiptsBehindMax = 10
@@ -35,18 +37,15 @@ import Testing
         plan.supersededIsRead()
     }
 
-    /// - Parameter metadata: the metadata of an earlier owner.
-    private mutating func assign(
-        _ metadata: CommitMetadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
-    ) {
-        plan.assigned([
-            LaneStart(
-                lane: 0,
-                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) })
-        ])
-        plan.receiptsWereRead(lane: 0, until: receipts, at: time)
+    /// - Parameter metadata: The metadata of an earlier owner.
+    private mutating func assign(_ metadata: CommitMetadata = .returnedInOrder()) {
+        plan.assigned([LaneStart(lane: 0, metadata: metadata)])
+        plan.receiptsWereRead(lane: 0, until: receiptCount, at: time)
     }
 
+    /// Stores a sheet with one phone.
+    ///
+    /// - Parameter milliseconds: The time until a sheet in a tier is due.
     private mutating func write(
         _ app: String, to topic: JobTopic = .normal, dueIn milliseconds: Int? = nil,
         deadlineSeconds: Int64 = 3_600
@@ -65,10 +64,9 @@ import Testing
     }
 
     /// Runs turn by turn. The consumer delivers a few sheets of each partition that is not paused.
-    private mutating func live(milliseconds: Int, turn: Int = 50) throws {
-        for _ in 0..<milliseconds / turn {
-            time.now = time.now.advanced(byMilliseconds: turn)
-            time.unixMilliseconds += Int64(turn)
+    private mutating func run(milliseconds: Int, turnMilliseconds: Int = 50) throws {
+        for _ in 0..<milliseconds / turnMilliseconds {
+            time.advance(byMilliseconds: turnMilliseconds)
             plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
             for topic in JobTopic.allCases where !paused[topic.rawValue] { deliver(topic) }
             plan.turn(at: time) { sheet, _ in
@@ -90,11 +88,12 @@ import Testing
         }
     }
 
+    /// Carries out the plan's actions. Returns whether there were pushes or writes, so that the plan may have more.
     private mutating func carryOut() throws -> Bool {
         let actions = plan.actions
         plan.actions.removeAll()
         for push in actions.pushes {
-            pushed.append((push.sheet.head.app, time.unixMilliseconds - start))
+            pushed.append((push.sheet.head.app, time.unixMilliseconds - startMilliseconds))
             if let answer {
                 plan.ended(push.tag, as: answer, at: time)
             } else {
@@ -103,8 +102,8 @@ import Testing
         }
         for (id, write) in actions.writes {
             guard case .tier(let tier, let origin) = write.content, let sheet = write.sheet else {
-                receipts += 1
-                plan.stored(id, offset: receipts - 1, at: time)
+                receiptCount += 1
+                plan.stored(id, offset: receiptCount - 1, at: time)
                 continue
             }
             let topic = tier.jobTopic.rawValue
@@ -124,41 +123,46 @@ import Testing
         return !actions.pushes.isEmpty || !actions.writes.isEmpty
     }
 
-    private func times(of app: String) -> [Int64] { pushed.filter { $0.app == app }.map(\.at) }
+    private func pushTimes(of app: String) -> [Int64] { pushed.filter { $0.app == app }.map(\.at) }
 
     @Test mutating func `an app without a key does not delay another app`() throws {
         assign()
         for _ in 0..<500 { try write("keyless") }
-        try live(milliseconds: 20_000)
+        let firstRoundAt = 20_000
+        let roundMilliseconds = 15_000
+        let delayMillisecondsMax: Int64 = 1_000
+        try run(milliseconds: firstRoundAt)
         for round in 0..<20 {
             for topic in [JobTopic.normal, .urgent] {
                 try write("keyless", to: topic)
                 try write("shop", to: topic)
             }
-            try live(milliseconds: 15_000)
+            try run(milliseconds: roundMilliseconds)
             #expect(pushed.count == 2 * (round + 1), "round \(round)")
         }
-        for (index, time) in times(of: "shop").enumerated() {
-            #expect(time < 20_000 + 15_000 * Int64(index / 2) + 1_000)
+        for (index, time) in pushTimes(of: "shop").enumerated() {
+            let writtenAt = Int64(firstRoundAt + roundMilliseconds * (index / 2))
+            #expect(time < writtenAt + delayMillisecondsMax, "push \(index)")
         }
     }
 
     @Test mutating func `sheets that are not due take no memory`() throws {
         assign()
-        for _ in 0..<500 { try write("keyless", to: Self.later, dueIn: 120_000) }
-        try live(milliseconds: 100_000)
+        for _ in 0..<500 { try write("keyless", to: Self.longTier, dueIn: 120_000) }
+        try run(milliseconds: 100_000)
         #expect(plan.sheetsInHand == 0)
         #expect(pushed.isEmpty)
-        #expect(plan.oldestAcceptedAt == start)
+        #expect(plan.oldestAcceptedAt == startMilliseconds)
     }
 
     @Test mutating func `each sheet is pushed when it is due`() throws {
         assign()
-        for index in 0..<10 { try write("shop", to: Self.later, dueIn: 120_000 + index * 3_000) }
-        try live(milliseconds: 200_000)
+        let dueTimes = (0..<10).map { 120_000 + $0 * 3_000 }
+        for dueTime in dueTimes { try write("shop", to: Self.longTier, dueIn: dueTime) }
+        try run(milliseconds: 200_000)
         #expect(pushed.count == 10)
-        for (index, time) in times(of: "shop").enumerated() {
-            #expect((0...1_100).contains(time - 120_000 - Int64(index) * 3_000), "sheet \(index)")
+        for (dueTime, time) in zip(dueTimes, pushTimes(of: "shop")) {
+            #expect((0...1_100).contains(time - Int64(dueTime)), "the sheet that is due at \(dueTime)")
         }
     }
 
@@ -167,8 +171,9 @@ import Testing
         for milliseconds in [5_000, 4_000, 5_100] {
             try write("shop", to: .later5s, dueIn: milliseconds)
         }
-        try live(milliseconds: 10_000)
-        #expect(times(of: "shop").allSatisfy { (5_000...6_200).contains($0) } && pushed.count == 3)
+        try run(milliseconds: 10_000)
+        #expect(pushed.count == 3)
+        #expect(pushTimes(of: "shop").allSatisfy { (5_000...6_200).contains($0) })
     }
 
     @Test(arguments: [JobTopic.later5s, .later2m])
@@ -179,7 +184,7 @@ import Testing
         let wait = topic == .later5s ? 5_000 : 120_000
         for index in 0..<30 { try write("shop", to: topic, dueIn: 86_400_000 + wait + index * 10) }
         try write("shop", to: topic, dueIn: wait)
-        try live(milliseconds: 2 * wait + 5_000)
+        try run(milliseconds: 2 * wait + 5_000)
         #expect(pushed.count == 31)
     }
 
@@ -187,29 +192,32 @@ import Testing
         assign()
         try write("shop", to: .later5s, dueIn: 0)
         for _ in 0..<60 { try write("shop", to: .later5s, dueIn: 5_000) }
-        try live(milliseconds: 3_000)
-        #expect(pushed.count == 1 && paused[JobTopic.later5s.rawValue])
+        try run(milliseconds: 3_000)
+        #expect(pushed.count == 1)
+        #expect(paused[JobTopic.later5s.rawValue])
         #expect(committed[.later5s]?.offset == 1)
-        try live(milliseconds: 5_000)
+        try run(milliseconds: 5_000)
         #expect(resumes.filter { $0.from != nil }.map(\.from) == [1])
-        #expect(pushed.count == 61 && committed[.later5s]?.offset == 61)
+        #expect(pushed.count == 61)
+        #expect(committed[.later5s]?.offset == 61)
     }
 
     @Test mutating func `a late turn pauses the partition before it continues`() throws {
         assign()
-        try live(milliseconds: 100)
+        try run(milliseconds: 100)
         try write("shop", to: .later5s, dueIn: 500)
         deliver(.later5s)
-        try live(milliseconds: 2_000, turn: 2_000)
-        #expect(paused[JobTopic.later5s.rawValue] && pushed.isEmpty)
-        try live(milliseconds: 200)
+        try run(milliseconds: 2_000, turnMilliseconds: 2_000)
+        #expect(paused[JobTopic.later5s.rawValue])
+        #expect(pushed.isEmpty)
+        try run(milliseconds: 200)
         #expect(pushed.count == 1)
     }
 
     @Test mutating func `tiers have a share of the memory, and the other topics have the rest`() throws {
         assign()
         plan.suspended()
-        for _ in 0..<500 { try write("shop", to: Self.later, dueIn: 0) }
+        for _ in 0..<500 { try write("shop", to: Self.longTier, dueIn: 0) }
         for _ in 0..<20 { try write("shop") }
         // Without a lease nothing leaves, so everything that is read stays in hand.
         for _ in 0..<20 {
@@ -218,7 +226,8 @@ import Testing
             plan.turn(at: time) { _, _ in .open(capacity: 0) }
             _ = try carryOut()
         }
-        #expect(paused[Self.later.rawValue] && !paused[JobTopic.normal.rawValue])
+        #expect(paused[Self.longTier.rawValue])
+        #expect(!paused[JobTopic.normal.rawValue])
         #expect(plan.byteCountInHand < 64 << 10)
     }
 
@@ -226,21 +235,21 @@ import Testing
         assign()
         answer = PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable")
         try write("shop", deadlineSeconds: 60)
-        try live(milliseconds: 70_000)
-        #expect(pushed.count == 6, "the limit of tries of a send")
+        try run(milliseconds: 70_000)
+        #expect(pushed.count == 6, "not the limit of tries of a send")
     }
 
     @Test mutating func `an earlier owner's receipts are forgotten before the end of a tier is reached`()
         throws
     {
-        receipts = 40
+        receiptCount = 40
         assign(CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 40))
         for _ in 0..<100 {
             try write("keyless")
             try write("shop")
-            try live(milliseconds: 3_000)
+            try run(milliseconds: 3_000)
         }
-        let metadata = try #require(committed[Self.later]?.metadata)
+        let metadata = try #require(committed[Self.longTier]?.metadata)
         #expect(metadata.receiptsFrom >= 40)
     }
 }

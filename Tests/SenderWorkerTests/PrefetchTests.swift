@@ -3,6 +3,7 @@ import Testing
 
 @testable import Sender
 
+/// The memory for records that the consumer fetches ahead.
 @Suite struct PrefetchTests {
     /// The library counts only the bytes of values, and a sheet lies in its headers.
     @Test func `sheets that are fetched ahead are bounded by their number`() {

@@ -10,6 +10,7 @@ import Topics
 
 @testable import Sender
 
+/// The reader of `receipts` at the start of a lane. It finds the end, and survives deleted records and missing leaders.
 @Suite(.timeLimit(.minutes(5))) struct ReceiptsReaderTests {
     @Test func `a reader of receipts that has reached the end does not wake up for new receipts`()
         async throws
@@ -37,16 +38,16 @@ import Topics
         #expect(end == 1)
         write(1_000)
         // This is longer than a fetch waits.
-        var wakes = 0
+        var wakeups = 0
         for _ in 0..<20 where isReadable(reader.descriptor, withinMilliseconds: 100) {
-            wakes += 1
+            wakeups += 1
             try poll()
         }
-        #expect(wakes < 10)
+        #expect(wakeups < 10)
     }
 
     /// A cluster that fails on request, with two receipts in a lane.
-    private struct Breakable {
+    private struct MockReceipts {
         let cluster: MockCluster
         let reader: ReceiptsReader
 
@@ -65,44 +66,44 @@ import Topics
             reader = ReceiptsReader(consumer, topic: "receipts", log: .silent)
         }
 
-        /// Reads to the end. Each poll is a minute later than the one before, so that no question has to
+        /// Reads to the end. Each poll is a minute later than the one before, so that no query has to
         /// wait.
-        func readsToItsEnd(_ lane: Int32) async throws -> Int64? {
+        func readToEnd(ofLane lane: Int32) async throws -> Int64? {
             var now = Instant.now()
-            var found: Int64?
+            var end: Int64?
             try await eventually("the reader is at the end") {
                 now = now.advanced(byMilliseconds: 60_000)
-                _ = try reader.poll(at: now, { _, _ in }, end: { if $0 == lane { found = $1 } })
-                return found != nil
+                _ = try reader.poll(at: now, { _, _ in }, end: { if $0 == lane { end = $1 } })
+                return end != nil
             }
-            return found
+            return end
         }
     }
 
     @Test func `if receipts were deleted, the existing ones are read`() async throws {
-        let stand = try Breakable()
-        defer { stand.reader.close() }
-        stand.cluster.failNext(.fetch, with: KafkaErrorCode.offsetOutOfRange.rawValue)
-        stand.reader.read(lane: 0, from: 0)
-        #expect(try await stand.readsToItsEnd(0) == 2)
+        let receipts = try MockReceipts()
+        defer { receipts.reader.close() }
+        receipts.cluster.failNext(.fetch, with: KafkaErrorCode.offsetOutOfRange.rawValue)
+        receipts.reader.read(lane: 0, from: 0)
+        #expect(try await receipts.readToEnd(ofLane: 0) == 2)
     }
 
     @Test func `a lane waits if the cluster does not give its end, and other lanes continue`() async throws {
-        let stand = try Breakable()
-        defer { stand.reader.close() }
+        let receipts = try MockReceipts()
+        defer { receipts.reader.close() }
         let now = Instant.now()
         var ends: [Int32] = []
         // This partition does not exist.
-        stand.reader.read(lane: 7, from: 0)
-        _ = try stand.reader.poll(at: now, { _, _ in }, end: { lane, _ in ends.append(lane) })
-        stand.reader.read(lane: 0, from: 1)
-        _ = try stand.reader.poll(at: now, { _, _ in }, end: { lane, _ in ends.append(lane) })
-        #expect(ends.isEmpty, "the next question waits")
-        #expect(try await stand.readsToItsEnd(0) == 2)
+        receipts.reader.read(lane: 7, from: 0)
+        _ = try receipts.reader.poll(at: now, { _, _ in }, end: { lane, _ in ends.append(lane) })
+        receipts.reader.read(lane: 0, from: 1)
+        _ = try receipts.reader.poll(at: now, { _, _ in }, end: { lane, _ in ends.append(lane) })
+        #expect(ends.isEmpty, "a lane was read before its end was known")
+        #expect(try await receipts.readToEnd(ofLane: 0) == 2)
     }
 
     private func isReadable(_ descriptor: Int32, withinMilliseconds limit: Int32) -> Bool {
-        var one = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return unsafe Glibc.poll(&one, 1, limit) > 0
+        var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe Glibc.poll(&event, 1, limit) > 0
     }
 }

@@ -11,7 +11,7 @@ import Topics
 
 @testable import APNsSimulator
 
-/// Several apps, each with a different trouble.
+/// Several apps of one sender, of which one has a fault. Its fault must not delay the others, and must cost no token.
 @Suite(.timeLimit(.minutes(5))) struct SenderAppsTests {
     private typealias AppSetting = SenderStand.AppSetting
 
@@ -22,7 +22,8 @@ import Topics
         id: "news", bundleID: "com.example.news", teamID: "NEWSTEAM01", keyID: "NEWSKEY001",
         environments: [.sandbox])
 
-    private func breaker(_ app: String, _ environment: String) -> String {
+    /// Returns the metric that is 1 while the breaker is open.
+    private func breakerMetric(of app: String, in environment: String) -> String {
         #"flotilla_sender_breaker_open{app="\#(app)",environment="\#(environment)"}"#
     }
 
@@ -31,23 +32,25 @@ import Topics
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank, Self.news])
         let sender = try await RunningSender(stand, slots: "one") { $0.loops = 2 }
-        let ways: [(AppSetting, Environment)] = [
+        let appsAndEnvironments: [(AppSetting, Environment)] = [
             (.shop, .production), (Self.bank, .production), (Self.bank, .sandbox), (Self.news, .sandbox),
         ]
         for lane in 0..<Int32(SenderStand.lanes) {
-            for (app, environment) in ways {
+            for (app, environment) in appsAndEnvironments {
                 let first = Int(lane) * 1_000
                 try stand.write(
                     stand.head(.update, of: app, in: environment), to: first..<first + 50, lane: lane)
             }
         }
-        let jobs = SenderStand.lanes * 50 * ways.count
+        let jobs = SenderStand.lanes * 50 * appsAndEnvironments.count
         try await eventually("all are pushed") { sender.outcomes(.accepted) >= jobs || sender.failure != nil }
         #expect(sender.failure == nil)
         await sender.stop()
-        #expect(try stand.finals().values.allSatisfy { $0 == [.accepted] })
-        for (app, environment) in ways {
-            #expect(stand.requests(app.bundleID, environment) == SenderStand.lanes * 50, "\(app.id)")
+        #expect(try stand.finalOutcomes().values.allSatisfy { $0 == [.accepted] })
+        for (app, environment) in appsAndEnvironments {
+            #expect(
+                stand.requestCount(toApp: app.bundleID, in: environment) == SenderStand.lanes * 50,
+                "\(app.id)")
         }
     }
 
@@ -64,15 +67,20 @@ import Topics
                 lane: 0)
         }
         try stand.write(stand.head(.update), to: 0..<200, lane: 0)
-        try await eventually("the bank is paused") { sender.metric(breaker("bank", "production")) == 1 }
+        try await eventually("the bank is paused") {
+            sender.metric(breakerMetric(of: "bank", in: "production")) == 1
+        }
         try await eventually("the shop is not") { sender.outcomes(.accepted) >= 200 }
-        #expect(stand.requests(Self.bank.bundleID, .production) < 500, "nothing is pushed while it is open")
+        #expect(
+            stand.requestCount(toApp: Self.bank.bundleID, in: .production) < 500,
+            "nothing is pushed while it is open")
         #expect(sender.log.contains("the app's team id, key id and key file"), "\(sender.log)")
-        #expect(sender.metric(breaker("shop", "production")) == 0)
+        #expect(sender.metric(breakerMetric(of: "shop", in: "production")) == 0)
         #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
         try stand.putKey("BANKKEY001", of: Self.bank, isRight: true)
         try await eventually("the bank continues") {
-            sender.metric(breaker("bank", "production")) == 0 && sender.outcomes(.accepted) > 200
+            sender.metric(breakerMetric(of: "bank", in: "production")) == 0
+                && sender.outcomes(.accepted) > 200
         }
         await sender.stop()
         #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
@@ -89,7 +97,8 @@ import Topics
                 lane: 0)
         }
         try await eventually("the bank's jobs are in tiers") {
-            sender.metric(breaker("bank", "production")) == 1 && sender.outcomes(.moved) >= 5_000
+            sender.metric(breakerMetric(of: "bank", in: "production")) == 1
+                && sender.outcomes(.moved) >= 5_000
                 && sender.metric("flotilla_sender_sheets") == 0
         }
         try stand.write(stand.head(.update), to: 0..<200, lane: 0)
@@ -108,16 +117,18 @@ import Topics
         try stand.write(stand.head(.update, of: Self.bank, in: .sandbox), to: 0..<250, lane: 0)
         try stand.write(stand.head(.update, of: Self.bank), to: 0..<100, lane: 0)
         try stand.write(stand.head(.update), to: 0..<100, lane: 0)
-        try await eventually("the sandbox is paused") { sender.metric(breaker("bank", "sandbox")) == 1 }
+        try await eventually("the sandbox is paused") {
+            sender.metric(breakerMetric(of: "bank", in: "sandbox")) == 1
+        }
         try await eventually("the others are not") { sender.outcomes(.accepted) >= 200 }
         #expect(sender.log.contains("the app's environment"), "\(sender.log)")
         stand.setKnown(true, in: .sandbox)
         try await eventually("the sandbox continues") {
-            sender.metric(breaker("bank", "sandbox")) == 0 && sender.outcomes(.accepted) > 200
+            sender.metric(breakerMetric(of: "bank", in: "sandbox")) == 0 && sender.outcomes(.accepted) > 200
         }
         await sender.stop()
         #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
-        #expect(try stand.finals().values.allSatisfy { $0 == [.accepted] })
+        #expect(try stand.finalOutcomes().values.allSatisfy { $0 == [.accepted] })
     }
 
     @Test func `an app without answers does not hold up another app in its lanes`() async throws {
@@ -136,7 +147,7 @@ import Topics
         try await eventually("the shop's are pushed") { sender.outcomes(.accepted) >= 100 }
         try stand.setScript("{}")
         await sender.stop()
-        #expect(stand.requests(SenderStand.bundleID, .production) == 100)
+        #expect(stand.requestCount(toApp: SenderStand.bundleID, in: .production) == 100)
         #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
     }
 
@@ -148,11 +159,11 @@ import Topics
             let file = try stand.directory.writeFile(named: name, content: SealingKeys.makeText())
             return try SealingKeys(file: file)
         }
-        let (own, others) = (try keys("own"), try keys("others"))
-        let sender = try await RunningSender(stand, slots: "one", sealingKeys: own)
-        try stand.write(stand.head(.update), to: 0..<100, lane: 0, sealedBy: TokenSeal(keys: own))
+        let (ownKeys, otherKeys) = (try keys("own"), try keys("others"))
+        let sender = try await RunningSender(stand, slots: "one", sealingKeys: ownKeys)
+        try stand.write(stand.head(.update), to: 0..<100, lane: 0, sealedBy: TokenSeal(keys: ownKeys))
         try stand.write(
-            stand.head(.update, group: "m2"), to: 100..<103, lane: 1, sealedBy: TokenSeal(keys: others))
+            stand.head(.update, group: "m2"), to: 100..<103, lane: 1, sealedBy: TokenSeal(keys: otherKeys))
         try await eventually("all have receipts") {
             sender.outcomes(.accepted) >= 100 && sender.outcomes(.rejected) >= 3
         }

@@ -12,6 +12,7 @@ import Topics
 
 @testable import APNsSimulator
 
+/// A sender whose Kafka goes away, and dead letters that are sent again.
 @Suite(.timeLimit(.minutes(5))) struct SenderKafkaTests {
     @Test func `without Kafka pushing stops when the permits are used up, and continues without loss`()
         async throws
@@ -38,17 +39,19 @@ import Topics
         try await eventually("the permits are used up") {
             sender.metric("flotilla_sender_in_flight") == Double(permits)
         }
-        let asked = stand.journal.requests
-        #expect(asked < jobs)
+        let requestsWithoutKafka = stand.journal.requests
+        #expect(requestsWithoutKafka < jobs, "pushing did not stop")
         try broker.start()
         try await eventually("the rest is pushed") {
             sender.outcomes(.accepted) >= jobs || sender.failure != nil
         }
         #expect(sender.failure == nil)
         await sender.stop()
-        let finals = try stand.finals()
-        #expect(finals.count == jobs && finals.values.allSatisfy { $0 == [.accepted] })
-        #expect(stand.journal.requests == jobs && stand.journal.duplicateIDs == 0)
+        let outcomes = try stand.finalOutcomes()
+        #expect(outcomes.count == jobs)
+        #expect(outcomes.values.allSatisfy { $0 == [.accepted] })
+        #expect(stand.journal.requests == jobs)
+        #expect(stand.journal.duplicateIDs == 0)
     }
 
     @Test func `a dead letter that is sent again is pushed under a new name`() async throws {
@@ -60,16 +63,19 @@ import Topics
         try stand.write(stand.head(.start), to: 3..<4, lane: 2)
         try await eventually("all are dead letters") { sender.outcomes(.rejected) >= 4 }
         try stand.setScript("{}")
-        let box = DeadLetterTopic(settings: stand.bed.settings, layout: stand.bed.layout)
-        let redrive = Redrive(deadLetters: box, filter: DeadLetterFilter(), author: "tester", run: "r1")
-        let done = try redrive.execute { _ in }
-        #expect(done.jobs == 4, "\(done)")
+        let deadLetters = DeadLetterTopic(settings: stand.bed.settings, layout: stand.bed.layout)
+        let redrive = Redrive(
+            deadLetters: deadLetters, filter: DeadLetterFilter(), author: "tester", run: "r1")
+        let summary = try redrive.execute { _ in }
+        #expect(summary.jobs == 4, "\(summary)")
         try await eventually("all are pushed") { sender.outcomes(.accepted) >= 4 }
         await sender.stop()
-        let accepted = try stand.finals().filter { $0.value == [.accepted] }
-        #expect(accepted.count == 4 && accepted.keys.allSatisfy { $0.place.topic == "dead-letters" })
+        let accepted = try stand.finalOutcomes().filter { $0.value == [.accepted] }
+        #expect(accepted.count == 4)
+        #expect(accepted.keys.allSatisfy { $0.position.topic == "dead-letters" })
         #expect(
-            try Redrive(deadLetters: box, filter: DeadLetterFilter(), author: "tester", run: "r2").preview()
+            try Redrive(deadLetters: deadLetters, filter: DeadLetterFilter(), author: "tester", run: "r2")
+                .preview()
                 .letters == 0)
     }
 }

@@ -1,3 +1,4 @@
+import IngestTesting
 import Jobs
 import KafkaTesting
 import Payloads
@@ -9,6 +10,7 @@ import Topics
 
 @testable import APNsSimulator
 
+/// The sender stage on a real cluster and a simulated APNs, without faults of processes.
 @Suite(.timeLimit(.minutes(5))) struct SenderStageTests {
     @Test func `each job is pushed once and has one receipt`() async throws {
         let cluster = try TestCluster()
@@ -22,17 +24,17 @@ import Topics
         }
         let jobs = SenderStand.lanes * 225
         try await eventually("every job has its receipt") {
-            let finals = sender.outcomes(.accepted) + sender.outcomes(.superseded)
-            return finals >= jobs || sender.failure != nil
+            let outcomes = sender.outcomes(.accepted) + sender.outcomes(.superseded)
+            return outcomes >= jobs || sender.failure != nil
         }
         #expect(sender.failure == nil)
         await sender.stop()
-        let finals = try stand.finals()
-        #expect(finals.count == jobs)
-        #expect(finals.values.allSatisfy { $0.count == 1 })
+        let outcomes = try stand.finalOutcomes()
+        #expect(outcomes.count == jobs)
+        #expect(outcomes.values.allSatisfy { $0.count == 1 })
         let journal = stand.journal
         #expect(journal.duplicateIDs == 0)
-        #expect(finals.values.filter { $0 == [.accepted] }.count == journal.requests)
+        #expect(outcomes.values.filter { $0 == [.accepted] }.count == journal.requests)
     }
 
     @Test func `a sender that stops in order leaves nothing behind, and the next one repeats nothing`()
@@ -48,18 +50,19 @@ import Topics
             }
         }
         let jobs = SenderStand.lanes * 2_500
-        let first = try await RunningSender(stand, slots: "one") { $0.limits.permitsMax = 100 }
-        try await eventually("some are pushed") { first.outcomes(.accepted) > 300 }
-        await first.stop()
-        let second = try await RunningSender(stand, slots: "one") { $0.limits.permitsMax = 1_000 }
+        let firstSender = try await RunningSender(stand, slots: "one") { $0.limits.permitsMax = 100 }
+        try await eventually("some are pushed") { firstSender.outcomes(.accepted) > 300 }
+        await firstSender.stop()
+        let secondSender = try await RunningSender(stand, slots: "one") { $0.limits.permitsMax = 1_000 }
         try await eventually("the rest is pushed") {
-            first.outcomes(.accepted) + second.outcomes(.accepted) >= jobs
+            firstSender.outcomes(.accepted) + secondSender.outcomes(.accepted) >= jobs
         }
-        await second.stop()
-        let finals = try stand.finals()
-        #expect(finals.count == jobs)
-        #expect(finals.values.allSatisfy { $0 == [.accepted] })
-        #expect(stand.journal.requests == jobs && stand.journal.duplicateIDs == 0)
+        await secondSender.stop()
+        let outcomes = try stand.finalOutcomes()
+        #expect(outcomes.count == jobs)
+        #expect(outcomes.values.allSatisfy { $0 == [.accepted] })
+        #expect(stand.journal.requests == jobs)
+        #expect(stand.journal.duplicateIDs == 0)
     }
 
     @Test func `a job older than its note in superseded is not pushed`() async throws {
@@ -76,16 +79,42 @@ import Topics
         #expect(stand.journal.requests == 100)
     }
 
+    @Test func `the first acceptance of a token is reported, and invented tokens do not pause the app`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers)
+        let sender = try await RunningSender(stand, slots: "one")
+        try stand.write(
+            stand.head(.update, group: "invented"), to: 100..<300, lane: 0, areKnown: false, areProven: false)
+        try await eventually("the invented tokens are refused") { sender.outcomes(.moved) >= 200 }
+        try stand.write(stand.head(.update), to: 0..<50, lane: 0, areProven: false)
+        try await eventually("the others are pushed") { sender.outcomes(.accepted) == 50 }
+        await sender.stop()
+        let gauge = #"flotilla_sender_breaker_open{app="shop",environment="production"}"#
+        #expect(sender.metric(gauge) == 0)
+        #expect(
+            sender.log.contains("apns refuses most tokens that it never accepted before"), "\(sender.log)")
+        #expect(sender.metric("flotilla_sender_proven_tokens_total") == 50)
+        let proofs = try TopicContent(of: .reports, in: stand.bed).records.map {
+            String(decoding: $0.value ?? [], as: UTF8.self)
+        }.filter { $0.contains(#""kind":"provenToken""#) }
+        #expect(proofs.count == 50)
+        for phone in 0..<50 {
+            #expect(proofs.count { $0.contains(#""entry":"update:a\#(phone)""#) } == 1, "phone \(phone)")
+        }
+    }
+
     @Test func `an app whose tokens are all refused is paused and loses no token`() async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers)
         let sender = try await RunningSender(stand, slots: "one")
         try stand.write(stand.head(.update), to: 0..<200, lane: 0, areKnown: false)
-        let gauge = #"flotilla_sender_breaker_open{app="shop",environment="production"}"#
-        try await eventually("the breaker is open") { sender.metric(gauge) == 1 }
+        let breakerMetric = #"flotilla_sender_breaker_open{app="shop",environment="production"}"#
+        try await eventually("the breaker is open") { sender.metric(breakerMetric) == 1 }
         try await eventually("all wait in tiers") { sender.outcomes(.moved) >= 200 }
         await sender.stop()
         #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
-        #expect(try stand.finals().isEmpty)
+        #expect(try stand.finalOutcomes().isEmpty)
     }
 }

@@ -25,13 +25,15 @@ import Topics
 
 @testable import APNsSimulator
 
-/// The topics of one test, a simulated APNs with a journal, and a writer in place of the fan-out.
+/// The surroundings of a sender in a test: its topics, a simulated APNs with a journal, and a writer in place of the
+/// fan-out.
 final class SenderStand: Sendable {
+    /// The objects of the simulated APNs. Only its loop uses them.
     private struct Parts: @unchecked Sendable {
         let simulator: Simulator
         let journal: Journal
-        let mischief: ScriptedFaultInjector
-        let tokens: GoodTokens
+        let faultInjector: ScriptedFaultInjector
+        let tokens: KnownTokens
     }
 
     static let bundleID = "com.example.matchday"
@@ -58,7 +60,7 @@ final class SenderStand: Sendable {
         static let shop = AppSetting(id: "shop", bundleID: SenderStand.bundleID)
     }
 
-    /// - Parameter script: the simulator's script as text.
+    /// - Parameter script: The simulator's fault script as text.
     init(_ brokers: [String], script: String = "{}", apps settingsOfApps: [AppSetting] = [.shop]) throws {
         bed = try TestBed(brokers: brokers, lanes: Self.lanes)
         directory = try TemporaryDirectory()
@@ -81,18 +83,17 @@ final class SenderStand: Sendable {
             files.append(("\(app.teamID)/AuthKey_\(keyID).p8", key))
         }
         self.keys = keys
-        let made = loop.perform { [settings] in
+        let parts = loop.perform { [settings] in
             let journal = Journal(on: loop, limits: JournalLimits(), file: nil, metrics: Metrics())
-            let mischief = ScriptedFaultInjector(on: loop, script: script)
-            let tokens = GoodTokens()
+            let faultInjector = ScriptedFaultInjector(on: loop, script: script)
+            let tokens = KnownTokens()
             let simulator = Simulator(
                 settings: settings, credentials: credentials, on: loop, phones: tokens,
-                faultInjector: mischief,
-                journal: journal)
-            return Parts(simulator: simulator, journal: journal, mischief: mischief, tokens: tokens)
+                faultInjector: faultInjector, journal: journal)
+            return Parts(simulator: simulator, journal: journal, faultInjector: faultInjector, tokens: tokens)
         }
-        guard let made else { fatalError("the loop has ended") }
-        parts = made
+        guard let parts else { fatalError("the loop has ended") }
+        self.parts = parts
         try parts.simulator.start()
         mkdir(directory.filePath(named: "keys"), 0o700)
         for (file, key) in files {
@@ -143,13 +144,13 @@ final class SenderStand: Sendable {
     func setScript(_ text: String) throws {
         let script = try FaultScript(Array(text.utf8), with: JSONReader())
         let parts = parts
-        _ = loop.perform { parts.mischief.replace(with: script) }
+        _ = loop.perform { parts.faultInjector.replace(with: script) }
     }
 
     /// Sets whether tokens are known in the environment.
     func setKnown(_ isKnown: Bool, in environment: Environment) {
         let parts = parts
-        _ = loop.perform { parts.tokens.unknownIn = isKnown ? nil : environment }
+        _ = loop.perform { parts.tokens.environmentWithoutTokens = isKnown ? nil : environment }
     }
 
     // MARK: Jobs
@@ -161,19 +162,20 @@ final class SenderStand: Sendable {
         let now = WallTime.now().milliseconds
         return SheetHead(
             topic: app.bundleID + ".push-type.liveactivity", priority: .immediate,
-            expiration: now / 1000 + 3_600,
-            app: app.id, environment: environment, send: "s\(version)", group: group, scope: .group,
+            expiration: now / 1000 + 3_600, app: app.id, environment: environment, send: "s\(version)",
+            group: group, scope: .group,
             generation: 0, version: version, event: event, deadline: now / 1000 + 3_600, acceptedAt: now)
     }
 
     /// Writes a sheet of jobs to phones with these numbers, and waits until it is stored.
     ///
     /// - Parameters:
-    ///   - areKnown: whether APNs knows the phones' tokens.
-    ///   - seal: nil for tokens in clear text.
+    ///   - areKnown: Whether APNs knows the phones' tokens.
+    ///   - areProven: Whether APNs has accepted the tokens before, according to the sheet.
+    ///   - seal: The seal of the tokens, or nil for tokens in clear text.
     func write(
         _ head: SheetHead, to phones: Range<Int>, lane: Int32, _ topic: TopicName = .jobs,
-        areKnown: Bool = true, sealedBy seal: TokenSeal? = nil
+        areKnown: Bool = true, areProven: Bool = true, sealedBy seal: TokenSeal? = nil
     ) throws {
         var lines = JobLines()
         for phone in phones {
@@ -181,12 +183,12 @@ final class SenderStand: Sendable {
                 (areKnown ? "bb" : "aa") + String(repeating: "0", count: 54)
                 + String(100_000_000 + phone).suffix(8)
             let entry = head.event == .start ? "start:Match" : "update:a\(phone)"
-            var stored = token
-            if let seal, let open = PushToken(hex: token) {
-                stored = seal.seal(open, app: head.app, entry: entry)
+            var storedToken = token
+            if let seal, let pushToken = PushToken(hex: token) {
+                storedToken = seal.seal(pushToken, app: head.app, entry: entry)
             }
             lines.append(
-                token: Array(stored.utf8).span, installation: Array("i\(phone)".utf8).span,
+                token: Array(storedToken.utf8).span, installation: Array("i\(phone)".utf8).span,
                 entry: Array(entry.utf8).span,
                 recipient: Array("u:u\(phone)".utf8).span)
         }
@@ -194,6 +196,10 @@ final class SenderStand: Sendable {
         headers.add(SheetHeaderName.apns, value: head.apnsLines.span)
         headers.add(SheetHeaderName.flotilla, value: head.flotillaLines.span)
         headers.add(SheetHeaderName.to, value: lines.bytes.span)
+        let unproven = areProven ? LineSet() : LineSet(all: lines.count)
+        if let value = UnprovenLines.headerValue(of: unproven) {
+            headers.add(SheetHeaderName.unproven, value: value.span)
+        }
         let start =
             head.event == .start
             ? #","attributes-type":"Match","attributes":{},"alert":{"title":"a","body":"b"}"# : ""
@@ -208,6 +214,7 @@ final class SenderStand: Sendable {
         precondition(deliveries.allSatisfy(\.isStored))
     }
 
+    /// Writes a note, as the planner does, and waits until it is stored.
     func write(_ note: SupersededVersions) throws {
         let target = try producer.topic(named: bed.layout.name(of: .superseded))
         _ = producer.send(to: target, partition: 0, key: note.key.span, value: note.encoded().span, tag: 1)
@@ -217,13 +224,14 @@ final class SenderStand: Sendable {
 
     // MARK: Results
 
+    /// The summary of the requests that APNs received.
     var journal: JournalSummary {
         let parts = parts
         return loop.perform { parts.journal.summary } ?? JournalSummary()
     }
 
-    /// Returns the number of requests by the app's bundle id and the environment.
-    func requests(_ bundleID: String, _ environment: Environment) -> Int {
+    /// Returns the number of requests that APNs received.
+    func requestCount(toApp bundleID: String, in environment: Environment) -> Int {
         let parts = parts
         return loop.perform {
             parts.journal.ring.page(after: 0, matching: JournalRing.Filter(), limit: 10_000).entries.count {
@@ -233,36 +241,38 @@ final class SenderStand: Sendable {
     }
 
     /// Returns the final outcomes of each job.
-    func finals() throws -> [WrittenJob: [ReceiptOutcome]] {
+    func finalOutcomes() throws -> [WrittenJob: [ReceiptOutcome]] {
         let reader = JSONReader()
-        var found: [WrittenJob: [ReceiptOutcome]] = [:]
+        var outcomes: [WrittenJob: [ReceiptOutcome]] = [:]
         for record in try TopicContent(of: .receipts, in: bed).records {
             let receipt = try Receipt.decode(record.value ?? [], with: reader)
             for part in receipt.parts where part.outcome.isFinal {
                 part.lines.forEachLine { line in
-                    found[WrittenJob(place: receipt.position, line: line), default: []].append(part.outcome)
+                    outcomes[WrittenJob(position: receipt.position, line: line), default: []].append(
+                        part.outcome)
                 }
             }
         }
-        return found
+        return outcomes
     }
 }
 
+/// A job by its first position and its line.
 struct WrittenJob: Hashable {
-    let place: JobPosition
+    let position: JobPosition
     let line: Int
 }
 
-/// A rule by which all tokens are good, except those that begin with `aa`.
-private final class GoodTokens: SimulatedPhones {
+/// The phones of the simulated APNs. They know all tokens, except those that begin with `aa`.
+private final class KnownTokens: SimulatedPhones {
     /// The environment in which no token is known. It is used only on the simulator's loop, as everything
     /// here.
-    var unknownIn: Environment?
+    var environmentWithoutTokens: Environment?
 
     func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64
     ) -> TokenStatus {
-        token.bytes.first == 0xAA || environment == unknownIn ? .unknown : .valid
+        token.bytes.first == 0xAA || environment == environmentWithoutTokens ? .unknown : .valid
     }
 
     func deliver(_ push: AcceptedPush) {}
@@ -307,11 +317,13 @@ final class RunningSender: Sendable {
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
+    /// Returns the value of a metric by name and labels, or 0 if it does not exist.
     func metric(_ name: String) -> Double {
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
     }
 
+    /// Returns the number of receipts with this outcome.
     func outcomes(_ outcome: ReceiptOutcome) -> Int {
         Int(metric("flotilla_sender_records_total{outcome=\"\(outcome.rawValue)\"}"))
     }

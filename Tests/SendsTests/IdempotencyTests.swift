@@ -1,6 +1,7 @@
 import Sends
 import Testing
 
+/// The comparison of a request with the earlier one of the same key.
 struct IdempotencyTests {
     private let first = SendIdempotencyRow(fingerprint: "f", writtenAt: 9)
     private let day = Idempotency.retentionMilliseconds

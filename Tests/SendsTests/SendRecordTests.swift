@@ -6,6 +6,8 @@ import RecordTesting
 import Sends
 import Testing
 
+// The records beside sends: rows of groups, expansions, progress, and requests.
+
 private var reader: JSONReader { JSONReader() }
 
 private func state(_ version: Int64) -> ScopeState {

@@ -2,6 +2,8 @@ import Testing
 
 @testable import Settings
 
+// The arguments of a command line.
+
 @Test func `flags are settings by short or whole name, and other arguments are words`() throws {
     let arguments = try CommandLineArguments(
         ["--listen", "0.0.0.0:1", "--gateway-wait=3s", "one", "--yes", "--allow-remote", "--", "--two"],

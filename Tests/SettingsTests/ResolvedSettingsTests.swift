@@ -3,11 +3,13 @@ import Testing
 
 @testable import Settings
 
+/// A setting with a choice of words.
 enum Colour: String, SettingValue, CaseIterable {
     case red
     case blue
 }
 
+/// Settings of each kind, and their resolution.
 enum Sample {
     static let listen = Setting(
         "broker.listen", default: HostPort(host: "127.0.0.1", port: 9092), "where to listen")
@@ -40,6 +42,7 @@ func withFile(_ text: String, _ body: (String) throws -> Void) throws {
     try body(path)
 }
 
+/// Returns the problems with which `body` fails.
 func problems(_ body: () throws -> Void) -> [String] {
     do {
         try body()
@@ -72,13 +75,13 @@ func problems(_ body: () throws -> Void) -> [String] {
 
 @Test func `all problems are reported at once, each with the setting, the value and its origin`() throws {
     try withFile("{ broker: { colour: 'green', lissen: 'x:1' } }") { path in
-        let found = problems {
+        let reported = problems {
             _ = try Sample.resolve(
                 file: path, environment: ["FLOTILLA_GATEWAY_WAIT": "5", "FLOTILLA_GATEWAY_WEIT": "5s"],
                 ["--request-max=2GiB"])
         }
         #expect(
-            found == [
+            reported == [
                 "broker.colour must be one of red, blue, not “green” (file \(path))",
                 "unknown setting broker.lissen; did you mean broker.listen? (file \(path))",
                 "gateway.wait must be a duration with its unit, such as 250ms, 5s, 2m, 24h or 7d, not “5” (environment FLOTILLA_GATEWAY_WAIT)",
@@ -105,9 +108,9 @@ func problems(_ body: () throws -> Void) -> [String] {
         problems { _ = try Sample.resolve(file: "/nonexistent/flotilla.json5") }
             == ["cannot read the settings file /nonexistent/flotilla.json5: there is no such file"])
     try withFile("{ broker: ") { path in
-        let found = problems { _ = try Sample.resolve(file: path) }
-        #expect(found.count == 1)
-        #expect(found[0].hasPrefix("the settings file \(path) is not JSON5: "), "\(found)")
+        let reported = problems { _ = try Sample.resolve(file: path) }
+        #expect(reported.count == 1)
+        #expect(reported[0].hasPrefix("the settings file \(path) is not JSON5: "), "\(reported)")
     }
     try withFile("[1]") { path in
         #expect(
@@ -120,8 +123,8 @@ func problems(_ body: () throws -> Void) -> [String] {
 @Test func `numbers, switches and lists in the file are read as their text`() throws {
     try withFile("{ broker: { 'allow-remote': true, 'request-max': 7 }, kafka: { names: ['a', 'b'] } }") {
         path in
-        let found = problems { _ = try Sample.resolve(file: path) }
-        #expect(found.count == 1, "a bare number has no unit: \(found)")
+        let reported = problems { _ = try Sample.resolve(file: path) }
+        #expect(reported.count == 1, "a bare number has no unit: \(reported)")
     }
     try withFile("{ broker: { 'allow-remote': true }, kafka: { names: ['a', 'b'] } }") { path in
         let settings = try Sample.resolve(file: path)

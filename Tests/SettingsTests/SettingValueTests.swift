@@ -2,6 +2,8 @@ import Testing
 
 @testable import Settings
 
+// The texts that a setting accepts as its value.
+
 @Test(arguments: [
     ("0ms", 0), ("250ms", 250), ("5s", 5000), ("2m", 120_000), ("24h", 86_400_000), ("7d", 604_800_000),
 ])

@@ -21,7 +21,7 @@ struct DamageTests {
     }
 
     /// Fills a file with three levels of pages, long values, and a list of free pages.
-    private func fill(_ random: inout SeededGenerator) throws -> [UInt8] {
+    private func fillFile(using random: inout SeededGenerator) throws -> [UInt8] {
         let file = try open()
         let table = file.table(named: "rows")
         for round in 0..<6 {
@@ -45,71 +45,75 @@ struct DamageTests {
         return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    private func put(_ bytes: [UInt8], mark: String) throws {
+    /// Writes a file and its mark as if a disk had changed them.
+    private func replaceFile(with bytes: [UInt8], mark: String) throws {
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         try? FileManager.default.removeItem(atPath: path + "-lock")
         try mark.write(toFile: directory.path + "/mark", atomically: true, encoding: .utf8)
     }
 
-    private func readAll() throws -> (OpeningState, [[[UInt8]]]) {
+    /// Reads all rows, and writes one.
+    private func readAllAndWrite() throws -> (state: OpeningState, rows: [[[UInt8]]]) {
         let file = try open()
-        let all = try rows(file.environment, file.table(named: "rows"))
+        let rows = try file.environment.rows(of: file.table(named: "rows"))
         // Writing also walks the lists of free pages.
         try file.environment.put(
-            [1, 2, 3], [UInt8](repeating: 1, count: 5000), in: file.table(named: "rows"))
-        return (file.openingState, all)
+            [1, 2, 3], value: [UInt8](repeating: 1, count: 5000), in: file.table(named: "rows"))
+        return (file.openingState, rows)
     }
 
-    private func readWhole() throws -> [[[UInt8]]] {
+    private func readAll() throws -> [[[UInt8]]] {
         let file = try open()
-        let all = try rows(file.environment, file.table(named: "rows"))
+        let rows = try file.environment.rows(of: file.table(named: "rows"))
         try file.close()
-        return all
+        return rows
     }
 
     @Test func `an intact file has no damage`() throws {
         var random = SeededGenerator(seed: 1)
-        _ = try fill(&random)
+        _ = try fillFile(using: &random)
         let damage = try TreeCheck.damage(in: path)
         #expect(damage == nil)
-        #expect(try readAll().0 == .resumed)
+        #expect(try readAllAndWrite().state == .resumed)
     }
 
     @Test func `a file truncated anywhere is discarded`() throws {
         var random = SeededGenerator(seed: 2)
-        let whole = try fill(&random)
-        let all = try readWhole()
-        let clean = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
-        let opened = clean.replacing(/condition clean [\d ]+/, with: "condition open").replacing(
+        let intact = try fillFile(using: &random)
+        let allRows = try readAll()
+        let cleanMark = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
+        let openMark = cleanMark.replacing(/condition clean [\d ]+/, with: "condition open").replacing(
             "committed false", with: "committed true")
         for round in 0..<40 {
-            let length = round < 3 ? [1, 4096, 8192][round] : Int.random(in: 1..<whole.count, using: &random)
-            try put(Array(whole[..<length]), mark: round % 2 == 0 ? opened : clean)
-            let (beginning, found) = try readAll()
-            switch beginning {
+            let length =
+                round < 3 ? [1, 4096, 8192][round] : Int.random(in: 1..<intact.count, using: &random)
+            try replaceFile(with: Array(intact[..<length]), mark: round % 2 == 0 ? openMark : cleanMark)
+            let (state, found) = try readAllAndWrite()
+            switch state {
             case .discarded(.damaged): break
             // Only free pages may be missing, and only if the mark does not contain the file's length.
-            case .resumed: #expect(round % 2 == 0 && found == all, "\(length) bytes were accepted")
-            default: Issue.record("\(beginning)")
+            case .resumed: #expect(round % 2 == 0 && found == allRows, "\(length) bytes were accepted")
+            default: Issue.record("the file of \(length) bytes was opened as \(state)")
             }
         }
     }
 
     @Test(arguments: 1...4) func `flipped bytes never end the process`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let whole = try fill(&random)
+        let intact = try fillFile(using: &random)
         let mark = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
         var discarded = 0
         for round in 0..<40 {
-            var bytes = whole
+            var bytes = intact
             for _ in 0..<(1 << (round % 7)) {
                 // Half of the flips hit the first bytes of a page, which contain its structure.
                 let page = Int.random(in: 0..<bytes.count / 4096, using: &random) * 4096
-                let at = page + Int.random(in: 0..<(Bool.random(using: &random) ? 64 : 4096), using: &random)
-                bytes[at] ^= UInt8.random(in: 1...255, using: &random)
+                let position =
+                    page + Int.random(in: 0..<(Bool.random(using: &random) ? 64 : 4096), using: &random)
+                bytes[position] ^= UInt8.random(in: 1...255, using: &random)
             }
-            try put(bytes, mark: mark)
-            if try readAll().0 != .resumed { discarded += 1 }
+            try replaceFile(with: bytes, mark: mark)
+            if try readAllAndWrite().state != .resumed { discarded += 1 }
         }
         #expect(discarded > 15)
     }

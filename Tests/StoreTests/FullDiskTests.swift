@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// Writes that fail at every possible position.
+/// Writes that fail, at each position of a transaction in turn, and a disk that is full.
 struct FullDiskTests {
     private let directory = TemporaryDirectory()
 
@@ -15,55 +15,55 @@ struct FullDiskTests {
         let table = environment.table(named: "rows")
         var expected: [[[UInt8]]] = []
         var succeeded = false
-        var number = 0
+        var failingWrite = 0
         while !succeeded {
-            try #require(number < 100)
-            store_faults_arm(Int32(number), 1, failure)
+            try #require(failingWrite < 100)
+            store_faults_arm(Int32(failingWrite), 1, failure)
             var batch = RowBatch()
             for row in 0..<200 {
                 let value = [UInt8](repeating: UInt8(row), count: 50)
-                batch.putWithChecksum([UInt8(row), UInt8(number)].span, value: value.span)
+                batch.putWithChecksum([UInt8(row), UInt8(failingWrite)].span, value: value.span)
             }
             do throws(StoreError) {
                 try environment.write { transaction throws(StoreError) in
                     try transaction.apply(batch, to: table)
                 }
-                succeeded = store_faults_disarm() <= number
+                succeeded = store_faults_disarm() <= failingWrite
             } catch {
                 store_faults_disarm()
                 #expect(error.isTransient == (failure != EIO))
             }
             // A snapshot shows only complete transactions, and writing continues.
-            try environment.put([255, UInt8(number)], [], in: table)
-            expected = try rows(environment, table)
+            try environment.put([255, UInt8(failingWrite)], value: [], in: table)
+            expected = try environment.rows(of: table)
             #expect(expected.filter { $0[0][0] != 255 }.count % 200 == 0)
-            number += 1
+            failingWrite += 1
         }
-        #expect(number > 2)
+        #expect(failingWrite > 2)
         try environment.close()
         let damage = try TreeCheck.damage(in: environment.path)
         #expect(damage == nil)
-        let again = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
-        #expect(try rows(again, again.table(named: "rows")) == expected)
+        let reopened = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        #expect(try reopened.rows(of: reopened.table(named: "rows")) == expected)
     }
 
     @Test func `after a failed write of the head, reads continue too`() throws {
         let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
         let table = environment.table(named: "rows")
-        try environment.put([1], [1], in: table)
+        try environment.put([1], value: [1], in: table)
         var head = 0
         // The head is the last write of a commit.
         store_faults_arm(1000, 0, ENOSPC)
-        try environment.put([1], [2], in: table)
+        try environment.put([1], value: [2], in: table)
         head = Int(store_faults_disarm()) - 1
         store_faults_arm(Int32(head), 2, ENOSPC)
         #expect(throws: StoreError.diskFull(path: environment.path)) {
-            try environment.put([1], [3], in: table)
+            try environment.put([1], value: [3], in: table)
         }
         store_faults_disarm()
-        #expect(try environment.value([1], in: table) == [2])
-        try environment.put([1], [4], in: table)
-        #expect(try environment.value([1], in: table) == [4])
+        #expect(try environment.value(of: [1], in: table) == [2])
+        try environment.put([1], value: [4], in: table)
+        #expect(try environment.value(of: [1], in: table) == [4])
     }
 
     @Test func `a full disk is an error, and writing continues with new space`() async {
@@ -72,34 +72,34 @@ struct FullDiskTests {
             let directory = TemporaryDirectory()
             let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
             let table = environment.table(named: "rows")
-            func limit(_ bytes: UInt) {
-                var limit = rlimit()
-                getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
-                limit.rlim_cur = bytes
-                setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            func limitFileSize(to bytes: UInt) {
+                var limits = rlimit()
+                getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+                limits.rlim_cur = bytes
+                setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
             }
-            limit(1 << 20)
+            limitFileSize(to: 1 << 20)
             var written = 0
             var refusals = 0
             while refusals < 3 {
                 do {
                     try environment.put(
-                        Int64(written).bigEndianBytes, [UInt8](repeating: 1, count: 3000), in: table)
+                        Int64(written).bigEndianBytes, value: [UInt8](repeating: 1, count: 3000), in: table)
                     written += 1
                 } catch StoreError.diskFull {
                     refusals += 1
                 }
                 precondition(written < 1000)
             }
-            let kept = try rows(environment, table).count
-            precondition(kept == written)
-            limit(64 << 20)
+            let keptCount = try environment.rows(of: table).count
+            precondition(keptCount == written)
+            limitFileSize(to: 64 << 20)
             for number in written..<1000 {
                 try environment.put(
-                    Int64(number).bigEndianBytes, [UInt8](repeating: 1, count: 3000), in: table)
+                    Int64(number).bigEndianBytes, value: [UInt8](repeating: 1, count: 3000), in: table)
             }
-            let all = try rows(environment, table).count
-            precondition(all == 1000)
+            let rowCount = try environment.rows(of: table).count
+            precondition(rowCount == 1000)
         }
     }
 }

@@ -18,8 +18,8 @@ struct KillTests {
                 [path = path as String, delay = delay as Int] in
                 let file = try KillTests.open(path)
                 let table = file.table(named: "rows")
-                var offset = try file.read { picture throws(StoreError) in
-                    try picture.appliedProgress(ofTopic: "t", partition: 0)?.offset ?? 0
+                var offset = try file.read { snapshot throws(StoreError) in
+                    try snapshot.appliedProgress(ofTopic: "t", partition: 0)?.offset ?? 0
                 }
                 Foundation.Thread.detachNewThread {
                     usleep(UInt32(delay))
@@ -41,10 +41,10 @@ struct KillTests {
             }
             let file = try Self.open(path)
             let table = file.table(named: "rows")
-            let (applied, count) = try file.read { picture throws(StoreError) in
+            let (applied, count) = try file.read { snapshot throws(StoreError) in
                 (
-                    try picture.appliedProgress(ofTopic: "t", partition: 0)?.offset ?? 0,
-                    try picture.count(of: table)
+                    try snapshot.appliedProgress(ofTopic: "t", partition: 0)?.offset ?? 0,
+                    try snapshot.count(of: table)
                 )
             }
             #expect(applied >= last)

@@ -3,6 +3,7 @@ import Testing
 
 @testable import Store
 
+/// The reads and writes of an LMDB file: order, ranges, rollback, snapshots, and the growth of its map.
 struct EnvironmentTests {
     private let directory = TemporaryDirectory()
 
@@ -15,18 +16,18 @@ struct EnvironmentTests {
     @Test func `committed rows are read in the byte order of their keys`() throws {
         let (environment, table) = try open()
         for key: [UInt8] in [[2], [1, 0], [1], [255, 255], [1, 255]] {
-            try environment.put(key, key + [9], in: table)
+            try environment.put(key, value: key + [9], in: table)
         }
-        #expect(try environment.value([1, 0], in: table) == [1, 0, 9])
-        #expect(try environment.value([3], in: table) == nil)
-        #expect(try rows(environment, table).map { $0[0] } == [[1], [1, 0], [1, 255], [2], [255, 255]])
-        #expect(try rows(environment, environment.table(named: "other")) == [])
+        #expect(try environment.value(of: [1, 0], in: table) == [1, 0, 9])
+        #expect(try environment.value(of: [3], in: table) == nil)
+        #expect(try environment.rows(of: table).map { $0[0] } == [[1], [1, 0], [1, 255], [2], [255, 255]])
+        #expect(try environment.rows(of: environment.table(named: "other")) == [])
     }
 
     @Test func `an empty value is not a missing one`() throws {
         let (environment, table) = try open()
-        try environment.put([1], [], in: table)
-        #expect(try environment.value([1], in: table) == [])
+        try environment.put([1], value: [], in: table)
+        #expect(try environment.value(of: [1], in: table) == [])
     }
 
     @Test func `a body that throws or rolls back changes nothing`() throws {
@@ -37,45 +38,48 @@ struct EnvironmentTests {
                 try transaction.put([UInt8]().span, value: [1].span, in: table)
             }
         }
-        let seen = try environment.write { transaction throws(StoreError) in
+        let isSeenInTransaction = try environment.write { transaction throws(StoreError) in
             try transaction.put([2].span, value: [2].span, in: table)
             transaction.rollBack()
             return try transaction.snapshot.value(of: [2].span, in: table) != nil
         }
-        #expect(seen)
-        #expect(try rows(environment, table) == [])
+        #expect(isSeenInTransaction)
+        #expect(try environment.rows(of: table) == [])
     }
 
     @Test func `an open snapshot is unchanged while another thread writes`() async throws {
         let (environment, table) = try open()
-        try environment.put([1], [1], in: table)
-        try environment.read { picture throws(StoreError) in
-            let before = array(try picture.value(of: [1].span, in: table)!)
-            Thread { #expect((try? environment.put([1], [2], in: table)) != nil) }.run()
-            #expect(array(try picture.value(of: [1].span, in: table)!) == before)
+        try environment.put([1], value: [1], in: table)
+        try environment.read { snapshot throws(StoreError) in
+            let before = array(try snapshot.value(of: [1].span, in: table)!)
+            Thread { #expect((try? environment.put([1], value: [2], in: table)) != nil) }.run()
+            #expect(array(try snapshot.value(of: [1].span, in: table)!) == before)
         }
-        #expect(try environment.value([1], in: table) == [2])
+        #expect(try environment.value(of: [1], in: table) == [2])
     }
 
     @Test(arguments: [0, 511, 4096]) func `a key that cannot be stored is an error`(size: Int) throws {
         let (environment, table) = try open()
         let key = [UInt8](repeating: 7, count: size)
-        #expect(throws: StoreError.invalidKeySize(bytes: size)) { try environment.put(key, [1], in: table) }
-        #expect(throws: StoreError.invalidKeySize(bytes: size)) { try environment.value(key, in: table) }
-        try environment.put([1], [1], in: table)
+        #expect(throws: StoreError.invalidKeySize(bytes: size)) {
+            try environment.put(key, value: [1], in: table)
+        }
+        #expect(throws: StoreError.invalidKeySize(bytes: size)) { try environment.value(of: key, in: table) }
+        try environment.put([1], value: [1], in: table)
     }
 
     @Test func `a page ends where the next one starts, also behind the longest key`() throws {
         let (environment, table) = try open()
         let longest = [UInt8](repeating: 255, count: EnvironmentLimits.keyBytesMax)
-        for key in [[1], [1, 0], [1, 1], longest, [0]] { try environment.put(key, [], in: table) }
+        for key in [[1], [1, 0], [1, 1], longest, [0]] { try environment.put(key, value: [], in: table) }
         var range = KeyRange.everything
         var pages: [[[UInt8]]] = []
-        var more = true
-        while more {
+        var hasMore = true
+        while hasMore {
             var page: [[UInt8]] = []
-            more = try environment.read { picture throws(StoreError) in
-                try picture.readPage(of: table, range: &range, rowsMax: 2) { key, _ in page.append(array(key))
+            hasMore = try environment.read { snapshot throws(StoreError) in
+                try snapshot.readPage(of: table, range: &range, rowsMax: 2) { key, _ in
+                    page.append(array(key))
                 }
             }
             pages.append(page)
@@ -86,12 +90,12 @@ struct EnvironmentTests {
     @Test func `a prefix finds its rows and no neighbors`() throws {
         let (environment, table) = try open()
         for key: [UInt8] in [[1, 255], [2], [2, 0], [2, 255, 255], [3], [255], [255, 255, 1]] {
-            try environment.put(key, [], in: table)
+            try environment.put(key, value: [], in: table)
         }
-        #expect(try rows(environment, table, KeyRange(prefix: [2])).count == 3)
-        #expect(try rows(environment, table, KeyRange(prefix: [1, 255])).count == 1)
-        #expect(try rows(environment, table, KeyRange(prefix: [255])).count == 2)
-        #expect(try rows(environment, table, KeyRange(prefix: [])).count == 7)
+        #expect(try environment.rows(of: table, range: KeyRange(prefix: [2])).count == 3)
+        #expect(try environment.rows(of: table, range: KeyRange(prefix: [1, 255])).count == 1)
+        #expect(try environment.rows(of: table, range: KeyRange(prefix: [255])).count == 2)
+        #expect(try environment.rows(of: table, range: KeyRange(prefix: [])).count == 7)
     }
 
     @Test func `the map grows under a transaction and the body runs again`() throws {
@@ -106,7 +110,7 @@ struct EnvironmentTests {
             }
         }
         #expect(runs > 1)
-        #expect(try rows(environment, table).count == 3000)
+        #expect(try environment.rows(of: table).count == 3000)
         #expect(environment.sizes.mapBytes > 1 << 20)
     }
 
@@ -114,10 +118,10 @@ struct EnvironmentTests {
         let limit = 1 << 20
         let (environment, table) = try open(EnvironmentLimits(mapBytesAtStart: limit, mapBytesMax: limit))
         #expect(throws: StoreError.mapFull(path: environment.path, limit: limit)) {
-            try environment.put([1], [UInt8](repeating: 0, count: 2 * limit), in: table)
+            try environment.put([1], value: [UInt8](repeating: 0, count: 2 * limit), in: table)
         }
-        try environment.put([1], [1], in: table)
-        #expect(try rows(environment, table) == [[[1], [1]]])
+        try environment.put([1], value: [1], in: table)
+        #expect(try environment.rows(of: table) == [[[1], [1]]])
     }
 
     @Test func `a map does not move under an open snapshot`() throws {
@@ -125,20 +129,20 @@ struct EnvironmentTests {
             mapBytesAtStart: 1 << 20, mapBytesMax: 16 << 20, readersWaitMilliseconds: 20)
         let (environment, table) = try open(limits)
         let large = [UInt8](repeating: 0, count: 2 << 20)
-        try environment.read { picture throws(StoreError) in
+        try environment.read { snapshot throws(StoreError) in
             _ = #expect(throws: StoreError.readersBusy(path: environment.path, milliseconds: 20)) {
-                try environment.put([1], large, in: table)
+                try environment.put([1], value: large, in: table)
             }
         }
-        try environment.put([1], large, in: table)
-        #expect(try environment.value([1], in: table)?.count == large.count)
+        try environment.put([1], value: large, in: table)
+        #expect(try environment.value(of: [1], in: table)?.count == large.count)
     }
 
     @Test func `a closed environment rejects calls and does not crash`() throws {
         let (environment, table) = try open()
         try environment.close()
-        #expect(throws: StoreError.self) { try environment.put([1], [1], in: table) }
-        #expect(throws: StoreError.self) { try environment.value([1], in: table) }
+        #expect(throws: StoreError.self) { try environment.put([1], value: [1], in: table) }
+        #expect(throws: StoreError.self) { try environment.value(of: [1], in: table) }
         #expect(throws: StoreError.self) { try environment.sync() }
         #expect(environment.sizes == EnvironmentSizes())
     }
@@ -156,9 +160,9 @@ struct EnvironmentTests {
                 ofTopic: "flotilla.registry", partition: 3)
             transaction.rollBack()
         }
-        try environment.read { picture throws(StoreError) in
-            #expect(try picture.appliedProgress(ofTopic: "flotilla.registry", partition: 3) == applied)
-            #expect(try picture.appliedProgress(ofTopic: "flotilla.registry", partition: 4) == nil)
+        try environment.read { snapshot throws(StoreError) in
+            #expect(try snapshot.appliedProgress(ofTopic: "flotilla.registry", partition: 3) == applied)
+            #expect(try snapshot.appliedProgress(ofTopic: "flotilla.registry", partition: 4) == nil)
         }
     }
 }

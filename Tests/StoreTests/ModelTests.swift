@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Random histories against a dictionary.
+/// Random changes of a file, compared with a dictionary that gets the same changes.
 struct ModelTests {
     @Test(arguments: 1...8) func `a random history leaves the rows that a dictionary has`(seed: UInt64) throws
     {
@@ -30,15 +30,15 @@ struct ModelTests {
                 }
             }
             if Bool.random(using: &random) { changes.sort() }
-            let keeps = Int.random(in: 0..<5, using: &random) != 0
+            let commits = Int.random(in: 0..<5, using: &random) != 0
             let table = environment.table(named: "rows")
             try environment.write { transaction throws(StoreError) in
                 try transaction.apply(changes, to: table)
                 try transaction.setAppliedProgress(
                     AppliedProgress(offset: applied + 1, completeUntil: .now()), ofTopic: "t", partition: 0)
-                if !keeps { transaction.rollBack() }
+                if !commits { transaction.rollBack() }
             }
-            if keeps {
+            if commits {
                 model = next
                 applied += 1
             }
@@ -48,42 +48,42 @@ struct ModelTests {
                 #expect(damage == nil)
                 environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"], limits: limits)
             }
-            try compare(environment, model, &random)
+            try compare(environment, with: model, using: &random)
         }
-        try environment.read { picture throws(StoreError) in
-            #expect(try picture.appliedProgress(ofTopic: "t", partition: 0)?.offset == applied)
+        try environment.read { snapshot throws(StoreError) in
+            #expect(try snapshot.appliedProgress(ofTopic: "t", partition: 0)?.offset == applied)
         }
     }
 
+    /// Compares all rows, a random range, the count, and the gap around a random key.
     private func compare(
-        _ environment: LMDBEnvironment, _ model: [[UInt8]: [UInt8]], _ random: inout SeededGenerator
+        _ environment: LMDBEnvironment, with model: [[UInt8]: [UInt8]], using random: inout SeededGenerator
     ) throws {
         let table = environment.table(named: "rows")
         let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-        #expect(try rows(environment, table) == sorted.map { [$0.key, $0.value] })
+        #expect(try environment.rows(of: table) == sorted.map { [$0.key, $0.value] })
         let lower = random.bytes(count: 0...2).map { $0 % 12 }
         let upper = random.bytes(count: 1...2).map { $0 % 12 }
-        let within = sorted.filter {
+        let rowsInRange = sorted.filter {
             !$0.key.lexicographicallyPrecedes(lower) && $0.key.lexicographicallyPrecedes(upper)
         }
         #expect(
-            try rows(environment, table, KeyRange(from: lower, upTo: upper))
-                == within.map { [$0.key, $0.value] })
-        let count = try environment.read { picture throws(StoreError) in try picture.count(of: table) }
+            try environment.rows(of: table, range: KeyRange(from: lower, upTo: upper))
+                == rowsInRange.map { [$0.key, $0.value] })
+        let count = try environment.read { snapshot throws(StoreError) in try snapshot.count(of: table) }
         #expect(count == model.count)
-        let (asked, other) = (
-            random.bytes(count: 1...3).map { $0 % 12 }, random.bytes(count: 1...3).map { $0 % 12 }
-        )
-        let gap = try environment.read { picture throws(StoreError) in
-            try picture.keyGap(at: asked.span, in: table)
+        let asked = random.bytes(count: 1...3).map { $0 % 12 }
+        let other = random.bytes(count: 1...3).map { $0 % 12 }
+        let gap = try environment.read { snapshot throws(StoreError) in
+            try snapshot.keyGap(at: asked.span, in: table)
         }
-        let isBehind = !other.lexicographicallyPrecedes(asked)
-        let next = sorted.first { !$0.key.lexicographicallyPrecedes(asked) }?.key
-        #expect((gap == nil) == (next == asked))
+        let isAtOrBehindAsked = !other.lexicographicallyPrecedes(asked)
+        let nextKey = sorted.first { !$0.key.lexicographicallyPrecedes(asked) }?.key
+        #expect((gap == nil) == (nextKey == asked))
         if let gap {
             #expect(
                 gap.contains(other.span)
-                    == (isBehind && next.map { other.lexicographicallyPrecedes($0) } ?? true))
+                    == (isAtOrBehindAsked && nextKey.map { other.lexicographicallyPrecedes($0) } ?? true))
         }
     }
 
@@ -91,18 +91,18 @@ struct ModelTests {
         let directory = TemporaryDirectory()
         let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
         let table = environment.table(named: "rows")
-        for key in UInt8(0)..<10 { try environment.put([key % 2, key], [], in: table) }
-        func remove(_ rowsMax: Int) throws -> Int {
+        for key in UInt8(0)..<10 { try environment.put([key % 2, key], value: [], in: table) }
+        func removeRows(atMost rowsMax: Int) throws -> Int {
             try environment.write { transaction throws(StoreError) in
                 try transaction.remove(KeyRange(prefix: [1]), in: table, rowsMax: rowsMax)
             }
         }
-        #expect(try remove(3) == 3)
-        #expect(try remove(3) == 2)
-        #expect(try remove(3) == 0)
-        #expect(try rows(environment, table).count == 5)
+        #expect(try removeRows(atMost: 3) == 3)
+        #expect(try removeRows(atMost: 3) == 2)
+        #expect(try removeRows(atMost: 3) == 0)
+        #expect(try environment.rows(of: table).count == 5)
         try environment.write { transaction throws(StoreError) in try transaction.removeAll(in: table) }
-        #expect(try rows(environment, table) == [])
+        #expect(try environment.rows(of: table) == [])
     }
 
     @Test func `the last change of a key in a sorted batch wins`() throws {
@@ -117,8 +117,8 @@ struct ModelTests {
         batch.remove([3, 5].span)
         batch.sort()
         try environment.write { transaction throws(StoreError) in try transaction.apply(batch, to: table) }
-        #expect(try environment.value([7], in: table) == [19])
-        #expect(try environment.value([3, 5], in: table) == nil)
+        #expect(try environment.value(of: [7], in: table) == [19])
+        #expect(try environment.value(of: [3, 5], in: table) == nil)
         batch.removeAll()
         #expect(batch.count == 0)
     }

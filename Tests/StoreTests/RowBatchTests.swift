@@ -3,27 +3,28 @@ import Testing
 
 @testable import Store
 
+/// Batches of row changes: their order, and the checksums of their rows.
 struct RowBatchTests {
     @Test func `batches of any size are sorted by key, and changes of one key keep their order`() {
         for seed in 1...UInt64(trialCount(base: 60)) {
             var random = SeededGenerator(seed: seed)
             var batch = RowBatch()
             var model: [[UInt8]: [UInt8]] = [:]
-            let beginnings: [[UInt8]] = [[], [1, 2], Array("match-2026-11-20-final".utf8), [0], [255]]
+            let prefixes: [[UInt8]] = [[], [1, 2], Array("match-2026-11-20-final".utf8), [0], [255]]
             for number in 0..<random.number(below: 2000) {
-                let tail = random.bytes(count: 0...(number % 4 == 0 ? 20 : 2))
-                let key = [7] + beginnings[random.number(below: beginnings.count)] + tail
+                let suffix = random.bytes(count: 0...(number % 4 == 0 ? 20 : 2))
+                let key = [7] + prefixes[random.number(below: prefixes.count)] + suffix
                 let value = Array("\(number)".utf8)
                 batch.put(key.span, value: value.span)
                 model[key] = value
             }
             batch.sort()
-            var last: [UInt8] = []
+            var previousKey: [UInt8] = []
             var newest: [[UInt8]: [UInt8]] = [:]
             for index in 0..<batch.count {
                 let key = array(batch.key(at: index))
-                #expect(!key.lexicographicallyPrecedes(last), "seed \(seed)")
-                last = key
+                #expect(!key.lexicographicallyPrecedes(previousKey), "seed \(seed)")
+                previousKey = key
                 newest[key] = array(batch.value(at: index)!)
             }
             #expect(newest == model, "seed \(seed)")
@@ -44,17 +45,19 @@ struct RowBatchTests {
             try transaction.append(batch, to: table)
             try transaction.put([3].span, value: [7].span, in: table)
         }
-        func read(_ key: [UInt8]) throws -> [UInt8]? {
-            try environment.read { picture throws(StoreError) in
-                guard let value = try picture.value(of: key.span, in: table) else { return nil }
+        func value(of key: [UInt8]) throws -> [UInt8]? {
+            try environment.read { snapshot throws(StoreError) in
+                guard let value = try snapshot.value(of: key.span, in: table) else { return nil }
                 return array(value)
             }
         }
-        #expect(try read([1]) == [5, 6] && read([2]) == [] && read([3]) == [7] && read([4]) == nil)
+        #expect(
+            try value(of: [1]) == [5, 6] && value(of: [2]) == [] && value(of: [3]) == [7]
+                && value(of: [4]) == nil)
         // A checksum that does not match its value.
         var wrong = RowBatch()
         wrong.put([3].span, value: [0, 0, 0, 0, 7].span)
         try environment.write { transaction throws(StoreError) in try transaction.apply(wrong, to: table) }
-        #expect(throws: StoreError.changedRow(path: environment.path)) { try read([3]) }
+        #expect(throws: StoreError.changedRow(path: environment.path)) { try value(of: [3]) }
     }
 }

@@ -6,10 +6,11 @@ import Testing
 
 @testable import Store
 
+/// When a lane's file is resumed after its last opening, and when it is discarded and starts empty.
 struct StateFileTests {
     private let directory = TemporaryDirectory()
     private let boot = BootID("boot-1")
-    private let day: Int64 = 86_400_000
+    private let dayMilliseconds: Int64 = 86_400_000
     private let start = WallTime(milliseconds: 1_700_000_000_000)
 
     private func open(
@@ -17,10 +18,11 @@ struct StateFileTests {
     ) throws -> StateFile {
         try StateFile(
             directory: directory.path + "/state",
-            conditions: ReuseConditions(schema: schema, origin: origin, ageMaxMilliseconds: day),
+            conditions: ReuseConditions(schema: schema, origin: origin, ageMaxMilliseconds: dayMilliseconds),
             tables: ["rows"], now: now ?? start, boot: boot ?? self.boot)
     }
 
+    /// Commits one row, complete until a time.
     private func commit(_ file: StateFile, asOf: WallTime? = nil) throws {
         let table = file.table(named: "rows")
         try file.write { transaction throws(StoreError) in
@@ -30,12 +32,12 @@ struct StateFileTests {
         }
     }
 
-    private func count(_ file: StateFile) throws -> Int {
-        try rows(file.environment, file.table(named: "rows")).count
+    private func rowCount(of file: StateFile) throws -> Int {
+        try file.environment.rows(of: file.table(named: "rows")).count
     }
 
-    /// Leaves the file in the state of a killed process.
-    private func died(_ run: (StateFile) throws -> Void = { _ in }) throws {
+    /// Opens the file, and leaves it in the state of a killed process: the object ends without `close`.
+    private func openAndDie(_ run: (StateFile) throws -> Void = { _ in }) throws {
         try run(try open())
     }
 
@@ -47,13 +49,13 @@ struct StateFileTests {
         let file = try open()
         try commit(file)
         try file.close()
-        let again = try open(boot: BootID("boot-2"))
-        #expect(again.openingState == .resumed)
-        #expect(try count(again) == 1)
+        let reopened = try open(boot: BootID("boot-2"))
+        #expect(reopened.openingState == .resumed)
+        #expect(try rowCount(of: reopened) == 1)
     }
 
-    /// Returns the disk operations of `run`, with the names of the files.
-    private func calls(_ run: () throws -> Void) rethrows -> [String] {
+    /// Returns the disk operations of `run`, each with the name of its file.
+    private func diskOperations(_ run: () throws -> Void) rethrows -> [String] {
         store_calls_record()
         try run()
         return String(cString: store_calls_recorded()).split(separator: "\n").map(String.init)
@@ -61,9 +63,9 @@ struct StateFileTests {
 
     @Test func `a clean mark is written only after the data is on the disk`() throws {
         let file = try open()
-        let committing = try calls { try commit(file) }
-        #expect(committing.contains("write data.mdb") && !committing.contains("sync data.mdb"), "a cache")
-        let closing = try calls { try file.close() }
+        let committing = try diskOperations { try commit(file) }
+        #expect(committing.contains("write data.mdb") && !committing.contains("sync data.mdb"))
+        let closing = try diskOperations { try file.close() }
         #expect(
             closing == [
                 "sync data.mdb", "write mark.next", "sync mark.next", "rename mark", "sync state",
@@ -74,120 +76,127 @@ struct StateFileTests {
         let file = try open()
         try commit(file)
         try file.close()
-        var again: StateFile?
-        let opening = try calls { again = try open() }.filter { $0 != "write lock" }
+        var reopened: StateFile?
+        let opening = try diskOperations { reopened = try open() }.filter { $0 != "write lock" }
         #expect(
             opening.prefix(4) == ["write mark.next", "sync mark.next", "rename mark", "sync state"],
             "\(opening)")
-        try again?.close()
+        try reopened?.close()
     }
 
     @Test func `the file of a killed process is resumed`() throws {
-        try died { try commit($0) }
+        try openAndDie { try commit($0) }
         let file = try open()
         #expect(file.openingState == .resumed)
-        #expect(try count(file) == 1)
+        #expect(try rowCount(of: file) == 1)
     }
 
     @Test func `after a power cut without a clean close the file starts empty`() throws {
-        try died { try commit($0) }
+        try openAndDie { try commit($0) }
         let file = try open(boot: BootID("boot-2"))
         #expect(file.openingState == .discarded(.machineWentDown))
-        #expect(try count(file) == 0)
+        #expect(try rowCount(of: file) == 0)
     }
 
     @Test func `a file of another schema starts empty`() throws {
-        try died { try commit($0) }
+        try openAndDie { try commit($0) }
         let file = try open(schema: 2)
         #expect(file.openingState == .discarded(.otherSchema(found: 1, wanted: 2)))
-        #expect(try count(file) == 0)
+        #expect(try rowCount(of: file) == 0)
     }
 
     @Test func `a file of another cluster, topic or partition starts empty`() throws {
-        try died { try commit($0) }
+        try openAndDie { try commit($0) }
         let file = try open(origin: "other/registry/3")
         #expect(
             file.openingState
                 == .discarded(.otherOrigin(found: "cluster/registry/3", wanted: "other/registry/3")))
-        #expect(try count(file) == 0)
+        #expect(try rowCount(of: file) == 0)
     }
 
     @Test func `a file older than the topic's retention of deletions starts empty`() throws {
-        try died { try commit($0) }
-        let limit = WallTime(milliseconds: start.milliseconds + day)
+        try openAndDie { try commit($0) }
+        let limit = WallTime(milliseconds: start.milliseconds + dayMilliseconds)
         #expect(try { try open(now: limit).openingState }() == .resumed)
         let late = WallTime(milliseconds: limit.milliseconds + 1)
         let file = try open(now: late)
         #expect(
-            file.openingState == .discarded(.tooOld(ageMilliseconds: day + 1, limitMilliseconds: day)))
-        #expect(try count(file) == 0)
+            file.openingState
+                == .discarded(
+                    .tooOld(ageMilliseconds: dayMilliseconds + 1, limitMilliseconds: dayMilliseconds)))
+        #expect(try rowCount(of: file) == 0)
     }
 
     @Test func `one outdated partition makes the file outdated, and a restart does not renew it`() throws {
-        try died { file in
+        try openAndDie { file in
             try commit(file)
             try file.write { transaction throws(StoreError) in
                 let recent = AppliedProgress(
-                    offset: 9, completeUntil: WallTime(milliseconds: start.milliseconds + 2 * day))
+                    offset: 9, completeUntil: WallTime(milliseconds: start.milliseconds + 2 * dayMilliseconds)
+                )
                 try transaction.setAppliedProgress(recent, ofTopic: "starts", partition: 3)
             }
             try file.close()
         }
-        let file = try open(now: WallTime(milliseconds: start.milliseconds + 2 * day))
+        let file = try open(now: WallTime(milliseconds: start.milliseconds + 2 * dayMilliseconds))
         #expect(
-            file.openingState == .discarded(.tooOld(ageMilliseconds: 2 * day, limitMilliseconds: day)))
+            file.openingState
+                == .discarded(
+                    .tooOld(ageMilliseconds: 2 * dayMilliseconds, limitMilliseconds: dayMilliseconds)))
     }
 
     @Test func `after two deaths before a commit the file starts empty, and a commit resets the count`()
         throws
     {
-        try died { try commit($0) }
-        try died()
-        try died { try commit($0) }
-        try died()
+        try openAndDie { try commit($0) }
+        try openAndDie()
+        try openAndDie { try commit($0) }
+        try openAndDie()
         #expect(try { try open().openingState }() == .resumed)
         let file = try open()
         #expect(file.openingState == .discarded(.crashedTwiceBeforeCommit))
-        #expect(try count(file) == 0)
+        #expect(try rowCount(of: file) == 0)
     }
 
     @Test func `a clean close without a commit does not count as a death`() throws {
-        try died { try commit($0) }
-        for _ in 0..<4 { try died { try $0.close() } }
+        try openAndDie { try commit($0) }
+        for _ in 0..<4 { try openAndDie { try $0.close() } }
         #expect(try open().openingState == .resumed)
     }
 
     @Test func `data without a mark is not trusted`() throws {
-        try died { try commit($0) }
+        try openAndDie { try commit($0) }
         try FileManager.default.removeItem(atPath: directory.path + "/state/mark")
         #expect(try open().openingState == .discarded(.unmarked))
     }
 
     @Test func `a mark without its data is reported`() throws {
-        try died { try commit($0) }
+        try openAndDie { try commit($0) }
         try FileManager.default.removeItem(atPath: directory.path + "/state/data.mdb")
         #expect(try open().openingState == .discarded(.missingData))
     }
 
     @Test func `a mark with any missing or changed byte is rejected or means the same`() throws {
-        try died { try commit($0) }
+        try openAndDie { try commit($0) }
         let path = directory.path + "/state/mark"
-        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        let mark = try #require(StateFileMark(parsing: whole))
-        #expect(mark.bytes == whole)
-        for length in 0..<whole.count { #expect(StateFileMark(parsing: Array(whole[..<length])) == nil) }
-        try Data(whole[..<40]).write(to: URL(fileURLWithPath: path))
+        let markBytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        let mark = try #require(StateFileMark(parsing: markBytes))
+        #expect(mark.bytes == markBytes)
+        for length in 0..<markBytes.count {
+            #expect(StateFileMark(parsing: Array(markBytes[..<length])) == nil)
+        }
+        try Data(markBytes[..<40]).write(to: URL(fileURLWithPath: path))
         #expect(try open().openingState == .discarded(.unreadableMark))
     }
 
     @Test func `a condemned file starts empty and reports the reason`() throws {
-        try died { file in
+        try openAndDie { file in
             try commit(file)
             try file.markUnusable(because: "table rows\nhas a row of 3 bytes")
         }
         let file = try open()
         #expect(file.openingState == .discarded(.markedUnusable("table rows has a row of 3 bytes")))
-        #expect(try count(file) == 0)
+        #expect(try rowCount(of: file) == 0)
     }
 
     @Test func `a second opening is rejected, and the error names the process`() throws {

@@ -3,42 +3,46 @@ import Testing
 
 @testable import Store
 
+/// The check that a topic still has the last record that a file has applied. Another record means another
+/// topic.
 struct TopicIdentityCheckTests {
-    private func identity(_ taken: Int64...) throws -> AppliedProgress {
-        var identity = TopicIdentityCheck(progress: nil)
-        for offset in taken { identity.check(key: [1].span, value: [UInt8(offset)].span, offset: offset) }
-        let last = try identity.confirmedRecord(path: "file")
+    /// Returns the progress of a file that has applied records at these offsets.
+    private func progress(afterRecordsAt offsets: Int64...) throws -> AppliedProgress {
+        var check = TopicIdentityCheck(progress: nil)
+        for offset in offsets { check.check(key: [1].span, value: [UInt8(offset)].span, offset: offset) }
+        let last = try check.confirmedRecord(path: "file")
         return AppliedProgress(offset: 10, completeUntil: WallTime(milliseconds: 5), lastRecord: last)
     }
 
     @Test func `reading starts at the last record, and the same record confirms the topic`() throws {
-        let applied = try identity(3, 7)
+        let applied = try progress(afterRecordsAt: 3, 7)
         #expect(AppliedProgress(parsing: applied.bytes.span) == applied)
-        var again = TopicIdentityCheck(progress: applied)
-        #expect(again.startOffset == 7)
-        again.check(key: [1].span, value: [3].span, offset: 3)
-        #expect(again.startOffset == 7, "an older one proves nothing")
-        again.check(key: [1].span, value: [7].span, offset: 7)
-        #expect(again.startOffset == nil)
-        again.check(key: [1].span, value: nil, offset: 12)
-        #expect(try again.confirmedRecord(path: "file")?.offset == 12)
+        var check = TopicIdentityCheck(progress: applied)
+        #expect(check.startOffset == 7)
+        check.check(key: [1].span, value: [3].span, offset: 3)
+        #expect(check.startOffset == 7, "an older record proves nothing")
+        check.check(key: [1].span, value: [7].span, offset: 7)
+        #expect(check.startOffset == nil)
+        check.check(key: [1].span, value: nil, offset: 12)
+        #expect(try check.confirmedRecord(path: "file")?.offset == 12)
     }
 
     @Test func `a different or missing record means another topic`() throws {
-        func doubt(_ read: (inout TopicIdentityCheck) -> Void) throws -> Bool {
-            var again = TopicIdentityCheck(progress: try identity(3, 7))
-            read(&again)
-            do { _ = try again.confirmedRecord(path: "file") } catch { return error.isCorruption }
+        /// Whether the file is doubted after these records.
+        func isDoubted(_ read: (inout TopicIdentityCheck) -> Void) throws -> Bool {
+            var check = TopicIdentityCheck(progress: try progress(afterRecordsAt: 3, 7))
+            read(&check)
+            do { _ = try check.confirmedRecord(path: "file") } catch { return error.isCorruption }
             return false
         }
-        #expect(try doubt { $0.check(key: [1].span, value: [8].span, offset: 7) })
-        #expect(try doubt { $0.check(key: [2].span, value: [7].span, offset: 7) })
-        #expect(try doubt { $0.check(key: [1].span, value: nil, offset: 7) })
-        #expect(try doubt { $0.check(key: nil, value: [7].span, offset: 7) })
-        #expect(try doubt { $0.check(key: [1].span, value: [7].span, offset: 8) })
-        #expect(try doubt { $0.recordRead(upTo: 8) })
-        #expect(try !doubt { $0.recordRead(upTo: 7) })
-        #expect(try !doubt { _ in }, "nothing was read yet")
+        #expect(try isDoubted { $0.check(key: [1].span, value: [8].span, offset: 7) })
+        #expect(try isDoubted { $0.check(key: [2].span, value: [7].span, offset: 7) })
+        #expect(try isDoubted { $0.check(key: [1].span, value: nil, offset: 7) })
+        #expect(try isDoubted { $0.check(key: nil, value: [7].span, offset: 7) })
+        #expect(try isDoubted { $0.check(key: [1].span, value: [7].span, offset: 8) })
+        #expect(try isDoubted { $0.recordRead(upTo: 8) })
+        #expect(try !isDoubted { $0.recordRead(upTo: 7) })
+        #expect(try !isDoubted { _ in }, "nothing was read yet")
     }
 
     @Test func `a file without an applied record has nothing to compare`() throws {

@@ -7,7 +7,7 @@ import Testing
 
 /// Our server against OpenSSL's client.
 @Suite struct OpenSSLClientTests {
-    private func client(_ port: Int, _ options: [String], saying text: String = "") throws -> ChildProcess {
+    private func client(_ port: Int, _ options: [String], sending text: String = "") throws -> ChildProcess {
         try ChildProcess(
             "openssl", arguments: ["s_client", "-connect", "127.0.0.1:\(port)"] + options,
             input: Data(text.utf8))
@@ -24,7 +24,7 @@ import Testing
             "-servername",
             "localhost", "-alpn", "http/1.1,h2", "-quiet", version,
         ]
-        let process = try client(server.port, verifying, saying: "hello there\n")
+        let process = try client(server.port, verifying, sending: "hello there\n")
         try await process.waitForOutput(containing: "hello there")
         #expect(server.first?.read(\.applicationProtocol) == "h2")
         process.send(signal: SIGKILL)

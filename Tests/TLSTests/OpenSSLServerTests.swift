@@ -15,7 +15,7 @@ import Testing
         let (server, port) = try await certificates.opensslServer(["-alpn", "h2", version])
         let running = try RunningLoop()
         let client = Endpoint.connect(
-            try certificates.client(), port: port, on: running.loop, saying: Self.secret)
+            try certificates.client(), port: port, on: running.loop, sending: Self.secret)
         try await server.waitForOutput(containing: Self.secret)
         #expect(client.read(\.applicationProtocol) == "h2")
         _ = running.loop.perform { client.tls.finish() }
@@ -29,7 +29,7 @@ import Testing
         let (server, port) = try await certificates.opensslServer(["-alpn", "h2"], identity: identity)
         let running = try RunningLoop()
         let client = Endpoint.connect(
-            try certificates.client(), host: "127.0.0.1", port: port, on: running.loop, saying: Self.secret)
+            try certificates.client(), host: "127.0.0.1", port: port, on: running.loop, sending: Self.secret)
         try await server.waitForOutput(containing: Self.secret)
         #expect(client.read(\.closed) == [])
     }
@@ -40,7 +40,7 @@ import Testing
     ) async throws -> String {
         let running = try RunningLoop()
         let client = Endpoint.connect(
-            context, host: host, port: server.port, on: running.loop, saying: Self.secret)
+            context, host: host, port: server.port, on: running.loop, sending: Self.secret)
         try await eventually("the refusal") { !client.read(\.closed).isEmpty }
         #expect(client.read(\.closed).count == 1)
         #expect(client.read(\.taken) == 0, "fill must not be called")
@@ -134,7 +134,7 @@ import Testing
         }
         defer { listener.stop() }
         let client = Endpoint.connect(
-            try certificates.client(), port: listener.port, on: running.loop, saying: Self.secret)
+            try certificates.client(), port: listener.port, on: running.loop, sending: Self.secret)
         try await eventually("the refusal") { !client.read(\.closed).isEmpty }
         #expect(
             client.read(\.closed) == [

@@ -85,7 +85,7 @@ import Testing
                 mark,
                 Endpoint.connect(
                     context, port: server.port, on: near.loop, as: endpoint,
-                    saying: String(repeating: Character(UnicodeScalar(mark)), count: 50_000))
+                    sending: String(repeating: Character(UnicodeScalar(mark)), count: 50_000))
             )
         }
         try await eventually("each has its handshake, and all of its bytes") {

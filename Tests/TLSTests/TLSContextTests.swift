@@ -6,6 +6,7 @@ import Testing
 
 @testable import TLS
 
+/// The files of a TLS context, and the certificates that an authority issues.
 @Suite struct TLSContextTests {
     private func sentence(_ body: () throws -> TLSContext) -> String? {
         do {

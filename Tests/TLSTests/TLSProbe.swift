@@ -25,6 +25,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
         var received: [UInt8] = []
         var receivedCount = 0
         var outgoing: ArraySlice<UInt8> = []
+        /// The number of bytes that the connection has taken.
         var taken = 0
         var closed: [String] = []
     }
@@ -49,7 +50,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     }
 
     var tls: TLSConnection { connection.withLock { $0! } }
-    func attach(_ new: TLSConnection) { connection.withLock { $0 = new } }
+    func attach(_ tls: TLSConnection) { connection.withLock { $0 = tls } }
     func read<T>(_ path: (State) -> T) -> T { state.withLock { path($0) } }
     var text: String { String(decoding: read(\.received), as: UTF8.self) }
 
@@ -59,7 +60,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
         tls.requestFill()
     }
 
-    /// Sent in this call; on the loop.
+    /// Sends bytes during this call. Call on the loop.
     func sendAhead(_ bytes: [UInt8]) {
         state.withLock { $0.outgoing += bytes }
         connection.withLock { $0 }?.fillNow()
@@ -94,7 +95,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     static func connect(
         _ context: TLSContext, host: String = "localhost", port: Int, on loop: EventLoop,
         milliseconds: Int = 10_000,
-        as endpoint: Endpoint = Endpoint(), saying text: String = ""
+        as endpoint: Endpoint = Endpoint(), sending text: String = ""
     ) -> Endpoint {
         _ = loop.perform {
             let deadline = loop.now.advanced(byMilliseconds: milliseconds)
@@ -111,31 +112,31 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
 /// A TLS server on a port that the system chooses.
 final class Server: Sendable {
     let listener: TCPListener
-    private let made: Ends
+    private let accepted: AcceptedEnds
 
     init(_ context: TLSContext, on loop: EventLoop, make: @escaping @Sendable () -> Endpoint = { Endpoint() })
         throws
     {
-        let made = Ends()
+        let accepted = AcceptedEnds()
         listener = try TCPListener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 100) { tcp in
             let end = make()
-            made.list.withLock { $0.append(end) }
+            accepted.list.withLock { $0.append(end) }
             let connection = TLSConnection.accept(tcp, context: context) { connection in
                 end.attach(connection)
                 return end
             }
             return connection
         }
-        self.made = made
+        self.accepted = accepted
     }
 
-    private final class Ends: Sendable {
+    private final class AcceptedEnds: Sendable {
         let list = Mutex<[Endpoint]>([])
     }
 
     var port: Int { listener.port }
-    var first: Endpoint? { made.list.withLock { $0.first } }
-    var ends: [Endpoint] { made.list.withLock { $0 } }
+    var first: Endpoint? { accepted.list.withLock { $0.first } }
+    var ends: [Endpoint] { accepted.list.withLock { $0 } }
 
     deinit { listener.stop() }
 }

@@ -9,7 +9,8 @@ import Testing
     private final class Pair {
         let client: TLSSession
         let server: TLSSession
-        var told: [String] = []
+        /// The events of both sessions, for example `client h2`.
+        var events: [String] = []
         var atServer: [UInt8] = []
         var atClient: [UInt8] = []
 
@@ -22,47 +23,49 @@ import Testing
 
         /// Moves bytes in both directions, in pieces of `size` bytes, until no side has any.
         func exchange(size: Int, flipping: (inout [UInt8]) -> Void = { _ in }) {
-            drain(client, "client")
+            handleEvents(of: client, named: "client")
             while true {
-                var toServer = take(client)
-                var toClient = take(server)
+                var toServer = takeOutgoing(of: client)
+                let toClient = takeOutgoing(of: server)
                 if toServer.isEmpty && toClient.isEmpty { return }
                 flipping(&toServer)
-                carry(&toServer, to: server, "server", size)
-                carry(&toClient, to: client, "client", size)
+                deliver(toServer, to: server, named: "server", pieceSize: size)
+                deliver(toClient, to: client, named: "client", pieceSize: size)
             }
         }
 
-        private func take(_ session: TLSSession) -> [UInt8] {
+        private func takeOutgoing(of session: TLSSession) -> [UInt8] {
             defer { session.dropOutgoing() }
             return Array(session.outgoing)
         }
 
-        private func carry(_ bytes: inout [UInt8], to session: TLSSession, _ name: String, _ size: Int) {
+        private func deliver(
+            _ bytes: [UInt8], to session: TLSSession, named name: String, pieceSize: Int
+        ) {
             var start = 0
             while start < bytes.count {
-                let end = min(start + size, bytes.count)
+                let end = min(start + pieceSize, bytes.count)
                 bytes[start..<end].withUnsafeBytes { piece in
                     session.provideInput(piece)
-                    drain(session, name)
+                    handleEvents(of: session, named: name)
                 }
                 start = end
             }
         }
 
-        private func drain(_ session: TLSSession, _ name: String) {
+        private func handleEvents(of session: TLSSession, named name: String) {
             while true {
                 switch session.nextEvent() {
                 case .needsInput: return
-                case .established(let applicationProtocol): told.append("\(name) \(applicationProtocol)")
+                case .established(let applicationProtocol): events.append("\(name) \(applicationProtocol)")
                 case .plaintext(let bytes):
                     if name == "server" { atServer += bytes } else { atClient += bytes }
                     session.dropPlaintext()
                 case .ended:
-                    told.append("\(name) ended")
+                    events.append("\(name) ended")
                     return
                 case .failed(let failure):
-                    told.append("\(name) \(failure)")
+                    events.append("\(name) \(failure)")
                     return
                 }
             }
@@ -73,7 +76,7 @@ import Testing
     func `ciphertext may arrive in any pieces`(size: Int) throws {
         let pair = try Pair(try Certificates())
         pair.exchange(size: size)
-        #expect(pair.told.sorted() == ["client h2", "server h2"])
+        #expect(pair.events.sorted() == ["client h2", "server h2"])
         let message = (0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         for start in stride(from: 0, to: message.count, by: TLSScratchBuffers.recordBytes) {
             let end = min(start + TLSScratchBuffers.recordBytes, message.count)
@@ -87,7 +90,7 @@ import Testing
         pair.client.shutdown()
         pair.exchange(size: size)
         #expect(pair.atServer.last == 4)
-        #expect(pair.told.filter { $0 == "server ended" }.count == 1)
+        #expect(pair.events.filter { $0 == "server ended" }.count == 1)
     }
 
     @Test func `a full buffer becomes one record`() throws {
@@ -96,8 +99,9 @@ import Testing
         let message = [UInt8](repeating: 1, count: TLSScratchBuffers.recordBytes)
         try message.withUnsafeBytes { try pair.client.encrypt($0) }
         let outgoing = Array(pair.client.outgoing)
+        // The type of a record with data.
         #expect(outgoing[0] == 0x17)
-        #expect(outgoing.count == 5 + Int(outgoing[3]) << 8 + Int(outgoing[4]), "exactly one")
+        #expect(outgoing.count == 5 + Int(outgoing[3]) << 8 + Int(outgoing[4]), "exactly one record")
     }
 
     @Test func `nothing is written before the handshake is done`() throws {
@@ -114,9 +118,9 @@ import Testing
         try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.client.encrypt($0) }
         pair.exchange(size: 1_000) { if $0.count > 8 { $0[8] ^= 1 } }
         #expect(pair.atServer.isEmpty)
-        #expect(pair.told.contains { $0.hasPrefix("server TLS with client is broken: ") })
+        #expect(pair.events.contains { $0.hasPrefix("server TLS with client is broken: ") })
         #expect(
-            pair.told.contains { $0.hasPrefix("client TLS with server is broken: ") }, "the alert arrives")
+            pair.events.contains { $0.hasPrefix("client TLS with server is broken: ") }, "the alert arrives")
     }
 
     @Test(arguments: 0..<64) func `any changed byte of a handshake neither traps nor passes`(seed: Int)
@@ -133,13 +137,13 @@ import Testing
         }
         try ([7] as [UInt8]).withUnsafeBytes { try pair.client.encrypt($0) }
         pair.exchange(size: 5_000)
-        #expect(!pair.told.filter { $0.contains("h2") }.contains("server h2") || pair.atServer.isEmpty)
+        #expect(!pair.events.filter { $0.contains("h2") }.contains("server h2") || pair.atServer.isEmpty)
     }
 
     @Test func `an invalid host name is refused and never means any host`() throws {
         let pair = try Pair(try Certificates(), host: "a\u{1}b c")
         pair.exchange(size: 1_000)
-        #expect(!pair.told.contains("client h2"))
+        #expect(!pair.events.contains("client h2"))
     }
 
     @Test func `a session cannot use memory that holds ciphertext of another session`() async throws {

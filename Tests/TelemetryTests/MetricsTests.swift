@@ -2,6 +2,8 @@ import Testing
 
 @testable import Telemetry
 
+// The metrics of a process, as they are rendered.
+
 @Test func `counters, gauges and histograms are rendered as Prometheus reads them`() {
     let metrics = Metrics()
     metrics.counter("flotilla_test_records_total", help: "records", labels: ["outcome": "ok"]).add(3)

@@ -5,17 +5,18 @@ import Testing
 
 @testable import Topics
 
-/// Topics that were created a moment ago, with simulated delays of Kafka.
+/// Topics that were created a moment ago. The seed chooses the delays after which brokers know and lead a topic
+/// (`ClusterDelayModel`).
 struct FreshTopicsTests {
     private let layout = TopicLayout(prefix: "fresh.", lanes: 3)
 
-    private func admin(_ cluster: TestCluster) throws -> AdminClient {
+    private func makeAdmin(for cluster: TestCluster) throws -> AdminClient {
         try AdminClient(settings: KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
     }
 
     @Test(arguments: UInt64(1)...3) func `created topics are usable`(seed: UInt64) throws {
         let cluster = try TestCluster(delaySeed: seed)
-        let admin = try admin(cluster)
+        let admin = try makeAdmin(for: cluster)
         #expect(try layout.create(on: admin) == TopicName.allCases.map(layout.name))
         for topic in TopicName.allCases {
             #expect(cluster.isServing(topic: layout.name(of: topic)), "\(topic)")
@@ -25,22 +26,24 @@ struct FreshTopicsTests {
 
     @Test(arguments: UInt64(1)...3) func `a topic created just now is not missing`(seed: UInt64) throws {
         let cluster = try TestCluster(delaySeed: seed)
-        let admin = try admin(cluster)
+        let admin = try makeAdmin(for: cluster)
         // Another process would create them like this and not wait.
-        let made = try admin.createTopics(
+        let created = try admin.createTopics(
             TopicName.allCases.map { topic in
-                let need = layout.requirements(of: topic)
+                let requirements = layout.requirements(of: topic)
                 return NewTopic(
-                    name: layout.name(of: topic), partitionCount: need.partitions, replicationFactor: 1,
-                    configuration: need.configuration(replication: 1))
+                    name: layout.name(of: topic), partitionCount: requirements.partitions,
+                    replicationFactor: 1,
+                    configuration: requirements.configuration(replication: 1))
             })
-        #expect(made.allSatisfy { $0.code == .none })
-        #expect(try layout.check(on: self.admin(cluster)) == [])
+        #expect(created.allSatisfy { $0.code == .none })
+        // A new client, which has no metadata yet.
+        #expect(try layout.check(on: makeAdmin(for: cluster)) == [])
     }
 
     @Test(arguments: UInt64(1)...3) func `a topic under deletion is created again`(seed: UInt64) throws {
         let cluster = try TestCluster(delaySeed: seed)
-        let admin = try admin(cluster)
+        let admin = try makeAdmin(for: cluster)
         try layout.create([.events, .reports], on: admin)
         #expect(try admin.deleteTopics([layout.name(of: .events)]).map(\.code) == [.none])
         try layout.create([.events, .reports], on: admin)

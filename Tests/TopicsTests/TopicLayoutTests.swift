@@ -2,6 +2,8 @@ import Testing
 
 @testable import Topics
 
+// The topics of an installation: names, partitions and settings.
+
 @Test func `every topic has a name with the prefix and an entry in the table`() {
     let layout = TopicLayout(prefix: "eu.", lanes: 7)
     for topic in TopicName.allCases { #expect(layout.name(of: topic) == "eu." + topic.rawValue) }
@@ -13,18 +15,25 @@ import Testing
 
 @Test func `the table has the values that ingest, gateway and sender need`() {
     let layout = TopicLayout()
-    let day = 86_400_000
+    let dayMilliseconds = 86_400_000
     #expect(layout.requirements(of: .installations).cleanup == .compact)
     #expect(layout.requirements(of: .registry).cleanup == .compact)
-    #expect(layout.requirements(of: .reports).cleanup == .delete(afterMilliseconds: Int64(7 * day)))
-    #expect(layout.requirements(of: .members).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
-    #expect(layout.requirements(of: .audit).cleanup == .delete(afterMilliseconds: Int64(400 * day)))
-    #expect(layout.requirements(of: .superseded).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
-    let large = layout.requirements(of: .sends).recordBytesMax ?? 0
-    #expect(large > 4 << 20)
-    #expect(layout.requirements(of: .expansions).recordBytesMax == large)
     #expect(
-        (layout.requirements(of: .deadLetters).recordBytesMax ?? 0) > large, "a dead letter holds any record")
+        layout.requirements(of: .reports).cleanup == .delete(afterMilliseconds: Int64(7 * dayMilliseconds)))
+    #expect(
+        layout.requirements(of: .members).cleanup
+            == .compactAndDelete(afterMilliseconds: Int64(dayMilliseconds)))
+    #expect(
+        layout.requirements(of: .audit).cleanup == .delete(afterMilliseconds: Int64(400 * dayMilliseconds)))
+    #expect(
+        layout.requirements(of: .superseded).cleanup
+            == .compactAndDelete(afterMilliseconds: Int64(dayMilliseconds)))
+    let sendBytesMax = layout.requirements(of: .sends).recordBytesMax ?? 0
+    #expect(sendBytesMax > 4 << 20)
+    #expect(layout.requirements(of: .expansions).recordBytesMax == sendBytesMax)
+    #expect(
+        (layout.requirements(of: .deadLetters).recordBytesMax ?? 0) > sendBytesMax,
+        "a dead letter holds any record")
 }
 
 @Test func `the cluster stamps exactly the topics with a retention time`() {
@@ -40,7 +49,7 @@ import Testing
 
 @Test func `a missing setting of an old topic is reported with the command that fixes it`() {
     let layout = TopicLayout(lanes: 4)
-    func told(_ topic: TopicName, _ change: [String: String]) -> [String] {
+    func mismatches(of topic: TopicName, changedBy change: [String: String]) -> [String] {
         let configuration = layout.requirements(of: topic).configuration(replication: 3).merging(change) {
             $1
         }
@@ -51,16 +60,16 @@ import Testing
     }
     let kafka = "kafka-configs --bootstrap-server BROKER --alter --entity-type topics --entity-name flotilla."
     #expect(
-        told(.events, ["message.timestamp.type": "CreateTime"]) == [
+        mismatches(of: .events, changedBy: ["message.timestamp.type": "CreateTime"]) == [
             "topic flotilla.events has message.timestamp.type CreateTime, LogAppendTime is needed; fix it "
                 + "with `flotilla topics alter`, or with your cluster's own tool: "
                 + "\(kafka)events --add-config message.timestamp.type=LogAppendTime"
         ])
     #expect(
-        told(.starts, ["cleanup.policy": "compact"]).first?.hasSuffix(
+        mismatches(of: .starts, changedBy: ["cleanup.policy": "compact"]).first?.hasSuffix(
             "\(kafka)starts --add-config cleanup.policy=[compact,delete]") == true)
     #expect(
-        told(.audit, ["retention.ms": "5"]).first?.hasSuffix(
+        mismatches(of: .audit, changedBy: ["retention.ms": "5"]).first?.hasSuffix(
             "\(kafka)audit --add-config retention.ms=34560000000") == true)
 }
 
@@ -68,14 +77,14 @@ import Testing
     ("", true), ("flotilla.", true), ("a_b-C.9", true), ("flotilla/", false), ("ä", false), ("a b", false),
     (String(repeating: "x", count: 201), false),
 ])
-func `a prefix has only characters that Kafka allows in a name`(prefix: String, isGood: Bool) {
-    #expect((TopicLayout.problem(withPrefix: prefix) == nil) == isGood)
+func `a prefix has only characters that Kafka allows in a name`(prefix: String, isValid: Bool) {
+    #expect((TopicLayout.problem(withPrefix: prefix) == nil) == isValid)
 }
 
 @Test func `larger values fit, smaller ones do not, and each mismatch is reported`() {
     let layout = TopicLayout(lanes: 4)
-    func faults(
-        _ topic: TopicName, _ partitions: Int, _ change: [String: String], replicas: Int = 3
+    func mismatches(
+        of topic: TopicName, partitions: Int, changedBy change: [String: String] = [:], replicas: Int = 3
     ) -> [TopicMismatch.Property] {
         let configuration = layout.requirements(of: topic).configuration(replication: 3).merging(change) {
             $1
@@ -84,17 +93,25 @@ func `a prefix has only characters that Kafka allows in a name`(prefix: String, 
             of: topic, partitions: partitions, replicas: replicas, configuration: configuration
         ).map(\.property)
     }
-    #expect(faults(.reports, 4, [:]) == [])
-    #expect(faults(.reports, 4, ["retention.ms": "-1"]) == [])
-    #expect(faults(.reports, 4, ["retention.ms": "604800001"]) == [])
-    #expect(faults(.reports, 4, ["retention.ms": "604799999"]) == [.retention])
-    #expect(faults(.reports, 4, ["message.timestamp.type": "CreateTime"]) == [.timestamps])
-    #expect(faults(.reports, 0, [:]) == [.existence])
+    #expect(mismatches(of: .reports, partitions: 4) == [])
+    #expect(mismatches(of: .reports, partitions: 4, changedBy: ["retention.ms": "-1"]) == [])
+    #expect(mismatches(of: .reports, partitions: 4, changedBy: ["retention.ms": "604800001"]) == [])
+    #expect(mismatches(of: .reports, partitions: 4, changedBy: ["retention.ms": "604799999"]) == [.retention])
     #expect(
-        faults(.registry, 5, ["cleanup.policy": "delete", "delete.retention.ms": "1"])
+        mismatches(of: .reports, partitions: 4, changedBy: ["message.timestamp.type": "CreateTime"]) == [
+            .timestamps
+        ])
+    #expect(mismatches(of: .reports, partitions: 0) == [.existence])
+    #expect(
+        mismatches(
+            of: .registry, partitions: 5, changedBy: ["cleanup.policy": "delete", "delete.retention.ms": "1"])
             == [.partitions, .cleanup, .deleteRetention])
-    #expect(faults(.superseded, 1, ["cleanup.policy": "delete, compact"]) == [])
-    #expect(faults(.reports, 4, ["min.insync.replicas": "1"]) == [.insyncReplicas])
-    #expect(faults(.reports, 4, ["min.insync.replicas": "1"], replicas: 2) == [])
-    #expect(faults(.sends, 4, ["max.message.bytes": "1048588"]) == [.recordBytes])
+    #expect(
+        mismatches(of: .superseded, partitions: 1, changedBy: ["cleanup.policy": "delete, compact"]) == [])
+    #expect(
+        mismatches(of: .reports, partitions: 4, changedBy: ["min.insync.replicas": "1"]) == [.insyncReplicas])
+    #expect(
+        mismatches(of: .reports, partitions: 4, changedBy: ["min.insync.replicas": "1"], replicas: 2) == [])
+    #expect(
+        mismatches(of: .sends, partitions: 4, changedBy: ["max.message.bytes": "1048588"]) == [.recordBytes])
 }

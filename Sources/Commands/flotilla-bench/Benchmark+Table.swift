@@ -17,6 +17,12 @@ extension Benchmark {
                 name: "broker-log", summary: "one partition's log: appends, reads, a start after a kill",
                 options: "[--mib N] [--records N] [--runs N] [--dir DIRECTORY]", run: BrokerLogBenchmark.run),
             Benchmark(
+                name: "cluster",
+                summary: "nodes of the Kafka cluster die and return while a match is sent to a fleet",
+                options:
+                    "[--kills N] [--phones N] [--each N] [--nodes N] [--seed N] [--bootstrap HOSTS --kill 'COMMAND {node}' --start 'COMMAND {node}']",
+                run: ClusterProof.run),
+            Benchmark(
                 name: "freshness",
                 summary: "a group updated faster than APNs takes it, with and without conflation",
                 options: "[--phones N] [--seconds N] [--delay-milliseconds N]", needsCluster: true,

@@ -57,7 +57,9 @@ final class GatewayTestBed {
                 flotilla, "run", "gateway", "--data", directory + "/run", "--kafka-brokers", bootstrap,
                 "--topics-prefix", layout.prefix,
                 "--gateway-listen", "127.0.0.1:0", "--gateway-key-rate", "1000000",
-                "--gateway-peer-rate", "1000000", "--gateway-installation-rate", "1000000",
+                "--gateway-key-reports", "100000000", "--gateway-key-bytes", "16GiB",
+                "--gateway-peer-rate", "1000000", "--gateway-peer-reports", "100000000",
+                "--gateway-peer-bytes", "16GiB", "--gateway-installation-rate", "1000000",
             ] + shared, processor: 1, output: directory + "/gateway.log")
         gatewayAddress = try Self.address(of: "gateway", in: gatewayProcess)
         // The gateway logs its address before it has read the catalog.

@@ -31,6 +31,11 @@ struct KillsProof<Plan: KillTestPlan> {
         var plan = defaultPlan
         plan.freezeCount = 5
         plan.seed = UInt64.random(in: 0...999_999)
+        let name = name
+        plan.report = { line in
+            print("\(name): \(line)")
+            fflush(nil)
+        }
         var reader = OptionReader(arguments)
         let brokers = try reader.removeBrokers()
         try parse(options: &reader, into: &plan)

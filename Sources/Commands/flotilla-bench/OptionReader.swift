@@ -17,6 +17,16 @@ struct OptionReader {
         return brokers
     }
 
+    /// Removes an option whose value is a text. Returns the text, or nil if the option is missing.
+    mutating func removeText(named name: String) throws -> String? {
+        guard let index = arguments.firstIndex(of: name) else { return nil }
+        let valueIndex = index + 1
+        guard valueIndex < arguments.endIndex else { throw BenchmarkFailure("\(name) needs a value") }
+        let value = arguments[valueIndex]
+        arguments.removeSubrange(index...valueIndex)
+        return value
+    }
+
     /// Removes a flag. Returns whether it was present.
     mutating func removeFlag(named name: String) -> Bool {
         guard let index = arguments.firstIndex(of: name) else { return false }

@@ -21,10 +21,10 @@ internal import Topics
 enum StageWorker {
     static func runIngest(arguments: [String]) throws {
         var settings = IngestSettings()
-        settings.sessionMilliseconds = StageProcess.sessionMilliseconds
-        // The batches are small, so that there are more steps at which the process can die.
-        settings.batchRecordsMax = 2000
         let options = try StageWorkerOptions(parsing: arguments)
+        settings.sessionMilliseconds = options.sessionMilliseconds ?? StageProcess.sessionMilliseconds
+        // The batches are small, so that there are more steps at which the process can die.
+        settings.batchRecordsMax = options.batchRecords ?? 2000
         settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
         try run(options: options, name: "ingest") { [settings] environment, death in
             IngestService(
@@ -129,8 +129,10 @@ enum StageWorker {
         let services = ServiceRunner(
             [service], log: log, metrics: Metrics(), drainMilliseconds: 15_000, onOverrun: { _ in _exit(1) })
         Task.detached {
+            let memory = options.showsMemory ? PrivateMemorySampler() : nil
             do {
                 try await services.run(until: shutdown) { log.info("serving") }
+                if let memory { print("private memory: \(memory.stop()) MiB") }
                 exit(0)
             } catch {
                 log.error("ended", .field("error", error))

@@ -10,6 +10,10 @@ struct StageWorkerOptions {
     var sweepMilliseconds: Int?
     var jobsPerSheet: Int?
     var sessionMilliseconds: Int?
+    /// Ingest: the most reports in one transaction.
+    var batchRecords: Int?
+    /// Whether the worker prints the peak of its private memory at its end.
+    var showsMemory = false
 
     // The sender: its provider keys, the addresses and the CA of APNs, and its limits.
     var keys = ""
@@ -48,6 +52,8 @@ struct StageWorkerOptions {
             case "--after-step": afterStep = Int(value)
             case "--stop-there": stopsInsteadOfKilling = value == "1"
             case "--session-milliseconds": sessionMilliseconds = Int(value)
+            case "--batch-records": batchRecords = Int(value)
+            case "--show-memory": showsMemory = value == "1"
             default: throw BenchmarkFailure("\(name) is not known")
             }
         }

@@ -18,6 +18,9 @@ package struct App: JSONRecord, Hashable {
     package var activityTypes: [ActivityType]
     /// The settings for proofs of a user's identity, or nil if reports need no proof.
     package var userProof: UserProofSettings?
+    /// Whether phones may schedule and cancel without a proof of their user. Anyone with the app can then do it for
+    /// any user.
+    package var allowsUnprovenSchedules = false
 
     package init(
         id: String, bundleID: String, environments: [Environment], teamID: String, keyID: String,
@@ -33,6 +36,9 @@ package struct App: JSONRecord, Hashable {
     }
 
     package var key: [UInt8] { RecordKey.join("app", id, "") }
+
+    /// Whether a phone must prove its user. Without a secret no proof could be checked.
+    package var requiresUserProof: Bool { userProof.map { $0.isRequired && !$0.secrets.isEmpty } ?? false }
 
     /// Returns the app's declaration of an activity type, or the defaults for an undeclared type.
     package func activityType(named name: String) -> ActivityType {
@@ -53,6 +59,7 @@ package struct App: JSONRecord, Hashable {
             writer.name("userProof")
             userProof.write(to: &writer)
         }
+        if allowsUnprovenSchedules { writer.field("unprovenSchedules", true) }
     }
 
     package init(from record: JSONObject) {
@@ -68,6 +75,7 @@ package struct App: JSONRecord, Hashable {
             types: record["activityTypes"].optional?.activityTypes(
                 isUnitless: record["v"].optional?.int(in: 1...App.schemaVersion) == 1) ?? [])
         userProof = record["userProof"].optional.map { UserProofSettings(from: $0.object()) }
+        allowsUnprovenSchedules = record["unprovenSchedules"].optional?.bool() ?? false
     }
 }
 

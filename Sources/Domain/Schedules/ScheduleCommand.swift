@@ -51,6 +51,10 @@ package struct ScheduleCommand: JSONRecord, Hashable {
     package var replyTo: ReplyAddress?
     /// Milliseconds since 1970 by the gateway's clock. No decision depends on it.
     package var acceptedAt: Int64
+    /// The id of the key that gave the command, or an operator's name, and the address of the caller. They are for
+    /// people. Nil if the command comes from the planner.
+    package var author: String?
+    package var address: String?
 
     package init(
         _ action: Action, app: String, owner: ScheduleOwner, replyTo: ReplyAddress? = nil, acceptedAt: Int64
@@ -89,6 +93,8 @@ package struct ScheduleCommand: JSONRecord, Hashable {
             writer.endObject()
         }
         writer.field("acceptedAt", acceptedAt)
+        writer.field("author", author)
+        writer.field("address", address)
     }
 
     package init(from record: JSONObject) {
@@ -109,6 +115,8 @@ package struct ScheduleCommand: JSONRecord, Hashable {
                 partition: Int32(object["partition"].int(in: 0...Int(Int32.max))),
                 request: object["request"].name())
         }
+        author = record["author"].optional?.string()
+        address = record["address"].optional?.string()
         if case .schedule(let schedule) = action, !schedule.send.app.isExactlyEqual(to: app) {
             record["send"].report("must be of the command's app")
         }

@@ -6,8 +6,9 @@ internal import RecordFormat
 /// an expansion for the scope. With it, a late token receives the same state as the others.
 package struct LaneScope: JSONRecord, Hashable {
     package static let schemaVersion = 1
-    /// The maximum number of cancelled sends in one row. The newest are kept.
-    package static let cancelledSendsMax = 100
+    /// The maximum number of cancelled sends in one row. The newest are kept. The planner refuses further cancels of a
+    /// day, so a forgotten one is older than every job of its send.
+    package static let cancelledSendsMax = SupersededVersions.cancelledSendsMax
 
     /// The position of the newest whole-group send in the lane. There is no walk once the send is done.
     package struct Walk: Sendable, Hashable {

@@ -38,6 +38,11 @@ package struct ProgressRecord: JSONRecord, Hashable {
         case cancelled
         /// It was cancelled after it went to the lanes, and they were told to stop it.
         case stopping
+        /// It went to the lanes, and its cancel was refused, so it goes on. `findings` give the reason.
+        case cancelRefused
+
+        /// Whether the lanes carry out the send.
+        var isCarriedOut: Bool { self == .planned || self == .cancelRefused }
     }
 
     package enum Part: Sendable, Hashable {

@@ -55,16 +55,20 @@ package struct SendProgress: Sendable {
         }
         // The send was cancelled while it waited for its time, so the lanes have nothing to stop.
         if part.verdict == .stopping, plannerPart?.verdict == .cancelled { return }
+        // The lanes do not have the send, so they cannot go on with it.
+        if part.verdict == .cancelRefused, let plannerPart, !plannerPart.verdict.isCarriedOut { return }
         // The idempotency key was used again after it expired. The lanes' tallies belong to the earlier send.
-        if part.verdict == .planned, let plannerPart, plannerPart.verdict == .planned,
+        if part.verdict == .planned, let plannerPart, plannerPart.verdict.isCarriedOut,
             plannerPart.version != part.version
         {
             laneTallies = [:]
         }
         var part = part
         recipient = part.recipient ?? recipient
-        // A stopped send keeps the values that it was planned with.
-        if part.verdict == .stopping, let plannerPart, plannerPart.verdict == .planned {
+        // A send keeps the values that it was planned with, whether its cancel stops it or not.
+        if part.verdict == .stopping || part.verdict == .cancelRefused, let plannerPart,
+            plannerPart.verdict.isCarriedOut
+        {
             (part.version, part.generation, part.laneCount) = (
                 plannerPart.version, plannerPart.generation, plannerPart.laneCount
             )
@@ -112,7 +116,7 @@ package struct SendProgress: Sendable {
     package var isComplete: Bool {
         guard let plannerPart else { return false }
         switch plannerPart.verdict {
-        case .planned, .stopping: return laneTallies.count >= plannerPart.laneCount
+        case .planned, .stopping, .cancelRefused: return laneTallies.count >= plannerPart.laneCount
         case .held: return false
         case .superseded, .conflict, .ended, .outdated, .expired, .refused, .unknownApp, .cancelled:
             return true

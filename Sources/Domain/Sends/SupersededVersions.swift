@@ -7,7 +7,7 @@ internal import RecordFormat
 /// it. Versions only grow: of two records, the higher versions count.
 package struct SupersededVersions: JSONRecord, Hashable {
     package static let schemaVersion = 1
-    /// The maximum number of cancelled sends in one record. The newest are kept.
+    /// The maximum number of cancelled sends in one record. The planner refuses further cancels of a day.
     package static let cancelledSendsMax = 100
 
     package var app: String

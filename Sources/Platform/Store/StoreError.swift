@@ -33,6 +33,21 @@ extension StoreError {
         .corrupt(path: path, damage: "a row fails its checksum")
     }
 
+    /// The file or directory of the failed call. Nil if the error is not about a file.
+    package var path: String? {
+        switch self {
+        case .inUse(let path, _), .system(_, let path, _), .diskFull(let path), .mapFull(let path, _),
+            .readersBusy(let path, _), .corrupt(let path, _), .refused(let path, _):
+            path
+        case .invalidKeySize: nil
+        }
+    }
+
+    /// Whether the error is about this directory or a file in it.
+    package func isAbout(directory: String) -> Bool {
+        path.map { $0 == directory || $0.hasPrefix("\(directory)/") } ?? false
+    }
+
     /// Whether the file is worthless and must be discarded and rebuilt.
     package var isCorruption: Bool {
         if case .corrupt = self { true } else { false }

@@ -7,6 +7,8 @@ package struct FanOutSettings: OperatorSettings {
     package var batchSendsMax = 2000
     /// The most bytes of sends of one transaction.
     package var batchBytesMax = 8 << 20
+    /// The number of failed transactions with only one send after which that send becomes a dead letter.
+    package var loneSendTriesMax = 20
     /// The most groups that are committed and not yet read back. Above it the planner stops reading sends.
     package var overlayRowsMax = 100_000
     /// The most bytes of these groups. Above it the planner stops reading sends.

@@ -21,6 +21,8 @@ package struct GatewayLimits: Sendable {
     package static let lookupsWaitingMax = 100
     /// Time for one search. Then the answer is 503, or it has the records that were read until then.
     package static let lookupMilliseconds = 3000
+    /// Time for a call, with its wait for earlier searches. Then the answer is 503, and no search begins for it.
+    package static let lookupCallMilliseconds = 10_000
     /// Waiting calls about dead letters. Each call reads their topic. Beyond it the answer is 503.
     package static let deadLetterCallsWaitingMax = 10
     /// Time for the scheduler to reply to a stored command. Then the answer says that the command is under way.
@@ -42,19 +44,28 @@ package struct GatewayLimits: Sendable {
     /// Time without any response from Kafka. Beyond it requests are refused at once.
     package static let kafkaSilenceMillisecondsMax = 15_000
 
-    /// Requests of one key in a second at this process, and in one burst after a pause. Beyond it the answer
-    /// is 429.
+    /// The rates of one key in a second at this process, and in one burst after a pause: requests, bytes of their
+    /// bodies, reports. Beyond a rate the answer is 429, and nothing of the body is stored.
     package var requestsPerKeyAndSecondMax = 10_000
-    /// Requests of one address in a second, with a key that phones have. Beyond it the answer is 429.
+    package var bytesPerKeyAndSecondMax = 128 << 20
+    package var reportsPerKeyAndSecondMax = 200_000
+    /// The same rates of one address, with a key that phones have.
     package var requestsPerPeerAndSecondMax = 2000
+    package var bytesPerPeerAndSecondMax = 8 << 20
+    package var reportsPerPeerAndSecondMax = 10_000
+    /// New installations of one address in an hour, and in one burst, with a key that phones have
+    /// (`InstallationQuota`). Beyond it the reports of further new installations are refused, and the answer is 429
+    /// if no report of the body is stored.
+    package var newInstallationsPerPeerAndHourMax = 20_000
     /// Reports about one installation in a minute, with a key that phones have. Beyond it the reports are
     /// refused, and the answer is 429 if no report of the body is stored.
     package var reportsPerInstallationAndMinuteMax = 300
     /// Keys, addresses and installations that are counted at the same time. Beyond it the gateway forgets the
-    /// oldest, and these may send more. Each entry uses 24 bytes in each of two tables.
-    package static let keysCountedMax = 100_000
-    package static let peersCountedMax = 100_000
-    package static let installationsCountedMax = 500_000
+    /// oldest, and these may send more. Each rate has two tables with 24 bytes for an entry. A table of these sizes
+    /// does not double.
+    package static let keysCountedMax = 90_000
+    package static let peersCountedMax = 90_000
+    package static let installationsCountedMax = 390_000
     /// Requests that wait for Kafka. Beyond it the answer is 503 at once.
     package var requestsWaitingMax = 20_000
     /// Bytes of the bodies of those requests. Beyond it the answer is 503 at once.

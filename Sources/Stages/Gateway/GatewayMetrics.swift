@@ -14,8 +14,7 @@ struct GatewayMetrics: Sendable {
     private let oldestReports: Gauge
     private let oldestRequests: Gauge
     private let requestCounters: [RequestKind: [RequestOutcome: Counter]]
-    /// By the name of the rate limit.
-    private let limitedCounters: [String: Counter]
+    private let limitedCounters: [RateLimit: Counter]
     private let metrics: Metrics
 
     init(_ metrics: Metrics) {
@@ -30,17 +29,14 @@ struct GatewayMetrics: Sendable {
             metrics.counter(
                 "flotilla_gateway_requests_turned_away_total",
                 help:
-                    "Requests turned away unread: over a rate limit, or while unavailable. For installations, reports.",
+                    "Requests that were turned away: beyond a rate limit, or while unavailable. Reports for installation_rate and peer_installations.",
                 labels: ["reason": reason])
         }
         acceptedReports = recordCounter(outcome: "accepted")
         refusedReports = recordCounter(outcome: "refused")
         unstoredReports = recordCounter(outcome: "unstored")
-        var limitedCounters: [String: Counter] = [:]
-        // The counts are not part of the names.
-        let limits = [RateLimit.key(perSecond: 0), .peer(perSecond: 0), .installation(perMinute: 0)]
-        for limit in limits { limitedCounters[limit.name] = turnedAwayCounter(reason: limit.name) }
-        self.limitedCounters = limitedCounters
+        limitedCounters = Dictionary(
+            uniqueKeysWithValues: RateLimit.allCases.map { ($0, turnedAwayCounter(reason: $0.label)) })
         turnedAwayRequests = turnedAwayCounter(reason: "unavailable")
         batchSeconds = metrics.histogram(
             "flotilla_gateway_batch_seconds",
@@ -81,7 +77,7 @@ struct GatewayMetrics: Sendable {
         ) { Double(pendingLimit.pendingCount) }
     }
 
-    func countLimited(by limit: RateLimit) { limitedCounters[limit.name]?.add() }
+    func countLimited(by limit: RateLimit) { limitedCounters[limit]?.add() }
 
     /// Counts a refused key. The reason is one of five constants, so the label stays bounded.
     func countRefusedKey(reason: StaticString) {

@@ -20,6 +20,7 @@ package final class GatewayService: Stage {
         let relay: InsightRelay
         let replies: ReplyReader
         let kafkaHealth: KafkaHealth
+        let rates: CallerRates
     }
 
     private struct RunningParts {
@@ -101,6 +102,7 @@ package final class GatewayService: Stage {
         _ context: ServiceContext, metrics: GatewayMetrics, undo: inout [() async -> Void]
     ) throws -> BackgroundParts {
         let pendingLimit = PendingRequestLimit(limits: settings.limits)
+        let rates = CallerRates(limits: settings.limits)
         metrics.observePending(of: pendingLimit)
         let kafkaHealth = try KafkaHealth(
             settings: environment.cluster.settings, topic: environment.layout.name(of: .reports),
@@ -108,8 +110,8 @@ package final class GatewayService: Stage {
         undo.append { kafkaHealth.stop() }
         let writer = try ReportWriter(
             environment.cluster.settings, topic: environment.layout.name(of: .reports),
-            sealingKeys: environment.sealingKeys, limits: settings.limits, pendingLimit: pendingLimit,
-            context: context, metrics: metrics, clock: clock,
+            sealingKeys: environment.sealingKeys, limits: settings.limits, rates: rates,
+            pendingLimit: pendingLimit, context: context, metrics: metrics, clock: clock,
             onAcknowledgement: { kafkaHealth.recordAnswer(at: .now()) })
         undo.append { await writer.stop(by: .now()) }
         let worker = try RequestWorker(
@@ -127,7 +129,7 @@ package final class GatewayService: Stage {
         undo.append { replies.stop() }
         return BackgroundParts(
             writer: writer, worker: worker, lookup: lookup, deadLetters: deadLetters, relay: relay,
-            replies: replies, kafkaHealth: kafkaHealth)
+            replies: replies, kafkaHealth: kafkaHealth, rates: rates)
     }
 
     private func makeRoutes(
@@ -135,7 +137,7 @@ package final class GatewayService: Stage {
     ) -> HTTPRoutes {
         let authorization = Authorization(
             in: environment, kafkaHealth: parts.kafkaHealth, clock: clock,
-            delayedRefusals: DelayedRefusals(on: parts.writer.loop), limits: settings.limits,
+            delayedRefusals: DelayedRefusals(on: parts.writer.loop), rates: parts.rates,
             clients: ClientAddressResolver(proxies: settings.proxies), metrics: metrics, log: context.log)
         let (worker, relay) = (parts.worker, parts.relay)
         let lanes = environment.layout.lanes

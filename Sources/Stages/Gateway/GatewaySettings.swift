@@ -27,8 +27,25 @@ package struct GatewaySettings: OperatorSettings {
             "key-rate", sets: \.limits.requestsPerKeyAndSecondMax, in: 1...1_000_000,
             "requests per second of one key at each gateway; beyond it 429")
         declare(
+            "key-bytes", sets: \.limits.bytesPerKeyAndSecondMax, as: ByteSize.self, in: 4 << 20...16 << 30,
+            "bytes per second in the bodies of one key at each gateway; beyond it 429")
+        declare(
+            "key-reports", sets: \.limits.reportsPerKeyAndSecondMax, in: 1000...100_000_000,
+            "reports per second of one key at each gateway; beyond it 429")
+        declare(
             "peer-rate", sets: \.limits.requestsPerPeerAndSecondMax, in: 1...1_000_000,
             "requests per second with report keys from one address (IPv6: its /64) at each gateway; beyond it 429"
+        )
+        declare(
+            "peer-bytes", sets: \.limits.bytesPerPeerAndSecondMax, as: ByteSize.self, in: 1 << 20...16 << 30,
+            "bytes per second in bodies with report keys from one such address at each gateway; beyond it 429"
+        )
+        declare(
+            "peer-reports", sets: \.limits.reportsPerPeerAndSecondMax, in: 1000...100_000_000,
+            "reports per second with report keys from one such address at each gateway; beyond it 429")
+        declare(
+            "peer-installations", sets: \.limits.newInstallationsPerPeerAndHourMax, in: 1...1_000_000_000,
+            "new installations per hour with report keys from one such address, if it is public, at each gateway; beyond it 429"
         )
         declare(
             "installation-rate", sets: \.limits.reportsPerInstallationAndMinuteMax, in: 1...1_000_000,

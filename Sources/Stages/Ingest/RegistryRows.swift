@@ -107,7 +107,7 @@ extension Installation {
             attributesType: start.type, unregisteredTypes: start.type == nil ? unregisteredTypes : nil,
             registeredAt: token.at.received, os: os?.value,
             frequentPushesEnabled: frequentPushesEnabled?.value,
-            activitiesEnabled: activitiesEnabled?.value)
+            activitiesEnabled: activitiesEnabled?.value, isUnproven: token.isUnproven)
     }
 
     /// The types that a token for all types must not start.
@@ -149,7 +149,7 @@ extension Installation {
             registeredAt: token.at.received, expiresAt: expirationTime(of: activity), os: os?.value,
             frequentPushesEnabled: frequentPushesEnabled?.value,
             activitiesEnabled: activitiesEnabled?.value,
-            channel: activity.channel?.value)
+            channel: activity.channel?.value, isUnproven: token.isUnproven)
     }
 
     /// The server's time of the newest profile value. Nil if no report contained a value that the token rows lack.

@@ -107,6 +107,37 @@ extension ReportMerger {
         context.affectedRows.insertAll()
         context.markChanged()
     }
+
+    /// Notes that APNs has accepted a token. A proof of a token that is no longer known changes nothing, so it never
+    /// creates an installation.
+    func mergeTokenProof(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+        guard let proof = report.proof else { throw RejectedReport.missing(field: "tokenHash") }
+        func isNewlyProven(_ token: Installation.Token?) -> Bool {
+            token?.isUnproven == true && token?.hash == proof.tokenHash
+                && token?.environment == report.environment
+        }
+        switch proof.entry {
+        case .start(let type):
+            for index in context.installation.startTokens.indices
+            where context.installation.startTokens[index].type.isExactlyEqual(to: type)
+                && isNewlyProven(context.installation.startTokens[index].token)
+            {
+                context.installation.startTokens[index].token?.isUnproven = false
+                context.affectedRows.insertStartToken(at: index)
+                context.markChanged()
+            }
+        case .update(let id):
+            for index in context.installation.activities.indices
+            where context.installation.activities[index].id.isExactlyEqual(to: id)
+                && isNewlyProven(context.installation.activities[index].token)
+            {
+                context.installation.activities[index].token?.isUnproven = false
+                context.affectedRows.insertActivity(at: index)
+                context.markChanged()
+            }
+        case .profile: break
+        }
+    }
 }
 
 extension Report {

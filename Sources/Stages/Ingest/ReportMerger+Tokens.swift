@@ -72,9 +72,11 @@ extension ReportMerger {
         let time = context.time
         if let old, time < old.at { return nil }
         let hash = Hex.text(of: tokenSeal.hash(of: pushToken))
-        var token = Installation.Token(hash: hash, sealed: nil, environment: environment, at: time)
+        var token = Installation.Token(
+            hash: hash, sealed: nil, environment: environment, at: time, isUnproven: true)
         if let old {
             let isSameToken = old.hash == hash && old.environment == environment
+            if isSameToken { token.isUnproven = old.isUnproven }
             if time == old.at, isSameToken || !token.outranks(old) { return nil }
             if isSameToken, let stored = old.sealed {
                 token.sealed = stored

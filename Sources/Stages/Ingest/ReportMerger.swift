@@ -11,9 +11,9 @@ package import TokenSealing
 /// time, then by the time and position of their arrival (`ReportTime`). Only for the end of an activity the earliest
 /// report wins. A missing value changes nothing.
 ///
-/// The result therefore depends only on the set of reports. Their order and their repetitions change nothing. Two
-/// things depend on the order of arrival, because they count from a move of the installation to another recipient: the
-/// rows that are left under the former recipient, and `movedAt`.
+/// The result therefore depends only on the set of reports. Their order and their repetitions change nothing. Three
+/// things depend on the order of arrival. The rows that are left under a former recipient and `movedAt` count from the
+/// move of the installation. The proof of a token applies to the token that is known when the proof arrives.
 package final class ReportMerger {
     package let app: App
     let tokenSeal: TokenSeal
@@ -87,6 +87,7 @@ package final class ReportMerger {
     /// Merges all fields of a report. A missing field leaves the known value unchanged.
     func mergeFields(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         if report.kind == .deadToken { return try mergeTokenRefusal(from: report, into: &context) }
+        if report.kind == .provenToken { return try mergeTokenProof(from: report, into: &context) }
         if let erasedAt = context.installation.erasedUpTo, context.time <= erasedAt {
             return mergeEndBeforeErasure(from: report, into: &context)
         }
@@ -105,7 +106,7 @@ package final class ReportMerger {
         case .reconcile: try mergeRunningActivities(from: report, into: &context)
         case .heartbeat: if report.activity != nil { try mergeSignOfLife(from: report, into: &context) }
         case .tap: try mergeTap(from: report, into: &context)
-        case .profile, .erase, .deadToken: break
+        case .profile, .erase, .deadToken, .provenToken: break
         }
     }
 

@@ -1,4 +1,5 @@
 package import Kafka
+internal import Lifecycle
 package import RecordFormat
 package import Telemetry
 package import Topics
@@ -7,14 +8,22 @@ package import Topics
 /// acknowledged before the offsets of their batch are committed, so none is lost. A crash in between duplicates them.
 /// Pinned to the loop's thread.
 package final class NonTransactionalWriter {
-    /// The longest wait for acknowledgements. After this time the batch is read again.
-    package static let acknowledgementWaitMilliseconds = 10_000
+    /// The longest wait for acknowledgements, and for space in a full queue. After this time the batch is read again.
+    /// The loop does not poll its group meanwhile, so the limit is a fifth of the usual session.
+    package static let waitMillisecondsMax = 2000
+    /// The time after which the producer gives up on a record.
+    private static let deliveryMillisecondsMax = 10_000
     /// The size of the largest record that is copied to the dead letters, in bytes. A larger record, which was perhaps
     /// compressed in its topic, is only named by its position. If the topic refused the copy, its partition would wait
     /// for ever.
     private static let copiedBytesMax = 4 << 20
     /// The limit above, and space for the headers that describe the dead letter.
     private static let recordBytesMax = copiedBytesMax + 1 << 16
+
+    /// The limits of the records that wait for acknowledgement. Beyond them a record waits for space. They bound the
+    /// memory of a batch whose records are all forwarded or rejected.
+    private static let queueRecordsMax = 20_000
+    private static let queueKibibytesMax = 16_384
 
     /// The usual number of headers of a dead letter, for their memory.
     private static let deadLetterHeaderCount = 12
@@ -40,7 +49,9 @@ package final class NonTransactionalWriter {
     ) {
         var options = ProducerOptions()
         options.recordBytesMax = Self.recordBytesMax
-        options.deliveryMillisecondsMax = Self.acknowledgementWaitMilliseconds
+        options.deliveryMillisecondsMax = Self.deliveryMillisecondsMax
+        options.queueRecordsMax = Self.queueRecordsMax
+        options.queueKibibytesMax = Self.queueKibibytesMax
         self.kafka = settings
         self.options = options
         self.name = name
@@ -88,10 +99,16 @@ package final class NonTransactionalWriter {
         do {
             let producer = try makeOrReuseProducer()
             let topic = try self.topic(named: topic, of: producer)
+            let began = Instant.now()
             while true {
                 let result = producer.send(
                     to: topic, partition: partition, key: key, value: value, headers: &headers, tag: 0)
                 if result != .full { return handle(result) }
+                guard failure == nil, Instant.now().milliseconds(since: began) < Self.waitMillisecondsMax
+                else {
+                    failure = failure ?? "the queue of the producer stayed full"
+                    return
+                }
                 collectDeliveries(waitMilliseconds: Self.queueWaitMilliseconds)
             }
         } catch {
@@ -167,7 +184,7 @@ package final class NonTransactionalWriter {
     package func waitForAcknowledgements() -> String? {
         defer { failure = nil }
         if unacknowledgedCount > 0, let producer {
-            _ = producer.flush(withinMilliseconds: Self.acknowledgementWaitMilliseconds, into: &deliveries)
+            _ = producer.flush(withinMilliseconds: Self.waitMillisecondsMax, into: &deliveries)
             handleDeliveries()
         }
         if unacknowledgedCount > 0 { return "\(unacknowledgedCount) records were not acknowledged in time" }

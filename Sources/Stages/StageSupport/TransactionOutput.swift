@@ -18,9 +18,6 @@ package struct TransactionOutput: ~Copyable {
         var value: Range<Int>?
     }
 
-    /// The longest wait for space in a full producer queue.
-    private static let queueWaitMilliseconds = 5000
-
     private var keys: [UInt8] = []
     private var values = JSONWriter(capacity: 1 << 20)
     /// The records by the number of their topic.
@@ -85,7 +82,7 @@ package struct TransactionOutput: ~Copyable {
                         to: name, partition: record.partition, key: key, value: value)
                     if result == .queued { break }
                     guard result == .full,
-                        producer.waitForQueueSpace(withinMilliseconds: Self.queueWaitMilliseconds)
+                        producer.waitForQueueSpace()
                     else { return false }
                 }
             }

@@ -2,6 +2,7 @@ import Testing
 
 @testable import APNsSimulator
 
+/// The comparison of JSON values, and pointers into them (RFC 6901).
 struct ComparedJSONTests {
     @Test(arguments: [
         ("1", "1.0", true), ("1", "1e0", true), ("9007199254740993", "9007199254740992", false),

@@ -28,8 +28,8 @@ struct ControlTests {
 
     @Test func `a script with an error is refused completely, and the previous script stays`() async throws {
         try await withSimulator { simulator in
-            let good = #"{"rules":[{"answer":{"status":418,"body":"teapot"}}]}"#
-            #expect(try await simulator.control("PUT", "/v1/script", good).hasPrefix("200 "))
+            let validScript = #"{"rules":[{"answer":{"status":418,"body":"teapot"}}]}"#
+            #expect(try await simulator.control("PUT", "/v1/script", validScript).hasPrefix("200 "))
             let answer = try await simulator.control("PUT", "/v1/script", #"{"ruls":[],"seed":-1}"#)
             #expect(
                 answer.hasPrefix("400 ") && answer.contains("ruls") && answer.contains("seed"), "\(answer)")
@@ -74,8 +74,8 @@ struct ControlTests {
             #expect(try await simulator.control("POST", "/v1/close", #"{"connection":9}"#).hasPrefix("404 "))
             try await simulator.control("POST", "/v1/goaway", #"{"reason":"Shutdown"}"#)
             try await eventually("the GOAWAY") { client.goaway != nil }
-            let words = String(decoding: client.goaway?.debug ?? [], as: UTF8.self)
-            #expect(words.contains("Shutdown"))
+            let goawayReason = String(decoding: client.goaway?.debug ?? [], as: UTF8.self)
+            #expect(goawayReason.contains("Shutdown"), "\(goawayReason)")
             try await eventually("the end of the connection") { client.closeReason != nil }
             let second = simulator.client()
             #expect(await second.send(simulator.push(2)).status == 200)
@@ -103,19 +103,19 @@ struct ControlTests {
         try await withSimulator { simulator in
             let client = simulator.client()
             let path = "/v1/tokens/" + String(decoding: ScriptSamples.token(1).hex, as: UTF8.self)
-            let said = try await simulator.control(
+            let answer = try await simulator.control(
                 "POST", path, #"{"standing":"gone","since":1700000000000}"#)
-            #expect(said.hasPrefix("200 ") && said.contains("tok:"))
+            #expect(answer.hasPrefix("200 ") && answer.contains("tok:"))
             let gone = await client.send(simulator.push(1, token: 1))
             #expect(
                 gone.status == 410 && gone.reason == "Unregistered" && gone.timestamp == 1_700_000_000_000)
             #expect(await client.send(simulator.push(2, token: 2)).status == 200)
             try await simulator.control("POST", path, #"{"standing":"expired"}"#)
             #expect(await client.send(simulator.push(3, token: 1)).reason == "ExpiredToken")
-            for (word, reason) in [
+            for (standing, reason) in [
                 ("unknown", "BadDeviceToken"), ("of_another_topic", "DeviceTokenNotForTopic"),
             ] {
-                try await simulator.control("POST", path, #"{"standing":"\#(word)"}"#)
+                try await simulator.control("POST", path, #"{"standing":"\#(standing)"}"#)
                 #expect(await client.send(simulator.push(4, token: 1)).reason == reason)
             }
             try await simulator.control("DELETE", path)

@@ -24,10 +24,10 @@ final class ControlledSimulator: Sendable {
         directory = try TemporaryDirectory()
         var settings = SimulatorServiceSettings(credentialsDirectory: directory.path)
         change(&settings)
-        let told = Mutex<SimulatorConnectionInfo?>(nil)
-        service = SimulatorService(settings: settings) { serving in told.withLock { $0 = serving } }
+        let startedInfo = Mutex<SimulatorConnectionInfo?>(nil)
+        service = SimulatorService(settings: settings) { serving in startedInfo.withLock { $0 = serving } }
         try await service.start(ServiceContext(log: .silent, metrics: Metrics()) { _ in })
-        serving = try #require(told.withLock { $0 })
+        serving = try #require(startedInfo.withLock { $0 })
         trust = try TLSContext.client(trust: .authorities(.file(serving.authorityFile)))
         loop = try EventLoop(name: "client")
         try loop.start()
@@ -42,7 +42,7 @@ final class ControlledSimulator: Sendable {
         loop.stop()
     }
 
-    func client() -> PushClient { PushClient(port: serving.ports.production, trust, on: loop) }
+    func client() -> PushClient { PushClient(port: serving.ports.production, trust: trust, on: loop) }
 
     func push(_ number: Int = 0, token: Int = 0) -> TestRequest {
         let token = String(decoding: ScriptSamples.token(token).hex, as: UTF8.self)
@@ -66,7 +66,7 @@ final class ControlledSimulator: Sendable {
 }
 
 /// An entry of the journal in the JSON of the control API.
-struct ShownEntry: Decodable {
+struct JournalEntryJSON: Decodable {
     var number: Int
     var receivedAt: Int
     var endedAt: Int
@@ -83,8 +83,8 @@ struct ShownEntry: Decodable {
 
 extension ControlledSimulator {
     /// Returns the newest entries, oldest first.
-    func entries() async throws -> [ShownEntry] {
-        struct Page: Decodable { var entries: [ShownEntry] }
+    func entries() async throws -> [JournalEntryJSON] {
+        struct Page: Decodable { var entries: [JournalEntryJSON] }
         let answer = try await control("GET", "/v1/journal?limit=1000")
         return try JSONDecoder().decode(Page.self, from: Data(answer.dropFirst(4).utf8)).entries
     }
@@ -92,8 +92,8 @@ extension ControlledSimulator {
     func summary() async throws -> String { try await control("GET", "/v1/summary") }
 
     /// Returns how often the first rule of the script has acted.
-    func hits() async throws -> Int {
-        struct Shown: Decodable {
+    func firstRuleHits() async throws -> Int {
+        struct Script: Decodable {
             struct Rule: Decodable {
                 struct Hits: Decodable { var acted: Int }
                 var hits: Hits
@@ -101,7 +101,7 @@ extension ControlledSimulator {
             var rules: [Rule]
         }
         let answer = try await control("GET", "/v1/script")
-        return try JSONDecoder().decode(Shown.self, from: Data(answer.dropFirst(4).utf8)).rules.first?.hits
+        return try JSONDecoder().decode(Script.self, from: Data(answer.dropFirst(4).utf8)).rules.first?.hits
             .acted ?? 0
     }
 

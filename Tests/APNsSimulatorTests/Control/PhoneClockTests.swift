@@ -12,9 +12,10 @@ import Testing
 
 /// Hours of a phone in a moment, over the control API, as in the test of a backend.
 struct PhoneClockTests {
+    /// Runs a test with a simulator of three phones that give an update token after some milliseconds.
     private func withPhones(
         _ change: (inout SimulatorServiceSettings) -> Void = { _ in },
-        _ body: (ControlledSimulator) async throws -> Void
+        run test: (ControlledSimulator) async throws -> Void
     ) async throws {
         try await withSimulator(
             { settings in
@@ -25,14 +26,16 @@ struct PhoneClockTests {
                 settings.phones?.frequentUpdatesShare = 0
                 settings.phoneSettings.updateTokenMilliseconds = 10...20
                 change(&settings)
-            }, body)
+            }, test)
     }
 
     /// Starts an activity and waits for its update token.
-    private func start(_ simulator: ControlledSimulator, _ client: PushClient) async throws -> PushToken {
-        let first = try #require(try await simulator.tokens().start.first?.token)
+    private func startActivity(
+        on simulator: ControlledSimulator, with client: PushClient
+    ) async throws -> PushToken {
+        let startToken = try #require(try await simulator.tokens().start.first?.token)
         let now = try await simulator.clock().now / 1_000
-        let answer = await client.send(simulator.push(to: first, .start, at: now))
+        let answer = await client.send(simulator.push(to: startToken, .start, at: now))
         #expect(answer.status == 200)
         try await eventually("the update token") { try await !simulator.tokens().update.isEmpty }
         let token = try #require(try await simulator.tokens().update.first?.token)
@@ -44,26 +47,32 @@ struct PhoneClockTests {
     {
         try await withPhones { simulator in
             let client = simulator.client()
-            let token = try await start(simulator, client)
+            let token = try await startActivity(on: simulator, with: client)
             let hex = String(decoding: token.hex, as: UTF8.self)
-            let before = try await simulator.clock().now
+            let startedAt = try await simulator.clock().now
             #expect(try await simulator.phone().activities.map(\.state) == ["active"])
-            #expect(try await simulator.advance(7 * 3_600).hasPrefix("200 "))
+            #expect(try await simulator.advance(bySeconds: 7 * 3_600).hasPrefix("200 "))
             #expect(try await simulator.phone().activities.map(\.state) == ["active"])
-            #expect(try await simulator.advance(3_600).contains(#""aheadSeconds":28800"#))
+            #expect(try await simulator.advance(bySeconds: 3_600).contains(#""aheadSeconds":28800"#))
             #expect(try await simulator.phone().activities.map(\.state) == ["ended"])
-            let late = await client.send(simulator.push(to: hex, .update, at: before / 1_000 + 28_800))
-            #expect(late.status == 200, "the provider token has not aged, and APNs does not know")
+            let updateAfterEnd = await client.send(
+                simulator.push(to: hex, .update, at: startedAt / 1_000 + 28_800))
+            #expect(
+                updateAfterEnd.status == 200,
+                "the provider token has not aged, and APNs does not know")
             #expect(try await simulator.phone().received.first?.effect == "alreadyEnded")
-            #expect(try await simulator.advance(4 * 3_600).hasPrefix("200 "))
+            #expect(try await simulator.advance(bySeconds: 4 * 3_600).hasPrefix("200 "))
             #expect(try await simulator.phone().activities.isEmpty)
-            let gone = await client.send(simulator.push(to: hex, .update, at: before / 1_000 + 43_200))
-            #expect(gone.status == 410 && gone.reason == "Unregistered")
-            let since = try #require(gone.timestamp)
-            let left = Int64(before) + 12 * 3_600_000
+            let updateAfterRemoval = await client.send(
+                simulator.push(to: hex, .update, at: startedAt / 1_000 + 43_200))
+            #expect(updateAfterRemoval.status == 410 && updateAfterRemoval.reason == "Unregistered")
+            let unregisteredAt = try #require(updateAfterRemoval.timestamp)
+            let expected = Int64(startedAt) + 12 * 3_600_000
             // The end is found by a turn and counted from the start of the activity, some moments earlier.
-            #expect((left - 60_000...left + 60_000).contains(since), "\(since - left)")
-            #expect(try await simulator.clock().now >= before + 12 * 3_600_000)
+            #expect(
+                (expected - 60_000...expected + 60_000).contains(unregisteredAt),
+                "\(unregisteredAt - expected) ms later")
+            #expect(try await simulator.clock().now >= startedAt + 12 * 3_600_000)
         }
     }
 
@@ -72,25 +81,27 @@ struct PhoneClockTests {
     {
         try await withPhones { simulator in
             let client = simulator.client()
-            let token = try await start(simulator, client)
+            let token = try await startActivity(on: simulator, with: client)
             let hex = String(decoding: token.hex, as: UTF8.self)
             let now = try await simulator.clock().now / 1_000
-            let dated = simulator.push(to: hex, .update, at: now + 1, #""stale-date":\#(now + 1_800),"#)
-            #expect(await client.send(dated).status == 200)
-            #expect(try await simulator.advance(1_700).hasPrefix("200 "))
+            let updateWithStaleDate = simulator.push(
+                to: hex, .update, at: now + 1, otherFields: #""stale-date":\#(now + 1_800),"#)
+            #expect(await client.send(updateWithStaleDate).status == 200)
+            #expect(try await simulator.advance(bySeconds: 1_700).hasPrefix("200 "))
             #expect(try await simulator.phone().activities.map(\.state) == ["active"])
-            #expect(try await simulator.advance(200).hasPrefix("200 "))
+            #expect(try await simulator.advance(bySeconds: 200).hasPrefix("200 "))
             #expect(try await simulator.phone().activities.map(\.state) == ["stale"])
-            let end = simulator.push(to: hex, .end, at: now + 2_000, #""dismissal-date":\#(now + 5_500),"#)
+            let end = simulator.push(
+                to: hex, .end, at: now + 2_000, otherFields: #""dismissal-date":\#(now + 5_500),"#)
             #expect(await client.send(end).status == 200)
             #expect(try await simulator.phone().activities.map(\.state) == ["ended"])
-            #expect(try await simulator.advance(3_700).hasPrefix("200 "))
+            #expect(try await simulator.advance(bySeconds: 3_700).hasPrefix("200 "))
             #expect(try await simulator.phone().activities.isEmpty)
 
             try await simulator.control(
                 "POST", "/v1/phones/phone-0", #"{"does":"away","milliseconds":3600000}"#)
             #expect(try await simulator.phone().isAway)
-            #expect(try await simulator.advance(3_600).hasPrefix("200 "))
+            #expect(try await simulator.advance(bySeconds: 3_600).hasPrefix("200 "))
             #expect(try await !simulator.phone().isAway)
         }
     }
@@ -102,7 +113,8 @@ struct PhoneClockTests {
         }
         try await withPhones(budgets) { simulator in
             let client = simulator.client()
-            let token = String(decoding: try await start(simulator, client).hex, as: UTF8.self)
+            let token = String(
+                decoding: try await startActivity(on: simulator, with: client).hex, as: UTF8.self)
             for round in 0..<2 {
                 let now = try await simulator.clock().now / 1_000
                 for number in 1...4 {
@@ -111,7 +123,7 @@ struct PhoneClockTests {
                     let effect = try await simulator.phone().received.first?.effect
                     #expect(effect == (number < 4 ? "shown" : "updateBudgetSpent"), "round \(round)")
                 }
-                #expect(try await simulator.advance(3_600).hasPrefix("200 "))
+                #expect(try await simulator.advance(bySeconds: 3_600).hasPrefix("200 "))
             }
         }
     }
@@ -121,29 +133,33 @@ struct PhoneClockTests {
             let client = simulator.client()
             let first = try #require(try await simulator.tokens().start.first)
             #expect(abs(first.registeredAt - (try await simulator.clock().now)) < 60_000)
-            #expect(try await simulator.advance(600).hasPrefix("200 "))
+            #expect(try await simulator.advance(bySeconds: 600).hasPrefix("200 "))
             try await simulator.control("POST", "/v1/phones/phone-0", #"{"does":"uninstall"}"#)
-            let died = try await simulator.clock().now
-            #expect(try await simulator.advance(600).hasPrefix("200 "))
-            let push = simulator.push(to: first.token, .start, at: died / 1_000)
+            let uninstalledAt = try await simulator.clock().now
+            #expect(try await simulator.advance(bySeconds: 600).hasPrefix("200 "))
+            let push = simulator.push(to: first.token, .start, at: uninstalledAt / 1_000)
             var answer = await client.send(push)
             #expect(answer.status == 410 && answer.reason == "Unregistered")
-            let since = try #require(answer.timestamp)
-            #expect(since > Int64(first.registeredAt) + 590_000 && since <= Int64(died))
+            let unregisteredAt = try #require(answer.timestamp)
+            #expect(
+                unregisteredAt > Int64(first.registeredAt) + 590_000 && unregisteredAt <= Int64(uninstalledAt)
+            )
             try await simulator.control("POST", "/v1/phones/phone-0", #"{"does":"install"}"#)
             let second = try #require(try await simulator.tokens().start.first)
-            #expect(second.token != first.token && second.registeredAt >= died + 600_000)
+            #expect(second.token != first.token && second.registeredAt >= uninstalledAt + 600_000)
             answer = await client.send(push)
-            #expect(answer.status == 410 && answer.reason == "Unregistered" && answer.timestamp == since)
-            let started = await client.send(simulator.push(to: second.token, .start, at: died / 1_000))
+            #expect(answer.status == 410 && answer.reason == "Unregistered")
+            #expect(answer.timestamp == unregisteredAt)
+            let started = await client.send(
+                simulator.push(to: second.token, .start, at: uninstalledAt / 1_000))
             #expect(started.status == 200)
             #expect(try await simulator.phone().activities.count == 1)
 
-            #expect(try await simulator.advance(60).hasPrefix("200 "))
+            #expect(try await simulator.advance(bySeconds: 60).hasPrefix("200 "))
             try await simulator.control("POST", "/v1/phones/phone-0", #"{"does":"update"}"#)
             try await simulator.control("POST", "/v1/phones/phone-0", #"{"does":"open"}"#)
             let third = try #require(try await simulator.tokens().start.first)
-            answer = await client.send(simulator.push(to: second.token, .start, at: died / 1_000))
+            answer = await client.send(simulator.push(to: second.token, .start, at: uninstalledAt / 1_000))
             #expect(answer.status == 410 && answer.reason == "ExpiredToken")
             #expect(answer.timestamp == Int64(third.registeredAt))
         }
@@ -158,8 +174,8 @@ struct PhoneClockTests {
                 let answer = try await simulator.control("POST", "/v1/clock", wrong)
                 #expect(answer.hasPrefix("400 ") && answer.contains("advance"), "\(wrong): \(answer)")
             }
-            for _ in 1...10 { #expect(try await simulator.advance(31_536_000).hasPrefix("200 ")) }
-            #expect(try await simulator.advance(1).hasPrefix("409 "))
+            for _ in 1...10 { #expect(try await simulator.advance(bySeconds: 31_536_000).hasPrefix("200 ")) }
+            #expect(try await simulator.advance(bySeconds: 1).hasPrefix("409 "))
             #expect(try await simulator.clock().aheadSeconds == 315_360_000)
             #expect(await simulator.client().send(simulator.push(1)).status == 200)
             let entry = try #require(try await simulator.entries().first)
@@ -180,21 +196,21 @@ struct PhoneClockTests {
             settings.reportSink = { loop, context in ReportPoster(to: target, on: loop, log: context.log) }
         }
         try await withPhones(reporting) { simulator in
-            let token = try await start(simulator, simulator.client())
+            let token = try await startActivity(on: simulator, with: simulator.client())
             let hex = String(decoding: token.hex, as: UTF8.self)
             try await eventually("the report of the update token") {
                 try server.reports().contains { $0.token == hex && $0.kind == .updateToken }
             }
             #expect(server.heads.allSatisfy { $0.hasPrefix("POST /hooks/tokens?from=phones HTTP/1.1") })
-            let began = try #require(try await simulator.phone().activities.first?.startedAt)
-            #expect(try await simulator.advance(86_400).hasPrefix("200 "))
+            let startedAt = try #require(try await simulator.phone().activities.first?.startedAt)
+            #expect(try await simulator.advance(bySeconds: 86_400).hasPrefix("200 "))
             try await eventually("the end of the activity") {
                 try server.reports().contains { $0.state == .dismissed }
             }
             for (state, hours) in [(Report.ActivityState.ended, 8), (.dismissed, 12)] {
                 let report = try #require(try server.reports().first { $0.state == state })
                 let time = try #require(report.eventTime)
-                #expect(time == began + Int64(hours) * 3_600_000, "\(state)")
+                #expect(time == startedAt + Int64(hours) * 3_600_000, "\(state)")
             }
             try await eventually("the server to take them all") {
                 let summary = try await simulator.summary()
@@ -247,18 +263,18 @@ extension ControlledSimulator {
     fileprivate func tokens() async throws -> ShownTokens { try await read("/v1/phones/phone-0/tokens") }
     fileprivate func phone() async throws -> ShownPhone { try await read("/v1/phones/phone-0") }
 
-    fileprivate func advance(_ seconds: Int) async throws -> String {
+    fileprivate func advance(bySeconds seconds: Int) async throws -> String {
         try await control("POST", "/v1/clock", #"{"advanceSeconds":\#(seconds)}"#)
     }
 
     fileprivate func push(
-        to token: String, _ event: PushEvent, at seconds: Int, _ more: String = ""
+        to token: String, _ event: PushEvent, at seconds: Int, otherFields: String = ""
     ) -> TestRequest {
         let attributes =
             event == .start
             ? #""attributes-type":"Match","attributes":{},"alert":{"title":"a","body":"b"},"# : ""
         let body =
-            #"{"aps":{"timestamp":\#(seconds),"event":"\#(event.rawValue)",\#(attributes)\#(more)"content-state":{}}}"#
+            #"{"aps":{"timestamp":\#(seconds),"event":"\#(event.rawValue)",\#(attributes)\#(otherFields)"content-state":{}}}"#
         return push().at("/3/device/\(token)").with(body: body).setting("apns-expiration", nil)
     }
 }

@@ -25,13 +25,13 @@ struct PortalTests {
         try await withSimulator({ $0.portalFile = file }, body)
     }
 
-    private func bearer(_ query: String, _ simulator: ControlledSimulator) async throws -> String {
+    private func bearer(_ query: String, of simulator: ControlledSimulator) async throws -> String {
         let answer = try await simulator.control("GET", "/v1/provider-token" + query)
         #expect(answer.hasPrefix("200 "), "\(answer)")
         return String(answer.dropFirst(4).dropLast())
     }
 
-    private func startToken(_ phone: String, _ simulator: ControlledSimulator) async throws -> String {
+    private func startToken(of phone: String, in simulator: ControlledSimulator) async throws -> String {
         let answer = try await simulator.control("GET", "/v1/phones/\(phone)/tokens")
         return String(try #require(answer.firstMatch(of: /"token":"([0-9a-f]+)"/)?.1))
     }
@@ -45,31 +45,31 @@ struct PortalTests {
 
     @Test func `each refusal that concerns a key, an app or an environment can be caused`() async throws {
         try await withPortal { simulator in
-            let usual = try await bearer("", simulator)
-            let sandbox = try await bearer("?keyId=SANDBOX001", simulator)
-            let news = try await bearer("?keyId=NEWSONLY01", simulator)
-            let old = try await bearer("?ageSeconds=3700", simulator)
-            #expect(try await bearer("?keyId=NEWSONLY01", simulator) == news, "it is made once")
-            let first = try await startToken("phone-0", simulator)
-            let inSandbox = try await startToken("phone-2", simulator)
-            let ofNews = try await startToken("phone-4", simulator)
+            let defaultKey = try await bearer("", of: simulator)
+            let sandbox = try await bearer("?keyId=SANDBOX001", of: simulator)
+            let news = try await bearer("?keyId=NEWSONLY01", of: simulator)
+            let old = try await bearer("?ageSeconds=3700", of: simulator)
+            #expect(try await bearer("?keyId=NEWSONLY01", of: simulator) == news, "it is made once")
+            let first = try await startToken(of: "phone-0", in: simulator)
+            let inSandbox = try await startToken(of: "phone-2", in: simulator)
+            let ofNews = try await startToken(of: "phone-4", in: simulator)
             for (reason, request) in [
-                (nil, push(usual, to: first)), (nil, push(news, to: ofNews, of: "com.example.news")),
+                (nil, push(defaultKey, to: first)), (nil, push(news, to: ofNews, of: "com.example.news")),
                 ("BadEnvironmentKeyInToken", push(sandbox, to: first)),
                 ("TopicDisallowed", push(news, to: first)), ("ExpiredProviderToken", push(old, to: first)),
-                ("BadDeviceToken", push(usual, to: inSandbox)),
-                ("DeviceTokenNotForTopic", push(usual, to: ofNews)),
-                ("BadTopic", push(usual, to: first, of: "com.example.other")),
+                ("BadDeviceToken", push(defaultKey, to: inSandbox)),
+                ("DeviceTokenNotForTopic", push(defaultKey, to: ofNews)),
+                ("BadTopic", push(defaultKey, to: first, of: "com.example.other")),
             ] as [(String?, TestRequest)] {
                 let answer = await simulator.client().send(request)
                 #expect(answer.reason == reason && answer.status == (reason == nil ? 200 : answer.status))
             }
-            let one = simulator.client()
-            #expect(await one.send(push(usual, to: first)).status == 200)
-            let unrelated = await one.send(push(news, to: ofNews, of: "com.example.news"))
+            let client = simulator.client()
+            #expect(await client.send(push(defaultKey, to: first)).status == 200)
+            let unrelated = await client.send(push(news, to: ofNews, of: "com.example.news"))
             #expect(unrelated.reason == "UnrelatedKeyIdInToken")
-            let tooSoon = try await bearer("?ageSeconds=60", simulator)
-            #expect(await one.send(push(tooSoon, to: first)).reason == "TooManyProviderTokenUpdates")
+            let tooSoon = try await bearer("?ageSeconds=60", of: simulator)
+            #expect(await client.send(push(tooSoon, to: first)).reason == "TooManyProviderTokenUpdates")
             #expect(try await simulator.control("GET", "/v1/provider-token?keyId=X").hasPrefix("404 "))
         }
     }
@@ -77,17 +77,17 @@ struct PortalTests {
     @Test func `phones get systems and environments in turn`() async throws {
         try await withPortal { simulator in
             let list = try await simulator.control("GET", "/v1/phones")
-            let found = list.matches(of: /"environment":"([a-z]+)","system":"([0-9.]+)"/)
+            let systems = list.matches(of: /"environment":"([a-z]+)","system":"([0-9.]+)"/)
                 .map { "\($0.1) \($0.2)" }
             #expect(
-                found == [
+                systems == [
                     "production 26.1", "production 17.1", "sandbox 26.1", "production 17.1",
                     "production 26.1",
                 ])
-            let usual = try await bearer("", simulator)
-            let old = try await startToken("phone-1", simulator)
+            let defaultKey = try await bearer("", of: simulator)
+            let old = try await startToken(of: "phone-1", in: simulator)
             #expect(
-                await simulator.client().send(push(usual, to: old)).reason == "BadDeviceToken",
+                await simulator.client().send(push(defaultKey, to: old)).reason == "BadDeviceToken",
                 "an old system has no start token")
         }
     }
@@ -96,9 +96,9 @@ struct PortalTests {
         let directory = try TemporaryDirectory()
         let first = try SimulatorCredentials.loadKey(
             id: "SANDBOX001", teamID: "TEAM000001", directory: directory.path)
-        let again = try SimulatorCredentials.loadKey(
+        let reloaded = try SimulatorCredentials.loadKey(
             id: "SANDBOX001", teamID: "TEAM000001", directory: directory.path)
-        #expect(first.pem == again.pem)
+        #expect(first.pem == reloaded.pem)
         let file = try SigningKey(file: directory.path + "/TEAM000001/AuthKey_SANDBOX001.p8")
         #expect(file.pem == first.pem)
     }

@@ -9,9 +9,9 @@ import Testing
 
 /// Scripts in JSON, and their effect on a client's connection.
 struct ScriptedFaultTests {
-    /// Runs `body` with a simulator whose connections have many streams from the start.
+    /// Runs a test with a simulator that follows `script` and whose connections have many streams from the start.
     private func withScript(
-        _ script: String, _ body: (ControlledSimulator) async throws -> Void
+        _ script: String, run test: (ControlledSimulator) async throws -> Void
     ) async throws {
         let manyStreams = { (settings: inout SimulatorServiceSettings) in
             settings.simulator.streams.initialStreams = 1_000
@@ -19,12 +19,13 @@ struct ScriptedFaultTests {
         try await withSimulator(manyStreams) { simulator in
             let answer = try await simulator.control("PUT", "/v1/script", script)
             #expect(answer.hasPrefix("200 "), "\(answer)")
-            try await body(simulator)
+            try await test(simulator)
         }
     }
 
-    private func sendAll(
-        _ numbers: ClosedRange<Int>, _ client: PushClient, _ simulator: ControlledSimulator
+    /// Sends these pushes at the same time. Returns their answers in the order of the numbers.
+    private func sendPushes(
+        _ numbers: ClosedRange<Int>, on client: PushClient, to simulator: ControlledSimulator
     ) async -> [TestAnswer] {
         await withTaskGroup(of: (Int, TestAnswer).self) { group in
             for number in numbers { group.addTask { (number, await client.send(simulator.push(number))) } }
@@ -39,14 +40,14 @@ struct ScriptedFaultTests {
             """
         try await withScript(script) { simulator in
             let client = simulator.client()
-            let all = Task { await sendAll(1...6, client, simulator) }
+            let answers = Task { await sendPushes(1...6, on: client, to: simulator) }
             try await eventually("the others' answers") {
                 try await simulator.entries().filter { $0.status == 200 }.count == 4
             }
             let silent = try await simulator.entries().filter { $0.silence == true }
             #expect(silent.map(\.delivered).sorted { !$0 && $1 } == [false, true])
             client.close()
-            let ends = await all.value.map(\.end)
+            let ends = await answers.value.map(\.end)
             #expect(ends.filter { $0 == .connectionLost }.count == 2, "\(ends)")
             #expect(ends.filter { $0 == .answered }.count == 4)
         }
@@ -76,14 +77,16 @@ struct ScriptedFaultTests {
             return rule.drawMilliseconds(from: distribution)
         }
         try await withScript(text) { simulator in
-            #expect(await sendAll(1...20, simulator.client(), simulator).allSatisfy { $0.status == 200 })
+            #expect(
+                await sendPushes(1...20, on: simulator.client(), to: simulator)
+                    .allSatisfy { $0.status == 200 })
             try await eventually("all entries") { try await simulator.entries().count == 20 }
             let entries = try await simulator.entries().sorted { $0.stream < $1.stream }
-            for (entry, wanted) in zip(entries, drawn) {
+            for (entry, expectedMilliseconds) in zip(entries, drawn) {
                 // The wall clock and the loop's clock are read at different moments.
                 let waited = entry.endedAt - entry.receivedAt
-                #expect(waited >= wanted - 2, "stream \(entry.stream) of \(delay)")
-                #expect(waited < wanted + 20_000, "stream \(entry.stream) of \(delay)")
+                #expect(waited >= expectedMilliseconds - 2, "stream \(entry.stream) of \(delay)")
+                #expect(waited < expectedMilliseconds + 20_000, "stream \(entry.stream) of \(delay)")
             }
             #expect(Set(drawn).count > 1 || delay.contains("fixed"))
         }
@@ -95,14 +98,14 @@ struct ScriptedFaultTests {
         try await withScript(#"{"rules":[{"match":{"nth":2},"stallMilliseconds":4000}]}"#) { simulator in
             let (stalled, other) = (simulator.client(), simulator.client())
             #expect(await stalled.send(simulator.push(1)).status == 200)
-            let began = Instant.now()
+            let startedAt = Instant.now()
             async let second = stalled.send(simulator.push(2))
-            try await eventually("the stall") { try await simulator.hits() == 1 }
+            try await eventually("the stall") { try await simulator.firstRuleHits() == 1 }
             async let third = stalled.send(simulator.push(3))
             #expect(await other.send(simulator.push(4)).status == 200)
             #expect(try await simulator.entries().map(\.number).count == 2, "the third request was not read")
             #expect(await second.status == 200)
-            #expect(Instant.now().milliseconds(since: began) >= 3_990)
+            #expect(Instant.now().milliseconds(since: startedAt) >= 3_990)
             #expect(await third.status == 200)
         }
     }
@@ -111,19 +114,21 @@ struct ScriptedFaultTests {
         try await withSimulator { simulator in
             let (first, second) = (simulator.client(), simulator.client())
             for client in [first, second] { #expect(await client.send(simulator.push(1)).status == 200) }
-            var began = Instant.now()
-            let one = #"{"milliseconds":1200,"connection":1}"#
-            #expect(try await simulator.control("POST", "/v1/stall", one) == #"200 {"connections":1}"#)
+            var startedAt = Instant.now()
+            let oneConnection = #"{"milliseconds":1200,"connection":1}"#
+            #expect(
+                try await simulator.control("POST", "/v1/stall", oneConnection)
+                    == #"200 {"connections":1}"#)
             #expect(await second.send(simulator.push(2)).status == 200)
             #expect(try await simulator.entries().count == 3)
             #expect(await first.send(simulator.push(3)).status == 200)
-            #expect(Instant.now().milliseconds(since: began) >= 1_190)
-            began = Instant.now()
-            let all = try await simulator.control("POST", "/v1/stall", #"{"milliseconds":600}"#)
-            #expect(all == #"200 {"connections":2}"#)
+            #expect(Instant.now().milliseconds(since: startedAt) >= 1_190)
+            startedAt = Instant.now()
+            let stalled = try await simulator.control("POST", "/v1/stall", #"{"milliseconds":600}"#)
+            #expect(stalled == #"200 {"connections":2}"#)
             async let answers = [first.send(simulator.push(4)), second.send(simulator.push(5))]
             #expect(await answers.allSatisfy { $0.status == 200 })
-            #expect(Instant.now().milliseconds(since: began) >= 590)
+            #expect(Instant.now().milliseconds(since: startedAt) >= 590)
             for wrong in ["{}", #"{"milliseconds":-1}"#, #"{"milliseconds":1,"conection":1}"#] {
                 #expect(try await simulator.control("POST", "/v1/stall", wrong).hasPrefix("400 "), "\(wrong)")
             }
@@ -134,8 +139,8 @@ struct ScriptedFaultTests {
         try await withScript(#"{"rules":[{"match":{"nth":1},"starveWindows":true}]}"#) { simulator in
             let client = simulator.client()
             #expect(await client.send(simulator.push(0)).status == 200)
-            let body = ReasonTests.padded(4_000)
-            let all = Task {
+            let body = ReasonTests.paddedBody(byteCount: 4_000)
+            let answeredCount = Task {
                 await withTaskGroup(of: RequestOutcome.EndReason.self) { group in
                     for number in 1...300 {
                         group.addTask { await client.send(simulator.push(number).with(body: body)).end }
@@ -150,7 +155,7 @@ struct ScriptedFaultTests {
             #expect(await simulator.client().send(simulator.push(900)).status == 200, "others continue")
             #expect(try await simulator.summary().contains(#""requests":264"#))
             client.close()
-            #expect(await all.value <= 262)
+            #expect(await answeredCount.value <= 262)
         }
     }
 
@@ -182,7 +187,7 @@ struct ScriptedFaultTests {
             """
         try await withScript(script) { simulator in
             let client = simulator.client()
-            let answers = await sendAll(1...8, client, simulator)
+            let answers = await sendPushes(1...8, on: client, to: simulator)
             #expect(answers.filter { $0.end == .answered && $0.status == 200 }.count == 3, "\(answers)")
             #expect(answers.filter { $0.end == .notProcessed }.count == 5)
             let goaway = try #require(client.goaway)
@@ -228,7 +233,7 @@ struct ScriptedFaultTests {
             let client = simulator.client()
             #expect(await client.send(simulator.push(1)).status == 200)
             try await eventually("the new allowance") { client.streamsMax.last == 1 }
-            #expect(await sendAll(2...6, client, simulator).allSatisfy { $0.status == 200 })
+            #expect(await sendPushes(2...6, on: client, to: simulator).allSatisfy { $0.status == 200 })
             try await eventually("all entries") { try await simulator.entries().count == 6 }
             let entries = try await simulator.entries().dropFirst()
             for (before, next) in zip(entries, entries.dropFirst()) {

@@ -19,7 +19,8 @@ struct WaitTests {
             }, body)
     }
 
-    private func token(_ kind: String, of phone: Int, _ simulator: ControlledSimulator) async throws -> String
+    private func token(_ kind: String, of phone: Int, in simulator: ControlledSimulator) async throws
+        -> String
     {
         struct Tokens: Decodable {
             struct Token: Decodable { var token: String }
@@ -31,22 +32,22 @@ struct WaitTests {
         return try #require((kind == "start" ? tokens.start : tokens.update).first?.token)
     }
 
-    private func start(_ phone: Int, score: Int, _ simulator: ControlledSimulator) async throws {
+    private func startActivity(on phone: Int, score: Int, in simulator: ControlledSimulator) async throws {
         let body = """
             {"aps":{"timestamp":\(WallTime.now().seconds),"event":"start","attributes-type":"Match",
              "attributes":{"netmeraGroupId":"m/1"},"alert":{"title":"a","body":"b"},
              "content-state":{"score":{"home":\(score)},"min":[1,2]}}}
             """
-        let path = "/3/device/" + (try await token("start", of: phone, simulator))
+        let path = "/3/device/" + (try await token("start", of: phone, in: simulator))
         let push = simulator.push().at(path).with(body: body)
         #expect(await simulator.client().send(push).status == 200)
     }
 
     @Test func `a wait ends when a phone shows the content, or with an error at its timeout`() async throws {
         try await withPhones { simulator in
-            let wish = #"{"phone":"phone-1","pointer":"/score/home","equals":2.0,"milliseconds":60000}"#
-            async let waited = simulator.control("POST", "/v1/wait", wish)
-            try await start(1, score: 2, simulator)
+            let condition = #"{"phone":"phone-1","pointer":"/score/home","equals":2.0,"milliseconds":60000}"#
+            async let waited = simulator.control("POST", "/v1/wait", condition)
+            try await startActivity(on: 1, score: 2, in: simulator)
             let answer = try await waited
             #expect(answer.hasPrefix(#"200 {"showing":1,"of":1,"waitedMilliseconds":"#), "\(answer)")
             for (more, isMet) in [
@@ -66,7 +67,9 @@ struct WaitTests {
 
     @Test func `a wait for a share of a group counts the newest activity of each phone`() async throws {
         try await withPhones { simulator in
-            for phone in 0..<3 { try await start(phone, score: phone == 0 ? 1 : 2, simulator) }
+            for phone in 0..<3 {
+                try await startActivity(on: phone, score: phone == 0 ? 1 : 2, in: simulator)
+            }
             func answer(_ more: String) async throws -> String {
                 try await simulator.control(
                     "POST", "/v1/wait",
@@ -77,9 +80,9 @@ struct WaitTests {
             #expect(try await answer(#","share":0.66,"phones":3"#).hasPrefix("408 "))
             #expect(try await answer(#","share":0.67"#).hasPrefix("408 "))
             // An older activity of the group on the same screen does not count.
-            try await start(0, score: 2, simulator)
+            try await startActivity(on: 0, score: 2, in: simulator)
             #expect(try await answer("").hasPrefix(#"200 {"showing":3,"of":3,"#))
-            try await start(1, score: 1, simulator)
+            try await startActivity(on: 1, score: 1, in: simulator)
             #expect(try await answer("").contains("2 of 3 phones show it"))
             #expect(try await answer(#","shows":false"#).hasPrefix("408 "))
         }
@@ -113,7 +116,7 @@ struct WaitTests {
 
     @Test func `phones are listed in pages`() async throws {
         try await withPhones { simulator in
-            try await start(2, score: 1, simulator)
+            try await startActivity(on: 2, score: 1, in: simulator)
             let first = try await simulator.control("GET", "/v1/phones?limit=3")
             #expect(first.contains(#"{"installation":"phone-2","bundleId":"\#(RunningSimulator.app)","#))
             #expect(first.contains(#""canBeReached":true,"activities":1}"#), "\(first)")
@@ -126,7 +129,7 @@ struct WaitTests {
     @Test func `a reset restores the initial state, except for the clock`() async throws {
         try await withPhones { simulator in
             let before = try await simulator.control("GET", "/v1/phones/phone-1/tokens")
-            try await start(1, score: 2, simulator)
+            try await startActivity(on: 1, score: 2, in: simulator)
             let path = "/v1/tokens/" + String(decoding: ScriptSamples.token(1).hex, as: UTF8.self)
             try await simulator.control("POST", path, #"{"standing":"gone"}"#)
             try await simulator.control("POST", "/v1/script", #"{"answer":{"reason":"TooManyRequests"}}"#)
@@ -144,7 +147,7 @@ struct WaitTests {
             let journal = try await simulator.control("GET", "/v1/journal")
             #expect(journal.contains(#""entries":[],"after":1,"newest":1,"missed":1"#), "\(journal)")
             #expect(try await simulator.control("GET", "/v1/clock").contains(#""aheadSeconds":60"#))
-            try await start(1, score: 3, simulator)
+            try await startActivity(on: 1, score: 3, in: simulator)
             #expect(try await simulator.summary().contains(#""requests":1,"#))
             #expect(try await simulator.entries().map(\.number) == [2])
         }

@@ -2,6 +2,7 @@ import Testing
 
 @testable import APNsSimulator
 
+/// The random delays of answers, by their distribution.
 struct DelayDistributionTests {
     private func draws(_ delay: DelayDistribution, count: Int = 50_000) -> [Int] {
         var dice = SeededRandom(seed: 11)

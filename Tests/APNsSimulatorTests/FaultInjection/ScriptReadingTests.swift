@@ -10,13 +10,13 @@ import Testing
 struct ScriptReadingTests {
     private let reader = JSONReader(limits: FaultScript.limits)
 
-    private func script(_ text: String) throws -> FaultScript {
+    private func script(from text: String) throws -> FaultScript {
         try FaultScript(Array(text.utf8), with: reader)
     }
 
-    private func problems(_ text: String) -> [String] {
+    private func problems(of text: String) -> [String] {
         do {
-            _ = try script(text)
+            _ = try script(from: text)
             return []
         } catch let error as JSONError {
             return error.problems.map { "\($0.path) \($0.message)" }
@@ -32,7 +32,7 @@ struct ScriptReadingTests {
             var json = JSONWriter()
             script.write(to: &json)
             let text = String(decoding: json.bytes, as: UTF8.self)
-            #expect(try self.script(text) == script, "seed \(seed): \(text)")
+            #expect(try self.script(from: text) == script, "seed \(seed): \(text)")
         }
     }
 
@@ -51,22 +51,23 @@ struct ScriptReadingTests {
 
     @Test func `every effect can be written in JSON`() throws {
         let script = try script(
-            """
-            {"seed": 18446744073709551615, "rules": [
-              {"name": "busy", "match": {"share": 0.25, "events": ["update", "end"]},
-               "answer": {"reason": "TooManyRequests", "retryAfterSeconds": 2}},
-              {"answer": {"status": 410, "reason": "Unregistered", "timestamp": {"fromNowMilliseconds": -1000}}},
-              {"answer": {"status": 418, "body": "a teapot"}},
-              {"answer": {"status": 502}},
-              {"reset": {"code": "REFUSED_STREAM"}}, {"reset": {"code": 8, "processed": true}},
-              {"silence": {"processed": true}},
-              {"delay": {"lognormal": {"p50Milliseconds": 40, "p99Milliseconds": 900}}},
-              {"match": {"requestOfConnection": 100}, "goaway": {"streamsBack": 6, "reason": "Shutdown"}},
-              {"settings": {"streamsMax": 1}}, {"stallMilliseconds": 3000}, {"starveWindows": true},
-              {"resetAfterBytes": 1000}, {"match": {"atConnect": true, "every": 3}, "close": true}],
-             "timetable": {"everyMilliseconds": 2000, "steps": [
-              {"atMilliseconds": 0, "settings": {"streamsMax": 1000}}, {"atMilliseconds": 1000, "settings": {"streamsMax": 0}}]}}
-            """)
+            from:
+                """
+                {"seed": 18446744073709551615, "rules": [
+                  {"name": "busy", "match": {"share": 0.25, "events": ["update", "end"]},
+                   "answer": {"reason": "TooManyRequests", "retryAfterSeconds": 2}},
+                  {"answer": {"status": 410, "reason": "Unregistered", "timestamp": {"fromNowMilliseconds": -1000}}},
+                  {"answer": {"status": 418, "body": "a teapot"}},
+                  {"answer": {"status": 502}},
+                  {"reset": {"code": "REFUSED_STREAM"}}, {"reset": {"code": 8, "processed": true}},
+                  {"silence": {"processed": true}},
+                  {"delay": {"lognormal": {"p50Milliseconds": 40, "p99Milliseconds": 900}}},
+                  {"match": {"requestOfConnection": 100}, "goaway": {"streamsBack": 6, "reason": "Shutdown"}},
+                  {"settings": {"streamsMax": 1}}, {"stallMilliseconds": 3000}, {"starveWindows": true},
+                  {"resetAfterBytes": 1000}, {"match": {"atConnect": true, "every": 3}, "close": true}],
+                 "timetable": {"everyMilliseconds": 2000, "steps": [
+                  {"atMilliseconds": 0, "settings": {"streamsMax": 1000}}, {"atMilliseconds": 1000, "settings": {"streamsMax": 0}}]}}
+                """)
         let effects = script.rules.map(\.effect)
         #expect(script.seed == .max)
         #expect(script.rules[0].match == RuleMatch(events: [.update, .end], share: 0.25))
@@ -88,17 +89,18 @@ struct ScriptReadingTests {
     }
 
     @Test func `all problems are reported at once`() {
-        let found = problems(
-            """
-            {"sed": 1, "rules": [
-              {"match": {"share": 1.5, "nth": 1, "every": 2, "tokens": ["xyz"], "evnts": []}, "delay": {}},
-              {"match": {"atConnect": true, "bundleId": "x"}, "silence": {}},
-              {"answer": {"reason": "Teapot"}, "reset": {"code": "TEAPOT"}},
-              {"answer": {"reason": "Unregistered", "timestamp": {}}, "close": true, "starveWindows": true},
-              {"name": "nothing"}],
-             "timetable": {"everyMilliseconds": 10, "steps": [{"atMilliseconds": 20, "close": true}, {"atMilliseconds": 5}]}}
-            """)
-        let wanted = [
+        let reported = problems(
+            of:
+                """
+                {"sed": 1, "rules": [
+                  {"match": {"share": 1.5, "nth": 1, "every": 2, "tokens": ["xyz"], "evnts": []}, "delay": {}},
+                  {"match": {"atConnect": true, "bundleId": "x"}, "silence": {}},
+                  {"answer": {"reason": "Teapot"}, "reset": {"code": "TEAPOT"}},
+                  {"answer": {"reason": "Unregistered", "timestamp": {}}, "close": true, "starveWindows": true},
+                  {"name": "nothing"}],
+                 "timetable": {"everyMilliseconds": 10, "steps": [{"atMilliseconds": 20, "close": true}, {"atMilliseconds": 5}]}}
+                """)
+        let expected = [
             "sed is not a known field", "rules[0].match.share must be from 0 to 1",
             "rules[0].match must not have both nth and every", "rules[0].match.tokens[0] must be a token",
             "rules[0].match.evnts is not a known field", "rules[0].delay must have exactly one of",
@@ -108,17 +110,19 @@ struct ScriptReadingTests {
             "rules[3] must have only one of goaway", "rules[4] must do something",
             "timetable.steps must be in the order", "timetable.steps[1] must have exactly one",
         ]
-        for words in wanted { #expect(found.contains { $0.hasPrefix(words) }, "\(words) in \(found)") }
+        for words in expected {
+            #expect(reported.contains { $0.hasPrefix(words) }, "\(words) is not in \(reported)")
+        }
     }
 
     @Test func `too many rules, steps and tokens are refused with their number`() {
         let rule = #"{"close":true}"#
         let rules = Array(repeating: rule, count: FaultScript.rulesMax + 1).joined(separator: ",")
-        #expect(problems("{\"rules\":[\(rules)]}") == ["rules has 257 elements, 256 are allowed"])
+        #expect(problems(of: "{\"rules\":[\(rules)]}") == ["rules has 257 elements, 256 are allowed"])
         let step = #"{"atMilliseconds":1,"close":true}"#
         let steps = Array(repeating: step, count: FaultTimetable.stepsMax + 1).joined(separator: ",")
         #expect(
-            problems("{\"timetable\":{\"steps\":[\(steps)]}}").first
+            problems(of: "{\"timetable\":{\"steps\":[\(steps)]}}").first
                 == "timetable.steps has 1001 elements, 1000 are allowed")
     }
 }

@@ -5,15 +5,15 @@ import Simulation
 
 /// Invalid requests, and valid requests with random changes.
 enum FuzzRequest {
-    static func random(_ subject: FuzzSubject, _ random: inout SeededGenerator) -> TestRequest {
-        var request = base(subject, &random)
+    static func random(for subject: FuzzSubject, using random: inout SeededGenerator) -> TestRequest {
+        var request = validRequest(for: subject, using: &random)
         for _ in 0..<random.number(below: 3) {
             let name = headers[random.number(below: headers.count)]
-            let value = value(subject.bearer, &random)
+            let value = value(bearer: subject.bearer, using: &random)
             request =
                 random.number(below: 3) == 0 ? request.adding(name, value) : request.setting(name, value)
         }
-        if random.number(below: 6) == 0 { request.path = path(&random) }
+        if random.number(below: 6) == 0 { request.path = path(using: &random) }
         if random.number(below: 8) == 0 {
             request.method = ["GET", "PUT", "DELETE", "X", "HEAD"][random.number(below: 5)]
         }
@@ -28,7 +28,9 @@ enum FuzzRequest {
         return request
     }
 
-    private static func base(_ subject: FuzzSubject, _ random: inout SeededGenerator) -> TestRequest {
+    private static func validRequest(for subject: FuzzSubject, using random: inout SeededGenerator)
+        -> TestRequest
+    {
         let channel = ["AAAA", "QUJD", "?", ""][random.number(below: 4)]
         switch random.number(below: 8) {
         case 0: return .broadcast(subject.bearer, channel: channel)
@@ -38,16 +40,16 @@ enum FuzzRequest {
         case 4: return .push(subject.bearer)
         default:
             let token = String(decoding: subject.token(&random).hex, as: UTF8.self)
-            return .push(subject.bearer).at("/3/device/\(token)").with(body: payload(&random))
+            return .push(subject.bearer).at("/3/device/\(token)").with(body: payload(using: &random))
         }
     }
 
     /// Returns a payload with random values in all fields that phones compute with.
-    private static func payload(_ random: inout SeededGenerator) -> String {
+    private static func payload(using random: inout SeededGenerator) -> String {
         let event = ["start", "start", "update", "update", "end", "other"][random.number(below: 6)]
         var fields = [
             #""event":"\#(event)""#, #""content-state":{"score":\#(random.number(below: 5))}"#,
-            #""timestamp":\#(number(&random))"#,
+            #""timestamp":\#(timeOrExtreme(using: &random))"#,
         ]
         if event == "start" {
             fields += [
@@ -56,13 +58,15 @@ enum FuzzRequest {
             ]
             if random.number(below: 4) == 0 { fields.append(#""input-push-channel":"QUJD""#) }
         }
-        if random.number(below: 3) == 0 { fields.append(#""stale-date":\#(number(&random))"#) }
-        if random.number(below: 3) == 0 { fields.append(#""dismissal-date":\#(number(&random))"#) }
+        if random.number(below: 3) == 0 { fields.append(#""stale-date":\#(timeOrExtreme(using: &random))"#) }
+        if random.number(below: 3) == 0 {
+            fields.append(#""dismissal-date":\#(timeOrExtreme(using: &random))"#)
+        }
         if random.number(below: 6) == 0 { fields.remove(at: random.number(below: fields.count)) }
         return #"{"aps":{\#(fields.joined(separator: ","))}}"#
     }
 
-    private static func number(_ random: inout SeededGenerator) -> String {
+    private static func timeOrExtreme(using random: inout SeededGenerator) -> String {
         switch random.number(below: 4) {
         case 0: extremes[random.number(below: extremes.count)]
         default: String(1_700_000_000 + random.number(below: 200_000_000))
@@ -79,7 +83,7 @@ enum FuzzRequest {
         "apns-collapse-id", "apns-channel-id", "apns-request-id", "other",
     ]
 
-    private static func value(_ bearer: String, _ random: inout SeededGenerator) -> String {
+    private static func value(bearer: String, using random: inout SeededGenerator) -> String {
         switch random.number(below: 7) {
         case 0: String(repeating: "x", count: random.number(below: 200))
         case 1: "bearer \(bearer)x"
@@ -93,7 +97,7 @@ enum FuzzRequest {
         "liveactivity", "alert", "com.example", TestRequest.id, "bearer", "bearer a.b.c", "ü",
     ]
 
-    private static func path(_ random: inout SeededGenerator) -> String {
+    private static func path(using random: inout SeededGenerator) -> String {
         if random.number(below: 10) == 0 {
             return "/3/device/" + String(repeating: "ab", count: random.number(below: 600))
         }

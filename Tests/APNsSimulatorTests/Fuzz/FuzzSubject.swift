@@ -70,15 +70,15 @@ final class FuzzSubject: @unchecked Sendable {
         let journal = FuzzJournal(on: loop)
         let simulator = Simulator(
             settings: settings, credentials: credentials, on: loop, phones: known,
-            faultInjector: RandomRulings(),
+            faultInjector: RandomFaults(),
             journal: journal)
         return Parts(simulator: simulator, phones: phones, journal: journal)
     }
 
-    var tally: FuzzJournal.Tally {
-        var tally = journal.tally
-        tally.made = simulator.requestsReceived
-        return tally
+    var requestCounts: FuzzJournal.RequestCounts {
+        var counts = journal.requestCounts
+        counts.received = simulator.requestsReceived
+        return counts
     }
 
     /// Returns a token that some phone has or had.
@@ -90,18 +90,19 @@ final class FuzzSubject: @unchecked Sendable {
     }
 }
 
-/// The journal, with a count of its calls.
+/// The journal, with a count of its entries. Each eighth entry is also written as JSON.
 final class FuzzJournal: JournalSink {
-    struct Tally: Sendable {
-        var made = 0
+    struct RequestCounts: Sendable {
+        var received = 0
         var ended = 0
-        var different = 0
-        var summed = 0
+        /// Requests that ended at least once. If it is less than `ended`, one ended twice.
+        var distinctEnded = 0
+        var inSummary = 0
     }
 
     private let journal: Journal
-    private var ended = 0
-    private var numbers: Set<Int> = []
+    private var endedCount = 0
+    private var endedRequests: Set<Int> = []
     private var json = JSONWriter(capacity: 4_096)
 
     init(on loop: EventLoop) {
@@ -112,33 +113,34 @@ final class FuzzJournal: JournalSink {
         journal = Journal(on: loop, limits: limits, file: nil, metrics: Metrics())
     }
 
-    var tally: Tally {
-        Tally(ended: ended, different: numbers.count, summed: journal.summary.requests)
+    var requestCounts: RequestCounts {
+        RequestCounts(
+            ended: endedCount, distinctEnded: endedRequests.count, inSummary: journal.summary.requests)
     }
 
     func didEnd(_ entry: JournalEntry) {
-        ended += 1
-        numbers.insert(entry.facts.request)
+        endedCount += 1
+        endedRequests.insert(entry.facts.request)
         journal.didEnd(entry)
-        guard ended.isMultiple(of: 8) else { return }
+        guard endedCount.isMultiple(of: 8) else { return }
         json.removeAll()
-        JournalRing.NumberedEntry(number: ended, entry: entry).write(to: &json, showsPayload: true)
+        JournalRing.NumberedEntry(number: endedCount, entry: entry).write(to: &json, showsPayload: true)
     }
 }
 
-/// Judges half of the requests. The other half gets random rulings.
-private final class RandomRulings: FaultInjector, Sendable {
+/// Injects no fault into half of the requests, and random faults into the other half.
+private final class RandomFaults: FaultInjector, Sendable {
     func fault(for request: RequestFacts) -> InjectedFault {
         var random = SeededGenerator(seed: request.connection &* 7_919 &+ request.requestOfConnection)
-        var ruling = InjectedFault()
-        if random.number(below: 2) == 0 { return ruling }
-        ruling.requestFault = course(&random)
-        ruling.connectionFault = fault(&random)
-        ruling.delayMilliseconds = random.number(below: 4) == 0 ? random.number(below: 5) : 0
-        return ruling
+        var fault = InjectedFault()
+        if random.number(below: 2) == 0 { return fault }
+        fault.requestFault = requestFault(from: &random)
+        fault.connectionFault = connectionFault(from: &random)
+        fault.delayMilliseconds = random.number(below: 4) == 0 ? random.number(below: 5) : 0
+        return fault
     }
 
-    private func course(_ random: inout SeededGenerator) -> InjectedFault.RequestFault {
+    private func requestFault(from random: inout SeededGenerator) -> InjectedFault.RequestFault {
         let status = random.number(below: 700)
         switch random.number(below: 5) {
         case 0: return .none
@@ -156,7 +158,7 @@ private final class RandomRulings: FaultInjector, Sendable {
         }
     }
 
-    private func fault(_ random: inout SeededGenerator) -> InjectedFault.ConnectionFault? {
+    private func connectionFault(from random: inout SeededGenerator) -> InjectedFault.ConnectionFault? {
         switch random.number(below: 8) {
         case 0: return .settings(streamsMax: random.number(below: 20))
         case 1: return .stall(milliseconds: random.number(below: 3))

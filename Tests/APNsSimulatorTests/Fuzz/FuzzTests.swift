@@ -21,32 +21,34 @@ import Testing
     /// Rounds that run in parallel, each on its own thread.
     static let lanes = 2
 
-    @Test func `random requests and rulings end exactly once`() async throws {
+    @Test func `random requests and faults end exactly once`() async throws {
         let rounds = Array(stride(from: 0, to: Self.cases, by: Self.casesPerRound))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, start) in rounds.enumerated() {
                 if index >= Self.lanes { try await group.next() }
-                group.addTask { try await Self.round(start..<min(start + Self.casesPerRound, Self.cases)) }
+                group.addTask { try await Self.runRound(start..<min(start + Self.casesPerRound, Self.cases)) }
             }
             try await group.waitForAll()
         }
     }
 
-    private static func round(_ seeds: Range<Int>) async throws {
+    private static func runRound(_ seeds: Range<Int>) async throws {
         let subject = try FuzzSubject()
         defer { subject.loop.stop() }
-        subject.loop.perform { for seed in seeds { connection(seed, subject) } }
-        var tally = FuzzJournal.Tally()
+        subject.loop.perform { for seed in seeds { runConnection(seed: seed, to: subject) } }
+        var counts = FuzzJournal.RequestCounts()
         try await eventually("the ends of all requests of seeds \(seeds)") {
-            tally = subject.loop.perform { subject.tally } ?? tally
-            return tally.ended >= tally.made
+            counts = subject.loop.perform { subject.requestCounts } ?? counts
+            return counts.ended >= counts.received
         }
-        #expect(tally.ended == tally.made && tally.different == tally.made, "seeds \(seeds): \(tally)")
-        #expect(tally.summed == tally.made, "seeds \(seeds)")
-        #expect(tally.made > seeds.count / 2, "seeds \(seeds) are hardly any requests")
+        #expect(
+            counts.ended == counts.received && counts.distinctEnded == counts.received,
+            "seeds \(seeds): \(counts)")
+        #expect(counts.inSummary == counts.received, "seeds \(seeds)")
+        #expect(counts.received > seeds.count / 2, "seeds \(seeds) are hardly any requests")
     }
 
-    /// Closes in the next call after it was asked to, like TLS.
+    /// A transport without a network. The test delivers the bytes, and checks whether the connection has closed.
     private final class NoTransport: ConnectionTransport {
         let loop: EventLoop
         var isOver = false
@@ -61,7 +63,8 @@ import Testing
         func reset() { isOver = true }
     }
 
-    private static func connection(_ seed: Int, _ subject: FuzzSubject) {
+    /// Sends some requests over a connection without a socket.
+    private static func runConnection(seed: Int, to subject: FuzzSubject) {
         var random = SeededGenerator(seed: seed)
         let transport = NoTransport(subject.loop)
         let port = ServedPort(
@@ -75,10 +78,10 @@ import Testing
         limits.streamsMax = requestsMax
         let client = ClientSession(limits: limits)
         for tag in 0..<(1 + random.number(below: requestsMax)) where !transport.isOver {
-            submit(FuzzRequest.random(subject, &random), to: client, tag: UInt64(tag))
+            submit(FuzzRequest.random(for: subject, using: &random), to: client, tag: UInt64(tag))
             var bytes = pulled { client.pull(into: $0) }
-            if random.number(below: 20) == 0 { mutate(&bytes, &random) }
-            feed(bytes, to: connection, &random)
+            if random.number(below: 20) == 0 { mutate(&bytes, using: &random) }
+            feed(bytes, to: connection, using: &random)
             if !transport.isOver { give(pulled { connection.fill($0) }, to: client) }
         }
         connection.didClose(reason: .closedLocally)
@@ -104,34 +107,34 @@ import Testing
 
     // MARK: Bytes
 
-    private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
+    private static func mutate(_ bytes: inout [UInt8], using random: inout SeededGenerator) {
         guard !bytes.isEmpty else { return }
-        let at = random.number(below: bytes.count)
+        let position = random.number(below: bytes.count)
         switch random.number(below: 4) {
-        case 0: bytes[at] ^= 1 << UInt8(random.number(below: 8))
-        case 1: bytes[at] = UInt8(truncatingIfNeeded: random.next())
-        case 2: bytes.removeSubrange(at..<min(bytes.count, at + 1 + random.number(below: 20)))
-        default: bytes.insert(contentsOf: random.bytes(count: 1...40), at: at)
+        case 0: bytes[position] ^= 1 << UInt8(random.number(below: 8))
+        case 1: bytes[position] = UInt8(truncatingIfNeeded: random.next())
+        case 2: bytes.removeSubrange(position..<min(bytes.count, position + 1 + random.number(below: 20)))
+        default: bytes.insert(contentsOf: random.bytes(count: 1...40), at: position)
         }
     }
 
     private static func pulled(_ pull: (UnsafeMutableRawBufferPointer) -> Int) -> [UInt8] {
-        var all: [UInt8] = []
+        var pulled: [UInt8] = []
         withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { buffer in
-            while case let count = pull(buffer), count > 0 { all += buffer[..<count] }
+            while case let count = pull(buffer), count > 0 { pulled += buffer[..<count] }
         }
-        return all
+        return pulled
     }
 
     private static func feed(
-        _ bytes: [UInt8], to connection: ServedConnection, _ random: inout SeededGenerator
+        _ bytes: [UInt8], to connection: ServedConnection, using random: inout SeededGenerator
     ) {
         bytes.withUnsafeBytes { bytes in
-            var at = 0
-            while at < bytes.count {
-                let end = min(bytes.count, at + 1 + random.number(below: 1_200))
-                connection.didReceive(UnsafeRawBufferPointer(rebasing: bytes[at..<end]))
-                at = end
+            var position = 0
+            while position < bytes.count {
+                let end = min(bytes.count, position + 1 + random.number(below: 1_200))
+                connection.didReceive(UnsafeRawBufferPointer(rebasing: bytes[position..<end]))
+                position = end
             }
         }
     }

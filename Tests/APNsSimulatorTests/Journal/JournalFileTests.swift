@@ -8,6 +8,7 @@ import Testing
 
 @testable import APNsSimulator
 
+/// The journal's file of lines: its content, its rotation, and entries that cannot be written.
 struct JournalFileTests {
     private func numbers(_ path: String) throws -> [Int] {
         let reader = JSONReader()

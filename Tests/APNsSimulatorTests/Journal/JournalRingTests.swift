@@ -4,6 +4,7 @@ import Testing
 
 @testable import APNsSimulator
 
+/// The newest requests of the journal: pages, filters, and the limit of the ring.
 struct JournalRingTests {
     @Test func `pages match a plain list and report missed entries`() {
         for seed in 0..<trialCount(base: 60) {
@@ -21,12 +22,12 @@ struct JournalRingTests {
                 if random.number(below: 2) == 0 { filter.connection = 1 + random.number(below: 3) }
                 let page = ring.page(after: after, matching: filter, limit: limit)
                 let oldest = max(1, number - entriesMax + 1)
-                let wanted = (1...number).filter {
+                let expected = (1...number).filter {
                     $0 >= oldest && $0 > after
                         && (filter.connection.map { $0 } ?? all[$0 - 1].facts.connection)
                             == all[$0 - 1].facts.connection
                 }.prefix(limit)
-                #expect(page.entries.map(\.number) == Array(wanted), "seed \(seed)")
+                #expect(page.entries.map(\.number) == Array(expected), "seed \(seed)")
                 #expect(page.entries.allSatisfy { $0.entry.id == all[$0.number - 1].id })
                 #expect(
                     page.newest == number
@@ -43,15 +44,15 @@ struct JournalRingTests {
         let isToken = tokens.insert(ScriptSamples.token(1).description)
         #expect(isToken)
         var after = 0
-        var found: [Int] = []
+        var foundNumbers: [Int] = []
         var pages = 0
         while after < ring.newest {
             let page = ring.page(after: after, matching: JournalRing.Filter(tokens: tokens), limit: 10)
-            found += page.entries.map(\.number)
+            foundNumbers += page.entries.map(\.number)
             after = page.after
             pages += 1
         }
-        #expect(found == [24_000])
+        #expect(foundNumbers == [24_000])
         #expect(pages == 3, "a page checks a limited number of entries")
     }
 

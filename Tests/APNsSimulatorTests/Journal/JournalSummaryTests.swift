@@ -6,11 +6,12 @@ import Testing
 
 @testable import APNsSimulator
 
+/// The counts of the journal, compared with a plain count, and the tables that hold them.
 struct JournalSummaryTests {
     @Test func `the summary matches a plain count of the entries`() {
         for seed in 0..<trialCount(base: 30) {
             var random = SeededGenerator(seed: seed)
-            var tally = JournalTotals(limits: JournalLimits())
+            var totals = JournalTotals(limits: JournalLimits())
             var accepted: [PushID: Int] = [:]
             var tokens: [Int: Int] = [:]
             var answered: [JournalSummary.AnswerKind: Int] = [:]
@@ -26,7 +27,7 @@ struct JournalSummaryTests {
                             status: 429, reason: "TooManyRequests", isSent: random.number(below: 2) == 0)
                     default: .answered(status: 200, reason: nil, isSent: true)
                     }
-                tally.add(journalEntry(number, token: token, id: id, end: end))
+                totals.add(journalEntry(number, token: token, id: id, end: end))
                 switch end {
                 case .reset: resets += 1
                 case .answered(let status, let reason, _):
@@ -37,7 +38,7 @@ struct JournalSummaryTests {
                 case .silence, .notProcessed: break
                 }
             }
-            let summary = tally.summary
+            let summary = totals.summary
             #expect(summary.requests == 2_000 && summary.delivered == 2_000)
             #expect(summary.answered == answered && summary.resets == [.refusedStream: resets])
             let doubled = accepted.filter { $0.value > 1 }
@@ -53,16 +54,17 @@ struct JournalSummaryTests {
         var limits = JournalLimits()
         limits.trackedIDsMax = 10
         limits.trackedTargetsMax = 2
-        var tally = JournalTotals(limits: limits)
-        for number in 1...20 { tally.add(journalEntry(number, token: number % 4)) }
-        for number in 1...20 { tally.add(journalEntry(number, token: number % 4)) }
-        var summary = tally.summary
+        var totals = JournalTotals(limits: limits)
+        for number in 1...20 { totals.add(journalEntry(number, token: number % 4)) }
+        for number in 1...20 { totals.add(journalEntry(number, token: number % 4)) }
+        var summary = totals.summary
         #expect(summary.duplicateIDs == 10 && summary.idsNotTracked == 20)
         #expect(summary.targetsSeen == 2 && summary.targetsNotTracked == 20)
         for status in 0..<700 {
-            tally.add(journalEntry(1, end: .answered(status: 400, reason: "made up \(status)", isSent: true)))
+            totals.add(
+                journalEntry(1, end: .answered(status: 400, reason: "made up \(status)", isSent: true)))
         }
-        summary = tally.summary
+        summary = totals.summary
         #expect(summary.answered.count == JournalSummary.kindsMax && summary.otherOutcomes == 201)
     }
 
@@ -70,8 +72,10 @@ struct JournalSummaryTests {
         var table = CountTable(keysMax: 100_000)
         for round in 1...3 {
             for key in 0..<30_000 {
-                let seen = table.increment(Key128("key \(key)"))
-                if seen != round { Issue.record("key \(key) was seen \(seen ?? -1) times in round \(round)") }
+                let count = table.increment(Key128("key \(key)"))
+                if count != round {
+                    Issue.record("key \(key) was counted \(count ?? -1) times in round \(round)")
+                }
             }
         }
         #expect(table.count == 30_000)

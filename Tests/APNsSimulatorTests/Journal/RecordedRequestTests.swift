@@ -5,9 +5,10 @@ import Testing
 
 @testable import APNsSimulator
 
+/// Requests of the journal as a reader gets them, and the ids of pushes.
 struct RecordedRequestTests {
     @Test func `a reader gets the request as it was sent, without the signature`() async throws {
-        let journal = KeptEntries()
+        let journal = RecordedEntries()
         let subject = try RunningSimulator(journal: journal)
         let bearer = subject.token()
         let signature = try #require(bearer.split(separator: ".").last)

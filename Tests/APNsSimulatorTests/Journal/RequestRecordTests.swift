@@ -11,16 +11,18 @@ import Testing
 
 @testable import APNsSimulator
 
+/// The file of records, one for each request, for programs that check a load test.
 struct RequestRecordTests {
-    private func records(_ path: String) throws -> [RequestRecord] {
+    private func records(in path: String) throws -> [RequestRecord] {
         var records: [RequestRecord] = []
         try RequestRecordReader(path: path).forEachRecord { records.append($0) }
         return records
     }
 
     /// Writes records through a journal, as the simulator does.
-    private func keep(_ file: RequestRecordFile, _ body: @escaping @Sendable (Journal) throws -> Void) throws
-    {
+    private func withJournal(
+        writingTo file: RequestRecordFile, _ body: @escaping @Sendable (Journal) throws -> Void
+    ) throws {
         let loop = try EventLoop(name: "journal")
         try loop.start()
         defer { loop.stop() }
@@ -38,25 +40,26 @@ struct RequestRecordTests {
         let entry = journalEntry(1, id: PushID(high: 1, low: 2), end: nil) { $0.timestamp = 1_763_632_800 }
         for round in 0..<3 {
             let file = try RequestRecordFile(path: path, log: .silent)
-            try keep(file) { journal throws in
+            try withJournal(writingTo: file) { journal throws in
                 var answered = entry
                 answered.outcome = .answered(status: 410, reason: "Unregistered", isSent: false)
                 journal.willAnswer(&answered)
                 #expect(
-                    try records(path).last?.outcome == .answered, "the record is written before its answer")
-                #expect(try records(path).last?.endedAt == entry.facts.receivedAt + 5)
+                    try records(in: path).last?.outcome == .answered,
+                    "the record is written before its answer")
+                #expect(try records(in: path).last?.endedAt == entry.facts.receivedAt + 5)
                 answered.outcome = .answered(status: 410, reason: "Unregistered", isSent: true)
                 answered.endedAt += 7
                 journal.didEnd(answered)
-                #expect(try records(path).count == round + 1)
+                #expect(try records(in: path).count == round + 1)
             }
             file.close()
         }
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
         #expect(size == 3 * RequestRecord.byteCount)
-        let found = try records(path)
-        #expect(found.map(\.number) == [1, 2, 3])
-        for record in found {
+        let written = try records(in: path)
+        #expect(written.map(\.number) == [1, 2, 3])
+        for record in written {
             #expect(record.id == PushID(high: 1, low: 2) && record.timestamp == 1_763_632_800)
             #expect(record.status == 410 && record.reason == "Unregistered" && record.outcome == .sent)
             #expect(record.kind == .push && record.event == .update && record.isDelivered)
@@ -78,15 +81,15 @@ struct RequestRecordTests {
     func `every end has a record`(end: JournalEntry.Outcome, expected: RequestRecord.RecordOutcome) throws {
         let directory = try TemporaryDirectory()
         let file = try RequestRecordFile(path: directory.filePath(named: "records"), log: .silent)
-        try keep(file) { journal in
+        try withJournal(writingTo: file) { journal in
             var entry = journalEntry(1, end: end, delivered: false)
             if case .answered = end { journal.willAnswer(&entry) }
             journal.didEnd(entry)
         }
         file.close()
-        let found = try records(directory.filePath(named: "records"))
-        #expect(found.map(\.outcome) == [expected] && found.first?.isDelivered == false)
-        #expect(found.first?.resetCode == (expected == .reset ? 7 : 0))
+        let written = try records(in: directory.filePath(named: "records"))
+        #expect(written.map(\.outcome) == [expected] && written.first?.isDelivered == false)
+        #expect(written.first?.resetCode == (expected == .reset ? 7 : 0))
     }
 
     @Test func `a file that was not closed continues after its last record`() throws {
@@ -94,14 +97,14 @@ struct RequestRecordTests {
         let path = directory.filePath(named: "records")
         let killed = try RequestRecordFile(path: path, log: .silent)
         for number in 1...1_000 { _ = killed.append(RequestRecord(journalEntry(number))) }
-        #expect(try records(path).count == 1_000, "a reader sees records while they are written")
+        #expect(try records(in: path).count == 1_000, "a reader sees records while they are written")
         let next = try RequestRecordFile(path: path, log: .silent)
         #expect(next.count == 1_000)
         next.appendStart(at: 77)
-        let last = try #require(try records(path).last)
+        let last = try #require(try records(in: path).last)
         #expect(last.number == 1_001 && last.kind == .simulatorStarted && last.receivedAt == 77)
         next.close()
-        #expect(try records(path).count == 1_001)
+        #expect(try records(in: path).count == 1_001)
     }
 
     @Test func `a file without records is not changed`() throws {
@@ -131,10 +134,10 @@ struct RequestRecordTests {
         #expect(try await many.exitStatus() == 0)
         process.send(signal: SIGKILL)
         _ = try await process.exitStatus()
-        let found = try records(path)
-        #expect(found.map(\.kind) == [.simulatorStarted] + Array(repeating: .push, count: 5))
-        #expect(found.dropFirst().allSatisfy { $0.status == 200 && $0.timestamp == 1_763_632_800 })
-        for record in found.dropFirst() {
+        let written = try records(in: path)
+        #expect(written.map(\.kind) == [.simulatorStarted] + Array(repeating: .push, count: 5))
+        #expect(written.dropFirst().allSatisfy { $0.status == 200 && $0.timestamp == 1_763_632_800 })
+        for record in written.dropFirst() {
             #expect(many.output.contains("apns-id: \(record.id)"), "\(many.output)")
         }
     }

@@ -3,57 +3,61 @@ import Testing
 
 @testable import APNs
 
+/// Some milliseconds after the start.
 private func at(_ milliseconds: Int) -> Instant {
     Instant(nanoseconds: 0).advanced(byMilliseconds: milliseconds)
 }
 
+/// The limit of new connections to a host, which all pools of a process share.
 @Suite struct ConnectBudgetTests {
     @Test func `a pool without a connection goes before a pool that wants one more`() {
         var budget = ConnectBudget()
         let first = ConnectRequest(isForFirstConnection: true)
-        let more = ConnectRequest(isForFirstConnection: false)
+        let further = ConnectRequest(isForFirstConnection: false)
         let taken = [
-            budget.take(for: 1, request: more, at: at(0)), budget.take(for: 2, request: first, at: at(500)),
-            budget.take(for: 1, request: more, at: at(1_000)),
+            budget.take(for: 1, request: further, at: at(0)),
+            budget.take(for: 2, request: first, at: at(500)),
+            budget.take(for: 1, request: further, at: at(1_000)),
             budget.take(for: 2, request: first, at: at(1_050)),
-            budget.take(for: 1, request: more, at: at(2_049)),
-            budget.take(for: 1, request: more, at: at(2_050)),
+            budget.take(for: 1, request: further, at: at(2_049)),
+            budget.take(for: 1, request: further, at: at(2_050)),
         ]
         #expect(taken == [true, false, false, true, false, true])
     }
 
     @Test func `two hundred apps whose connections fail cost another app a quarter of the budget`() {
         var budget = ConnectBudget(intervalMilliseconds: 100)
-        var given: [Int: Int] = [:]
-        var last: [Int: Instant] = [:]
+        var connects: [Int: Int] = [:]
+        var lastConnectAt: [Int: Instant] = [:]
         for time in stride(from: 0, to: 60_000, by: 50) {
             for app in 0...200 {
-                // App 200 works and asks for as many connections as possible.
-                let ask = ConnectRequest(
-                    isForFirstConnection: app < 200, failures: app < 200 ? 5 : 0, lastConnectAt: last[app])
-                guard budget.take(for: UInt64(app), request: ask, at: at(time)) else { continue }
-                given[app, default: 0] += 1
-                last[app] = at(time)
+                // App 200 works, and asks for as many connections as possible.
+                let request = ConnectRequest(
+                    isForFirstConnection: app < 200, failures: app < 200 ? 5 : 0,
+                    lastConnectAt: lastConnectAt[app])
+                guard budget.take(for: UInt64(app), request: request, at: at(time)) else { continue }
+                connects[app, default: 0] += 1
+                lastConnectAt[app] = at(time)
             }
         }
-        #expect(given[200, default: 0] >= 440, "\(given[200, default: 0]) of 600")
-        let failing = given.filter { $0.key < 200 }
-        #expect(failing.count >= 140 && failing.values.allSatisfy { $0 <= 2 }, "they take turns")
+        #expect(connects[200, default: 0] >= 440, "\(connects[200, default: 0]) of 600")
+        let failing = connects.filter { $0.key < 200 }
+        #expect(failing.count >= 140 && failing.values.allSatisfy { $0 <= 2 }, "the failing apps take turns")
     }
 
     @Test func `pools with the same claim take turns`() {
         var budget = ConnectBudget(intervalMilliseconds: 100)
-        var given: [Int: Int] = [:]
-        var last: [Int: Instant] = [:]
+        var connects: [Int: Int] = [:]
+        var lastConnectAt: [Int: Instant] = [:]
         for time in stride(from: 0, to: 10_000, by: 50) {
             for app in 0..<5 {
-                let ask = ConnectRequest(isForFirstConnection: true, lastConnectAt: last[app])
-                guard budget.take(for: UInt64(app), request: ask, at: at(time)) else { continue }
-                given[app, default: 0] += 1
-                last[app] = at(time)
+                let request = ConnectRequest(isForFirstConnection: true, lastConnectAt: lastConnectAt[app])
+                guard budget.take(for: UInt64(app), request: request, at: at(time)) else { continue }
+                connects[app, default: 0] += 1
+                lastConnectAt[app] = at(time)
             }
         }
-        #expect((0..<5).allSatisfy { (19...21).contains(given[$0, default: 0]) }, "\(given)")
+        #expect((0..<5).allSatisfy { (19...21).contains(connects[$0, default: 0]) }, "\(connects)")
     }
 
     @Test func `a pool that has stopped asking delays the others by at most two seconds`() {

@@ -10,24 +10,24 @@ import Testing
     /// Time after which an attempt to connect to a host that does not answer fails.
     private static let connectMilliseconds = 10_000
 
-    /// Returns how many requests of an app are answered in a minute, beside `blackHoles` apps whose server
+    /// Returns the number of requests of an app that are answered in a minute, beside `blackHoles` apps whose server
     /// never answers.
-    private func answered(seed: Int, blackHoles: Int) -> Int {
+    private func answeredCount(seed: Int, blackHoles: Int) -> Int {
         var app = PoolWorld(seed: seed)
         app.isCalm = true
         var holes = (0..<blackHoles).map { index in
             var hole = PoolWorld(seed: seed + 1_000 * (index + 1))
             hole.isCalm = true
             hole.isBlackHole = true
-            hole.asker = UInt64(index) + 2
+            hole.poolNumber = UInt64(index) + 2
             return hole
         }
         var submitted: [Int] = []
         for round in 0..<60_000 / Self.roundMilliseconds {
-            submitted += push(&app, 3)
+            submitted += submitAndRun(count: 3, in: &app)
             for index in holes.indices {
                 holes[index].budget = app.budget
-                _ = push(&holes[index], 3)
+                _ = submitAndRun(count: 3, in: &holes[index])
                 if round * Self.roundMilliseconds % Self.connectMilliseconds == 0 {
                     for number in holes[index].links.keys.sorted() { holes[index].close(number) }
                 }
@@ -35,10 +35,11 @@ import Testing
             }
         }
         #expect(app.faults.isEmpty && holes.allSatisfy { $0.faults.isEmpty }, "seed \(seed)")
-        return submitted.count { app.owned[$0]?.end == .answered }
+        return submitted.count { app.requests[$0]?.end == .answered }
     }
 
-    private func push(_ world: inout PoolWorld, _ count: Int) -> [Int] {
+    /// Submits requests, and runs the world for one round.
+    private func submitAndRun(count: Int, in world: inout PoolWorld) -> [Int] {
         let limits = PushDeadlines(deadline: world.now.advanced(byMilliseconds: 5_000))
         let submitted = (0..<count).compactMap { _ in world.submit(limits) }
         world.send()
@@ -50,11 +51,11 @@ import Testing
     /// over many seeds. The loss is the budget turns that the other apps take.
     @Test func `apps whose server never answers hardly slow another app`() {
         var alone = 0
-        var beside = 0
+        var besideOthers = 0
         for seed in 0..<trialCount(base: 20) {
-            alone += answered(seed: seed, blackHoles: 0)
-            beside += answered(seed: seed, blackHoles: 4)
+            alone += answeredCount(seed: seed, blackHoles: 0)
+            besideOthers += answeredCount(seed: seed, blackHoles: 4)
         }
-        #expect(beside * 100 >= alone * 85, "\(beside) beside them, \(alone) alone")
+        #expect(besideOthers * 100 >= alone * 85, "\(besideOthers) answers beside them, \(alone) alone")
     }
 }

@@ -6,7 +6,7 @@ import Lifecycle
 struct PoolLink {
     struct Stream {
         let ticket: PoolTicket
-        let owner: Int
+        let request: Int
         let limits: PushDeadlines
         var hasLeft = false
         /// Whether its outcome was reported. After that, only a late answer or its absence is reported.
@@ -18,11 +18,11 @@ struct PoolLink {
     /// A request in transit to the server.
     struct Frame {
         let stream: Int
-        let owner: Int
+        let request: Int
     }
 
     /// A message of the server that the client has not read yet.
-    enum Word {
+    enum ServerMessage {
         case settings(Int)
         case goaway(last: Int, isCalm: Bool)
         case answer(Int, ResponseEffect)
@@ -34,9 +34,11 @@ struct PoolLink {
     let number: UInt32
     var isOpen = false
     var streams: [Int: Stream] = [:]
+    /// Requests that the server has not read.
     var toServer: [Frame] = []
-    var held: [Frame] = []
-    var toClient: [Word] = []
+    /// Requests that the server has accepted and answers later.
+    var unanswered: [Frame] = []
+    var toClient: [ServerMessage] = []
     private var nextStream = 1
     /// Number of unsent requests at which the session takes no more.
     private let unsentMax: Int
@@ -48,37 +50,39 @@ struct PoolLink {
     var isSilent = false
     var isDeaf = false
     var isClogged = false
-    // The state that the client knows.
-    var toldMax = 1
-    var isGoawayTold = false
-    var isAuthorised = false
+    // The state that the client knows, by the messages that it has read.
+    var knownStreamsMax = 1
+    var hasReadGoaway = false
+    var isAuthorized = false
     /// Number of requests that ended without an answer since the last answer.
     var overdues = 0
     private var window: PoolWindow
 
-    init(_ number: UInt32, unsentMax: Int, _ settings: PoolSettings) {
+    init(number: UInt32, unsentMax: Int, settings: PoolSettings) {
         self.number = number
         self.unsentMax = unsentMax
-        window = PoolWindow(settings)
+        window = PoolWindow(settings: settings)
     }
 
     var takesMore: Bool { streams.values.count { !$0.hasLeft } < unsentMax }
 
     /// Returns the rule that another request would break now, or nil.
-    func faultOfSending(_ settings: PoolSettings, at now: Instant) -> String? {
+    func faultOfSending(with settings: PoolSettings, at now: Instant) -> String? {
         if !isOpen { return "sent before the connection was open" }
-        if isGoawayTold { return "sent after GOAWAY" }
-        if streams.count >= toldMax { return "more streams than the peer allows" }
-        if !isAuthorised, !streams.isEmpty { return "two streams before the first authorized answer" }
-        if streams.count >= window.most(at: now) { return "more streams than a server in trouble should get" }
-        if overdues >= (isAuthorised ? settings.consecutiveOverduesMax : 1) {
+        if hasReadGoaway { return "sent after GOAWAY" }
+        if streams.count >= knownStreamsMax { return "more streams than the peer allows" }
+        if !isAuthorized, !streams.isEmpty { return "two streams before the first authorized answer" }
+        if streams.count >= window.streamsMax(at: now) {
+            return "more streams than a server in trouble should get"
+        }
+        if overdues >= (isAuthorized ? settings.consecutiveOverduesMax : 1) {
             return "sent over a connection that answers nothing"
         }
         return nil
     }
 
-    mutating func send(_ ticket: PoolTicket, _ owner: Int, _ limits: PushDeadlines) {
-        streams[nextStream] = Stream(ticket: ticket, owner: owner, limits: limits)
+    mutating func send(_ ticket: PoolTicket, request: Int, limits: PushDeadlines) {
+        streams[nextStream] = Stream(ticket: ticket, request: request, limits: limits)
         nextStream += 2
     }
 
@@ -96,7 +100,7 @@ struct PoolLink {
                 tooLate.append(id)
             } else if !stream.hasLeft {
                 streams[id]?.hasLeft = true
-                toServer.append(Frame(stream: id, owner: stream.owner))
+                toServer.append(Frame(stream: id, request: stream.request))
             }
         }
         return (closed, tooLate)
@@ -107,13 +111,14 @@ struct PoolLink {
     mutating func ping() { if !isSilent, !isClogged { toClient.append(.pong) } }
 
     /// Handles an answer that the client read.
-    mutating func heardAnswer(_ effect: ResponseEffect, at now: Instant) {
+    mutating func noteAnswer(_ effect: ResponseEffect, at now: Instant) {
         overdues = 0
-        if effect == .authorizes { isAuthorised = true }
-        window.heard(isTrouble: effect == .serverTrouble, within: toldMax, at: now)
+        if effect == .authorizes { isAuthorized = true }
+        window.noteAnswer(isTrouble: effect == .serverTrouble, within: knownStreamsMax, at: now)
     }
 
-    mutating func heardCalm(at now: Instant) { window.falls(within: toldMax, isCalm: true, at: now) }
+    /// Handles a reset with ENHANCE_YOUR_CALM that the client read.
+    mutating func noteCalm(at now: Instant) { window.narrow(within: knownStreamsMax, isCalm: true, at: now) }
 }
 
 /// The maximum number of streams after trouble: half of the previous number, and one more step in each
@@ -121,38 +126,38 @@ struct PoolLink {
 struct PoolWindow {
     private let settings: PoolSettings
     private var base: Int
-    private var fellAt: Instant?
-    private var risesFrom = Instant(nanoseconds: 0)
+    private var narrowedAt: Instant?
+    private var widensFrom = Instant(nanoseconds: 0)
     /// Share of recent answers that reported trouble, in 1/65536.
     private var share = 0
 
-    init(_ settings: PoolSettings) {
+    init(settings: PoolSettings) {
         self.settings = settings
         base = settings.streamsPerConnectionMax
     }
 
-    func most(at now: Instant) -> Int {
+    func streamsMax(at now: Instant) -> Int {
         let step = max(1, settings.streamsPerConnectionMax / 20)
-        let steps = max(0, now.milliseconds(since: risesFrom)) / settings.widenIntervalMilliseconds
+        let steps = max(0, now.milliseconds(since: widensFrom)) / settings.widenIntervalMilliseconds
         return min(settings.streamsPerConnectionMax, base + step * steps)
     }
 
-    mutating func heard(isTrouble: Bool, within streamsMax: Int, at now: Instant) {
+    mutating func noteAnswer(isTrouble: Bool, within streamsMax: Int, at now: Instant) {
         share += (isTrouble ? 4_096 : 0) - share / 16
-        if isTrouble, share >= 8_192 { falls(within: streamsMax, isCalm: false, at: now) }
+        if isTrouble, share >= 8_192 { narrow(within: streamsMax, isCalm: false, at: now) }
     }
 
-    mutating func falls(within streamsMax: Int, isCalm: Bool, at now: Instant) {
-        let isOfTheSameBurst =
-            fellAt.map { now.milliseconds(since: $0) < settings.narrowIntervalMilliseconds } ?? false
-        base = most(at: now)
-        if !isOfTheSameBurst {
+    mutating func narrow(within streamsMax: Int, isCalm: Bool, at now: Instant) {
+        let isOfSameBurst =
+            narrowedAt.map { now.milliseconds(since: $0) < settings.narrowIntervalMilliseconds } ?? false
+        base = self.streamsMax(at: now)
+        if !isOfSameBurst {
             base = max(1, min(base, streamsMax) / 2)
-            fellAt = now
+            narrowedAt = now
             share = 0
         }
-        // The first step comes only after the rest.
-        let rest = isCalm ? settings.enhanceYourCalmMilliseconds - settings.widenIntervalMilliseconds : 0
-        risesFrom = max(risesFrom, now.advanced(byMilliseconds: rest))
+        // The first step comes only after the pause.
+        let pause = isCalm ? settings.enhanceYourCalmMilliseconds - settings.widenIntervalMilliseconds : 0
+        widensFrom = max(widensFrom, now.advanced(byMilliseconds: pause))
     }
 }

@@ -3,18 +3,18 @@ import Simulation
 
 @testable import APNs
 
-/// The behavior of the server in a `PoolWorld`, and how the client learns of it.
+/// The server's part of a `PoolWorld`: it reads requests, answers or misbehaves, and the client reads its messages.
 extension PoolWorld {
-    private mutating func pick() -> UInt32? {
+    private mutating func randomLink() -> UInt32? {
         let numbers = links.keys.sorted()
         return numbers.isEmpty ? nil : numbers[random.number(below: numbers.count)]
     }
 
     /// Completes connections, and lets requests reach the server. The server accepts, answers, holds or
     /// refuses them.
-    mutating func arrive() {
-        guard let number = pick(), var link = links[number] else { return }
-        guard link.isOpen else { return handshake(number) }
+    mutating func serveRandomLink() {
+        guard let number = randomLink(), var link = links[number] else { return }
+        guard link.isOpen else { return completeHandshake(of: number) }
         if isCalm { link.isClogged = false }
         let flushed = link.flush(at: now)
         if link.isFull, !link.isClogged { pool.handleDrain(of: number) }
@@ -22,30 +22,30 @@ extension PoolWorld {
         let frames = link.toServer
         link.toServer = []
         links[number] = link
-        close(flushed.closed, tooLate: flushed.tooLate, number)
-        for frame in frames { take(frame, number) }
-        let held = links[number]?.held ?? []
-        links[number]?.held = []
-        for frame in held {
+        reportClosed(flushed.closed, tooLate: flushed.tooLate, on: number)
+        for frame in frames { handle(frame, on: number) }
+        let unanswered = links[number]?.unanswered ?? []
+        links[number]?.unanswered = []
+        for frame in unanswered {
             if random.number(below: 3) == 0 {
-                answer(frame, number)
+                send(.answer(frame.stream, .authorizes), on: number)
             } else {
-                links[number]?.held.append(frame)
+                links[number]?.unanswered.append(frame)
             }
         }
     }
 
     /// Reports the events that the session raised while it sent.
-    private mutating func close(_ closed: [Int], tooLate: [Int], _ number: UInt32) {
+    private mutating func reportClosed(_ closed: [Int], tooLate: [Int], on number: UInt32) {
         for id in tooLate + closed {
             guard let stream = links[number]?.streams[id] else { continue }
-            if !stream.isReported { outcome(number, stream.ticket, .overdue(hasLeft: false)) }
+            if !stream.isReported { report(.overdue(hasLeft: false), of: stream.ticket, on: number) }
             links[number]?.forget(id)
-            freed(number, stream.ticket)
+            reportFreedStream(of: stream.ticket, on: number)
         }
     }
 
-    private mutating func handshake(_ number: UInt32) {
+    private mutating func completeHandshake(of number: UInt32) {
         if isBlackHole { return }
         if !isCalm, random.number(below: 6) == 0 { return close(number) }
         links[number]?.isOpen = true
@@ -53,56 +53,54 @@ extension PoolWorld {
         pool.handleOpen(of: number, at: now)
     }
 
-    private mutating func take(_ frame: PoolLink.Frame, _ number: UInt32) {
+    /// Lets the server accept, answer, refuse or reset a request, or stay silent.
+    private mutating func handle(_ frame: PoolLink.Frame, on number: UInt32) {
         guard let link = links[number], frame.stream <= link.goawayLast else { return }
         if link.isDeaf {
-            if random.number(below: 2) == 0 { accept(frame, link) }
+            if random.number(below: 2) == 0 { accept(frame, on: link) }
             return
         }
         let choice = isCalm ? 0 : random.number(below: 13)
         switch choice {
         case 0...6:
-            accept(frame, link)
+            accept(frame, on: link)
             if !isCalm, random.number(below: 3) == 0 {
-                links[number]?.held.append(frame)
+                links[number]?.unanswered.append(frame)
             } else {
-                say(number, .answer(frame.stream, .authorizes))
+                send(.answer(frame.stream, .authorizes), on: number)
             }
-        case 7: say(number, .refuse(frame.stream))
+        case 7: send(.refuse(frame.stream), on: number)
         case 8:
-            if random.number(below: 2) == 0 { accept(frame, link) }
-            say(number, .reset(frame.stream, isCalm: random.number(below: 2) == 0))
+            if random.number(below: 2) == 0 { accept(frame, on: link) }
+            send(.reset(frame.stream, isCalm: random.number(below: 2) == 0), on: number)
         case 9:
             let effects: [ResponseEffect] = [
                 .nothing, .connectionUnusable, .tokenExpired(isRemade: true), .tokenExpired(isRemade: false),
                 .tooManyTokens,
             ]
-            say(number, .answer(frame.stream, effects[random.number(below: effects.count)]))
-        case 10, 11: say(number, .answer(frame.stream, .serverTrouble))
+            send(.answer(frame.stream, effects[random.number(below: effects.count)]), on: number)
+        case 10, 11: send(.answer(frame.stream, .serverTrouble), on: number)
         default: break
         }
     }
 
-    private mutating func answer(_ frame: PoolLink.Frame, _ number: UInt32) {
-        say(number, .answer(frame.stream, .authorizes))
+    private mutating func send(_ message: PoolLink.ServerMessage, on number: UInt32) {
+        links[number]?.toClient.append(message)
     }
 
-    private mutating func say(_ number: UInt32, _ word: PoolLink.Word) {
-        links[number]?.toClient.append(word)
-    }
-
+    /// Lets the server or the network of one connection do something unusual.
     mutating func misbehave() {
-        guard !isCalm, let number = pick(), let link = links[number], link.isOpen else { return }
+        guard !isCalm, let number = randomLink(), let link = links[number], link.isOpen else { return }
         switch random.number(below: 8) {
-        case 0, 1: say(number, .settings([0, 1, 2, 7, 100][random.number(below: 5)]))
+        case 0, 1: send(.settings([0, 1, 2, 7, 100][random.number(below: 5)]), on: number)
         case 2:
             guard link.goawayLast == .max else { return }
             // GOAWAY does not go below streams that the server has read, because they may be processed. Later
             // streams are ignored.
-            let read = link.streams.filter { $0.value.hasLeft }.keys.max() ?? 0
-            let unread = link.toServer.map(\.stream).min().map { $0 - 1 } ?? read
-            links[number]?.goawayLast = min(read, unread)
-            say(number, .goaway(last: min(read, unread), isCalm: random.number(below: 4) == 0))
+            let newestRead = link.streams.filter { $0.value.hasLeft }.keys.max() ?? 0
+            let lastStream = link.toServer.map(\.stream).min().map { $0 - 1 } ?? newestRead
+            links[number]?.goawayLast = min(newestRead, lastStream)
+            send(.goaway(last: min(newestRead, lastStream), isCalm: random.number(below: 4) == 0), on: number)
         case 3: links[number]?.isSilent = true
         case 4: links[number]?.isDeaf = true
         case 5, 6: links[number]?.isClogged.toggle()
@@ -110,59 +108,59 @@ extension PoolWorld {
         }
     }
 
-    /// Lets the client read the server's messages.
-    mutating func hear() {
-        guard let number = pick() else { return }
-        hear(number)
+    /// Lets the client read the server's messages on one connection.
+    mutating func readRandomLink() {
+        guard let number = randomLink() else { return }
+        readMessages(on: number)
     }
 
-    mutating func hear(_ number: UInt32) {
-        guard let words = links[number]?.toClient, !words.isEmpty else { return }
+    mutating func readMessages(on number: UInt32) {
+        guard let messages = links[number]?.toClient, !messages.isEmpty else { return }
         links[number]?.toClient = []
         pool.recordRead(on: number, at: now)
-        for word in words where links[number] != nil { hear(word, number) }
+        for message in messages where links[number] != nil { handle(message, on: number) }
     }
 
-    private mutating func hear(_ word: PoolLink.Word, _ number: UInt32) {
-        switch word {
-        case .settings(let most):
-            links[number]?.toldMax = most
+    private mutating func handle(_ message: PoolLink.ServerMessage, on number: UInt32) {
+        switch message {
+        case .settings(let streamsMax):
+            links[number]?.knownStreamsMax = streamsMax
             if mutant == .ignoresSmallerSettings, let known = pool.index(of: number),
-                pool.connections[known].streamsMax > most
+                pool.connections[known].streamsMax > streamsMax
             {
                 return
             }
-            pool.applySettings(of: number, streamsMax: most)
-        case .goaway(let last, let isCalm): hearGoaway(number, last, isCalm)
+            pool.applySettings(of: number, streamsMax: streamsMax)
+        case .goaway(let last, let isCalm): handleGoaway(lastStream: last, isCalm: isCalm, on: number)
         case .pong: pool.recordPong(on: number)
         case .answer(let stream, let effect):
-            if links[number]?.streams[stream] != nil { links[number]?.heardAnswer(effect, at: now) }
-            finish(number, stream, .answered(effect))
+            if links[number]?.streams[stream] != nil { links[number]?.noteAnswer(effect, at: now) }
+            finish(stream, with: .answered(effect), on: number)
         case .refuse(let stream):
             links[number]?.overdues = 0
-            finish(number, stream, .refused)
+            finish(stream, with: .refused, on: number)
         case .reset(let stream, let isCalm):
             links[number]?.overdues = 0
             if isCalm, links[number]?.streams[stream]?.isReported == false {
-                links[number]?.heardCalm(at: now)
+                links[number]?.noteCalm(at: now)
             }
-            finish(number, stream, .reset(isCalm: isCalm, hasLeft: true))
+            finish(stream, with: .reset(isCalm: isCalm, hasLeft: true), on: number)
         }
     }
 
-    private mutating func hearGoaway(_ number: UInt32, _ last: Int, _ isCalm: Bool) {
-        links[number]?.isGoawayTold = true
+    private mutating func handleGoaway(lastStream: Int, isCalm: Bool, on number: UInt32) {
+        links[number]?.hasReadGoaway = true
         if mutant != .ignoresGoaway { pool.handleGoaway(on: number, isEnhanceYourCalm: isCalm, at: now) }
-        let last = mutant == .ignoresLastStream ? 0 : last
-        let above = (links[number]?.streams ?? [:]).keys.filter { $0 > last }.sorted()
-        for stream in above { finish(number, stream, .notProcessed) }
+        let last = mutant == .ignoresLastStream ? 0 : lastStream
+        let unprocessed = (links[number]?.streams ?? [:]).keys.filter { $0 > last }.sorted()
+        for stream in unprocessed { finish(stream, with: .notProcessed, on: number) }
     }
 
-    private mutating func finish(_ number: UInt32, _ id: Int, _ outcome: PoolOutcome) {
+    private mutating func finish(_ id: Int, with outcome: PoolOutcome, on number: UInt32) {
         guard let stream = links[number]?.streams[id] else { return }
         links[number]?.forget(id)
-        if stream.isReported, !outcome.isAnswer { return freed(number, stream.ticket) }
-        self.outcome(number, stream.ticket, outcome)
+        if stream.isReported, !outcome.isAnswer { return reportFreedStream(of: stream.ticket, on: number) }
+        report(outcome, of: stream.ticket, on: number)
     }
 }
 

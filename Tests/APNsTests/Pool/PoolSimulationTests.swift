@@ -4,9 +4,10 @@ import Testing
 
 @testable import APNs
 
-/// Seeded histories of everything that can happen to a pool. The seed alone repeats a failing history.
+/// Random histories of a pool in a `PoolWorld`. The seed alone repeats a history.
 @Suite struct PoolSimulationTests {
-    private func faults(seed: Int, _ mutant: PoolMutant? = nil) -> Set<String> {
+    /// Runs a history, and returns the rules that the pool broke.
+    private func faults(seed: Int, mutant: PoolMutant? = nil) -> Set<String> {
         var world = PoolWorld(seed: seed, mutant: mutant)
         for _ in 0..<120 { world.step() }
         world.settle()
@@ -23,29 +24,29 @@ import Testing
     }
 
     @Test func `the simulation reaches every way in which a request can end`() {
-        var met: Set<PushEnd?> = []
+        var ends: Set<PushEnd?> = []
         var lateAnswers = 0
-        var latesOver = 0
+        var missingAnswers = 0
         for seed in 0..<400 {
             var world = PoolWorld(seed: seed)
             for _ in 0..<120 { world.step() }
             world.settle()
-            met.formUnion(world.ends)
+            ends.formUnion(world.ends)
             lateAnswers += world.lateAnswers
-            latesOver += world.latesOver
+            missingAnswers += world.missingAnswers
         }
-        let all: [PushEnd] = [
+        let expected: [PushEnd] = [
             .answered, .withdrawn, .unknown(.overdue), .unknown(.reset), .unknown(.connectionLost),
             .notProcessed(.overdue), .notProcessed(.noConnection), .notProcessed(.refused),
             .notProcessed(.stopped),
         ]
-        #expect(met == Set(all) && lateAnswers > 0 && latesOver > 0)
+        #expect(ends == Set(expected) && lateAnswers > 0 && missingAnswers > 0)
     }
 
     @Test(arguments: PoolMutant.allCases)
     func `the simulation detects a wrong pool`(mutant: PoolMutant) {
-        let isSeen = (0..<1_000).contains { !faults(seed: $0, mutant).isEmpty }
-        #expect(isSeen, "the simulation did not detect \(mutant)")
+        let isDetected = (0..<1_000).contains { !faults(seed: $0, mutant: mutant).isEmpty }
+        #expect(isDetected, "the simulation did not detect \(mutant)")
     }
 }
 
@@ -55,7 +56,7 @@ extension PoolWorld {
     mutating func settle() {
         isCalm = true
         live(milliseconds: 20_000)
-        if !owners.isEmpty || !lates.isEmpty { faults.insert("a request never ended") }
+        if !openRequests.isEmpty || !overdueRequests.isEmpty { faults.insert("a request never ended") }
         if !pool.isIdle { faults.insert("requests are left in the pool's table") }
         if pool.hasQueuedRequests || pool.waitingCount != 0 || pool.backingOffCount != 0
             || pool.lateCount != 0
@@ -73,10 +74,11 @@ extension PoolWorld {
         if !links.isEmpty || pool.connectionCount != 0 { faults.insert("a connection is left") }
     }
 
+    /// Lets the client and the server work for a while, in rounds of 50 ms.
     mutating func live(milliseconds: Int) {
         for _ in 0..<milliseconds / 50 {
-            for number in links.keys.sorted() { hear(number) }
-            for _ in 0..<4 { arrive() }
+            for number in links.keys.sorted() { readMessages(on: number) }
+            for _ in 0..<4 { serveRandomLink() }
             pass(milliseconds: 50)
             send()
         }
@@ -86,10 +88,10 @@ extension PoolWorld {
     /// deaf connection costs, and the pauses between connections.
     private mutating func probe() {
         for _ in 0..<4 * pool.settings.consecutiveOverduesMax + 20 {
-            let limits = PushDeadlines(deadline: now.advanced(byMilliseconds: 2_500))
-            let probe = submit(limits)
+            let deadlines = PushDeadlines(deadline: now.advanced(byMilliseconds: 2_500))
+            let probe = submit(deadlines)
             live(milliseconds: 2_550)
-            if let probe, owned[probe]?.end == .answered { return }
+            if let probe, requests[probe]?.end == .answered { return }
         }
         faults.insert("a pool with a working server answers no requests")
     }

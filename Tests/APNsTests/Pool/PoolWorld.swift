@@ -3,18 +3,20 @@ import Simulation
 
 @testable import APNs
 
-/// A pool, its sessions and their server, as values. Frames take time in both directions. The server does
-/// anything that the protocol permits. The world checks every promise of the pool from outside.
+/// A simulation of a pool, its sessions and their server, all as values. Frames take time in both directions, and the
+/// server does anything that the protocol permits. The world checks the rules of the pool from outside, and collects
+/// the broken ones in `faults`. `PoolServer.swift` has the server's part.
 struct PoolWorld {
-    /// The owner's view of one request.
-    struct Owned {
+    /// A request as its owner knows it.
+    struct OwnedRequest {
         var limits: PushDeadlines
         /// Position among the requests that were never sent. Nil once it was sent.
-        var place: Int?
+        var position: Int?
         var end: PushEnd?
-        var accepted = 0
+        /// Number of times that the server accepted it.
+        var acceptedCount = 0
         /// Number of times that it was sent again because of an answer.
-        var moves = 0
+        var retries = 0
     }
 
     var random: SeededGenerator
@@ -23,23 +25,27 @@ struct PoolWorld {
     var budget = ConnectBudget()
     var now = Instant(nanoseconds: 0)
     var links: [UInt32: PoolLink] = [:]
-    var owners: [PoolTicket: Int] = [:]
-    var lates: [PoolTicket: Int] = [:]
-    var owned: [Int: Owned] = [:]
-    private var lastOwner = 0
-    private var lastPlace = 0
-    private var unsentPlaces: Set<Int> = []
+    /// The requests without an end, by the pool's ticket.
+    var openRequests: [PoolTicket: Int] = [:]
+    /// The overdue requests for which the pool still has to report a late answer or its absence.
+    var overdueRequests: [PoolTicket: Int] = [:]
+    /// All requests by their number.
+    var requests: [Int: OwnedRequest] = [:]
+    private var lastRequest = 0
+    private var lastPosition = 0
+    private var unsentPositions: Set<Int> = []
     var lateAnswers = 0
-    var latesOver = 0
+    var missingAnswers = 0
     var connects: [Instant] = []
     var faults: Set<String> = []
+    /// Whether the server behaves well.
     var isCalm = false
     /// Whether the server never answers a connect.
     var isBlackHole = false
     /// The pool's number in the budget, if several pools share one.
-    var asker: UInt64 = 1
+    var poolNumber: UInt64 = 1
 
-    var ends: [PushEnd?] { owned.keys.sorted().map { owned[$0]?.end } }
+    var ends: [PushEnd?] { requests.keys.sorted().map { requests[$0]?.end } }
     private var lateMilliseconds: Int { pool.settings.lateAnswerMilliseconds }
 
     init(seed: Int, mutant: PoolMutant? = nil) {
@@ -61,21 +67,22 @@ struct PoolWorld {
 
     // MARK: The owner
 
+    /// Does one random thing to the pool.
     mutating func step() {
         switch random.number(below: 13) {
         case 0...2: submit()
-        case 3...5: arrive()
-        case 6, 7: hear()
+        case 3...5: serveRandomLink()
+        case 6, 7: readRandomLink()
         case 8: misbehave()
         case 9: pass(milliseconds: 1 + random.number(below: 80))
         case 10: pass(milliseconds: 200 + random.number(below: 2_000))
         case 11: withdraw()
-        default: rare()
+        default: takeRareStep()
         }
         send()
     }
 
-    private mutating func rare() {
+    private mutating func takeRareStep() {
         switch random.number(below: 40) {
         case 0: stop()
         case 1: withdrawAll()
@@ -84,48 +91,48 @@ struct PoolWorld {
         }
     }
 
-    private func limits() -> (inout SeededGenerator) -> PushDeadlines {
-        { [now] random in
-            let deadline = now.advanced(byMilliseconds: 50 + random.number(below: 6_000))
-            let leaveBy = now.advanced(byMilliseconds: 50 + random.number(below: 6_000))
-            return PushDeadlines(sendBy: leaveBy, deadline: deadline, attempts: 1 + random.number(below: 4))
-        }
+    private mutating func randomDeadlines() -> PushDeadlines {
+        let deadline = now.advanced(byMilliseconds: 50 + random.number(below: 6_000))
+        let sendBy = now.advanced(byMilliseconds: 50 + random.number(below: 6_000))
+        return PushDeadlines(sendBy: sendBy, deadline: deadline, attempts: 1 + random.number(below: 4))
     }
 
     private mutating func submit() {
-        for _ in 0..<(1 + random.number(below: 12)) { _ = submit(limits()(&random)) }
+        for _ in 0..<(1 + random.number(below: 12)) { _ = submit(randomDeadlines()) }
     }
 
     /// Returns the new request, or nil if it was refused.
     mutating func submit(_ limits: PushDeadlines) -> Int? {
-        let room = pool.capacity
+        let capacity = pool.capacity
         do {
             let ticket = try pool.submit(sendBy: limits.sendBy, attempts: limits.attempts, at: now)
-            if room == 0 { faults.insert("took a request although it was full") }
-            lastPlace += 1
-            let owner = own(ticket, limits, place: lastPlace)
-            if owners.count > pool.settings.requestsMax { faults.insert("more requests than requestsMax") }
-            return owner
+            if capacity == 0 { faults.insert("took a request although it was full") }
+            lastPosition += 1
+            let request = addRequest(ticket: ticket, limits: limits, position: lastPosition)
+            if openRequests.count > pool.settings.requestsMax {
+                faults.insert("more requests than requestsMax")
+            }
+            return request
         } catch {
-            if room > 0 { faults.insert("refused a request although it was not full") }
+            if capacity > 0 { faults.insert("refused a request although it was not full") }
             if (error == .stopped) != pool.isStopped { faults.insert("the wrong reason for a refusal") }
             return nil
         }
     }
 
-    private mutating func own(_ ticket: PoolTicket, _ limits: PushDeadlines, place: Int) -> Int {
-        lastOwner += 1
-        owners[ticket] = lastOwner
-        owned[lastOwner] = Owned(limits: limits, place: place)
-        unsentPlaces.insert(place)
-        return lastOwner
+    private mutating func addRequest(ticket: PoolTicket, limits: PushDeadlines, position: Int) -> Int {
+        lastRequest += 1
+        openRequests[ticket] = lastRequest
+        requests[lastRequest] = OwnedRequest(limits: limits, position: position)
+        unsentPositions.insert(position)
+        return lastRequest
     }
 
-    private var oldest: PoolTicket? { owners.keys.min { $0.tag < $1.tag } }
+    private var oldestTicket: PoolTicket? { openRequests.keys.min { $0.tag < $1.tag } }
 
     private mutating func withdraw() {
-        guard let ticket = oldest else { return }
-        if pool.withdraw(ticket) { return end(ticket, .withdrawn) }
+        guard let ticket = oldestTicket else { return }
+        if pool.withdraw(ticket) { return end(ticket, with: .withdrawn) }
         // The session withdraws a request that it has not sent.
         guard let number = pool.connection(of: ticket), let link = links[number],
             let (id, stream) = link.streams.first(where: { $0.value.ticket == ticket && !$0.value.isReported }
@@ -134,18 +141,18 @@ struct PoolWorld {
         else { return }
         links[number]?.streams[id]?.isReported = true
         links[number]?.streams[id]?.isGivenUp = true
-        outcome(number, ticket, .withdrawn)
+        report(.withdrawn, of: ticket, on: number)
     }
 
     private mutating func withdrawAll() {
-        for ticket in pool.takeWaiting() { end(ticket, .withdrawn) }
+        for ticket in pool.takeWaiting() { end(ticket, with: .withdrawn) }
         if pool.waitingCount + pool.backingOffCount > 0 { faults.insert("something still waits") }
     }
 
     mutating func stop() {
         pool.stop(at: now)
         act()
-        let waiting = owners.keys.contains { pool.connection(of: $0) == nil }
+        let waiting = openRequests.keys.contains { pool.connection(of: $0) == nil }
         if waiting { faults.insert("a pool that stopped leaves a request waiting") }
     }
 
@@ -153,7 +160,9 @@ struct PoolWorld {
     mutating func closeAll() {
         pool.closeAll()
         act()
-        if !owners.isEmpty || !lates.isEmpty { faults.insert("a pool that closed has left a request open") }
+        if !openRequests.isEmpty || !overdueRequests.isEmpty {
+            faults.insert("a pool that closed has left a request open")
+        }
         if !links.isEmpty { faults.insert("a connection is left") }
     }
 
@@ -166,109 +175,115 @@ struct PoolWorld {
                 faults.insert("sent over a connection that does not exist")
                 return
             }
-            guard let owner = owners[next.ticket], let known = owned[owner] else {
+            guard let request = openRequests[next.ticket], let known = requests[request] else {
                 faults.insert("sent a request that had ended")
                 return
             }
-            if let fault = link.faultOfSending(pool.settings, at: now) { faults.insert(fault) }
+            if let fault = link.faultOfSending(with: pool.settings, at: now) { faults.insert(fault) }
             if known.limits.sendBy <= now { faults.insert("sent a request after its time to leave") }
-            left(owner)
+            noteFirstSend(of: request)
             guard link.takesMore else {
                 links[next.connection]?.isFull = true
                 pool.requeueUnsent(next.ticket)
                 continue
             }
-            link.send(next.ticket, owner, known.limits)
+            link.send(next.ticket, request: request, limits: known.limits)
             links[next.connection] = link
         }
         act()
     }
 
     /// Checks that requests are sent for the first time in the order of their positions.
-    private mutating func left(_ owner: Int) {
-        guard let place = owned[owner]?.place else { return }
-        if unsentPlaces.min() != place { faults.insert("one request has overtaken another") }
-        unsentPlaces.remove(place)
-        owned[owner]?.place = nil
+    private mutating func noteFirstSend(of request: Int) {
+        guard let position = requests[request]?.position else { return }
+        if unsentPositions.min() != position { faults.insert("one request has overtaken another") }
+        unsentPositions.remove(position)
+        requests[request]?.position = nil
     }
 
     // MARK: Ends
 
-    mutating func end(_ ticket: PoolTicket, _ end: PushEnd) {
-        guard let owner = owners.removeValue(forKey: ticket), let known = owned[owner] else {
+    /// Ends a request, and checks that its end is true.
+    mutating func end(_ ticket: PoolTicket, with end: PushEnd) {
+        guard let request = openRequests.removeValue(forKey: ticket), let known = requests[request] else {
             faults.insert("ended a request that is not open")
             return
         }
         if known.end != nil { faults.insert("ended twice") }
-        owned[owner]?.end = end
-        if let place = known.place { unsentPlaces.remove(place) }
+        requests[request]?.end = end
+        if let position = known.position { unsentPositions.remove(position) }
         switch end {
         case .notProcessed, .withdrawn:
-            if known.accepted > 0 { faults.insert("accepted, but called unprocessed") }
-        case .unknown(.overdue): lates[ticket] = owner
+            if known.acceptedCount > 0 { faults.insert("accepted, but called unprocessed") }
+        case .unknown(.overdue): overdueRequests[ticket] = request
         case .unknown, .answered: break
         }
     }
 
-    mutating func outcome(_ number: UInt32, _ ticket: PoolTicket, _ outcome: PoolOutcome) {
+    /// Reports the outcome of a request on a connection to the pool.
+    mutating func report(_ outcome: PoolOutcome, of ticket: PoolTicket, on number: UInt32) {
         var outcome = outcome
         if mutant == .lostIsUnprocessed, outcome == .connectionLost { outcome = .notProcessed }
         if mutant == .losesResets, case .reset = outcome { return }
         if case .overdue = outcome { links[number]?.overdues += 1 }
         let verdict = pool.end(ticket, with: outcome, at: now)
-        if case .answered = outcome, verdict == .retry, let owner = owners[ticket] {
-            owned[owner]?.moves += 1
-            if let known = owned[owner], known.moves >= known.limits.attempts {
+        if case .answered = outcome, verdict == .retry, let request = openRequests[ticket] {
+            requests[request]?.retries += 1
+            if let known = requests[request], known.retries >= known.limits.attempts {
                 faults.insert("tried more often than allowed")
             }
         }
-        settle(ticket, verdict)
+        settle(ticket, as: verdict)
     }
 
     /// Handles a closed stream whose request was already reported.
-    mutating func freed(_ number: UInt32, _ ticket: PoolTicket) {
+    mutating func reportFreedStream(of ticket: PoolTicket, on number: UInt32) {
         if mutant == .losesFreed { return }
-        settle(ticket, pool.handleFreedStream(of: ticket, on: number))
+        settle(ticket, as: pool.handleFreedStream(of: ticket, on: number))
     }
 
-    private mutating func settle(_ ticket: PoolTicket, _ verdict: PoolVerdict) {
+    private mutating func settle(_ ticket: PoolTicket, as verdict: PoolVerdict) {
         switch verdict {
         case .ended(let end):
-            self.end(ticket, end)
-            if mutant == .endsTwice { self.end(ticket, end) }
-        case .lateAnswer: lateOver(ticket, isAnswer: true)
-        case .noLateAnswer: lateOver(ticket, isAnswer: false)
+            self.end(ticket, with: end)
+            if mutant == .endsTwice { self.end(ticket, with: end) }
+        case .lateAnswer: settleOverdue(ticket, isAnswered: true)
+        case .noLateAnswer: settleOverdue(ticket, isAnswered: false)
         case .retry where pool.isStopped: faults.insert("requeued in a stopped pool")
         case .retry, .stale: break
         }
     }
 
-    private mutating func lateOver(_ ticket: PoolTicket, isAnswer: Bool) {
-        if lates.removeValue(forKey: ticket) == nil { faults.insert("late twice, or not overdue before") }
-        if isAnswer { lateAnswers += 1 } else { latesOver += 1 }
+    private mutating func settleOverdue(_ ticket: PoolTicket, isAnswered: Bool) {
+        if overdueRequests.removeValue(forKey: ticket) == nil {
+            faults.insert("late twice, or not overdue before")
+        }
+        if isAnswered { lateAnswers += 1 } else { missingAnswers += 1 }
     }
 
+    /// Closes a connection, and reports the outcomes of its streams.
     mutating func close(_ number: UInt32) {
         guard let link = links.removeValue(forKey: number) else { return }
         // The server may still accept, unseen, the requests that it has received.
-        for frame in link.toServer where random.number(below: 2) == 0 { accept(frame, link) }
+        for frame in link.toServer where random.number(below: 2) == 0 { accept(frame, on: link) }
         for stream in link.streams.values.sorted(by: { $0.ticket.tag < $1.ticket.tag }) {
             if stream.isReported {
-                freed(number, stream.ticket)
+                reportFreedStream(of: stream.ticket, on: number)
             } else {
-                outcome(number, stream.ticket, stream.hasLeft ? .connectionLost : .notProcessed)
+                report(stream.hasLeft ? .connectionLost : .notProcessed, of: stream.ticket, on: number)
             }
         }
         pool.handleClose(of: number, at: now)
         act()
     }
 
-    mutating func accept(_ frame: PoolLink.Frame, _ link: PoolLink) {
+    /// Lets the server accept a request.
+    mutating func accept(_ frame: PoolLink.Frame, on link: PoolLink) {
         guard frame.stream <= link.goawayLast, link.streams[frame.stream]?.hasLeft != false,
-            let known = owned[frame.owner]
+            let known = requests[frame.request]
         else { return }
-        owned[frame.owner]?.accepted += 1
-        if known.accepted > 0 { faults.insert("accepted twice") }
+        requests[frame.request]?.acceptedCount += 1
+        if known.acceptedCount > 0 { faults.insert("accepted twice") }
         switch known.end {
         case .notProcessed, .withdrawn: faults.insert("accepted, but called unprocessed")
         case nil, .answered, .unknown: break
@@ -281,11 +296,13 @@ struct PoolWorld {
         now = now.advanced(byMilliseconds: milliseconds)
         for number in links.keys.sorted() { expire(number) }
         let isBudgeted = mutant != .ignoresBudget
-        let asker = asker
-        pool.tick(at: now) { ask in budget.take(for: asker, request: ask, at: now) || !isBudgeted }
+        let poolNumber = poolNumber
+        pool.tick(at: now) { request in budget.take(for: poolNumber, request: request, at: now) || !isBudgeted
+        }
         act()
     }
 
+    /// Carries out the actions of the pool.
     mutating func act() {
         for action in pool.takeActions() {
             switch action {
@@ -295,13 +312,13 @@ struct PoolWorld {
                 }
                 connects.append(now)
                 links[number] = PoolLink(
-                    number,
+                    number: number,
                     unsentMax: isCalm ? .max : [.max, 1 + random.number(below: 4)][random.number(below: 2)],
-                    pool.settings)
+                    settings: pool.settings)
             case .ping(let number): links[number]?.ping()
             case .finish(let number), .close(let number): close(number)
-            case .end(let ticket, let end): self.end(ticket, end)
-            case .noLateAnswer(let ticket): lateOver(ticket, isAnswer: false)
+            case .end(let ticket, let end): self.end(ticket, with: end)
+            case .noLateAnswer(let ticket): settleOverdue(ticket, isAnswered: false)
             }
         }
     }
@@ -315,7 +332,9 @@ struct PoolWorld {
             let isGivenUp = now.milliseconds(since: limits.deadline) >= lateMilliseconds || !stream.hasLeft
             links[number]?.streams[id]?.isReported = true
             links[number]?.streams[id]?.isGivenUp = isGivenUp
-            if !stream.isReported { outcome(number, stream.ticket, .overdue(hasLeft: stream.hasLeft)) }
+            if !stream.isReported {
+                report(.overdue(hasLeft: stream.hasLeft), of: stream.ticket, on: number)
+            }
         }
     }
 }

@@ -9,23 +9,23 @@ import Testing
 struct ClockTests {
     @Test func `a clock that jumps ahead deletes no record`() throws {
         let lead = Mutex<Int64>(0)
-        let settings = try temporary { settings in
+        let settings = try temporarySettings { settings in
             settings.clock = {
                 WallTime(milliseconds: WallTime.now().milliseconds + lead.withLock { $0 })
             }
         }
         try withBroker(settings) { broker in
             let client = try broker.client()
-            let kept = ["retention.ms": "3600000", "message.timestamp.type": "LogAppendTime"]
-            #expect(try client.create("t", settings: kept) == ErrorCode.none)
-            client.produce("t", "v", correlation: 1)
-            #expect(try produced(try client.receive().body).offset == 0)
+            let settings = ["retention.ms": "3600000", "message.timestamp.type": "LogAppendTime"]
+            #expect(try client.createTopic("t", settings: settings) == ErrorCode.none)
+            client.produce(to: "t", value: "v", correlation: 1)
+            #expect(try produceAnswer(in: try client.receive().body).offset == 0)
             lead.withLock { $0 = 30 * 86_400_000 }
             try waitUntil {
                 broker.metrics.render().contains("\nflotilla_broker_clock_lead_seconds 2")
             }
-            client.fetch("t", from: 0, wait: 0, correlation: 2)
-            let answer = try fetched(try client.receive().body)
+            client.fetch("t", from: 0, waitMilliseconds: 0, correlation: 2)
+            let answer = try fetchAnswer(in: try client.receive().body)
             #expect(answer.error == ErrorCode.none)
             #expect(String(decoding: answer.records, as: UTF8.self).contains("v"))
         }

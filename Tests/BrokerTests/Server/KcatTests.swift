@@ -16,8 +16,8 @@ struct KcatTests {
     @Test(arguments: ["none", "gzip", "snappy", "lz4", "zstd"])
     func `kcat reads back its records in every codec`(codec: String) async throws {
         let broker = try TestBroker(BrokerSettings.temporary())
-        defer { broker.broker.stop() }
-        #expect(try broker.client().create("t") == ErrorCode.none)
+        defer { broker.running.stop() }
+        #expect(try broker.client().createTopic("t") == ErrorCode.none)
         let lines = (0..<500).map { "key\($0):value \($0) " + String(repeating: "x", count: 100) }
         _ = try await kcat(
             [
@@ -36,8 +36,8 @@ struct KcatTests {
 
     @Test func `kcat finds offsets for times and reads as a group`() async throws {
         let broker = try TestBroker(BrokerSettings.temporary())
-        defer { broker.broker.stop() }
-        #expect(try broker.client().create("t", partitions: 2) == ErrorCode.none)
+        defer { broker.running.stop() }
+        #expect(try broker.client().createTopic("t", partitions: 2) == ErrorCode.none)
         for partition in ["0", "1"] {
             _ = try await kcat(
                 ["-P", "-b", broker.address, "-t", "t", "-p", partition],
@@ -52,8 +52,8 @@ struct KcatTests {
 
     @Test func `kcat sees the node, the topics and their partitions`() async throws {
         let broker = try TestBroker(BrokerSettings.temporary())
-        defer { broker.broker.stop() }
-        #expect(try broker.client().create("t", partitions: 2) == ErrorCode.none)
+        defer { broker.running.stop() }
+        #expect(try broker.client().createTopic("t", partitions: 2) == ErrorCode.none)
         let listing = try await kcat(["-L", "-b", broker.address, "-t", "t"])
         #expect(listing.contains("broker 1 at \(broker.address) (controller)"))
         #expect(listing.contains("topic \"t\" with 2 partitions"))

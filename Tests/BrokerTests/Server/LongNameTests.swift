@@ -2,112 +2,128 @@ import Testing
 
 @testable import Broker
 
-/// Names as long as the protocol can say come back in answers, and in sentences about them.
+/// Answers and error messages that repeat the longest names of the protocol.
 struct LongNameTests {
     private static let name = String(repeating: "n", count: 32_760)
 
+    /// Writes the body of a request in a version.
     private typealias Body = @Sendable (inout WireWriter, Int16) -> Void
 
     private static let requests: [(APIKey, Body)] = [
         (
             .produce,
-            { w, _ in
-                w.nullableString(nil)
-                w.int16(-1)
-                w.int32(1_000)
-                w.topics([TopicPartitions(topic: name, partitions: [0 as Int32])]) { w, partition in
-                    w.int32(partition)
-                    w.nullableBytes([1])
+            { writer, _ in
+                writer.nullableString(nil)  // transactional_id
+                writer.int16(-1)  // acks
+                writer.int32(1_000)  // timeout_ms
+                writer.topics([TopicPartitions(topic: name, partitions: [0 as Int32])]) { writer, partition in
+                    writer.int32(partition)
+                    writer.nullableBytes([1])
                 }
             }
         ),
-        (.createTopics, { w, _ in writeCreation(of: name, setting: "retention.ms", to: &w) }),
-        (.createTopics, { w, _ in writeCreation(of: "t", setting: name, to: &w) }),
+        (.createTopics, { writer, _ in writeCreation(of: name, setting: "retention.ms", to: &writer) }),
+        (.createTopics, { writer, _ in writeCreation(of: "t", setting: name, to: &writer) }),
         (
             .deleteTopics,
-            { w, _ in
-                w.array([name]) { $0.string($1) }
-                w.int32(1_000)
+            { writer, _ in
+                writer.array([name]) { $0.string($1) }
+                writer.int32(1_000)
             }
         ),
         (
             .createPartitions,
-            { w, _ in
-                w.array([name]) { w, name in
-                    w.string(name)
-                    w.int32(5)
-                    w.nullArray()
-                    w.emptyTags()
+            { writer, _ in
+                writer.array([name]) { writer, name in
+                    writer.string(name)
+                    writer.int32(5)
+                    writer.nullArray()
+                    writer.emptyTags()
                 }
-                w.int32(1_000)
-                w.bool(false)
+                writer.int32(1_000)
+                writer.bool(false)
             }
         ),
         (
             .describeConfigs,
-            { w, version in
-                w.array([ConfigResource.topic, ConfigResource.broker]) { w, kind in
-                    w.int8(kind)
-                    w.string(name)
-                    w.nullArray()
-                    w.emptyTags()
+            { writer, version in
+                writer.array([ConfigResource.topic, ConfigResource.broker]) { writer, kind in
+                    writer.int8(kind)
+                    writer.string(name)
+                    writer.nullArray()
+                    writer.emptyTags()
                 }
-                w.bool(true)
-                if version >= 3 { w.bool(false) }
+                writer.bool(true)
+                if version >= 3 { writer.bool(false) }
             }
         ),
-        (.alterConfigs, { w, _ in writeChange(of: name, setting: "retention.ms", step: nil, to: &w) }),
-        (.alterConfigs, { w, _ in writeChange(of: "there", setting: name, step: nil, to: &w) }),
-        (.incrementalAlterConfigs, { w, _ in writeChange(of: name, setting: "x", step: 0, to: &w) }),
-        (.incrementalAlterConfigs, { w, _ in writeChange(of: "there", setting: name, step: 0, to: &w) }),
-        (.incrementalAlterConfigs, { w, _ in writeChange(of: "there", setting: name, step: 9, to: &w) }),
+        (
+            .alterConfigs,
+            { writer, _ in writeChange(of: name, setting: "retention.ms", operation: nil, to: &writer) }
+        ),
+        (
+            .alterConfigs,
+            { writer, _ in writeChange(of: "there", setting: name, operation: nil, to: &writer) }
+        ),
+        (
+            .incrementalAlterConfigs,
+            { writer, _ in writeChange(of: name, setting: "x", operation: 0, to: &writer) }
+        ),
+        (
+            .incrementalAlterConfigs,
+            { writer, _ in writeChange(of: "there", setting: name, operation: 0, to: &writer) }
+        ),
+        (
+            .incrementalAlterConfigs,
+            { writer, _ in writeChange(of: "there", setting: name, operation: 9, to: &writer) }
+        ),
     ]
 
     private static func writeCreation(
-        of topic: String, setting: String, value: String = "1", to w: inout WireWriter
+        of topic: String, setting: String, value: String = "1", to writer: inout WireWriter
     ) {
-        w.array([topic]) { w, topic in
-            w.string(topic)
-            w.int32(1)
-            w.int16(1)
-            w.array([Int32]()) { $0.int32($1) }
-            w.array([setting]) { w, setting in
-                w.string(setting)
-                w.nullableString(value)
-                w.emptyTags()
+        writer.array([topic]) { writer, topic in
+            writer.string(topic)
+            writer.int32(1)
+            writer.int16(1)
+            writer.array([Int32]()) { $0.int32($1) }
+            writer.array([setting]) { writer, setting in
+                writer.string(setting)
+                writer.nullableString(value)
+                writer.emptyTags()
             }
-            w.emptyTags()
+            writer.emptyTags()
         }
-        w.int32(1_000)
-        w.bool(false)
+        writer.int32(1_000)
+        writer.bool(false)
     }
 
     private static func writeChange(
-        of topic: String, setting: String, value: String = "1", step: Int8?, to w: inout WireWriter
+        of topic: String, setting: String, value: String = "1", operation: Int8?, to writer: inout WireWriter
     ) {
-        w.array([topic]) { w, topic in
-            w.int8(ConfigResource.topic)
-            w.string(topic)
-            w.array([setting]) { w, setting in
-                w.string(setting)
-                if let step { w.int8(step) }
-                w.nullableString(value)
-                w.emptyTags()
+        writer.array([topic]) { writer, topic in
+            writer.int8(ConfigResource.topic)
+            writer.string(topic)
+            writer.array([setting]) { writer, setting in
+                writer.string(setting)
+                if let operation { writer.int8(operation) }  // config_operation
+                writer.nullableString(value)
+                writer.emptyTags()
             }
-            w.emptyTags()
+            writer.emptyTags()
         }
-        w.bool(false)
+        writer.bool(false)
     }
 
     @Test func `the longest names are answered by every request and version that repeats them`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            #expect(try client.create("there") == ErrorCode.none)
+            #expect(try client.createTopic("there") == ErrorCode.none)
             for (api, body) in Self.requests {
                 for version in api.versions.oldest...api.versions.newest {
-                    client.send(api, version, correlation: Int32(version)) { w in
-                        body(&w, version)
-                        w.emptyTags()
+                    client.send(api, version: version, correlation: Int32(version)) { writer in
+                        body(&writer, version)
+                        writer.emptyTags()
                     }
                     let answer = try client.receive()
                     #expect(answer.correlation == Int32(version))
@@ -117,25 +133,26 @@ struct LongNameTests {
         }
     }
 
-    /// A list may say the same word as often as it likes, so only its length stands against it.
-    @Test func `a setting's value above the limit is refused, given whole or bit by bit`() throws {
+    /// A list may repeat a word without end, so only its length can be limited.
+    @Test func `a setting's value above the limit is refused, set at once or appended to`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            let long = Array(repeating: "delete", count: 40).joined(separator: ",")
-            let good = Array(repeating: "delete", count: 36).joined(separator: ",")
-            #expect(try client.create("t", settings: ["cleanup.policy": long]) == .invalidConfig)
-            #expect(try client.create("t", settings: ["cleanup.policy": good]) == ErrorCode.none)
-            let steps: [(APIKey, Int8?, String)] = [
-                (.alterConfigs, nil, long), (.incrementalAlterConfigs, 0, long),
+            let tooLong = Array(repeating: "delete", count: 40).joined(separator: ",")
+            let longest = Array(repeating: "delete", count: 36).joined(separator: ",")
+            #expect(try client.createTopic("t", settings: ["cleanup.policy": tooLong]) == .invalidConfig)
+            #expect(try client.createTopic("t", settings: ["cleanup.policy": longest]) == ErrorCode.none)
+            let changes: [(APIKey, Int8?, String)] = [
+                (.alterConfigs, nil, tooLong), (.incrementalAlterConfigs, 0, tooLong),
                 (.incrementalAlterConfigs, 2, "compact"),
             ]
-            for (api, step, value) in steps {
-                client.send(api, 0, correlation: 1) { w in
-                    Self.writeChange(of: "t", setting: "cleanup.policy", value: value, step: step, to: &w)
+            for (api, operation, value) in changes {
+                client.send(api, version: 0, correlation: 1) { writer in
+                    Self.writeChange(
+                        of: "t", setting: "cleanup.policy", value: value, operation: operation, to: &writer)
                 }
-                let error = try WireReader.read(try client.receive().body) { (r) throws(WireError) in
-                    _ = try r.int64()
-                    return ErrorCode(rawValue: try r.int16())
+                let error = try WireReader.read(try client.receive().body) { (reader) throws(WireError) in
+                    _ = try reader.int64()  // throttle_time_ms, and the number of responses
+                    return ErrorCode(rawValue: try reader.int16())
                 }
                 #expect(error == .invalidConfig)
             }
@@ -145,23 +162,23 @@ struct LongNameTests {
     @Test func `a name that a request repeats is answered once`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            _ = try client.create("t")
-            func sizes(_ repeats: Int) throws -> [Int] {
-                client.send(.metadata, 1, correlation: 1) { w in
-                    w.array(Array(repeating: "t", count: repeats)) { $0.string($1) }
+            _ = try client.createTopic("t")
+            func answerSizes(repeats: Int) throws -> [Int] {
+                client.send(.metadata, version: 1, correlation: 1) { writer in
+                    writer.array(Array(repeating: "t", count: repeats)) { $0.string($1) }
                 }
                 let metadata = try client.receive().body.count
-                client.send(.describeConfigs, 1, correlation: 2) { w in
-                    w.array(Array(repeating: "t", count: repeats)) { w, topic in
-                        w.int8(ConfigResource.topic)
-                        w.string(topic)
-                        w.nullArray()
+                client.send(.describeConfigs, version: 1, correlation: 2) { writer in
+                    writer.array(Array(repeating: "t", count: repeats)) { writer, topic in
+                        writer.int8(ConfigResource.topic)
+                        writer.string(topic)
+                        writer.nullArray()
                     }
-                    w.bool(false)
+                    writer.bool(false)
                 }
                 return [metadata, try client.receive().body.count]
             }
-            #expect(try sizes(100) == sizes(1))
+            #expect(try answerSizes(repeats: 100) == answerSizes(repeats: 1))
         }
     }
 }

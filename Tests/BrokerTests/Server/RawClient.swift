@@ -2,8 +2,8 @@ import Glibc
 
 @testable import Broker
 
-/// A blocking connection that sends any bytes as a request and takes answers as they come: for what
-/// no proper client would do. Every wait has a limit of ten seconds.
+/// A blocking connection to a broker that sends any bytes as a request, also bytes that no real client would
+/// send. Each wait ends after ten seconds.
 final class RawClient {
     enum Failure: Error {
         case notConnected(Int32)
@@ -31,37 +31,41 @@ final class RawClient {
 
     deinit { close(descriptor) }
 
-    /// Whether a part of an answer has come.
+    /// Whether at least one byte of an answer has arrived.
     var hasAnswer: Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
 
     func send(_ bytes: [UInt8]) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let sent = rest.withUnsafeBytes {
+        var unsent = bytes[...]
+        while !unsent.isEmpty {
+            let sent = unsent.withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard sent > 0 else { return }
-            rest = rest.dropFirst(sent)
+            unsent = unsent.dropFirst(sent)
         }
     }
 
-    /// One request with its length and header in front.
-    func send(_ api: APIKey, _ version: Int16, correlation: Int32, _ body: (inout WireWriter) -> Void) {
-        send(Self.request(api.rawValue, version, correlation: correlation, body))
+    /// Sends a request with its length and header in front.
+    func send(_ api: APIKey, version: Int16, correlation: Int32, body: (inout WireWriter) -> Void) {
+        send(Self.request(key: api.rawValue, version: version, correlation: correlation, body: body))
     }
 
+    /// Returns a request with its length and header in front.
+    ///
+    /// - Parameter key: The number of the API, which the broker may not know.
     static func request(
-        _ key: Int16, _ version: Int16, correlation: Int32, _ body: (inout WireWriter) -> Void
+        key: Int16, version: Int16, correlation: Int32, body: (inout WireWriter) -> Void
     ) -> [UInt8] {
         var writer = WireWriter()
+        // The length, which is known at the end.
         writer.int32(0)
         writer.int16(key)
         writer.int16(version)
         writer.int32(correlation)
-        writer.nullableString("raw")
+        writer.nullableString("raw")  // client_id
         if let versions = APIKey(rawValue: key)?.versions {
             writer.flexible = versions.isFlexible(version)
             writer.emptyTags()
@@ -71,15 +75,17 @@ final class RawClient {
         return writer.copied()
     }
 
-    /// The next answer: its correlation number, and what follows it.
+    /// Returns the next answer: its correlation number, and the bytes behind it.
     func receive() throws -> (correlation: Int32, body: [UInt8]) {
-        let length = try WireReader.read(try receive(count: 4)) { (r) throws(WireError) in try r.int32() }
+        let length = try WireReader.read(try receive(count: 4)) { (reader) throws(WireError) in
+            try reader.int32()
+        }
         let answer = try receive(count: Int(length))
-        let correlation = try WireReader.read(answer) { (r) throws(WireError) in try r.int32() }
+        let correlation = try WireReader.read(answer) { (reader) throws(WireError) in try reader.int32() }
         return (correlation, Array(answer.dropFirst(4)))
     }
 
-    /// Whether the broker closes the connection, before it sends anything.
+    /// Waits, and returns whether the broker closes the connection before it sends anything.
     func isClosedByPeer() throws -> Bool {
         do {
             _ = try receive(count: 1)

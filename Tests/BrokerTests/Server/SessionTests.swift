@@ -3,18 +3,18 @@ import Testing
 
 @testable import Broker
 
-/// The promises to one connection, and its isolation from others.
+/// The order of the answers on one connection, the requests that close it, and its isolation from others.
 struct SessionTests {
     @Test func `answers come in the order of the requests, even if later ones are ready first`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            #expect(try client.create("t") == ErrorCode.none)
-            // Three appends that wait for the disk, a read that waits for more than there is, and
-            // something that waits for nothing: all sent before the first answer.
-            for number: Int32 in 10..<13 { client.produce("t", "v\(number)", correlation: number) }
-            client.fetch("t", from: 3, wait: 300, correlation: 13)
+            #expect(try client.createTopic("t") == ErrorCode.none)
+            // Three batches wait for the disk, a fetch waits for records that do not exist yet, and a request for
+            // the versions waits for nothing. All are sent before the first answer.
+            for number: Int32 in 10..<13 { client.produce(to: "t", value: "v\(number)", correlation: number) }
+            client.fetch("t", from: 3, waitMilliseconds: 300, correlation: 13)
             client.askVersions(correlation: 14)
-            client.produce("t", "v15", correlation: 15)
+            client.produce(to: "t", value: "v15", correlation: 15)
             var order: [Int32] = []
             for _ in 10...15 { order.append(try client.receive().correlation) }
             #expect(order == Array(10...15))
@@ -26,42 +26,45 @@ struct SessionTests {
             [0xff, 0xff, 0xff, 0xff], [0x7f, 0xff, 0xff, 0xff], [0, 0, 0, 2, 0, 0],
             Array("GET / HTTP/1.1\r\n\r\n".utf8),
         ] as [[UInt8]])
-    func `bytes that are no request close their connection and no other`(bytes: [UInt8]) throws {
+    func `bytes that are not a request close their connection and no other one`(bytes: [UInt8]) throws {
         try withBroker { broker in
-            let good = try broker.client()
-            let bad = try broker.client()
-            bad.send(bytes)
-            #expect(try bad.isClosedByPeer())
-            good.askVersions(correlation: 1)
-            #expect(try good.receive().correlation == 1)
+            let healthy = try broker.client()
+            let broken = try broker.client()
+            broken.send(bytes)
+            #expect(try broken.isClosedByPeer())
+            healthy.askVersions(correlation: 1)
+            #expect(try healthy.receive().correlation == 1)
         }
     }
 
-    /// librdkafka 2.16 sends three of them with Metadata.
+    /// librdkafka 2.16 sends such bytes with Metadata.
     @Test func `bytes behind the last field of a request are ignored`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            client.send(.metadata, 12, correlation: 1) { w in
-                w.nullArray()
-                for byte: Int8 in [0, 0, 0, 1, 0, 0] { w.int8(byte) }
+            client.send(.metadata, version: 12, correlation: 1) { writer in
+                writer.nullArray()
+                for byte: Int8 in [0, 0, 0, 1, 0, 0] { writer.int8(byte) }
             }
             #expect(try client.receive().correlation == 1)
         }
     }
 
-    @Test func `an unknown version of ApiVersions is answered with the table`() throws {
+    @Test func `an unknown version of ApiVersions is answered with the known versions`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            client.send(RawClient.request(18, 99, correlation: 5) { $0.int32(0) })
+            client.send(
+                RawClient.request(key: APIKey.apiVersions.rawValue, version: 99, correlation: 5) {
+                    $0.int32(0)
+                })
             let answer = try client.receive()
             #expect(answer.correlation == 5)
-            let (error, keys) = try WireReader.read(answer.body) { (r) throws(WireError) in
-                let error = try r.int16()
+            let (error, keys) = try WireReader.read(answer.body) { (reader) throws(WireError) in
+                let error = try reader.int16()
                 return (
                     error,
-                    try r.array { (r) throws(WireError) in
-                        let key = try r.int16()
-                        _ = try r.int32()
+                    try reader.array { (reader) throws(WireError) in
+                        let key = try reader.int16()
+                        _ = try reader.int32()  // min_version and max_version
                         return key
                     }
                 )
@@ -74,14 +77,15 @@ struct SessionTests {
     @Test func `an unknown request closes its connection`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            client.send(RawClient.request(999, 0, correlation: 5) { $0.int32(0) })
+            client.send(RawClient.request(key: 999, version: 0, correlation: 5) { $0.int32(0) })
             #expect(try client.isClosedByPeer())
         }
     }
 
     @Test func `a request above the limit closes its connection`() throws {
-        try withBroker(temporary { $0.limits.requestBytesMax = 1_000 }) { broker in
+        try withBroker(temporarySettings { $0.limits.requestBytesMax = 1_000 }) { broker in
             let client = try broker.client()
+            // A length of 1,001 bytes.
             client.send([0, 0, 3, 0xe9])
             #expect(try client.isClosedByPeer())
         }
@@ -90,50 +94,52 @@ struct SessionTests {
     @Test func `a request that comes byte by byte is understood`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            for byte in RawClient.request(18, 0, correlation: 9, { _ in }) { client.send([byte]) }
+            for byte in RawClient.request(
+                key: APIKey.apiVersions.rawValue, version: 0, correlation: 9, body: { _ in })
+            { client.send([byte]) }
             #expect(try client.receive().correlation == 9)
         }
     }
 
-    @Test func `an unwanted answer is not sent, and the next one is`() throws {
+    @Test func `no answer is sent to a request that wants none, and the next request is answered`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            #expect(try client.create("t") == ErrorCode.none)
-            client.produce("t", "unanswered", acks: 0, correlation: 1)
-            client.produce("t", "answered", acks: 1, correlation: 2)
+            #expect(try client.createTopic("t") == ErrorCode.none)
+            client.produce(to: "t", value: "unanswered", acks: 0, correlation: 1)
+            client.produce(to: "t", value: "answered", acks: 1, correlation: 2)
             let answer = try client.receive()
             #expect(answer.correlation == 2)
-            #expect(try produced(answer.body).offset == 1)
+            #expect(try produceAnswer(in: answer.body).offset == 1)
         }
     }
 
-    @Test func `an append without answers that fails closes the connection`() throws {
+    @Test func `a failed produce request that wants no answer closes the connection`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            client.produce("nowhere", "lost", acks: 0, correlation: 1)
+            client.produce(to: "nowhere", value: "lost", acks: 0, correlation: 1)
             #expect(try client.isClosedByPeer())
         }
     }
 
-    @Test func `a client that goes away while its read is parked leaves nothing behind`() throws {
+    @Test func `a waiting fetch ends with its client`() throws {
         try withBroker { broker in
             var client: RawClient? = try broker.client()
-            _ = try client?.create("t")
-            client?.fetch("t", from: 0, wait: 60_000, correlation: 1)
-            try waitUntil { broker.shows("flotilla_broker_parked_fetches 1") }
+            _ = try client?.createTopic("t")
+            client?.fetch("t", from: 0, waitMilliseconds: 60_000, correlation: 1)
+            try waitUntil { broker.hasMetric("flotilla_broker_parked_fetches 1") }
             client = nil
-            try waitUntil { broker.shows("flotilla_broker_parked_fetches 0") }
+            try waitUntil { broker.hasMetric("flotilla_broker_parked_fetches 0") }
         }
     }
 }
 
 struct TimedOut: Error {}
 
-/// Waits for a fact, ten seconds at most.
+/// Waits for a fact, for at most ten seconds.
 func waitUntil(_ fact: () throws -> Bool) throws {
-    let limit = Date().addingTimeInterval(10)
+    let deadline = Date().addingTimeInterval(10)
     while try !fact() {
-        guard Date() < limit else { throw TimedOut() }
+        guard Date() < deadline else { throw TimedOut() }
         usleep(1_000)
     }
 }

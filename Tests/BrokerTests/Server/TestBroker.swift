@@ -1,135 +1,145 @@
 import Foundation
 import Lifecycle
 import Telemetry
+import Testing
 
 @testable import Broker
 
-/// A broker in this process, and its numbers.
+/// A broker in this process, and its metrics.
 struct TestBroker {
-    let broker: RunningBroker
+    let running: RunningBroker
     let metrics: Metrics
 
     init(_ settings: BrokerSettings) throws {
         metrics = Metrics()
-        broker = try RunningBroker(settings: settings, metrics: metrics)
+        running = try RunningBroker(settings: settings, metrics: metrics)
     }
 
-    var address: String { "127.0.0.1:\(broker.port)" }
+    var address: String { "127.0.0.1:\(running.port)" }
 
-    func client() throws -> RawClient { try RawClient(port: broker.port) }
+    func client() throws -> RawClient { try RawClient(port: running.port) }
 
-    func shows(_ line: String) -> Bool { metrics.render().split(separator: "\n").contains { $0 == line } }
+    /// Whether the rendered metrics have this line, for example `flotilla_broker_connections 2`.
+    func hasMetric(_ line: String) -> Bool { metrics.render().split(separator: "\n").contains { $0 == line } }
 }
 
-/// Returns settings for a broker that removes its data when it stops.
-func temporary(_ change: (inout BrokerSettings) -> Void) throws -> BrokerSettings {
+/// Returns changed settings of a broker that removes its data when it stops.
+func temporarySettings(_ change: (inout BrokerSettings) -> Void) throws -> BrokerSettings {
     var settings = try BrokerSettings.temporary()
     change(&settings)
     return settings
 }
 
+/// Runs a broker while the body runs.
 func withBroker<Result>(
     _ settings: BrokerSettings? = nil, _ body: (TestBroker) throws -> Result
 ) throws -> Result {
     let broker = try TestBroker(settings ?? BrokerSettings.temporary())
-    defer { broker.broker.stop() }
+    defer { broker.running.stop() }
     return try body(broker)
 }
 
 extension RawClient {
-    /// Creates a topic, and waits until it is there.
-    func create(_ topic: String, partitions: Int32 = 1, settings: [String: String] = [:]) throws -> ErrorCode?
+    /// Creates a topic, and waits for the answer.
+    func createTopic(_ topic: String, partitions: Int32 = 1, settings: [String: String] = [:]) throws
+        -> ErrorCode?
     {
-        send(.createTopics, 2, correlation: 1) { w in
-            w.array([topic]) { w, name in
-                w.string(name)
-                w.int32(partitions)
-                w.int16(1)
-                w.array([Int32]()) { $0.int32($1) }
-                w.array(settings.sorted { $0.key < $1.key }) { w, setting in
-                    w.string(setting.key)
-                    w.nullableString(setting.value)
+        send(.createTopics, version: 2, correlation: 1) { writer in
+            writer.array([topic]) { writer, name in
+                writer.string(name)  // name
+                writer.int32(partitions)  // num_partitions
+                writer.int16(1)  // replication_factor
+                writer.array([Int32]()) { $0.int32($1) }  // assignments
+                writer.array(settings.sorted { $0.key < $1.key }) { writer, setting in
+                    writer.string(setting.key)  // configs: name
+                    writer.nullableString(setting.value)  // configs: value
                 }
             }
-            w.int32(1000)
-            w.bool(false)
+            writer.int32(1000)  // timeout_ms
+            writer.bool(false)  // validate_only
         }
-        return try WireReader.read(try receive().body) { (r) throws(WireError) in
-            _ = try r.int32()
-            return try r.array { (r) throws(WireError) in
-                _ = try r.string()
-                let error = try r.int16()
-                _ = try r.nullableString()
+        return try WireReader.read(try receive().body) { (reader) throws(WireError) in
+            _ = try reader.int32()  // throttle_time_ms
+            return try reader.array { (reader) throws(WireError) in
+                _ = try reader.string()  // name
+                let error = try reader.int16()
+                _ = try reader.nullableString()  // error_message
                 return ErrorCode(rawValue: error) ?? .unknownServerError
             }.first
         }
     }
 
-    func produce(_ topic: String, _ value: String, acks: Int16 = -1, correlation: Int32) {
+    /// Sends a batch with one record to the first partition.
+    func produce(to topic: String, value: String, acks: Int16 = -1, correlation: Int32) {
         let batch = BatchBuilder.batch([NewRecord(key: nil, value: Array(value.utf8))], time: 1_000)
-        produce(topic, batch, acks: acks, correlation: correlation)
+        produce(to: topic, batch: batch, acks: acks, correlation: correlation)
     }
 
-    func produce(_ topic: String, _ batch: [UInt8], acks: Int16 = -1, correlation: Int32) {
-        send(.produce, 3, correlation: correlation) { w in
-            w.nullableString(nil)
-            w.int16(acks)
-            w.int32(1000)
-            w.topics([TopicPartitions(topic: topic, partitions: [0 as Int32])]) { w, partition in
-                w.int32(partition)
-                w.nullableBytes(batch)
+    func produce(to topic: String, batch: [UInt8], acks: Int16 = -1, correlation: Int32) {
+        send(.produce, version: 3, correlation: correlation) { writer in
+            writer.nullableString(nil)  // transactional_id
+            writer.int16(acks)  // acks
+            writer.int32(1000)  // timeout_ms
+            writer.topics([TopicPartitions(topic: topic, partitions: [0 as Int32])]) { writer, partition in
+                writer.int32(partition)  // index
+                writer.nullableBytes(batch)  // records
             }
         }
     }
 
+    /// Asks for records of the first partition.
     func fetch(
-        _ topic: String, from offset: Int64, wait: Int32, bytesMin: Int32 = 1, bytesMax: Int32 = 1 << 20,
-        correlation: Int32
+        _ topic: String, from offset: Int64, waitMilliseconds: Int32, bytesMin: Int32 = 1,
+        bytesMax: Int32 = 1 << 20, correlation: Int32
     ) {
-        send(.fetch, 4, correlation: correlation) { w in
-            w.int32(-1)
-            w.int32(wait)
-            w.int32(bytesMin)
-            w.int32(bytesMax)
-            w.int8(0)
-            w.topics([TopicPartitions(topic: topic, partitions: [0 as Int32])]) { w, partition in
-                w.int32(partition)
-                w.int64(offset)
-                w.int32(bytesMax)
+        send(.fetch, version: 4, correlation: correlation) { writer in
+            writer.int32(-1)  // replica_id
+            writer.int32(waitMilliseconds)  // max_wait_ms
+            writer.int32(bytesMin)  // min_bytes
+            writer.int32(bytesMax)  // max_bytes
+            writer.int8(0)  // isolation_level: uncommitted
+            writer.topics([TopicPartitions(topic: topic, partitions: [0 as Int32])]) { writer, partition in
+                writer.int32(partition)  // partition
+                writer.int64(offset)  // fetch_offset
+                writer.int32(bytesMax)  // partition_max_bytes
             }
         }
     }
 
+    /// Sends the request that the broker answers at once.
     func askVersions(correlation: Int32) {
-        send(.apiVersions, 0, correlation: correlation) { _ in }
+        send(.apiVersions, version: 0, correlation: correlation) { _ in }
     }
 }
 
-/// The one partition's answer in a response to `produce`.
-func produced(_ body: [UInt8]) throws -> (error: ErrorCode?, offset: Int64) {
-    try WireReader.read(body) { (r) throws(WireError) in
-        let topics = try r.topics { (r) throws(WireError) in
-            _ = try r.int32()
-            let answer = (ErrorCode(rawValue: try r.int16()), try r.int64())
-            _ = try r.int64()
+/// Reads the answer for the only partition in a response to Produce.
+func produceAnswer(in body: [UInt8]) throws -> (error: ErrorCode?, offset: Int64) {
+    let topics = try WireReader.read(body) { (reader) throws(WireError) in
+        try reader.topics { (reader) throws(WireError) in
+            _ = try reader.int32()  // index
+            let answer = (error: ErrorCode(rawValue: try reader.int16()), offset: try reader.int64())
+            _ = try reader.int64()  // log_append_time_ms
             return answer
         }
-        return topics.first?.partitions.first ?? (nil, -1)
     }
+    return try #require(topics.first?.partitions.first, "the response has no partition")
 }
 
-/// The one partition's answer in a response to `fetch`.
-func fetched(_ body: [UInt8]) throws -> (error: ErrorCode?, highWatermark: Int64, records: [UInt8]) {
-    try WireReader.read(body) { (r) throws(WireError) in
-        _ = try r.int32()
-        let topics = try r.topics { (r) throws(WireError) in
-            _ = try r.int32()
-            let error = ErrorCode(rawValue: try r.int16())
-            let end = try r.int64()
-            _ = try r.int64()
-            _ = try r.nullableArray { (r) throws(WireError) in (try r.int64(), try r.int64()) }
-            return (error, end, try r.nullableBytes() ?? [])
+/// Reads the answer for the only partition in a response to Fetch.
+func fetchAnswer(in body: [UInt8]) throws -> (error: ErrorCode?, highWatermark: Int64, records: [UInt8]) {
+    let topics = try WireReader.read(body) { (reader) throws(WireError) in
+        _ = try reader.int32()  // throttle_time_ms
+        return try reader.topics { (reader) throws(WireError) in
+            _ = try reader.int32()  // partition_index
+            let error = ErrorCode(rawValue: try reader.int16())
+            let highWatermark = try reader.int64()
+            _ = try reader.int64()  // last_stable_offset
+            // aborted_transactions: producer_id and first_offset
+            _ = try reader.nullableArray { (reader) throws(WireError) in
+                (try reader.int64(), try reader.int64())
+            }
+            return (error: error, highWatermark: highWatermark, records: try reader.nullableBytes() ?? [])
         }
-        return topics.first?.partitions.first ?? (nil, -1, [])
     }
+    return try #require(topics.first?.partitions.first, "the response has no partition")
 }

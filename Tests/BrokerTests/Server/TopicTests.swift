@@ -3,66 +3,67 @@ import Testing
 
 @testable import Broker
 
-/// Topics as administrators meet them.
+/// The creation, growth and deletion of topics by requests.
 struct TopicTests {
-    private func commit(_ offset: Int64, _ client: RawClient) throws -> ErrorCode? {
-        client.send(.offsetCommit, 2, correlation: 1) { w in
-            w.string("group")
-            w.int32(-1)
-            w.string("")
-            w.int64(-1)
-            w.topics([TopicPartitions(topic: "t", partitions: [0 as Int32])]) { w, partition in
-                w.int32(partition)
-                w.int64(offset)
-                w.nullableString(nil)
+    /// Commits an offset of the group for the first partition of `t`.
+    private func commit(_ offset: Int64, on client: RawClient) throws -> ErrorCode? {
+        client.send(.offsetCommit, version: 2, correlation: 1) { writer in
+            writer.string("group")  // group_id
+            writer.int32(-1)  // generation_id
+            writer.string("")  // member_id
+            writer.int64(-1)  // retention_time_ms
+            writer.topics([TopicPartitions(topic: "t", partitions: [0 as Int32])]) { writer, partition in
+                writer.int32(partition)  // partition_index
+                writer.int64(offset)  // committed_offset
+                writer.nullableString(nil)  // committed_metadata
             }
         }
-        return try WireReader.read(try client.receive().body) { (r) throws(WireError) in
-            let topics = try r.topics { (r) throws(WireError) in
-                _ = try r.int32()
-                return ErrorCode(rawValue: try r.int16()) ?? .unknownServerError
+        return try WireReader.read(try client.receive().body) { (reader) throws(WireError) in
+            let topics = try reader.topics { (reader) throws(WireError) in
+                _ = try reader.int32()  // partition_index
+                return ErrorCode(rawValue: try reader.int16()) ?? .unknownServerError
             }
             return topics.first?.partitions.first
         }
     }
 
-    private func committed(_ client: RawClient) throws -> Int64? {
-        client.send(.offsetFetch, 1, correlation: 1) { w in
-            w.string("group")
-            w.array(["t"]) { w, topic in
-                w.string(topic)
-                w.array([0 as Int32]) { $0.int32($1) }
+    private func committedOffset(on client: RawClient) throws -> Int64? {
+        client.send(.offsetFetch, version: 1, correlation: 1) { writer in
+            writer.string("group")
+            writer.array(["t"]) { writer, topic in
+                writer.string(topic)
+                writer.array([0 as Int32]) { $0.int32($1) }
             }
         }
-        return try WireReader.read(try client.receive().body) { (r) throws(WireError) in
-            let topics = try r.topics { (r) throws(WireError) in
-                _ = try r.int32()
-                let offset = try r.int64()
-                _ = try r.nullableString()
-                _ = try r.int16()
+        return try WireReader.read(try client.receive().body) { (reader) throws(WireError) in
+            let topics = try reader.topics { (reader) throws(WireError) in
+                _ = try reader.int32()  // partition_index
+                let offset = try reader.int64()
+                _ = try reader.nullableString()  // metadata
+                _ = try reader.int16()  // error_code
                 return offset
             }
             return topics.first?.partitions.first
         }
     }
 
-    @Test func `a topic's committed offsets go with it`() throws {
+    @Test func `the deletion of a topic deletes its committed offsets`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            _ = try client.create("t")
-            #expect(try commit(5, client) == ErrorCode.none)
-            #expect(try committed(client) == 5)
-            client.send(.deleteTopics, 1, correlation: 1) { w in
-                w.array(["t"]) { $0.string($1) }
-                w.int32(1000)
+            _ = try client.createTopic("t")
+            #expect(try commit(5, on: client) == ErrorCode.none)
+            #expect(try committedOffset(on: client) == 5)
+            client.send(.deleteTopics, version: 1, correlation: 1) { writer in
+                writer.array(["t"]) { $0.string($1) }  // topic_names
+                writer.int32(1000)  // timeout_ms
             }
             _ = try client.receive()
-            _ = try client.create("t")
+            _ = try client.createTopic("t")
             // The tombstones are written first. Until they are on the disk, the answer has the old
             // offset.
-            var offset = try committed(client)
-            let limit = Instant.now().advanced(byMilliseconds: 60_000)
-            while offset != -1, Instant.now() < limit { offset = try committed(client) }
+            var offset = try committedOffset(on: client)
+            let deadline = Instant.now().advanced(byMilliseconds: 60_000)
+            while offset != -1, Instant.now() < deadline { offset = try committedOffset(on: client) }
             #expect(offset == -1)
         }
     }
@@ -70,15 +71,15 @@ struct TopicTests {
     @Test func `more partitions are refused with the reason`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            _ = try client.create("t")
-            client.send(.createPartitions, 0, correlation: 1) { w in
-                w.array(["t"]) { w, topic in
-                    w.string(topic)
-                    w.int32(5)
-                    w.nullArray()
+            _ = try client.createTopic("t")
+            client.send(.createPartitions, version: 0, correlation: 1) { writer in
+                writer.array(["t"]) { writer, topic in
+                    writer.string(topic)
+                    writer.int32(5)  // count
+                    writer.nullArray()  // assignments
                 }
-                w.int32(1000)
-                w.bool(false)
+                writer.int32(1000)  // timeout_ms
+                writer.bool(false)  // validate_only
             }
             let answer = String(decoding: try client.receive().body, as: UTF8.self)
             #expect(answer.contains("topic t keeps its partitions"))
@@ -88,21 +89,23 @@ struct TopicTests {
     @Test(arguments: [
         ("a b", 1, ErrorCode.invalidTopic), ("t", 0, .invalidPartitions), ("t", 20_000, .invalidPartitions),
     ])
-    func `a topic that cannot be is refused by name`(name: String, partitions: Int32, expected: ErrorCode)
+    func `a topic with an impossible name or number of partitions is refused`(
+        name: String, partitions: Int32, expected: ErrorCode
+    )
         throws
     {
         try withBroker { broker in
             let client = try broker.client()
-            #expect(try client.create(name, partitions: partitions) == expected)
+            #expect(try client.createTopic(name, partitions: partitions) == expected)
         }
     }
 
-    @Test func `a setting that is not known is refused`() throws {
+    @Test func `an unknown setting or value is refused`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            #expect(try client.create("t", settings: ["retention.sm": "1"]) == .invalidConfig)
-            #expect(try client.create("t", settings: ["retention.ms": "soon"]) == .invalidConfig)
-            #expect(try client.create("t", settings: ["retention.ms": "1000"]) == ErrorCode.none)
+            #expect(try client.createTopic("t", settings: ["retention.sm": "1"]) == .invalidConfig)
+            #expect(try client.createTopic("t", settings: ["retention.ms": "soon"]) == .invalidConfig)
+            #expect(try client.createTopic("t", settings: ["retention.ms": "1000"]) == ErrorCode.none)
         }
     }
 }

@@ -4,8 +4,10 @@ import Testing
 
 @testable import Broker
 
+/// The decoding of requests, with valid requests of all versions, with all their beginnings, and with random
+/// damage.
 struct RequestDecodingTests {
-    /// Returns how many bytes were left over.
+    /// Decodes a request, and returns the number of bytes behind it.
     @discardableResult
     private func decode(_ bytes: [UInt8]) throws(WireError) -> Int {
         try WireReader.read(bytes) { (reader) throws(WireError) in
@@ -39,8 +41,8 @@ struct RequestDecodingTests {
         let seed = environment["TEST_SEED"].flatMap(UInt64.init) ?? 20_261_120
         var mutator = RequestMutator(seed: seed)
         let samples = RequestSamples.all
-        let before = residentBytes()
-        let began = Date()
+        let residentBefore = residentBytes()
+        let startedAt = Date()
         var refused = 0
         for number in 0..<cases {
             let request = mutator.mutate(samples[number % samples.count].bytes, with: samples)
@@ -50,25 +52,31 @@ struct RequestDecodingTests {
                 refused += 1
             }
         }
-        let seconds = Date().timeIntervalSince(began)
-        #expect(refused > cases / 10 && refused < cases, "seed \(seed): the mutations do not bite")
+        let seconds = Date().timeIntervalSince(startedAt)
+        #expect(
+            refused > cases / 10 && refused < cases,
+            "seed \(seed): too few or all of the mutated requests were refused")
         #expect(seconds < 10 + Double(cases) * 0.001, "seed \(seed)")
-        #expect(residentBytes() - before < 256 << 20, "seed \(seed)")
+        #expect(residentBytes() - residentBefore < 256 << 20, "seed \(seed)")
     }
 
-    /// What the worst honest-looking request may cost: a hundred megabytes of empty elements.
+    /// The largest cost of a small request: a length that announces fifty million empty elements.
     @Test func `an array of empty elements does not become gigabytes`() {
         var writer = WireWriter(capacity: 1 << 20, flexible: false)
-        writer.int32(50_000_000)
-        let head = writer.copied()
-        let bytes = head + [UInt8](repeating: 0, count: 50_000_000)
+        let elementCount: Int32 = 50_000_000
+        writer.int32(elementCount)
+        let bytes = writer.copied() + [UInt8](repeating: 0, count: Int(elementCount))
         #expect(throws: WireError.tooManyElements(50_000_000)) {
-            try WireReader.read(bytes) { (r) throws(WireError) in try MetadataRequest(from: &r, version: 0) }
+            try WireReader.read(bytes) { (reader) throws(WireError) in
+                try MetadataRequest(from: &reader, version: 0)
+            }
         }
     }
 
     private func residentBytes() -> Int {
+        // The second field of `statm` is the number of resident pages.
         let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
-        return (fields.flatMap { Int($0[1]) } ?? 0) * 4096
+        let pageBytes = 4096
+        return (fields.flatMap { Int($0[1]) } ?? 0) * pageBytes
     }
 }

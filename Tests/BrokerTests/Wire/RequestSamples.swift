@@ -1,342 +1,349 @@
 @testable import Broker
 
-/// A sound request of every kind in every version that the table offers, written from Kafka's
-/// published schemas: what the decoder must understand, and what the fuzzer starts from.
+/// A valid request of each kind in each version that the broker offers. The decoder must understand them all, and
+/// the fuzzer starts from them. They are written from Kafka's published schemas, not with the broker's own
+/// encoders. The comment behind a value is the field's name in the schema.
 enum RequestSamples {
     struct Sample {
         var api: APIKey
         var version: Int16
+        /// Without the length in front.
         var bytes: [UInt8]
     }
 
     static let all: [Sample] = APIKey.allCases.flatMap { api in
         (api.versions.oldest...api.versions.newest).map { version in
-            let framed = RawClient.request(api.rawValue, version, correlation: 7) { body(api, version, &$0) }
-            return Sample(api: api, version: version, bytes: Array(framed.dropFirst(4)))
+            let lengthAndRequest = RawClient.request(key: api.rawValue, version: version, correlation: 7) {
+                writeBody(of: api, version: version, to: &$0)
+            }
+            return Sample(
+                api: api, version: version, bytes: Array(lengthAndRequest.dropFirst(MemoryLayout<Int32>.size))
+            )
         }
     }
 
-    static func body(_ api: APIKey, _ version: Int16, _ w: inout WireWriter) {
+    static func writeBody(of api: APIKey, version: Int16, to writer: inout WireWriter) {
         switch api {
-        case .apiVersions: apiVersions(version, &w)
-        case .metadata: metadata(version, &w)
-        case .produce: produce(&w)
-        case .fetch: fetch(version, &w)
-        case .listOffsets: listOffsets(version, &w)
-        case .offsetForLeaderEpoch: offsetForLeaderEpoch(version, &w)
-        case .createTopics: createTopics(&w)
-        case .deleteTopics: deleteTopics(&w)
-        case .deleteRecords: deleteRecords(&w)
-        case .createPartitions: createPartitions(&w)
-        case .describeConfigs: describeConfigs(version, &w)
-        case .alterConfigs: alterConfigs(&w, incremental: false)
-        case .incrementalAlterConfigs: alterConfigs(&w, incremental: true)
-        case .describeCluster: w.bool(true)
-        case .findCoordinator: findCoordinator(version, &w)
-        case .listGroups: if version >= 4 { w.array(["Stable"]) { $0.string($1) } }
+        case .apiVersions: apiVersions(version: version, to: &writer)
+        case .metadata: metadata(version: version, to: &writer)
+        case .produce: produce(to: &writer)
+        case .fetch: fetch(version: version, to: &writer)
+        case .listOffsets: listOffsets(version: version, to: &writer)
+        case .offsetForLeaderEpoch: offsetForLeaderEpoch(version: version, to: &writer)
+        case .createTopics: createTopics(to: &writer)
+        case .deleteTopics: deleteTopics(to: &writer)
+        case .deleteRecords: deleteRecords(to: &writer)
+        case .createPartitions: createPartitions(to: &writer)
+        case .describeConfigs: describeConfigs(version: version, to: &writer)
+        case .alterConfigs: alterConfigs(to: &writer, incremental: false)
+        case .incrementalAlterConfigs: alterConfigs(to: &writer, incremental: true)
+        case .describeCluster: writer.bool(true)  // include_cluster_authorized_operations
+        case .findCoordinator: findCoordinator(version: version, to: &writer)
+        case .listGroups: if version >= 4 { writer.array(["Stable"]) { $0.string($1) } }  // states_filter
         case .describeGroups, .deleteGroups:
-            w.array(["group"]) { $0.string($1) }
-            if api == .describeGroups, version >= 3 { w.bool(false) }
-        case .joinGroup: joinGroup(version, &w)
-        case .syncGroup: syncGroup(version, &w)
-        case .heartbeat: member(version, &w)
-        case .leaveGroup: leaveGroup(version, &w)
-        case .offsetCommit: offsetCommit(version, &w)
-        case .offsetFetch: offsetFetch(version, &w)
-        case .offsetDelete: offsetDelete(&w)
-        case .initProducerID: initProducerID(version, &w)
-        case .addPartitionsToTxn: addPartitionsToTxn(&w)
-        case .addOffsetsToTxn: transaction(&w) { $0.string("group") }
-        case .endTxn: transaction(&w) { $0.bool(true) }
-        case .txnOffsetCommit: txnOffsetCommit(version, &w)
+            writer.array(["group"]) { $0.string($1) }  // groups
+            if api == .describeGroups, version >= 3 { writer.bool(false) }  // include_authorized_operations
+        case .joinGroup: joinGroup(version: version, to: &writer)
+        case .syncGroup: syncGroup(version: version, to: &writer)
+        case .heartbeat: member(version: version, to: &writer)
+        case .leaveGroup: leaveGroup(version: version, to: &writer)
+        case .offsetCommit: offsetCommit(version: version, to: &writer)
+        case .offsetFetch: offsetFetch(version: version, to: &writer)
+        case .offsetDelete: offsetDelete(to: &writer)
+        case .initProducerID: initProducerID(version: version, to: &writer)
+        case .addPartitionsToTxn: addPartitionsToTxn(to: &writer)
+        case .addOffsetsToTxn: transaction(to: &writer) { $0.string("group") }  // group_id
+        case .endTxn: transaction(to: &writer) { $0.bool(true) }  // committed
+        case .txnOffsetCommit: txnOffsetCommit(version: version, to: &writer)
         }
-        w.emptyTags()
+        writer.emptyTags()
     }
 
     // MARK: Topics and records
 
-    private static func topics(_ w: inout WireWriter, _ partition: (inout WireWriter) -> Void) {
-        w.topics([TopicPartitions(topic: "topic", partitions: [0, 1])]) { w, _ in partition(&w) }
+    private static func topics(to writer: inout WireWriter, partition: (inout WireWriter) -> Void) {
+        writer.topics([TopicPartitions(topic: "topic", partitions: [0, 1])]) { writer, _ in partition(&writer)
+        }
     }
 
-    private static func apiVersions(_ version: Int16, _ w: inout WireWriter) {
+    private static func apiVersions(version: Int16, to writer: inout WireWriter) {
         guard version >= 3 else { return }
-        w.string("client")
-        w.string("1.0")
+        writer.string("client")  // client_software_name
+        writer.string("1.0")  // client_software_version
     }
 
-    private static func metadata(_ version: Int16, _ w: inout WireWriter) {
-        w.array(["topic"]) { w, name in
-            if version >= 10 { w.uuid(.none) }
-            w.nullableString(name)
-            w.emptyTags()
+    private static func metadata(version: Int16, to writer: inout WireWriter) {
+        writer.array(["topic"]) { writer, name in
+            if version >= 10 { writer.uuid(.none) }  // topic_id
+            writer.nullableString(name)  // name
+            writer.emptyTags()
         }
-        if version >= 4 { w.bool(false) }
-        if version >= 8, version <= 10 { w.bool(true) }
-        if version >= 8 { w.bool(true) }
+        if version >= 4 { writer.bool(false) }  // allow_auto_topic_creation
+        if version >= 8, version <= 10 { writer.bool(true) }  // include_cluster_authorized_operations
+        if version >= 8 { writer.bool(true) }  // include_topic_authorized_operations
     }
 
-    private static func produce(_ w: inout WireWriter) {
-        w.nullableString(nil)
-        w.int16(-1)
-        w.int32(1000)
+    private static func produce(to writer: inout WireWriter) {
+        writer.nullableString(nil)  // transactional_id
+        writer.int16(-1)  // acks
+        writer.int32(1000)  // timeout_ms
         let batch = BatchBuilder.batch([NewRecord(key: [1], value: [2])], time: 1)
-        topics(&w) {
-            $0.int32(0)
-            $0.nullableBytes(batch)
+        topics(to: &writer) {
+            $0.int32(0)  // index
+            $0.nullableBytes(batch)  // records
         }
     }
 
-    private static func fetch(_ version: Int16, _ w: inout WireWriter) {
-        w.int32(-1)
-        w.int32(100)
-        w.int32(1)
-        w.int32(1 << 20)
-        w.int8(1)
+    private static func fetch(version: Int16, to writer: inout WireWriter) {
+        writer.int32(-1)  // replica_id
+        writer.int32(100)  // max_wait_ms
+        writer.int32(1)  // min_bytes
+        writer.int32(1 << 20)  // max_bytes
+        writer.int8(1)  // isolation_level
         if version >= 7 {
-            w.int32(0)
-            w.int32(-1)
+            writer.int32(0)  // session_id
+            writer.int32(-1)  // session_epoch
         }
-        topics(&w) { w in
-            w.int32(0)
-            if version >= 9 { w.int32(0) }
-            w.int64(0)
-            if version >= 5 { w.int64(-1) }
-            w.int32(1 << 20)
+        topics(to: &writer) { writer in
+            writer.int32(0)  // partition
+            if version >= 9 { writer.int32(0) }  // current_leader_epoch
+            writer.int64(0)  // fetch_offset
+            if version >= 5 { writer.int64(-1) }  // log_start_offset
+            writer.int32(1 << 20)  // partition_max_bytes
         }
-        if version >= 7 { topics(&w) { $0.int32(0) } }
-        if version >= 11 { w.string("rack") }
+        if version >= 7 { topics(to: &writer) { $0.int32(0) } }  // forgotten_topics_data
+        if version >= 11 { writer.string("rack") }  // rack_id
     }
 
-    private static func listOffsets(_ version: Int16, _ w: inout WireWriter) {
-        w.int32(-1)
-        if version >= 2 { w.int8(1) }
-        topics(&w) { w in
-            w.int32(0)
-            if version >= 4 { w.int32(0) }
-            w.int64(-1)
-        }
-    }
-
-    private static func offsetForLeaderEpoch(_ version: Int16, _ w: inout WireWriter) {
-        if version >= 3 { w.int32(-1) }
-        topics(&w) { w in
-            w.int32(0)
-            w.int32(0)
-            w.int32(0)
+    private static func listOffsets(version: Int16, to writer: inout WireWriter) {
+        writer.int32(-1)  // replica_id
+        if version >= 2 { writer.int8(1) }  // isolation_level
+        topics(to: &writer) { writer in
+            writer.int32(0)  // partition_index
+            if version >= 4 { writer.int32(0) }  // current_leader_epoch
+            writer.int64(-1)  // timestamp
         }
     }
 
-    private static func deleteRecords(_ w: inout WireWriter) {
-        topics(&w) { w in
-            w.int32(0)
-            w.int64(-1)
+    private static func offsetForLeaderEpoch(version: Int16, to writer: inout WireWriter) {
+        if version >= 3 { writer.int32(-1) }  // replica_id
+        topics(to: &writer) { writer in
+            writer.int32(0)  // partition
+            writer.int32(0)  // current_leader_epoch
+            writer.int32(0)  // leader_epoch
         }
-        w.int32(1000)
+    }
+
+    private static func deleteRecords(to writer: inout WireWriter) {
+        topics(to: &writer) { writer in
+            writer.int32(0)  // partition_index
+            writer.int64(-1)  // offset
+        }
+        writer.int32(1000)  // timeout_ms
     }
 
     // MARK: Administration
 
-    private static func createTopics(_ w: inout WireWriter) {
-        w.array(["topic"]) { w, name in
-            w.string(name)
-            w.int32(1)
-            w.int16(1)
-            w.array([0 as Int32]) { w, partition in
-                w.int32(partition)
-                w.array([1 as Int32]) { $0.int32($1) }
-                w.emptyTags()
+    private static func createTopics(to writer: inout WireWriter) {
+        writer.array(["topic"]) { writer, name in
+            writer.string(name)  // name
+            writer.int32(1)  // num_partitions
+            writer.int16(1)  // replication_factor
+            writer.array([0 as Int32]) { writer, partition in  // assignments
+                writer.int32(partition)  // partition_index
+                writer.array([1 as Int32]) { $0.int32($1) }  // broker_ids
+                writer.emptyTags()
             }
-            w.array(["retention.ms"]) { w, name in
-                w.string(name)
-                w.nullableString("1")
-                w.emptyTags()
+            writer.array(["retention.ms"]) { writer, name in  // configs
+                writer.string(name)  // name
+                writer.nullableString("1")  // value
+                writer.emptyTags()
             }
-            w.emptyTags()
+            writer.emptyTags()
         }
-        w.int32(1000)
-        w.bool(false)
+        writer.int32(1000)  // timeout_ms
+        writer.bool(false)  // validate_only
     }
 
-    private static func deleteTopics(_ w: inout WireWriter) {
-        w.array(["topic"]) { $0.string($1) }
-        w.int32(1000)
+    private static func deleteTopics(to writer: inout WireWriter) {
+        writer.array(["topic"]) { $0.string($1) }  // topic_names
+        writer.int32(1000)  // timeout_ms
     }
 
-    private static func createPartitions(_ w: inout WireWriter) {
-        w.array(["topic"]) { w, name in
-            w.string(name)
-            w.int32(3)
-            w.array([1 as Int32]) { w, broker in
-                w.array([broker]) { $0.int32($1) }
-                w.emptyTags()
+    private static func createPartitions(to writer: inout WireWriter) {
+        writer.array(["topic"]) { writer, name in
+            writer.string(name)  // name
+            writer.int32(3)  // count
+            writer.array([1 as Int32]) { writer, broker in  // assignments
+                writer.array([broker]) { $0.int32($1) }  // broker_ids
+                writer.emptyTags()
             }
-            w.emptyTags()
+            writer.emptyTags()
         }
-        w.int32(1000)
-        w.bool(false)
+        writer.int32(1000)  // timeout_ms
+        writer.bool(false)  // validate_only
     }
 
-    private static func describeConfigs(_ version: Int16, _ w: inout WireWriter) {
-        w.array(["topic"]) { w, name in
-            w.int8(2)
-            w.string(name)
-            w.array(["retention.ms"]) { $0.string($1) }
-            w.emptyTags()
+    private static func describeConfigs(version: Int16, to writer: inout WireWriter) {
+        writer.array(["topic"]) { writer, name in
+            writer.int8(2)  // resource_type: a topic
+            writer.string(name)  // resource_name
+            writer.array(["retention.ms"]) { $0.string($1) }  // configuration_keys
+            writer.emptyTags()
         }
-        w.bool(true)
-        if version >= 3 { w.bool(false) }
+        writer.bool(true)  // include_synonyms
+        if version >= 3 { writer.bool(false) }  // include_documentation
     }
 
-    private static func alterConfigs(_ w: inout WireWriter, incremental: Bool) {
-        w.array(["topic"]) { w, name in
-            w.int8(2)
-            w.string(name)
-            w.array(["retention.ms"]) { w, name in
-                w.string(name)
-                if incremental { w.int8(0) }
-                w.nullableString("1")
-                w.emptyTags()
+    private static func alterConfigs(to writer: inout WireWriter, incremental: Bool) {
+        writer.array(["topic"]) { writer, name in
+            writer.int8(2)  // resource_type: a topic
+            writer.string(name)  // resource_name
+            writer.array(["retention.ms"]) { writer, name in  // configs
+                writer.string(name)  // name
+                if incremental { writer.int8(0) }  // config_operation: set
+                writer.nullableString("1")  // value
+                writer.emptyTags()
             }
-            w.emptyTags()
+            writer.emptyTags()
         }
-        w.bool(false)
+        writer.bool(false)  // validate_only
     }
 
     // MARK: Groups
 
-    private static func findCoordinator(_ version: Int16, _ w: inout WireWriter) {
-        if version < 4 { w.string("group") }
-        if version >= 1 { w.int8(0) }
-        if version >= 4 { w.array(["group"]) { $0.string($1) } }
+    private static func findCoordinator(version: Int16, to writer: inout WireWriter) {
+        if version < 4 { writer.string("group") }  // key
+        if version >= 1 { writer.int8(0) }  // key_type: a group
+        if version >= 4 { writer.array(["group"]) { $0.string($1) } }  // coordinator_keys
     }
 
-    private static func member(_ version: Int16, _ w: inout WireWriter) {
-        w.string("group")
-        w.int32(1)
-        w.string("member")
-        if version >= 3 { w.nullableString("instance") }
+    private static func member(version: Int16, to writer: inout WireWriter) {
+        writer.string("group")  // group_id
+        writer.int32(1)  // generation_id
+        writer.string("member")  // member_id
+        if version >= 3 { writer.nullableString("instance") }  // group_instance_id
     }
 
-    private static func joinGroup(_ version: Int16, _ w: inout WireWriter) {
-        w.string("group")
-        w.int32(10_000)
-        if version >= 1 { w.int32(10_000) }
-        w.string("")
-        if version >= 5 { w.nullableString(nil) }
-        w.string("consumer")
-        w.array(["range"]) { w, name in
-            w.string(name)
-            w.bytes([1, 2, 3])
-            w.emptyTags()
+    private static func joinGroup(version: Int16, to writer: inout WireWriter) {
+        writer.string("group")  // group_id
+        writer.int32(10_000)  // session_timeout_ms
+        if version >= 1 { writer.int32(10_000) }  // rebalance_timeout_ms
+        writer.string("")  // member_id
+        if version >= 5 { writer.nullableString(nil) }  // group_instance_id
+        writer.string("consumer")  // protocol_type
+        writer.array(["range"]) { writer, name in  // protocols
+            writer.string(name)  // name
+            writer.bytes([1, 2, 3])  // metadata
+            writer.emptyTags()
         }
     }
 
-    private static func syncGroup(_ version: Int16, _ w: inout WireWriter) {
-        member(version, &w)
+    private static func syncGroup(version: Int16, to writer: inout WireWriter) {
+        member(version: version, to: &writer)
         if version >= 5 {
-            w.nullableString("consumer")
-            w.nullableString("range")
+            writer.nullableString("consumer")  // protocol_type
+            writer.nullableString("range")  // protocol_name
         }
-        w.array(["member"]) { w, name in
-            w.string(name)
-            w.bytes([1, 2, 3])
-            w.emptyTags()
-        }
-    }
-
-    private static func leaveGroup(_ version: Int16, _ w: inout WireWriter) {
-        w.string("group")
-        guard version >= 3 else { return w.string("member") }
-        w.array(["member"]) { w, name in
-            w.string(name)
-            w.nullableString(nil)
-            w.emptyTags()
+        writer.array(["member"]) { writer, name in  // assignments
+            writer.string(name)  // member_id
+            writer.bytes([1, 2, 3])  // assignment
+            writer.emptyTags()
         }
     }
 
-    private static func offsetCommit(_ version: Int16, _ w: inout WireWriter) {
-        w.string("group")
-        w.int32(-1)
-        w.string("")
-        if version >= 7 { w.nullableString(nil) }
-        if (2...4).contains(version) { w.int64(-1) }
-        topics(&w) { w in
-            w.int32(0)
-            w.int64(5)
-            if version >= 6 { w.int32(0) }
-            if version == 1 { w.int64(-1) }
-            w.nullableString("metadata")
+    private static func leaveGroup(version: Int16, to writer: inout WireWriter) {
+        writer.string("group")  // group_id
+        guard version >= 3 else { return writer.string("member") }  // member_id
+        writer.array(["member"]) { writer, name in  // members
+            writer.string(name)  // member_id
+            writer.nullableString(nil)  // group_instance_id
+            writer.emptyTags()
         }
     }
 
-    private static func offsetFetch(_ version: Int16, _ w: inout WireWriter) {
-        func group(_ w: inout WireWriter) {
-            w.string("group")
-            w.array(["topic"]) { w, name in
-                w.string(name)
-                w.array([0 as Int32]) { $0.int32($1) }
-                w.emptyTags()
+    private static func offsetCommit(version: Int16, to writer: inout WireWriter) {
+        writer.string("group")  // group_id
+        writer.int32(-1)  // generation_id_or_member_epoch
+        writer.string("")  // member_id
+        if version >= 7 { writer.nullableString(nil) }  // group_instance_id
+        if (2...4).contains(version) { writer.int64(-1) }  // retention_time_ms
+        topics(to: &writer) { writer in
+            writer.int32(0)  // partition_index
+            writer.int64(5)  // committed_offset
+            if version >= 6 { writer.int32(0) }  // committed_leader_epoch
+            if version == 1 { writer.int64(-1) }  // commit_timestamp
+            writer.nullableString("metadata")  // committed_metadata
+        }
+    }
+
+    private static func offsetFetch(version: Int16, to writer: inout WireWriter) {
+        func group(to writer: inout WireWriter) {
+            writer.string("group")  // group_id
+            writer.array(["topic"]) { writer, name in
+                writer.string(name)  // name
+                writer.array([0 as Int32]) { $0.int32($1) }  // partition_indexes
+                writer.emptyTags()
             }
         }
         if version < 8 {
-            group(&w)
+            group(to: &writer)
         } else {
-            w.array([0]) { w, _ in
-                group(&w)
-                w.emptyTags()
+            writer.array([0]) { writer, _ in
+                group(to: &writer)
+                writer.emptyTags()
             }
         }
-        if version >= 7 { w.bool(true) }
+        if version >= 7 { writer.bool(true) }  // require_stable
     }
 
-    private static func offsetDelete(_ w: inout WireWriter) {
-        w.string("group")
-        topics(&w) { $0.int32(0) }
+    private static func offsetDelete(to writer: inout WireWriter) {
+        writer.string("group")  // group_id
+        topics(to: &writer) { $0.int32(0) }  // partition_index
     }
 
     // MARK: Transactions
 
-    private static func transaction(_ w: inout WireWriter, _ rest: (inout WireWriter) -> Void) {
-        w.string("transactional")
-        w.int64(1)
-        w.int16(0)
-        rest(&w)
+    private static func transaction(to writer: inout WireWriter, rest: (inout WireWriter) -> Void) {
+        writer.string("transactional")  // transactional_id
+        writer.int64(1)  // producer_id
+        writer.int16(0)  // producer_epoch
+        rest(&writer)
     }
 
-    private static func initProducerID(_ version: Int16, _ w: inout WireWriter) {
-        w.nullableString("transactional")
-        w.int32(1000)
+    private static func initProducerID(version: Int16, to writer: inout WireWriter) {
+        writer.nullableString("transactional")  // transactional_id
+        writer.int32(1000)  // transaction_timeout_ms
         guard version >= 3 else { return }
-        w.int64(-1)
-        w.int16(-1)
+        writer.int64(-1)  // producer_id
+        writer.int16(-1)  // producer_epoch
     }
 
-    private static func addPartitionsToTxn(_ w: inout WireWriter) {
-        transaction(&w) { w in
-            w.array(["topic"]) { w, name in
-                w.string(name)
-                w.array([0 as Int32]) { $0.int32($1) }
-                w.emptyTags()
+    private static func addPartitionsToTxn(to writer: inout WireWriter) {
+        transaction(to: &writer) { writer in
+            writer.array(["topic"]) { writer, name in
+                writer.string(name)  // name
+                writer.array([0 as Int32]) { $0.int32($1) }  // partitions
+                writer.emptyTags()
             }
         }
     }
 
-    private static func txnOffsetCommit(_ version: Int16, _ w: inout WireWriter) {
-        w.string("transactional")
-        w.string("group")
-        w.int64(1)
-        w.int16(0)
+    private static func txnOffsetCommit(version: Int16, to writer: inout WireWriter) {
+        writer.string("transactional")  // transactional_id
+        writer.string("group")  // group_id
+        writer.int64(1)  // producer_id
+        writer.int16(0)  // producer_epoch
         if version >= 3 {
-            w.int32(1)
-            w.string("member")
-            w.nullableString(nil)
+            writer.int32(1)  // generation_id
+            writer.string("member")  // member_id
+            writer.nullableString(nil)  // group_instance_id
         }
-        topics(&w) { w in
-            w.int32(0)
-            w.int64(5)
-            if version >= 2 { w.int32(0) }
-            w.nullableString("metadata")
+        topics(to: &writer) { writer in
+            writer.int32(0)  // partition_index
+            writer.int64(5)  // committed_offset
+            if version >= 2 { writer.int32(0) }  // committed_leader_epoch
+            writer.nullableString("metadata")  // committed_metadata
         }
     }
 }

@@ -33,8 +33,8 @@ struct WireTests {
             #expect(try reader.string() == "größe")
             #expect(try reader.nullableBytes() == nil)
             #expect(try reader.bytes() == [1, 2, 3])
-            #expect(try reader.array { (r) throws(WireError) in try r.string() } == ["a", ""])
-            #expect(try reader.nullableArray { (r) throws(WireError) in try r.string() } == nil)
+            #expect(try reader.array { (reader) throws(WireError) in try reader.string() } == ["a", ""])
+            #expect(try reader.nullableArray { (reader) throws(WireError) in try reader.string() } == nil)
             for value in [0, 127, 128, UInt32.max] { #expect(try reader.unsignedVarint() == value) }
             try reader.skipTags()
             #expect(reader.remaining == 0)
@@ -64,34 +64,34 @@ struct WireTests {
 
     @Test func `an array that claims more elements than bytes is refused before it is made`() {
         #expect(throws: WireError.tooManyElements(0x7fff_ffff)) {
-            try WireReader.read([0x7f, 0xff, 0xff, 0xff, 0]) { (r) throws(WireError) in
-                try r.array { (r) throws(WireError) in try r.int8() }
+            try WireReader.read([0x7f, 0xff, 0xff, 0xff, 0]) { (reader) throws(WireError) in
+                try reader.array { (reader) throws(WireError) in try reader.int8() }
             }
         }
     }
 
     @Test func `an endless variable-length number is refused`() {
         #expect(throws: WireError.varintTooLong) {
-            try WireReader.read([255, 255, 255, 255, 255, 255]) { (r) throws(WireError) in
-                try r.unsignedVarint()
+            try WireReader.read([255, 255, 255, 255, 255, 255]) { (reader) throws(WireError) in
+                try reader.unsignedVarint()
             }
         }
     }
 
     @Test func `a null where the schema wants a string is refused`() {
         #expect(throws: WireError.absentValue) {
-            try WireReader.read([255, 255]) { (r) throws(WireError) in try r.string() }
+            try WireReader.read([255, 255]) { (reader) throws(WireError) in try reader.string() }
         }
     }
 
     @Test func `a string that no classic encoding could send back is refused`() {
         let long: [UInt8] = [0x81, 0x80, 0x02] + Array(repeating: 0x61, count: 0x8000)
         #expect(throws: WireError.stringTooLong(0x8000)) {
-            try WireReader.read(long, flexible: true) { (r) throws(WireError) in try r.string() }
+            try WireReader.read(long, flexible: true) { (reader) throws(WireError) in try reader.string() }
         }
         let repaired: [UInt8] = [0x7f, 0xff] + Array(repeating: 0xff, count: 0x7fff)
         #expect(throws: WireError.stringTooLong(3 * 0x7fff)) {
-            try WireReader.read(repaired) { (r) throws(WireError) in try r.string() }
+            try WireReader.read(repaired) { (reader) throws(WireError) in try reader.string() }
         }
     }
 }

@@ -8,7 +8,7 @@ import Topics
 
 @testable import Gateway
 
-/// A browser that talks to real gateways.
+/// The console's sessions and pages at real gateways, as a browser uses them.
 struct ConsoleServiceTests {
     /// The state that a browser keeps after a log-in.
     private struct Browser {
@@ -38,50 +38,56 @@ struct ConsoleServiceTests {
         let reading = try await logIn(bench, as: "shop/read")
         let sending = try await logIn(bench, as: "shop/send")
         func call(
-            _ bench: GatewayBench, _ browser: Browser, _ method: String, _ path: String, _ body: String = "",
-            more: [String] = []
+            _ method: String, _ path: String, body: String = "", as browser: Browser, at bench: GatewayBench,
+            headers: [String] = []
         ) async throws -> HTTPAnswer {
-            try await bench.call(method, path, body, key: nil, headers: browser.headers + more)
+            try await bench.call(method, path, body: body, key: nil, headers: browser.headers + headers)
         }
         for gateway in [bench, other] {
-            #expect(try await call(gateway, reading, "GET", "/v1/activity-types").status == 200)
-            let who = try await call(gateway, reading, "GET", "/console/session")
-            #expect(who.status == 200 && who.body.contains(#""app":"shop""#), "\(who.body)")
-            #expect(try [who.member("token"), who.member("role")] == [reading.token, "read"])
+            #expect(try await call("GET", "/v1/activity-types", as: reading, at: gateway).status == 200)
+            let session = try await call("GET", "/console/session", as: reading, at: gateway)
+            #expect(session.status == 200 && session.body.contains(#""app":"shop""#), "\(session.body)")
+            #expect(try [session.member("token"), session.member("role")] == [reading.token, "read"])
         }
         let start = SendsServiceTests.start()
-        let refused = try await call(bench, reading, "POST", "/v1/sends", start)
+        let refused = try await call("POST", "/v1/sends", body: start, as: reading, at: bench)
         #expect(refused.status == 403 && refused.code == "key_forbidden", "\(refused.body)")
-        #expect(try await call(other, sending, "POST", "/v1/sends", start).status == 202)
-        #expect(try await call(bench, sending, "POST", "/v1/dead-letters/redrive", "{}").status == 403)
+        #expect(try await call("POST", "/v1/sends", body: start, as: sending, at: other).status == 202)
+        #expect(
+            try await call("POST", "/v1/dead-letters/redrive", body: "{}", as: sending, at: bench).status
+                == 403)
 
         // Try the cookie alone, and calls that the browser marks as cross-site.
-        let alone = ["Cookie: flotilla_session=\(sending.cookie)"]
-        let forged = try await bench.call("POST", "/v1/sends", start, key: nil, headers: alone)
+        let cookieOnly = ["Cookie: flotilla_session=\(sending.cookie)"]
+        let forged = try await bench.call("POST", "/v1/sends", body: start, key: nil, headers: cookieOnly)
         #expect(forged.status == 403 && forged.code == "session_foreign")
-        #expect(try await bench.call("GET", "/v1/segments", key: nil, headers: alone).status == 403)
+        #expect(try await bench.call("GET", "/v1/segments", key: nil, headers: cookieOnly).status == 403)
         #expect(
-            try await call(bench, sending, "POST", "/v1/sends", start, more: ["Sec-Fetch-Site: cross-site"])
-                .status == 403)
+            try await call(
+                "POST", "/v1/sends", body: start, as: sending, at: bench,
+                headers: ["Sec-Fetch-Site: cross-site"]
+            )
+            .status == 403)
         let shown = try await bench.call(
-            "GET", "/console/session", key: nil, headers: alone + ["Sec-Fetch-Site: cross-site"])
+            "GET", "/console/session", key: nil, headers: cookieOnly + ["Sec-Fetch-Site: cross-site"])
         #expect(shown.status == 403 && !shown.body.contains(sending.token))
         #expect(
             try await bench.call(
                 "POST", "/console/session", key: "shop/read", headers: ["Sec-Fetch-Site: cross-site"]
             ).status == 403)
-        #expect(try await bench.call("GET", "/console/session", key: nil).status == 204, "nobody")
+        #expect(try await bench.call("GET", "/console/session", key: nil).status == 204, "no session")
 
         try await bench.revoke("shop/send")
         try await eventually("the session's end") {
-            try await call(bench, sending, "POST", "/v1/sends", start).status == 401
+            try await call("POST", "/v1/sends", body: start, as: sending, at: bench).status == 401
         }
         #expect(
-            try await call(bench, reading, "GET", "/v1/segments").status == 200, "the other session continues"
+            try await call("GET", "/v1/segments", as: reading, at: bench).status == 200,
+            "the other session continues"
         )
 
-        let out = try await call(bench, reading, "DELETE", "/console/session")
-        #expect(out.status == 204 && out.header("set-cookie")?.contains("Max-Age=0") == true)
+        let loggedOut = try await call("DELETE", "/console/session", as: reading, at: bench)
+        #expect(loggedOut.status == 204 && loggedOut.header("set-cookie")?.contains("Max-Age=0") == true)
         await other.stop()
         await bench.stop()
         _ = _cluster
@@ -104,8 +110,8 @@ struct ConsoleServiceTests {
             "POST", "/console/session", key: "shop/read", headers: ["Origin: https://flotilla.example.com"])
         #expect(secure.header("set-cookie")?.hasSuffix("; Secure") == true)
         let unsealed = try await bench.another()
-        let none = try await unsealed.call("POST", "/console/session", key: "shop/read")
-        #expect(none.status == 503 && none.code == "console_without_keys")
+        let withoutKeys = try await unsealed.call("POST", "/console/session", key: "shop/read")
+        #expect(withoutKeys.status == 503 && withoutKeys.code == "console_without_keys")
         await unsealed.stop()
         await bench.stop()
         _ = _cluster
@@ -122,9 +128,9 @@ struct ConsoleServiceTests {
         let script = try await bench.get("/console/app.js")
         #expect(script.status == 200 && script.header("content-type") == "text/javascript; charset=utf-8")
         let tag = try #require(script.header("etag"))
-        let same = try await bench.call(
+        let unchanged = try await bench.call(
             "GET", "/console/app.js", key: nil, headers: ["If-None-Match: \(tag)"])
-        #expect(same.status == 304 && same.body.isEmpty)
+        #expect(unchanged.status == 304 && unchanged.body.isEmpty)
         #expect(try await bench.get("/console/../console").status == 400)
         #expect(try await bench.get("/console/nothing.js").code == "file_unknown")
         await bench.stop()
@@ -133,6 +139,7 @@ struct ConsoleServiceTests {
 }
 
 extension GatewayBench {
+    /// Revokes a key in the catalog.
     fileprivate func revoke(_ name: String) async throws {
         var record = try #require(records[name])
         record.revokedAt = 1

@@ -12,16 +12,18 @@ struct LettersServiceTests {
     private static let secret = "c0ffee5ec12e7"
 
     /// Writes a dead letter of ingest: a report that cannot be read.
-    private func bury(_ bench: GatewayBench, app: String, code: String, at: Int64) async throws {
+    private func writeDeadLetter(
+        to bench: GatewayBench, app: String, code: String, atMilliseconds rejectedAt: Int64
+    ) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         try await onThread {
             let producer = try Producer(settings: settings, name: "stages", log: .silent, metrics: Metrics())
-            let why = DeadLetter(
+            let letter = DeadLetter(
                 stage: "ingest", code: code, reason: "in words", topic: layout.name(of: .reports),
                 partition: 1,
-                offset: 9, writtenAt: at - 1_000, rejectedAt: at)
-            var headers = RecordHeaders(capacity: why.headers.count)
-            for (name, value) in why.headers {
+                offset: 9, writtenAt: rejectedAt - 1_000, rejectedAt: rejectedAt)
+            var headers = RecordHeaders(capacity: letter.headers.count)
+            for (name, value) in letter.headers {
                 headers.add(named: Array(name.rawValue.utf8).span, value: Array(value.utf8).span)
             }
             let result = producer.send(
@@ -40,39 +42,41 @@ struct LettersServiceTests {
         let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
         try await bench.startAndWait()
         let now = WallTime.now().milliseconds
-        try await bury(bench, app: "shop", code: "unreadable", at: now - 10)
-        try await bury(bench, app: "shop", code: "unreadable", at: now)
-        try await bury(bench, app: "bank", code: "unreadable", at: now)
+        try await writeDeadLetter(to: bench, app: "shop", code: "unreadable", atMilliseconds: now - 10)
+        try await writeDeadLetter(to: bench, app: "shop", code: "unreadable", atMilliseconds: now)
+        try await writeDeadLetter(to: bench, app: "bank", code: "unreadable", atMilliseconds: now)
         func get(_ path: String, key: String = "shop/read") async throws -> HTTPAnswer {
             try await bench.call("GET", "/v1/dead-letters" + path, key: key)
         }
-        func post(_ word: String, _ body: String, key: String = "shop/admin") async throws -> HTTPAnswer {
-            try await bench.call("POST", "/v1/dead-letters/" + word, body, key: key)
+        func post(_ action: String, body: String, key: String = "shop/admin") async throws -> HTTPAnswer {
+            try await bench.call("POST", "/v1/dead-letters/" + action, body: body, key: key)
         }
         let sums = try await get("")
         #expect(sums.status == 200 && sums.body.contains(#""state":"open","letters":2,"jobs":2"#), "\(sums)")
-        let each = try await get("/each?limit=1")
-        #expect(each.body.contains(#""letter":"1/1""#) || each.body.contains(#""letter":"1/0""#), "\(each)")
-        #expect(each.body.contains(#""more":1"#) && !each.body.contains(#""app":"bank""#))
-        let whole = try await get("/1/0")
-        #expect(whole.status == 200 && whole.body.contains(#""message":"in words""#), "\(whole)")
-        #expect(!(sums.body + each.body + whole.body).contains(Self.secret))
+        let list = try await get("/each?limit=1")
+        #expect(list.body.contains(#""letter":"1/1""#) || list.body.contains(#""letter":"1/0""#), "\(list)")
+        #expect(list.body.contains(#""more":1"#) && !list.body.contains(#""app":"bank""#))
+        let limited = try await get("?limit=1")
+        #expect(limited.status == 422 && limited.field == "limit", "sums have no limit: \(limited)")
+        let letter = try await get("/1/0")
+        #expect(letter.status == 200 && letter.body.contains(#""message":"in words""#), "\(letter)")
+        #expect(!(sums.body + list.body + letter.body).contains(Self.secret))
         #expect(try await get("/1/2").status == 404, "another app's dead letter is not found")
         #expect(try await get("/1/7").code == "letter_unknown")
         #expect(try await get("/x/7").code == "letter_unknown")
         #expect(try await get("?since=yesterday").field == "since")
         #expect(try await get("?sicne=1").code == "unknown_field")
 
-        #expect(try await post("redrive", "{}").status == 422, "a call without a filter is refused")
-        #expect(try await post("redrive", #"{"letters":["1-0"]}"#).field == "letters")
-        #expect(try await post("redrive", #"{"every":true}"#, key: "shop/send").status == 403)
-        let plan = try await post("redrive", #"{"every":true,"dryRun":true}"#)
+        #expect(try await post("redrive", body: "{}").status == 422, "a call without a filter is refused")
+        #expect(try await post("redrive", body: #"{"letters":["1-0"]}"#).field == "letters")
+        #expect(try await post("redrive", body: #"{"every":true}"#, key: "shop/send").status == 403)
+        let plan = try await post("redrive", body: #"{"every":true,"dryRun":true}"#)
         #expect(plan.body.hasPrefix(#"{"dryRun":true,"letters":2,"jobs":2,"settled":0,"stay":[]"#), "\(plan)")
-        let done = try await post("redrive", #"{"letters":["1/0"]}"#)
+        let done = try await post("redrive", body: #"{"letters":["1/0"]}"#)
         #expect(done.status == 200 && done.body.hasPrefix(#"{"letters":1,"jobs":1,"#), "\(done)")
         #expect(try await get("/1/0").body.contains(#""state":"redriven""#))
-        #expect(try await bench.reports(1).first?.value.contains(Self.secret) == true, "it went")
-        let discarded = try await post("discard", #"{"reason":"unreadable"}"#)
+        #expect(try await bench.reports(atLeast: 1).first?.value.contains(Self.secret) == true, "it went")
+        let discarded = try await post("discard", body: #"{"reason":"unreadable"}"#)
         #expect(discarded.body == #"{"letters":1}"#, "\(discarded)")
         #expect(try await get("").body == #"{"sums":[],"others":0}"#)
         #expect(try await get("", key: "bank/read").body.contains(#""letters":1"#), "untouched")

@@ -14,10 +14,11 @@ import Topics
 
 /// The relay with a running insight stage and without one.
 struct InsightRelayTests {
-    private static let at = WallTime.now().milliseconds - 60_000
+    /// The time of the first tap, in milliseconds.
+    private static let firstTapAt = WallTime.now().milliseconds - 60_000
 
     /// Starts the insight stage beside the gateway, in this process.
-    private static func insight(beside bench: GatewayBench) async throws -> (
+    private static func startInsight(beside bench: GatewayBench) async throws -> (
         InsightService, TemporaryDirectory
     ) {
         let directory = try TemporaryDirectory()
@@ -32,18 +33,19 @@ struct InsightRelayTests {
 
     /// Writes three taps of ann, with an id that a spreadsheet would execute as a formula, and one tap in
     /// another app.
-    private static func writeTaps(_ bench: GatewayBench) async throws {
+    private static func writeTaps(to bench: GatewayBench) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         try await onThread {
             let producer = try Producer(settings: settings, name: "taps", log: .silent, metrics: Metrics())
             let topic = try producer.topic(named: layout.name(of: .events))
             var deliveries: [Delivery] = []
-            for (app, user, after) in [
+            for (app, user, milliseconds) in [
                 ("shop", "=ann,1", 0), ("shop", "=ann,1", 1), ("shop", "=ann,1", 2), ("bank", "bob", 3),
             ] {
                 let tap = Event(
                     .tap, app: app, installation: "phone", user: user, group: "match",
-                    eventTime: at + Int64(after), receivedAt: at + Int64(after))
+                    eventTime: firstTapAt + Int64(milliseconds),
+                    receivedAt: firstTapAt + Int64(milliseconds))
                 let (key, value) = (tap.key, tap.encoded())
                 #expect(producer.send(to: topic, key: key.span, value: value.span, tag: 1) == .queued)
                 _ = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
@@ -58,23 +60,27 @@ struct InsightRelayTests {
         func get(_ path: String, key: String = "shop/read") async throws -> HTTPAnswer {
             try await bench.call("GET", path, key: key)
         }
-        let away = try await get("/v1/events")
-        #expect(away.status == 503 && away.code == "insight_away", "\(away)")
+        let answerWithoutInsight = try await get("/v1/events")
+        #expect(
+            answerWithoutInsight.status == 503 && answerWithoutInsight.code == "insight_away",
+            "\(answerWithoutInsight)")
 
-        try await Self.writeTaps(bench)
-        let (service, _directory) = try await Self.insight(beside: bench)
+        try await Self.writeTaps(to: bench)
+        let (service, _directory) = try await Self.startInsight(beside: bench)
         try await eventually("insight has read the events") {
             let counts = try await get("/v1/events/counts")
             let foreign = try await get("/v1/events/counts", key: "bank/read")
             return counts.status == 200 && counts.body.contains(#""totals":{"tap":3}"#)
                 && foreign.body.contains(#""totals":{"tap":1}"#)
         }
-        try await Self.judgeFiles(get: { try await get($0) })
-        try await Self.judgeForeigners { try await get($0, key: $1) }
+        try await Self.expectEventsAsFiles(get: { try await get($0) })
+        try await Self.expectForeignNamesAreUnknown { try await get($0, key: $1) }
 
-        let long = try await get("/v1/events?from=0&to=\(Self.at)")
-        #expect(long.status == 400 && long.code == "range_too_long" && long.field == "from", "\(long)")
-        let counts = try await get("/v1/events/counts?from=0&to=\(Self.at)")
+        let longRange = try await get("/v1/events?from=0&to=\(Self.firstTapAt)")
+        #expect(
+            longRange.status == 400 && longRange.code == "range_too_long" && longRange.field == "from",
+            "\(longRange)")
+        let counts = try await get("/v1/events/counts?from=0&to=\(Self.firstTapAt)")
         #expect(counts.code == "range_too_long", "\(counts)")
         #expect(try await get("/v1/audit?from=0").code == "range_too_long")
         #expect(try await get("/v1/sends?from=0").code == "range_too_long")
@@ -92,7 +98,8 @@ struct InsightRelayTests {
         _ = (_cluster, _directory)
     }
 
-    private static func judgeFiles(get: (String) async throws -> HTTPAnswer) async throws {
+    /// Checks the pages of the events as CSV, and the events as JSON lines.
+    private static func expectEventsAsFiles(get: (String) async throws -> HTTPAnswer) async throws {
         var first = try await get("/v1/events?format=csv&limit=2")
         try await eventually("every lane answers") {
             if first.status != 200 { first = try await get("/v1/events?format=csv&limit=2") }
@@ -107,34 +114,34 @@ struct InsightRelayTests {
             lines[1].contains(#","'=ann,1","#),
             "the id is not a formula, and its comma is in quotes: \(lines[1])")
         let next = try #require(first.header("Next-Cursor"))
-        let rest = try await get("/v1/events?format=csv&limit=2&cursor=\(next)")
-        #expect(rest.body.components(separatedBy: "\r\n").count == 3 && rest.header("Next-Cursor") == nil)
-        let objects = try await get("/v1/events?format=jsonl")
-        #expect(objects.header("Content-Type") == "application/x-ndjson", "\(objects.head)")
-        let told = try objects.body.split(separator: "\n").map {
+        let second = try await get("/v1/events?format=csv&limit=2&cursor=\(next)")
+        #expect(second.body.components(separatedBy: "\r\n").count == 3 && second.header("Next-Cursor") == nil)
+        let jsonLines = try await get("/v1/events?format=jsonl")
+        #expect(jsonLines.header("Content-Type") == "application/x-ndjson", "\(jsonLines.head)")
+        let events = try jsonLines.body.split(separator: "\n").map {
             try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
-        #expect(told.count == 3 && told.allSatisfy { $0["userId"] as? String == "=ann,1" })
+        #expect(events.count == 3 && events.allSatisfy { $0["userId"] as? String == "=ann,1" })
     }
 
     /// Checks that names of another app get the same answers as unknown names.
-    private static func judgeForeigners(
+    private static func expectForeignNamesAreUnknown(
         get: (_ path: String, _ key: String) async throws -> HTTPAnswer
     ) async throws {
-        func told(_ answer: HTTPAnswer) -> String {
+        func withoutTime(_ answer: HTTPAnswer) -> String {
             "\(answer.status) \(answer.body.replacing(/"asOf":[0-9]+/, with: ""))"
         }
         let own = try await get("/v1/users/bob", "bank/read")
         #expect(own.status == 200, "\(own)")
-        for (foreign, nobodys) in [
+        for (foreignPath, unknownPath) in [
             ("/v1/users/bob", "/v1/users/nobody"), ("/v1/installations/phone", "/v1/installations/none"),
             ("/v1/groups/match", "/v1/groups/none"),
             ("/v1/groups/match/timeline", "/v1/groups/none/timeline"),
             ("/v1/sends/send-of-bank", "/v1/sends/none"),
         ] {
-            let answer = try await get(foreign, "shop/read")
-            let unknown = try await get(nobodys, "shop/read")
-            #expect(told(answer) == told(unknown), "\(foreign)")
+            let answer = try await get(foreignPath, "shop/read")
+            let unknown = try await get(unknownPath, "shop/read")
+            #expect(withoutTime(answer) == withoutTime(unknown), "\(foreignPath)")
         }
         let events = try await get("/v1/events?user=bob", "shop/read")
         #expect(events.status == 200 && events.body.hasPrefix(#"{"events":[]"#), "\(events)")

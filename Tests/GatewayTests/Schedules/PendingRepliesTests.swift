@@ -3,32 +3,33 @@ import Testing
 
 @testable import Gateway
 
+/// Requests that wait for the scheduler's reply.
 struct PendingRepliesTests {
-    private let dawn = Instant.now()
+    private let start = Instant.now()
 
     @Test func `an answered request is removed, and a foreign name matches no request`() {
-        var waiting = PendingReplies<Int>()
-        waiting.add(1, named: "a")
-        #expect(waiting.remove(named: "b") == nil)
-        #expect(waiting.remove(named: "a") == 1 && waiting.remove(named: "a") == nil)
+        var replies = PendingReplies<Int>()
+        replies.add(1, named: "a")
+        #expect(replies.remove(named: "b") == nil)
+        #expect(replies.remove(named: "a") == 1 && replies.remove(named: "a") == nil)
         // The acknowledgement may come after the reply.
-        waiting.startWait(for: "a", at: dawn)
-        #expect(waiting.nextDeadline() == nil && waiting.count == 0)
+        replies.startWait(for: "a", at: start)
+        #expect(replies.nextDeadline() == nil && replies.count == 0)
     }
 
-    @Test func `the wait starts when the order is stored, and each request is overdue once`() {
-        var waiting = PendingReplies<Int>()
-        for (number, name) in ["a", "b", "c"].enumerated() { waiting.add(number, named: name) }
-        waiting.startWait(for: "b", at: dawn)
-        waiting.startWait(for: "a", at: dawn.advanced(byMilliseconds: 1))
+    @Test func `the wait starts when the command is stored, and each request is overdue once`() {
+        var replies = PendingReplies<Int>()
+        for (number, name) in ["a", "b", "c"].enumerated() { replies.add(number, named: name) }
+        replies.startWait(for: "b", at: start)
+        replies.startWait(for: "a", at: start.advanced(byMilliseconds: 1))
         let limit = GatewayLimits.schedulerReplyMilliseconds
-        #expect(waiting.nextDeadline() == dawn.advanced(byMilliseconds: limit))
-        #expect(waiting.removeOverdue(at: dawn.advanced(byMilliseconds: limit - 1)) == [])
-        #expect(waiting.removeOverdue(at: dawn.advanced(byMilliseconds: limit)) == [1])
-        #expect(waiting.remove(named: "b") == nil, "the reply came too late")
-        #expect(waiting.remove(named: "a") == 0)
-        #expect(waiting.nextDeadline() == nil, "answered requests are skipped")
-        #expect(waiting.removeOverdue(at: dawn.advanced(byMilliseconds: 10 * limit)) == [])
-        #expect(waiting.count == 1, "the request whose order is not stored yet still waits")
+        #expect(replies.nextDeadline() == start.advanced(byMilliseconds: limit))
+        #expect(replies.removeOverdue(at: start.advanced(byMilliseconds: limit - 1)) == [])
+        #expect(replies.removeOverdue(at: start.advanced(byMilliseconds: limit)) == [1])
+        #expect(replies.remove(named: "b") == nil, "the reply came too late")
+        #expect(replies.remove(named: "a") == 0)
+        #expect(replies.nextDeadline() == nil, "answered requests are skipped")
+        #expect(replies.removeOverdue(at: start.advanced(byMilliseconds: 10 * limit)) == [])
+        #expect(replies.count == 1, "the request whose order is not stored yet still waits")
     }
 }

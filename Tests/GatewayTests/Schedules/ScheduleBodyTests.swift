@@ -13,10 +13,14 @@ import Testing
 
 @testable import Gateway
 
-/// Bodies that become orders, judged without a gateway.
+/// Bodies that become commands for the scheduler, validated without a gateway.
 struct ScheduleBodyTests {
-    private let judged = JudgedSends(privateType: true)
-    private let decision = ScheduleDecider(lanes: 4)
+    private let judged = {
+        var judged = JudgedSends(privateType: true)
+        judged.app.allowsUnprovenSchedules = true
+        return judged
+    }()
+    private let decider = ScheduleDecider(lanes: 4)
 
     /// The example of Teak's documentation.
     private static let teak = #"""
@@ -24,25 +28,26 @@ struct ScheduleBodyTests {
          "customData":{"remaining":0,"status":"ready"},"systemData":{"event":"update"}}
         """#
 
-    private func order(_ decision: RequestDecision) throws -> ScheduleCommand {
+    /// Returns the command that a decision sends to the scheduler.
+    private func command(of decision: RequestDecision) throws -> ScheduleCommand {
         guard case .askScheduler(let question) = decision else { throw JudgedSends.NotStored() }
         let record = question.records(replyTo: nil).last
-        let order = try ScheduleCommand.decode(record?.value ?? [], with: JSONReader())
-        #expect(order.key == record?.key && record?.destination == .schedules)
-        return order
+        let command = try ScheduleCommand.decode(record?.value ?? [], with: JSONReader())
+        #expect(command.key == record?.key && record?.destination == .schedules)
+        return command
     }
 
     private func schedule(
         _ body: String, headers: HTTPHeaders = [:], as role: APIKey.Role = .send
     ) throws -> Schedule {
-        let order = try order(decision.schedule(in: judged.context(body, headers: headers, as: role)))
-        guard case .schedule(let schedule) = order.action else { throw JudgedSends.NotStored() }
+        let command = try command(of: decider.schedule(in: judged.context(body, headers: headers, as: role)))
+        guard case .schedule(let schedule) = command.action else { throw JudgedSends.NotStored() }
         return schedule
     }
 
-    private func problems(_ decide: () throws -> RequestDecision) -> [String] {
+    private func problems(ofDeciding decide: () throws -> RequestDecision) -> [String] {
         do {
-            _ = try order(decide())
+            _ = try command(of: decide())
             return []
         } catch let error as RefusedRequest {
             return error.problems.map { "\($0.field) \($0.code)" }
@@ -51,13 +56,13 @@ struct ScheduleBodyTests {
         }
     }
 
-    private func problems(_ body: String) -> [String] {
-        problems { try decision.schedule(in: judged.context(body)) }
+    private func problems(inSchedule body: String) -> [String] {
+        problems { try decider.schedule(in: judged.context(body)) }
     }
 
-    @Test func `Teak's example becomes an order of its user for the user's own activity`() throws {
-        let order = try order(decision.schedule(in: judged.context(Self.teak)))
-        #expect(order.owner == .recipient(.user("jane")) && order.app == "shop")
+    @Test func `Teak's example becomes a command of its user for the user's own activity`() throws {
+        let command = try command(of: decider.schedule(in: judged.context(Self.teak)))
+        #expect(command.owner == .recipient(.user("jane")) && command.app == "shop")
         let schedule = try schedule(Self.teak)
         #expect(schedule.activity == "chest_timer" && schedule.dueTime == .offset(60_000))
         #expect(
@@ -125,7 +130,7 @@ struct ScheduleBodyTests {
         ),
     ])
     func `all problems of a schedule are reported`(_ body: String, _ expected: [String]) {
-        #expect(problems(body).sorted() == expected.sorted())
+        #expect(problems(inSchedule: body).sorted() == expected.sorted())
     }
 
     @Test(arguments: [
@@ -135,23 +140,23 @@ struct ScheduleBodyTests {
     func `a send for later is owned by its group or by its one user`(
         _ when: String, _ expected: Schedule.DueTime
     ) throws {
-        func order(_ changes: [String: String?]) throws -> ScheduleCommand {
+        func command(forUpdateWith changes: [String: String?]) throws -> ScheduleCommand {
             let changes = changes.merging(["when": when]) { $1 }
-            return try self.order(JudgedSends.own.decide(in: judged.context(updateBody(changes))))
+            return try self.command(of: JudgedSends.own.decide(in: judged.context(updateBody(changes))))
         }
-        let whole = try order(["attributesType": #""Match""#])
-        #expect(whole.owner == .group("m1"))
-        guard case .schedule(let schedule) = whole.action else { throw JudgedSends.NotStored() }
+        let groupCommand = try command(forUpdateWith: ["attributesType": #""Match""#])
+        #expect(groupCommand.owner == .group("m1"))
+        guard case .schedule(let schedule) = groupCommand.action else { throw JudgedSends.NotStored() }
         #expect(schedule.dueTime == expected && schedule.activity == "m1" && schedule.id == schedule.send.id)
-        let one = try order([
+        let userCommand = try command(forUpdateWith: [
             "attributesType": #""Match""#, "audience": #"{"users":["jane"]}"#,
         ])
-        #expect(one.owner == .recipient(.user("jane")))
+        #expect(userCommand.owner == .recipient(.user("jane")))
         let id = try #require(SendID(schedule.send.id, lanes: 4))
         #expect(id.timersPartition != nil && id.acceptedAt == JudgedSends.now.milliseconds)
     }
 
-    @Test func `a send for later is judged by its due time`() {
+    @Test func `a send for later is validated for its due time`() {
         func problems(_ body: String) -> [String] {
             self.problems { try JudgedSends.own.decide(in: judged.context(body)) }
         }
@@ -183,14 +188,67 @@ struct ScheduleBodyTests {
             problems { try JudgedSends.own.decide(in: judged.context(body)) } == ["contentState too_large"])
     }
 
-    @Test func `an idempotency key determines both ids, and a phone's order has no audit record`() throws {
+    @Test func `a phone may schedule if its app requires proofs or allows schedules without them`() throws {
+        let secret = UserProofSettings.Secret(createdAt: 0, sealed: "s")
+        let cases: [(proof: UserProofSettings?, isAllowed: Bool, expected: [String])] = [
+            (nil, false, [" schedules_need_proof"]), (nil, true, []),
+            (.init(isRequired: false, secrets: [secret]), false, [" schedules_need_proof"]),
+            (.init(isRequired: false, secrets: [secret]), true, []),
+            // Without a secret no proof can be checked.
+            (.init(isRequired: true, secrets: []), false, [" schedules_need_proof"]),
+        ]
+        for (proof, isAllowed, expected) in cases {
+            var judged = judged
+            (judged.app.userProof, judged.app.allowsUnprovenSchedules) = (proof, isAllowed)
+            let query = [(name: "user", value: "jane"), (name: "activity", value: "a")]
+            let cancel = judged.context("", query: query, as: .report)
+            #expect(
+                problems { try decider.schedule(in: judged.context(Self.teak, as: .report)) } == expected)
+            #expect(problems { try decider.cancel(in: cancel) } == expected)
+            for role in [APIKey.Role.send, .admin] {
+                #expect(problems { try decider.schedule(in: judged.context(Self.teak, as: role)) } == [])
+            }
+        }
+        var judged = judged
+        judged.app.userProof = .init(isRequired: true, secrets: [secret])
+        let body = judged.context(Self.teak, as: .report)
+        #expect(problems { try decider.schedule(in: body) } == ["userProof user_proof_missing"])
+    }
+
+    @Test func `the refusal of a phone's schedule says what to do`() throws {
+        var judged = judged
+        judged.app.allowsUnprovenSchedules = false
+        let refusal = try #require(throws: RefusedRequest.self) {
+            try decider.schedule(in: judged.context(Self.teak, as: .report))
+        }
+        #expect(refusal.response.status == 403)
+        let body = String(decoding: refusal.response.body, as: UTF8.self)
+        for remedy in [
+            "flotilla apps user-proof shop --require yes", "a key of the role send",
+            "flotilla apps update shop --unproven-schedules yes",
+        ] {
+            #expect(body.contains(remedy), "\(body)")
+        }
+    }
+
+    @Test func `a command names the key and the address of its caller`() throws {
+        let query = [(name: "user", value: "jane"), (name: "activity", value: "a")]
+        for command in try [
+            command(of: decider.schedule(in: judged.context(Self.teak, as: .report))),
+            command(of: decider.cancel(in: judged.context("", query: query, as: .report))),
+        ] {
+            #expect(command.author == "key" && command.address == "127.0.0.1")
+        }
+    }
+
+    @Test func `an idempotency key determines both ids, and a phone's schedule has no audit record`() throws {
         let first = try schedule(Self.teak, headers: ["Idempotency-Key": "k"])
-        let again = try schedule(Self.teak, headers: ["Idempotency-Key": "k"])
-        #expect(first == again && first.id.hasPrefix("d-") && first.idempotency?.key == "k")
+        let repeated = try schedule(Self.teak, headers: ["Idempotency-Key": "k"])
+        #expect(first == repeated && first.id.hasPrefix("d-") && first.idempotency?.key == "k")
         #expect(try schedule(Self.teak, headers: ["Idempotency-Key": "l"]).id != first.id)
         for (role, count) in [(APIKey.Role.send, 2), (.report, 1)] {
             guard
-                case .askScheduler(let question) = try decision.schedule(
+                case .askScheduler(let question) = try decider.schedule(
                     in: judged.context(Self.teak, as: role))
             else {
                 throw JudgedSends.NotStored()
@@ -203,7 +261,7 @@ struct ScheduleBodyTests {
         func cancel(_ query: [(name: String, value: String)], as role: APIKey.Role = .send) throws
             -> ScheduleCommand
         {
-            try order(decision.cancel(in: judged.context("", query: query, as: role)))
+            try command(of: decider.cancel(in: judged.context("", query: query, as: role)))
         }
         let activity = try cancel([("user", "jane"), ("activity", "chest")])
         #expect(activity.owner == .recipient(.user("jane")) && activity.action == .cancel(.activity("chest")))
@@ -211,7 +269,7 @@ struct ScheduleBodyTests {
         #expect(one.action == .cancel(.id("s-1")))
         let group = try cancel([("group", "m1")])
         #expect(group.owner == .group("m1") && group.action == .cancel(.activity("m1")))
-        let wrong: [([(name: String, value: String)], APIKey.Role, [String])] = [
+        let refusals: [([(name: String, value: String)], APIKey.Role, [String])] = [
             ([], .send, ["user missing"]), ([("user", "j")], .send, ["activity missing"]),
             ([("user", "j"), ("group", "g"), ("id", "i")], .send, ["group conflict"]),
             ([("user", "j"), ("activity", "a"), ("id", "i")], .send, ["id conflict"]),
@@ -220,14 +278,14 @@ struct ScheduleBodyTests {
             ([("user", "j"), ("activity", "a"), ("all", "")], .send, ["all unknown_field"]),
             ([("user", ""), ("activity", "a")], .send, ["user invalid"]),
         ]
-        for (query, role, expected) in wrong {
-            let found = problems { try decision.cancel(in: judged.context("", query: query, as: role)) }
-            #expect(found.sorted() == expected.sorted(), "\(query)")
+        for (query, role, expected) in refusals {
+            let reported = problems { try decider.cancel(in: judged.context("", query: query, as: role)) }
+            #expect(reported.sorted() == expected.sorted(), "\(query)")
         }
         #expect(
-            problems { try decision.cancel(in: judged.context("{}", query: [("user", "j"), ("id", "i")])) }
+            problems { try decider.cancel(in: judged.context("{}", query: [("user", "j"), ("id", "i")])) }
                 == [" invalid"])
-        let list = try order(decision.list(in: judged.context("", query: [("user", "jane")], as: .read)))
+        let list = try command(of: decider.list(in: judged.context("", query: [("user", "jane")], as: .read)))
         #expect(list.action == .list(ScheduleCommand.listedTimersMax))
     }
 }

@@ -20,7 +20,7 @@ struct SchedulesPageTests {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let scheduler = StandInScheduler(
-            bench.settings, bench.layout, SchedulesServiceTests.obliging)
+            settings: bench.settings, layout: bench.layout, outcome: SchedulesServiceTests.acceptsEverything)
         let scripts = page.components(separatedBy: "```sh\n").dropFirst().map {
             $0.components(separatedBy: "\n```")[0]
         }
@@ -37,7 +37,7 @@ struct SchedulesPageTests {
             let process = try ChildProcess("bash", arguments: ["-c", head + script])
             #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(script)")
         }
-        #expect(scheduler.orders.count == 5)
+        #expect(scheduler.commands.count == 5)
         scheduler.stop()
         await bench.stop()
         _ = _cluster

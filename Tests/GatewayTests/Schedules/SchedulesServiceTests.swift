@@ -1,3 +1,4 @@
+import CatalogRecords
 import Foundation
 import JSON
 import Kafka
@@ -15,18 +16,19 @@ import Topics
 
 /// A real gateway with a scheduler that replies as the test wants.
 struct SchedulesServiceTests {
-    static func chest(_ activity: String = "chest_timer", more: String = "") -> String {
+    /// The body of a valid schedule for the user jane.
+    static func schedule(ofActivity activity: String = "chest_timer", otherFields: String = "") -> String {
         #"""
         {"user":"jane","activity":"\#(activity)","offset":60,
-         "customData":{"homeTeamScore":0,"awayTeamScore":0,"matchStatus":"ready"},"systemData":{"event":"update"}\#(more)}
+         "customData":{"homeTeamScore":0,"awayTeamScore":0,"matchStatus":"ready"},"systemData":{"event":"update"}\#(otherFields)}
         """#
     }
 
     private static let path = "/v1/schedules"
 
-    /// Accepts everything, and knows two waiting timers and one that has just fired.
-    static let obliging: StandInScheduler.Answers = { order in
-        switch order.action {
+    /// Accepts every schedule, cancels two timers but finds a third already fired, and lists one.
+    static let acceptsEverything: StandInScheduler.OutcomeOfCommand = { command in
+        switch command.action {
         case .schedule(let schedule):
             .scheduled(
                 ScheduleReply.ScheduledTimer(
@@ -47,18 +49,20 @@ struct SchedulesServiceTests {
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends()
-        let scheduler = StandInScheduler(bench.settings, bench.layout, Self.obliging)
-        let made = try await bench.call(
-            "POST", Self.path, Self.chest(more: #","id":"s-1","name":"again""#), key: "shop/report")
-        #expect(made.status == 200, "\(made.body)")
-        let order = try #require(scheduler.orders.first)
-        guard case .schedule(let schedule) = order.action else { throw JudgedSends.NotStored() }
+        let scheduler = StandInScheduler(
+            settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
+        let created = try await bench.call(
+            "POST", Self.path, body: Self.schedule(otherFields: #","id":"s-1","name":"again""#),
+            key: "shop/send")
+        #expect(created.status == 200, "\(created.body)")
+        let command = try #require(scheduler.commands.first)
+        guard case .schedule(let schedule) = command.action else { throw JudgedSends.NotStored() }
         #expect(
-            made.body.hasPrefix(
+            created.body.hasPrefix(
                 #"{"scheduleId":"s-1","scheduleName":"again","sendId":"\#(schedule.send.id)","dueAt":1060000,"replaced":true,"bytes":"#
-            ), "\(made.body)")
+            ), "\(created.body)")
         let canceled = try await bench.call(
-            "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/report")
+            "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/send")
         #expect(canceled.status == 200 && canceled.body == #"{"canceled":2,"tooLate":1}"#)
         let listed = try await bench.call("GET", Self.path + "?user=jane", key: "shop/read")
         #expect(
@@ -66,13 +70,24 @@ struct SchedulesServiceTests {
                 == #"{"items":[{"scheduleId":"s-1","activity":"chest_timer","event":"update","dueAt":5,"sendId":"t"}],"isComplete":true}"#
         )
         #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
-        #expect(try await bench.call("POST", Self.path, Self.chest(), key: "shop/read").status == 403)
+        #expect(
+            try await bench.call("POST", Self.path, body: Self.schedule(), key: "shop/read").status == 403)
+        // The app does not require user proofs, so phones may not schedule or cancel.
+        for (method, path, body) in [
+            ("POST", Self.path, Self.schedule()),
+            ("DELETE", Self.path + "?user=jane&activity=chest_timer", ""),
+        ] {
+            let refused = try await bench.call(method, path, body: body, key: "shop/report")
+            #expect(refused.status == 403 && refused.code == "schedules_need_proof", "\(refused.body)")
+        }
+        #expect(scheduler.commands.count == 3 && scheduler.commands.allSatisfy { $0.address == "127.0.0.1" })
+        #expect(scheduler.commands.prefix(2).allSatisfy { $0.author == bench.records["shop/send"]?.id })
         // The answer to a send for later has its due time, and `sends` has no record of it.
         let later = try await bench.call(
             "POST", "/v1/sends",
-            #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
+            body: #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
         #expect(try later.status == 202 && later.member("dueAt") == "1005000", "\(later.body)")
-        #expect(try await bench.records(.sends, 0).isEmpty)
+        #expect(try await bench.records(of: .sends, atLeast: 0).isEmpty)
         #expect(
             bench.metrics.render().contains(
                 #"flotilla_gateway_requests_total{kind="schedule",outcome="answered"} 3"#))
@@ -82,26 +97,27 @@ struct SchedulesServiceTests {
     }
 
     @Test
-    func `an order without a timely reply is stored, and the answer says that it is under way`()
+    func `a command without a timely reply is stored, and the answer says that it is under way`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends()
-        async let made = bench.call("POST", Self.path, Self.chest())
-        async let canceled = bench.call("DELETE", Self.path + "?user=jane&activity=chest_timer")
+        async let created = bench.call("POST", Self.path, body: Self.schedule())
+        async let canceled = bench.call(
+            "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/send")
         async let listed = bench.call("GET", Self.path + "?user=jane")
         async let sent = bench.call(
-            "POST", "/v1/sends", #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
-        let answers = try await [made, canceled, listed, sent]
+            "POST", "/v1/sends", body: #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
+        let answers = try await [created, canceled, listed, sent]
         #expect(answers.map(\.status) == [202, 202, 503, 202])
         #expect(answers[0].body.hasPrefix(#"{"underWay":true,"scheduleId":"t-"#), "\(answers[0].body)")
         #expect(answers[1].body == #"{"underWay":true}"#)
         #expect(answers[2].code == "scheduler_silent" && answers[2].header("Retry-After") == "5")
         #expect(answers[3].body.contains(#","underWay":true,"#))
-        let orders = try await bench.records(.schedules, 4).map {
+        let commands = try await bench.records(of: .schedules, atLeast: 4).map {
             try ScheduleCommand.decode(Array($0.value.utf8), with: JSONReader())
         }
-        #expect(orders.count == 4 && Set(orders.compactMap(\.replyTo?.request)).count == 4)
-        #expect(Set(orders.compactMap(\.replyTo?.partition)).count == 1)
+        #expect(commands.count == 4 && Set(commands.compactMap(\.replyTo?.request)).count == 4)
+        #expect(Set(commands.compactMap(\.replyTo?.partition)).count == 1)
         await bench.stop()
         _ = _cluster
     }
@@ -112,22 +128,23 @@ struct SchedulesServiceTests {
     {
         let (first, _cluster) = try await GatewayBench.forSends()
         let second = try await first.another()
-        let seen = Keys()
-        let scheduler = StandInScheduler(first.settings, first.layout) { order in
-            guard case .schedule(let schedule) = order.action, let key = schedule.idempotency else {
+        let knownKeys = IdempotencyKeys()
+        let scheduler = StandInScheduler(settings: first.settings, layout: first.layout) { command in
+            guard case .schedule(let schedule) = command.action, let key = schedule.idempotency else {
                 return nil
             }
-            return seen.isNew(key) ? Self.obliging(order) : .conflict
+            return knownKeys.accepts(key) ? Self.acceptsEverything(command) : .conflict
         }
         let headers = ["Idempotency-Key: k-1"]
-        let made = try await first.call("POST", Self.path, Self.chest(), headers: headers)
-        let again = try await second.call("POST", Self.path, Self.chest(), headers: headers)
-        #expect(made.status == 200 && made.body == again.body, "\(made.body) \(again.body)")
-        let other = try await second.call(
-            "POST", Self.path, Self.chest(more: #","priority":5"#), headers: headers)
-        #expect(other.status == 409 && other.code == "idempotency_conflict")
-        let ids = try scheduler.orders.map { order in
-            guard case .schedule(let schedule) = order.action else { throw JudgedSends.NotStored() }
+        let created = try await first.call("POST", Self.path, body: Self.schedule(), headers: headers)
+        let repeated = try await second.call("POST", Self.path, body: Self.schedule(), headers: headers)
+        #expect(
+            created.status == 200 && created.body == repeated.body, "\(created.body) \(repeated.body)")
+        let conflicting = try await second.call(
+            "POST", Self.path, body: Self.schedule(otherFields: #","priority":5"#), headers: headers)
+        #expect(conflicting.status == 409 && conflicting.code == "idempotency_conflict")
+        let ids = try scheduler.commands.map { command in
+            guard case .schedule(let schedule) = command.action else { throw JudgedSends.NotStored() }
             return schedule.send.id
         }
         #expect(ids.count == 3 && Set(ids).count == 1)
@@ -138,13 +155,15 @@ struct SchedulesServiceTests {
     }
 
     /// The scheduler's memory of idempotency keys.
-    private final class Keys: Sendable {
-        private let first = TracedLock<[String: String]>([:])
+    private final class IdempotencyKeys: Sendable {
+        /// The fingerprint of the first body with each key.
+        private let fingerprints = TracedLock<[String: String]>([:])
 
-        func isNew(_ key: Idempotency) -> Bool {
-            first.withLock { first in
-                if let known = first[key.key] { return known == key.fingerprint }
-                first[key.key] = key.fingerprint
+        /// Returns false if the key came with another body before.
+        func accepts(_ key: Idempotency) -> Bool {
+            fingerprints.withLock { fingerprints in
+                if let known = fingerprints[key.key] { return known == key.fingerprint }
+                fingerprints[key.key] = key.fingerprint
                 return true
             }
         }
@@ -154,49 +173,52 @@ struct SchedulesServiceTests {
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends()
-        let scheduler = StandInScheduler(bench.settings, bench.layout, Self.obliging)
+        let scheduler = StandInScheduler(
+            settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
         let body = #"{"when":{"offset":900},\#(SendsServiceTests.update().dropFirst())"#
         let ids = try await [
-            bench.call("POST", "/v1/sends", body).member("sendId"),
-            bench.call("POST", "/v1/sends", body, headers: ["Idempotency-Key: k"]).member("sendId"),
+            bench.call("POST", "/v1/sends", body: body).member("sendId"),
+            bench.call("POST", "/v1/sends", body: body, headers: ["Idempotency-Key: k"]).member("sendId"),
         ]
         // The rows that the scheduler would keep of them.
-        let rows = scheduler.orders.compactMap { order -> TimerRow? in
-            guard case .schedule(let schedule) = order.action else { return nil }
+        let rows = scheduler.commands.compactMap { command -> TimerRow? in
+            guard case .schedule(let schedule) = command.action else { return nil }
             return TimerRow(
-                app: "shop", owner: order.owner, id: schedule.id, activity: "m1", dueAt: 7,
+                app: "shop", owner: command.owner, id: schedule.id, activity: "m1", dueAt: 7,
                 latenessMillisecondsMax: 5,
                 send: schedule.send, commandOffset: 0)
         }
         #expect(rows.count == 2)
-        try await write(rows.map { ($0, $0.encoded()) }, bench)
+        try await writeTimers(rows.map { ($0, $0.encoded()) }, to: bench)
         for id in ids {
-            let shown = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
+            let waiting = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
             #expect(
-                try shown.member("verdict") == "scheduled" && shown.member("dueAt") == "7", "\(shown.body)")
+                try waiting.member("verdict") == "scheduled" && waiting.member("dueAt") == "7",
+                "\(waiting.body)")
             #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
             #expect(try await bench.call("DELETE", "/v1/sends/\(id)").status == 202)
         }
         let reader = JSONReader()
-        let cancels = try await bench.records(.sends, 2).map {
+        let cancels = try await bench.records(of: .sends, atLeast: 2).map {
             try SendRequest.decode(Array($0.value.utf8), with: reader)
         }
         #expect(cancels.count == 2)
-        try await eventually("the orders") { scheduler.orders.count == 4 }
-        #expect(scheduler.orders.suffix(2).map(\.action) == ids.map { .cancel(.send($0)) })
-        #expect(scheduler.orders.suffix(2).allSatisfy { $0.owner == .group("m1") && $0.replyTo == nil })
+        try await eventually("the commands") { scheduler.commands.count == 4 }
+        #expect(scheduler.commands.suffix(2).map(\.action) == ids.map { .cancel(.send($0)) })
+        #expect(scheduler.commands.suffix(2).allSatisfy { $0.owner == .group("m1") && $0.replyTo == nil })
         // A send that has fired or was cancelled no longer waits.
-        try await write(rows.map { ($0, nil) }, bench)
+        try await writeTimers(rows.map { ($0, nil) }, to: bench)
         for id in ids {
-            let gone = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
-            #expect(gone.code == "send_unknown", "\(gone.body)")
+            let answer = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
+            #expect(answer.code == "send_unknown", "\(answer.body)")
         }
         scheduler.stop()
         await bench.stop()
         _ = _cluster
     }
 
-    private func write(_ rows: [(TimerRow, [UInt8]?)], _ bench: GatewayBench) async throws {
+    /// Writes rows as the scheduler writes them, or tombstones.
+    private func writeTimers(_ rows: [(TimerRow, [UInt8]?)], to bench: GatewayBench) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         let records = rows.map { (owner: $0.owner.key(app: $0.app), key: $0.key, value: $1) }
         try await onThread {

@@ -7,25 +7,28 @@ import Schedules
 import Telemetry
 import Topics
 
-/// A stand-in scheduler that answers orders as a test wants, on its own thread. The real scheduler has its
-/// own tests.
+/// A stand-in for the scheduler that answers commands as a test wants, on its own thread. It stops when it is
+/// released.
 final class StandInScheduler: Sendable {
-    typealias Answers = @Sendable (ScheduleCommand) -> ScheduleReply.Outcome?
+    /// Returns the outcome of a command, or nil for no answer.
+    typealias OutcomeOfCommand = @Sendable (ScheduleCommand) -> ScheduleReply.Outcome?
 
-    private let heard = TracedLock<[ScheduleCommand]>([])
-    private let isOver = TracedLock(false)
+    private let received = TracedLock<[ScheduleCommand]>([])
+    private let isStopped = TracedLock(false)
 
-    var orders: [ScheduleCommand] { heard.withLock { $0 } }
+    var commands: [ScheduleCommand] { received.withLock { $0 } }
 
-    init(_ settings: KafkaSettings, _ layout: TopicLayout, _ answers: @escaping Answers) {
-        Thread.detachNewThread { try? self.serve(settings, layout, answers) }
+    init(settings: KafkaSettings, layout: TopicLayout, outcome: @escaping OutcomeOfCommand) {
+        Thread.detachNewThread { try? self.serve(settings: settings, layout: layout, outcome: outcome) }
     }
 
-    deinit { isOver.withLock { $0 = true } }
+    deinit { isStopped.withLock { $0 = true } }
 
-    func stop() { isOver.withLock { $0 = true } }
+    func stop() { isStopped.withLock { $0 = true } }
 
-    private func serve(_ settings: KafkaSettings, _ layout: TopicLayout, _ answers: Answers) throws {
+    private func serve(
+        settings: KafkaSettings, layout: TopicLayout, outcome outcomeOf: OutcomeOfCommand
+    ) throws {
         let consumer = try Consumer(
             settings: settings, options: ConsumerOptions(membership: .manual), name: "test", log: .silent,
             metrics: Metrics())
@@ -39,14 +42,14 @@ final class StandInScheduler: Sendable {
             })
         var batch = RecordBatch()
         let reader = JSONReader()
-        while !isOver.withLock({ $0 }) {
+        while !isStopped.withLock({ $0 }) {
             _ = consumer.poll(into: &batch, waitMilliseconds: 20)
             for index in 0..<batch.count {
                 guard let value = [UInt8](copying: batch[index].value) else { continue }
-                let order = try ScheduleCommand.decode(value, with: reader)
-                heard.withLock { $0.append(order) }
-                guard let replyTo = order.replyTo, let answer = answers(order) else { continue }
-                let reply = ScheduleReply(request: replyTo.request, outcome: answer).encoded()
+                let command = try ScheduleCommand.decode(value, with: reader)
+                received.withLock { $0.append(command) }
+                guard let replyTo = command.replyTo, let outcome = outcomeOf(command) else { continue }
+                let reply = ScheduleReply(request: replyTo.request, outcome: outcome).encoded()
                 _ = producer.send(
                     to: replies, partition: replyTo.partition, key: nil, value: reply.span, tag: 0)
             }

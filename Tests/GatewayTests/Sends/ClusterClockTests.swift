@@ -9,6 +9,7 @@ import Testing
 
 @testable import Gateway
 
+/// The cluster's clock at a gateway, by which dates and deadlines are checked.
 struct ClusterClockTests {
     private func instant(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
@@ -44,13 +45,14 @@ struct ClusterClockTests {
             "deadline":\#(deadline),"expiration":\#(hour)}
             """#
         }
-        let answer = try await wrong.call("POST", "/v1/sends", update(#"{"offset":3600}"#))
+        let answer = try await wrong.call("POST", "/v1/sends", body: update(#"{"offset":3600}"#))
         #expect(answer.status == 202, "\(answer.body)")
-        let send = try #require(try await wrong.sends(1).first)
+        let send = try #require(try await wrong.sends(atLeast: 1).first)
         #expect(abs(try #require(send.deadline) - hour) < 60)
         #expect(abs(send.acceptedAt / 1000 - hour + 3600) < 60)
-        #expect(try await wrong.call("POST", "/v1/sends", update("\(hour)")).status == 202)
-        #expect(try await wrong.call("POST", "/v1/sends", update("\(hour - 3700)")).code == "date_passed")
+        #expect(try await wrong.call("POST", "/v1/sends", body: update("\(hour)")).status == 202)
+        #expect(
+            try await wrong.call("POST", "/v1/sends", body: update("\(hour - 3700)")).code == "date_passed")
         #expect(try await right.call("GET", "/v1/sends/\(answer.member("sendId"))").status == 200)
         await wrong.stop()
         await right.stop()

@@ -17,38 +17,38 @@ struct IdempotencyTests {
         let second = try await first.another { $0.limits.requestsPerKeyAndSecondMax = 1_000_000 }
         let count = trialCount(base: 100)
         let (ports, key) = ([first.port, second.port], try #require(first.keys["shop/send"]))
-        func post(_ gateway: Int, score: Int) async throws -> [String] {
+        func post(toGateway gateway: Int, score: Int) async throws -> [String] {
             try await onThread {
                 let peer = try HTTPPeer(port: ports[gateway])
                 return try (0..<count).map { number in
                     let answer = try peer.exchange(
                         "POST", "/v1/sends",
-                        ["Authorization: Bearer \(key)", "Idempotency-Key: goal-\(number)"],
-                        Array(SendsServiceTests.update("m\(number % 7)", score: score).utf8))
+                        headers: ["Authorization: Bearer \(key)", "Idempotency-Key: goal-\(number)"],
+                        body: Array(SendsServiceTests.update(ofGroup: "m\(number % 7)", score: score).utf8))
                     #expect(answer.status == 202, "\(answer.body)")
                     return try answer.member("sendId")
                 }
             }
         }
-        async let one = post(0, score: 1)
-        async let two = post(1, score: 1)
-        let ids = try await one
-        #expect(try await two == ids)
+        async let firstIDs = post(toGateway: 0, score: 1)
+        async let secondIDs = post(toGateway: 1, score: 1)
+        let ids = try await firstIDs
+        #expect(try await secondIDs == ids)
         #expect(Set(ids).count == count)
-        #expect(try await post(1, score: 2) == ids)
+        #expect(try await post(toGateway: 1, score: 2) == ids)
         // Follow the planner's rule: the first send of an id counts. A later one is a repetition or a
         // conflict.
-        var seen: [String: String] = [:]
+        var fingerprints: [String: String] = [:]
         var conflicts = 0
-        for send in try await first.sends(3 * count) {
+        for send in try await first.sends(atLeast: 3 * count) {
             let fingerprint = try #require(send.fingerprint)
-            if let known = seen[send.id] {
+            if let known = fingerprints[send.id] {
                 if known != fingerprint { conflicts += 1 }
             } else {
-                seen[send.id] = fingerprint
+                fingerprints[send.id] = fingerprint
             }
         }
-        #expect(seen.count == count && conflicts == count)
+        #expect(fingerprints.count == count && conflicts == count)
         await second.stop()
         await first.stop()
         _ = _cluster

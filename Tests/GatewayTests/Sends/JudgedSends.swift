@@ -11,7 +11,7 @@ import TokenSealing
 @testable import Gateway
 @testable import HTTPServer
 
-/// Bodies that are judged without a gateway.
+/// An app, its types and a segment, by which bodies of sends are validated without a gateway.
 struct JudgedSends {
     /// 2026-11-20T20:00:00Z.
     static let now = WallTime(milliseconds: 1_795_204_800_000)
@@ -44,10 +44,8 @@ struct JudgedSends {
             order.groupAttribute = "orderId"
             app.activityTypes.append(order)
         }
-        for rule in [SegmentRule.tag("vip")] {
-            let segment = Segment(app: "shop", name: "vips", rule: rule)
-            _ = catalog.apply(key: segment.key, value: segment.encoded(), with: JSONReader())
-        }
+        let segment = Segment(app: "shop", name: "vips", rule: SegmentRule.tag("vip"))
+        _ = catalog.apply(key: segment.key, value: segment.encoded(), with: JSONReader())
     }
 
     func context(
@@ -61,6 +59,7 @@ struct JudgedSends {
             catalog: catalog, now: Self.now, reader: reader)
     }
 
+    /// The deciders of the interfaces: Flotilla's own one, and three of Netmera.
     static let own = SendDecider(route: "/v1/sends", fields: .standard, lanes: 4) { root, context in
         SendBody.draft(from: root, now: context.now)
     }
@@ -77,9 +76,9 @@ struct JudgedSends {
 
     /// Returns the send that follows from a body. Throws the refusal.
     func send(
-        _ body: String, by decision: SendDecider = own, headers: HTTPHeaders = [:]
+        _ body: String, by decider: SendDecider = own, headers: HTTPHeaders = [:]
     ) throws -> Send {
-        guard case .store(let records, _) = try decision.decide(in: context(body, headers: headers)) else {
+        guard case .store(let records, _) = try decider.decide(in: context(body, headers: headers)) else {
             throw NotStored()
         }
         guard case .send(let send) = try SendRequest.decode(records[1].value ?? [], with: JSONReader()),
@@ -89,9 +88,9 @@ struct JudgedSends {
     }
 
     /// Returns all problems as `field code`, or an empty list.
-    func problems(_ body: String, by decision: SendDecider = own) -> [String] {
+    func problems(in body: String, by decider: SendDecider = own) -> [String] {
         do {
-            _ = try send(body, by: decision)
+            _ = try send(body, by: decider)
             return []
         } catch let error as RefusedRequest {
             return error.problems.map { "\($0.field) \($0.code)" }
@@ -100,30 +99,34 @@ struct JudgedSends {
         }
     }
 
+    /// A body was accepted without a send.
     struct NotStored: Error {}
 }
 
 /// Returns a valid start with members added, replaced or removed.
 func startBody(_ changes: [String: String?] = [:]) -> String {
     body(
-        [
+        of: [
             "event": #""start""#, "groupId": #""m1""#, "attributesType": #""Match""#,
             "audience": #""everyone""#, "attributes": #"{"home":"A","away":"B"}"#,
             "contentState": #"{"score":0,"status":"1st"}"#, "alert": #"{"title":"Kick-off"}"#,
-        ], changes)
+        ], changedBy: changes)
 }
 
+/// Returns a valid update with members added, replaced or removed.
 func updateBody(_ changes: [String: String?] = [:]) -> String {
     body(
-        ["event": #""update""#, "groupId": #""m1""#, "contentState": #"{"score":1,"status":"2nd"}"#], changes)
+        of: ["event": #""update""#, "groupId": #""m1""#, "contentState": #"{"score":1,"status":"2nd"}"#],
+        changedBy: changes)
 }
 
+/// Returns a valid end with members added, replaced or removed.
 func endBody(_ changes: [String: String?] = [:]) -> String {
-    body(["event": #""end""#, "groupId": #""m1""#], changes)
+    body(of: ["event": #""end""#, "groupId": #""m1""#], changedBy: changes)
 }
 
-private func body(_ usual: [String: String], _ changes: [String: String?]) -> String {
-    var members = usual
+private func body(of members: [String: String], changedBy changes: [String: String?]) -> String {
+    var members = members
     for (name, value) in changes { members[name] = value }
     return "{" + members.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
         + "}"

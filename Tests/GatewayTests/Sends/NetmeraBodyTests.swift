@@ -9,6 +9,7 @@ import Testing
 
 @testable import Gateway
 
+/// The bodies of Netmera's interfaces, and the sends that follow from them.
 struct NetmeraBodyTests {
     private let judged = JudgedSends()
 
@@ -65,7 +66,7 @@ struct NetmeraBodyTests {
             (bulk(target: #"{"everybody":true}"#), ["target.everybody unknown_field", "target invalid"]),
         ]
         for (body, expected) in cases {
-            #expect(judged.problems(body, by: JudgedSends.bulk).sorted() == expected.sorted(), "\(body)")
+            #expect(judged.problems(in: body, by: JudgedSends.bulk).sorted() == expected.sorted(), "\(body)")
         }
     }
 
@@ -111,7 +112,8 @@ struct NetmeraBodyTests {
             (#"{"groupId":"m1","action":"UPDATE",\#(state),"target":{}}"#, ["target invalid"]),
         ]
         for (body, expected) in cases {
-            #expect(judged.problems(body, by: JudgedSends.update).sorted() == expected.sorted(), "\(body)")
+            #expect(
+                judged.problems(in: body, by: JudgedSends.update).sorted() == expected.sorted(), "\(body)")
         }
     }
 
@@ -135,7 +137,7 @@ struct NetmeraBodyTests {
         )
         #expect(changed.content.alert == Alert(title: .plain("T"), body: .plain("b")))
         #expect(changed.content.contentState?.bytes == Array(#"{"score":3,"status":"x"}"#.utf8))
-        func problems(_ body: String) -> [String] { judged.problems(body, by: JudgedSends.transactional) }
+        func problems(_ body: String) -> [String] { judged.problems(in: body, by: JudgedSends.transactional) }
         #expect(
             problems(#"{"notificationKey":"9402","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
                 == ["notificationKey definition_unknown"])

@@ -97,28 +97,30 @@ struct NetmeraExamplesTests {
     @Test func `every example of Netmera's documentation works unchanged`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let live = Self.bulk.replacingOccurrences(of: "2026-01-28T15:35:37Z", with: Self.inTwoHours())
-        let started = try await bench.call("POST", "/rest/3.0/sendBulkNotification", live)
+        let started = try await bench.call("POST", "/rest/3.0/sendBulkNotification", body: live)
         #expect(started.status == 202, "\(started.body)")
-        let passed = try await bench.call("POST", "/rest/3.0/sendBulkNotification", Self.bulk)
+        let passed = try await bench.call("POST", "/rest/3.0/sendBulkNotification", body: Self.bulk)
         #expect(
             passed.status == 422 && passed.code == "date_passed" && passed.field == "message.liveActEndDate")
-        let defined = try await bench.call("POST", "/rest/3.0/createNotificationDefinition", Self.definition)
+        let defined = try await bench.call(
+            "POST", "/rest/3.0/createNotificationDefinition", body: Self.definition)
         #expect(defined.status == 200, "\(defined.body)")
         let number = try defined.member("notificationKey")
-        let unknown = try await bench.call("POST", "/rest/3.0/sendNotification", Self.transactional)
+        let unknown = try await bench.call("POST", "/rest/3.0/sendNotification", body: Self.transactional)
         #expect(unknown.status == 422 && unknown.code == "definition_unknown")
         let known = Self.transactional.replacingOccurrences(of: "9401", with: number)
-        #expect(try await bench.call("POST", "/rest/3.0/sendNotification", known).status == 202)
-        #expect(try await bench.call("POST", "/rest/3.0/update-live-activity", Self.update).status == 202)
-        #expect(try await bench.call("POST", "/rest/3.0/update-live-activity", Self.end).status == 202)
-        let sends = try await bench.sends(4)
+        #expect(try await bench.call("POST", "/rest/3.0/sendNotification", body: known).status == 202)
+        #expect(
+            try await bench.call("POST", "/rest/3.0/update-live-activity", body: Self.update).status == 202)
+        #expect(try await bench.call("POST", "/rest/3.0/update-live-activity", body: Self.end).status == 202)
+        let sends = try await bench.sends(atLeast: 4)
         #expect(sends.map(\.content.event) == [.start, .start, .update, .end])
         #expect(sends.map(\.audience) == [.everyone, .users(["your_external_id"]), .group, .group])
         #expect(sends.map(\.group) == ["ars-liv-2025", "aw-ch-2025", "ars-liv-2025", "ars-liv-2025"])
         #expect(try started.member("sendId") == sends[0].id)
         #expect(sends[0].endDate != nil && sends[2].content.staleDate == 1_768_123_297)
         #expect(sends[1].content.contentState?.bytes.isEmpty == false)
-        let audit = try await bench.audit(5)
+        let audit = try await bench.audit(atLeast: 5)
         let actions = audit.filter { $0.author == bench.records["shop/send"]?.id }.map(\.action).sorted()
         #expect(actions == ["definition.create", "send.end", "send.start", "send.start", "send.update"])
         #expect(audit.contains { $0.subject == sends[0].id && $0.address == "127.0.0.1" })
@@ -135,15 +137,17 @@ struct NetmeraExamplesTests {
         let path = "/rest/3.0/update-live-activity"
         #expect(
             try await bench.call(
-                "POST", path, Self.update, key: nil, headers: ["Authorization: Bearer \(key)"]
+                "POST", path, body: Self.update, key: nil, headers: ["Authorization: Bearer \(key)"]
             )
             .status == 401)
         #expect(
-            try await bench.call("POST", "/v1/sends", "{}", key: nil, headers: ["X-netmera-api-key: \(key)"])
-                .status == 401)
+            try await bench.call(
+                "POST", "/v1/sends", body: "{}", key: nil, headers: ["X-netmera-api-key: \(key)"]
+            )
+            .status == 401)
         for (role, status) in [("report", 403), ("read", 403), ("send", 202), ("admin", 202)] {
             #expect(
-                try await bench.call("POST", path, Self.update, key: "shop/\(role)").status == status,
+                try await bench.call("POST", path, body: Self.update, key: "shop/\(role)").status == status,
                 "\(role)")
         }
         await bench.stop()
@@ -154,10 +158,10 @@ struct NetmeraExamplesTests {
         let (first, _cluster) = try await GatewayBench.forSends()
         let second = try await first.another(isBehind: true)
         let defined = try await first.call(
-            "POST", "/rest/3.0/createNotificationDefinition", Self.definition)
+            "POST", "/rest/3.0/createNotificationDefinition", body: Self.definition)
         let known = Self.transactional.replacingOccurrences(
             of: "9401", with: try defined.member("notificationKey"))
-        let sent = try await second.call("POST", "/rest/3.0/sendNotification", known)
+        let sent = try await second.call("POST", "/rest/3.0/sendNotification", body: known)
         #expect(sent.status == 202, "\(sent)")
         await second.stop()
         await first.stop()

@@ -20,6 +20,7 @@ struct OpenAPITests {
         schemas = try #require(components["schemas"] as? [String: Any])
     }
 
+    /// Returns the names of a schema's properties, or of the properties of one of its members.
     private func properties(_ schema: String, _ path: String...) throws -> [String] {
         var object = try #require(schemas[schema] as? [String: Any], "\(schema)")
         for name in path {
@@ -32,13 +33,14 @@ struct OpenAPITests {
     @Test func `the document has exactly the gateway's routes`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let paths = try #require(document["paths"] as? [String: [String: Any]])
-        let told = paths.flatMap { path, calls in calls.keys.map { "\($0.uppercased()) \(path)" } }
-        #expect(Set(told) == Set(bench.service.routes))
+        let documentedRoutes = paths.flatMap { path, calls in calls.keys.map { "\($0.uppercased()) \(path)" }
+        }
+        #expect(Set(documentedRoutes) == Set(bench.service.routes))
         let served = try await bench.call("GET", "/v1/openapi.json", key: nil)
         #expect(served.status == 200 && served.body == OpenAPI.document)
-        let example = try await bench.call("POST", "/v1/sends", OpenAPI.startExample)
+        let example = try await bench.call("POST", "/v1/sends", body: OpenAPI.startExample)
         #expect(example.code == "type_unknown", "the only problem is the unknown type")
-        let timer = try await bench.call("POST", "/v1/schedules", OpenAPI.scheduleExample)
+        let timer = try await bench.call("POST", "/v1/schedules", body: OpenAPI.scheduleExample)
         #expect(timer.code == "does_not_decode", "the only problem is the state of another type")
         await bench.stop()
         _ = _cluster
@@ -63,17 +65,18 @@ struct OpenAPITests {
     }
 
     @Test func `every field in the document is known to the gateway`() throws {
-        func check(_ names: [String], by decision: SendDecider, in parent: String? = nil) {
+        func expectKnown(_ names: [String], by decision: SendDecider, in parent: String? = nil) {
             for name in names {
                 let inner = #"{"\#(name)":[[]]}"#
-                let problems = judged.problems(parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner, by: decision)
+                let problems = judged.problems(
+                    in: parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner, by: decision)
                 let path = parent.map { "\($0).\(name)" } ?? name
                 #expect(!problems.contains("\(path) unknown_field"), "\(path)")
             }
         }
-        check(try properties("send"), by: JudgedSends.own)
-        check(try properties("send", "alert"), by: JudgedSends.own, in: "alert")
-        func checkSchedule(_ names: [String], in parent: String? = nil) {
+        expectKnown(try properties("send"), by: JudgedSends.own)
+        expectKnown(try properties("send", "alert"), by: JudgedSends.own, in: "alert")
+        func expectKnownToSchedules(_ names: [String], in parent: String? = nil) {
             for name in names {
                 let inner = #"{"\#(name)":[[]]}"#
                 let body = parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner
@@ -86,15 +89,15 @@ struct OpenAPITests {
                     "\(name)")
             }
         }
-        checkSchedule(try properties("schedule"))
-        checkSchedule(try properties("schedule", "systemData"), in: "systemData")
-        check(try properties("netmeraBulk"), by: JudgedSends.bulk)
-        check(try properties("netmeraBulk", "message"), by: JudgedSends.bulk, in: "message")
-        check(try properties("netmeraBulk", "target"), by: JudgedSends.bulk, in: "target")
-        check(try properties("netmeraUpdate"), by: JudgedSends.update)
-        check(try properties("netmeraUpdate", "target"), by: JudgedSends.update, in: "target")
-        check(try properties("netmeraTransactional"), by: JudgedSends.transactional)
-        check(
+        expectKnownToSchedules(try properties("schedule"))
+        expectKnownToSchedules(try properties("schedule", "systemData"), in: "systemData")
+        expectKnown(try properties("netmeraBulk"), by: JudgedSends.bulk)
+        expectKnown(try properties("netmeraBulk", "message"), by: JudgedSends.bulk, in: "message")
+        expectKnown(try properties("netmeraBulk", "target"), by: JudgedSends.bulk, in: "target")
+        expectKnown(try properties("netmeraUpdate"), by: JudgedSends.update)
+        expectKnown(try properties("netmeraUpdate", "target"), by: JudgedSends.update, in: "target")
+        expectKnown(try properties("netmeraTransactional"), by: JudgedSends.transactional)
+        expectKnown(
             try properties("netmeraTransactional", "message"), by: JudgedSends.transactional, in: "message")
     }
 
@@ -150,12 +153,12 @@ struct OpenAPITests {
             try Set(
                 #require(JSONSerialization.jsonObject(with: Data(answer.body.utf8)) as? [String: Any]).keys)
         }
-        let accepted = try await bench.call("POST", "/v1/sends", SendsServiceTests.start())
+        let accepted = try await bench.call("POST", "/v1/sends", body: SendsServiceTests.start())
         #expect(try names(accepted).isSubset(of: properties("accepted")), "\(accepted.body)")
         let id = try accepted.member("sendId")
         #expect(try names(await bench.call("GET", "/v1/sends/\(id)")).isSubset(of: properties("progress")))
         #expect(try names(await bench.call("DELETE", "/v1/sends/\(id)")) == Set(properties("cancelling")))
-        let timer = try await bench.call("POST", "/v1/schedules", SchedulesServiceTests.chest())
+        let timer = try await bench.call("POST", "/v1/schedules", body: SchedulesServiceTests.schedule())
         #expect(try names(timer).isSubset(of: properties("scheduled")), "\(timer.body)")
         let type = try await bench.call("GET", "/v1/activity-types/\(GatewayBench.matchType)")
         #expect(try names(type).isSubset(of: properties("activityType")))

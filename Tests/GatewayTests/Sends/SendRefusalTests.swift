@@ -10,6 +10,7 @@ import Testing
 struct SendRefusalTests {
     private let judged = JudgedSends()
 
+    /// A body and the problems that it gets, each as `field code`. The body as a whole has no field.
     struct Case: CustomTestStringConvertible, Sendable {
         let body: String
         let problems: [String]
@@ -115,7 +116,7 @@ struct SendRefusalTests {
             startBody(["alert": #"{"body":"\#(String(repeating: "x", count: 4000))"}"#]), " too_large"),
     ]
 
-    static let rest: [Case] = [
+    static let datesAndOptions: [Case] = [
         Case(startBody(["endDate": "1795204800"]), "endDate date_passed"),
         Case(startBody(["endDate": "0"]), "endDate date_passed"),
         Case(startBody(["endDate": "4291747200"]), "endDate out_of_range"),
@@ -134,9 +135,9 @@ struct SendRefusalTests {
         Case(updateBody(["delivery": #""auto""#]), "delivery not_available"),
     ]
 
-    @Test(arguments: parsing + audiences + payload + rest)
-    func `all problems of a send are reported by field and code`(_ one: Case) {
-        #expect(judged.problems(one.body).sorted() == one.problems.sorted())
+    @Test(arguments: parsing + audiences + payload + datesAndOptions)
+    func `all problems of a send are reported by field and code`(_ refused: Case) {
+        #expect(judged.problems(in: refused.body).sorted() == refused.problems.sorted())
     }
 
     @Test func `problems of the JSON and of the rules are reported together`() {
@@ -144,7 +145,7 @@ struct SendRefusalTests {
             "priority": "3", "staleDate": "true", "dismissalDate": "1795208400", "nonsense": "1",
         ])
         #expect(
-            judged.problems(body).sorted() == [
+            judged.problems(in: body).sorted() == [
                 "dismissalDate not_allowed", "nonsense unknown_field", "priority out_of_range",
                 "staleDate wrong_type",
             ])
@@ -158,16 +159,19 @@ struct SendRefusalTests {
         let send = try judged.send(start)
         #expect(send.owner == .user("u") && send.audience == .users(["u"]))
         #expect(send.content.attributes?.bytes == Array(#"{"orderId":"m1"}"#.utf8))
-        let everyone = startBody(["attributesType": #""Order""#])
-        #expect(judged.problems(everyone) == ["audience not_one_user"])
-        let named = ["attributesType": #""Order""#, "audience": #"{"users":["u"]}"#]
-        #expect(try judged.send(updateBody(named)).owner == .user("u"))
+        let startForEveryone = startBody(["attributesType": #""Order""#])
+        #expect(judged.problems(in: startForEveryone) == ["audience not_one_user"])
+        let privateTypeAndUser = ["attributesType": #""Order""#, "audience": #"{"users":["u"]}"#]
+        #expect(try judged.send(updateBody(privateTypeAndUser)).owner == .user("u"))
         #expect(
-            judged.problems(updateBody(named.merging(["private": "false"]) { $1 })) == ["private conflict"])
+            judged.problems(in: updateBody(privateTypeAndUser.merging(["private": "false"]) { $1 })) == [
+                "private conflict"
+            ])
         // The owner of the group depends on the type, so the call must name the type.
-        #expect(judged.problems(updateBody(["audience": #"{"users":["u"]}"#])) == ["attributesType missing"])
+        #expect(
+            judged.problems(in: updateBody(["audience": #"{"users":["u"]}"#])) == ["attributesType missing"])
         #expect(try judged.send(updateBody()).owner == nil)
-        let said = ["private": "true", "audience": #"{"users":["u"]}"#]
-        #expect(try judged.send(updateBody(said)).owner == .user("u"))
+        let privateCall = ["private": "true", "audience": #"{"users":["u"]}"#]
+        #expect(try judged.send(updateBody(privateCall)).owner == .user("u"))
     }
 }

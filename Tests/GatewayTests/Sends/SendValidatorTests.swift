@@ -10,6 +10,7 @@ import Testing
 @testable import Gateway
 @testable import HTTPServer
 
+/// The rules for sends: content, audience, ids and idempotency keys.
 struct SendValidatorTests {
     private let judged = JudgedSends()
     private let now = JudgedSends.now.seconds
@@ -58,7 +59,17 @@ struct SendValidatorTests {
         let largest = body(Audience.namesMax)
         #expect(largest.utf8.count <= GatewayLimits.sendBytesMax)
         #expect(try judged.send(largest).encoded().count < 4 << 20)
-        #expect(judged.problems(body(Audience.namesMax + 1)).contains("audience.users out_of_range"))
+        #expect(judged.problems(in: body(Audience.namesMax + 1)).contains("audience.users out_of_range"))
+    }
+
+    @Test func `a send names at most as many activities as its copies in all lanes allow`() {
+        let names = (0..<Audience.namesMax).map { "\"\(String(repeating: "a", count: 30))-\($0)\"" }
+        let body = updateBody(["audience": #"{"activities":[\#(names.joined(separator: ","))]}"#])
+        #expect(judged.problems(in: body) == [])
+        let manyLanes = SendDecider(route: "/v1/sends", fields: .standard, lanes: 96) { root, context in
+            SendBody.draft(from: root, now: context.now)
+        }
+        #expect(judged.problems(in: body, by: manyLanes) == ["audience out_of_range"])
     }
 
     @Test
@@ -90,9 +101,9 @@ struct SendValidatorTests {
     @Test func `an update without a type in an app of several types is left to the planner`() {
         let several = JudgedSends(privateType: true)
         let wrong = ["contentState": #"{"score":"one"}"#]
-        #expect(several.problems(updateBody(wrong)) == [])
+        #expect(several.problems(in: updateBody(wrong)) == [])
         let named = wrong.merging(["attributesType": #""Match""#]) { $1 }
-        #expect(Set(several.problems(updateBody(named))) == ["contentState does_not_decode"])
+        #expect(Set(several.problems(in: updateBody(named))) == ["contentState does_not_decode"])
     }
 
     @Test func `a doubtful value causes a warning and no refusal`() throws {

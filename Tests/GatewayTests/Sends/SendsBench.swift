@@ -13,11 +13,11 @@ import Topics
 
 @testable import Gateway
 
-/// A gateway with two apps, the activity type of Netmera's examples and a private type, and readers of its
-/// topics.
+/// A gateway whose two apps have the activity type of Netmera's examples, and readers of its topics.
 extension GatewayBench {
     static let matchType = "MatchLiveScoreWidgetAttributes"
 
+    /// Starts a gateway on the embedded broker. The cluster must live as long as the gateway.
     static func forSends(
         _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> (GatewayBench, AnyObject) {
@@ -48,34 +48,39 @@ extension GatewayBench {
     }
 
     /// Sends one request on its own connection.
+    ///
+    /// - Parameter key: `app/role`, the text of a key, or nil for no key.
     func call(
-        _ method: String, _ path: String, _ body: String = "", key: String? = "shop/send",
+        _ method: String, _ path: String, body: String = "", key: String? = "shop/send",
         headers: [String] = []
     ) async throws -> HTTPAnswer {
         let isNetmera = path.hasPrefix("/rest/")
-        let lines = key.map { name in
+        let keyHeader = key.map { name in
             let text = keys[name] ?? name
             return [isNetmera ? "X-Netmera-Api-Key:\(text) " : "Authorization: Bearer \(text)"]
         }
         let port = port
         return try await onThread {
-            try HTTPPeer(port: port).exchange(method, path, (lines ?? []) + headers, Array(body.utf8))
+            try HTTPPeer(port: port).exchange(
+                method, path, headers: (keyHeader ?? []) + headers, body: Array(body.utf8))
         }
     }
 
-    /// Returns all records of a topic when there are at least `count`.
-    func records(_ topic: TopicName, _ count: Int) async throws -> [StoredReport] {
+    /// Waits until a topic has at least `count` records, and returns all of them.
+    func records(of topic: TopicName, atLeast count: Int) async throws -> [StoredRecord] {
         let (settings, layout) = (settings, layout)
         return try await onThread {
-            try StoredReport.all(
-                settings, layout.name(of: topic), lanes: layout.partitionCount(of: topic), count)
+            try StoredRecord.readAll(
+                of: layout.name(of: topic), lanes: layout.partitionCount(of: topic), atLeast: count,
+                on: settings)
         }
     }
 
-    /// Returns the sends in the order of their acceptance.
-    func sends(_ count: Int) async throws -> [Send] {
+    /// Waits for at least `count` sends, and returns all of them in the order of their acceptance. Checks that each is
+    /// in the lane of its key.
+    func sends(atLeast count: Int) async throws -> [Send] {
         let reader = JSONReader()
-        return try await records(.sends, count).compactMap { record in
+        return try await records(of: .sends, atLeast: count).compactMap { record in
             guard case .send(let send) = try SendRequest.decode(Array(record.value.utf8), with: reader) else {
                 return nil
             }
@@ -88,9 +93,10 @@ extension GatewayBench {
         }.sorted { $0.acceptedAt < $1.acceptedAt }
     }
 
-    func audit(_ count: Int) async throws -> [AuditEntry] {
+    /// Waits for at least `count` entries of the audit log, and returns all of them.
+    func audit(atLeast count: Int) async throws -> [AuditEntry] {
         let reader = JSONReader()
-        return try await records(.audit, count).map {
+        return try await records(of: .audit, atLeast: count).map {
             try AuditEntry.decode(Array($0.value.utf8), with: reader)
         }
     }

@@ -46,7 +46,7 @@ struct SendsPageTests {
             calls += statuses.count
         }
         #expect(calls == 7)
-        #expect(try await bench.sends(4).map(\.content.event) == [.start, .update, .end, .update])
+        #expect(try await bench.sends(atLeast: 4).map(\.content.event) == [.start, .update, .end, .update])
         await bench.stop()
         _ = _cluster
     }

@@ -15,8 +15,10 @@ import Topics
 @testable import Gateway
 @testable import HTTPServer
 
+/// Sends over HTTP: the answers, the stored records, and the audit log.
 struct SendsServiceTests {
-    static func start(_ group: String = "m1", audience: String = #""everyone""#) -> String {
+    /// The body of a valid start.
+    static func start(ofGroup group: String = "m1", audience: String = #""everyone""#) -> String {
         #"""
         {"event":"start","groupId":"\#(group)","attributesType":"\#(GatewayBench.matchType)","audience":\#(audience),
         "attributes":{"leagueName":"L","homeTeamName":"A","awayTeamName":"B","matchStartTime":"18.30"},
@@ -24,7 +26,8 @@ struct SendsServiceTests {
         """#
     }
 
-    static func update(_ group: String = "m1", score: Int = 1) -> String {
+    /// The body of a valid update.
+    static func update(ofGroup group: String = "m1", score: Int = 1) -> String {
         #"""
         {"event":"update","groupId":"\#(group)",
         "contentState":{"homeTeamScore":\#(score),"awayTeamScore":0,"matchStatus":"2nd"}}
@@ -35,25 +38,26 @@ struct SendsServiceTests {
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends()
-        let first = try await bench.call("POST", "/v1/sends", Self.start())
+        let first = try await bench.call("POST", "/v1/sends", body: Self.start())
         #expect(first.status == 202, "\(first.body)")
         #expect(first.header("Location") == "/v1/sends/\(try first.member("sendId"))")
-        let refused = try await bench.call("POST", "/v1/sends", Self.start(audience: #"{"segments":["x"]}"#))
+        let refused = try await bench.call(
+            "POST", "/v1/sends", body: Self.start(audience: #"{"segments":["x"]}"#))
         #expect(refused.status == 422 && refused.code == "segment_unknown")
         #expect(
             refused.body.contains(#""problems":[{"code":"segment_unknown","field":"audience.segments[0]""#))
-        let broken = try await bench.call("POST", "/v1/sends", #"{"event":"update","event":"end"}"#)
+        let broken = try await bench.call("POST", "/v1/sends", body: #"{"event":"update","event":"end"}"#)
         #expect(broken.status == 400 && broken.code == "duplicate_key" && broken.field == "event")
         let large = try await bench.call(
-            "POST", "/v1/sends", String(repeating: " ", count: GatewayLimits.sendBytesMax + 1))
+            "POST", "/v1/sends", body: String(repeating: " ", count: GatewayLimits.sendBytesMax + 1))
         #expect(large.status == 413)
-        let packed = try await bench.call(
-            "POST", "/v1/sends", Self.update(), headers: ["Content-Encoding: gzip"])
-        #expect(packed.status == 415)
-        #expect(try await bench.call("POST", "/v1/sends", Self.update()).status == 202)
-        #expect(try await bench.sends(2).map(\.content.event) == [.start, .update])
-        let mine = try await bench.audit(2).filter { $0.action.hasPrefix("send.") }
-        #expect(mine.map(\.action).sorted() == ["send.start", "send.update"])
+        let compressed = try await bench.call(
+            "POST", "/v1/sends", body: Self.update(), headers: ["Content-Encoding: gzip"])
+        #expect(compressed.status == 415)
+        #expect(try await bench.call("POST", "/v1/sends", body: Self.update()).status == 202)
+        #expect(try await bench.sends(atLeast: 2).map(\.content.event) == [.start, .update])
+        let audited = try await bench.audit(atLeast: 2).filter { $0.action.hasPrefix("send.") }
+        #expect(audited.map(\.action).sorted() == ["send.start", "send.update"])
         #expect(
             bench.metrics.render().contains(
                 #"flotilla_gateway_requests_total{kind="send",outcome="accepted"} 2"#))
@@ -70,37 +74,43 @@ struct SendsServiceTests {
         let second = try await first.another()
         let type =
             #"{"requiredAttributes":["orderId"],"groupAttribute":"order","private":true,"updateTokenTtl":"2h"}"#
-        let put = try await first.call("PUT", "/v1/activity-types/Order", type, key: "shop/admin")
+        let put = try await first.call("PUT", "/v1/activity-types/Order", body: type, key: "shop/admin")
         #expect(put.status == 200, "\(put.body)")
         #expect(try await first.call("GET", "/v1/activity-types/Order", key: "shop/read").body == put.body)
         let elsewhere = try await second.call("GET", "/v1/activity-types/Order", key: "shop/read")
         #expect(elsewhere.body == put.body, "the second gateway reads the catalog to its end")
         #expect(try await second.call("GET", "/v1/activity-types/Order", key: "bank/read").status == 404)
-        #expect(try await first.call("PUT", "/v1/activity-types/Order", type, key: "shop/send").status == 403)
+        #expect(
+            try await first.call("PUT", "/v1/activity-types/Order", body: type, key: "shop/send").status
+                == 403)
         let wrong = try await first.call(
-            "PUT", "/v1/activity-types/Order", #"{"ttl":1,"private":"yes"}"#, key: "shop/admin")
+            "PUT", "/v1/activity-types/Order", body: #"{"ttl":1,"private":"yes"}"#, key: "shop/admin")
         #expect(
             wrong.status == 422 && wrong.body.contains("unknown_field") && wrong.body.contains("wrong_type"))
         let rule = #"{"rule":{"and":[{"tag":"vip"},{"attribute":"age","atLeast":18}]}}"#
-        #expect(try await first.call("PUT", "/v1/segments/adults", rule, key: "shop/admin").status == 200)
-        let send = Self.start(audience: #"{"segments":["adults"]}"#)
-        #expect(try await second.call("POST", "/v1/sends", send).status == 202)
-        #expect(try await second.call("POST", "/v1/sends", send, key: "bank/send").code == "segment_unknown")
         #expect(
-            try await second.call("PUT", "/v1/segments/x", #"{"rule":{}}"#, key: "shop/admin").status == 422)
+            try await first.call("PUT", "/v1/segments/adults", body: rule, key: "shop/admin").status == 200)
+        let send = Self.start(audience: #"{"segments":["adults"]}"#)
+        #expect(try await second.call("POST", "/v1/sends", body: send).status == 202)
+        #expect(
+            try await second.call("POST", "/v1/sends", body: send, key: "bank/send").code == "segment_unknown"
+        )
+        #expect(
+            try await second.call("PUT", "/v1/segments/x", body: #"{"rule":{}}"#, key: "shop/admin").status
+                == 422)
         let list = try await second.call("GET", "/v1/segments", key: "shop/read").body
         #expect(list == #"{"items":[{"name":"adults"}]}"#)
         #expect(try await first.call("DELETE", "/v1/segments/adults", key: "shop/admin").status == 204)
-        #expect(try await first.call("POST", "/v1/sends", send).code == "segment_unknown")
+        #expect(try await first.call("POST", "/v1/sends", body: send).code == "segment_unknown")
         #expect(try await first.call("DELETE", "/v1/segments/adults", key: "shop/admin").status == 404)
         #expect(try await first.call("DELETE", "/v1/activity-types/Order", key: "shop/admin").status == 204)
         let defined = try await first.call(
-            "POST", "/rest/3.0/createNotificationDefinition", NetmeraExamplesTests.definition)
+            "POST", "/rest/3.0/createNotificationDefinition", body: NetmeraExamplesTests.definition)
         let number = try defined.member("notificationKey")
         #expect(try await second.call("GET", "/v1/definitions/\(number)", key: "shop/read").status == 200)
         #expect(try await second.call("DELETE", "/v1/definitions/\(number)", key: "shop/admin").status == 204)
         #expect(try await second.call("GET", "/v1/definitions", key: "shop/read").body == #"{"items":[]}"#)
-        let actions = Set(try await first.audit(8).map(\.action))
+        let actions = Set(try await first.audit(atLeast: 8).map(\.action))
         #expect(
             actions.isSuperset(of: [
                 "type.put", "type.delete", "segment.put", "segment.delete", "definition.create",
@@ -114,23 +124,24 @@ struct SendsServiceTests {
     @Test func `a backend's calls about a user go to ingest`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let profile = try await bench.call(
-            "PUT", "/v1/users/jane%2F1/profile", #"{"tags":["vip"],"attributes":{"age":30}}"#)
+            "PUT", "/v1/users/jane%2F1/profile", body: #"{"tags":["vip"],"attributes":{"age":30}}"#)
         #expect(profile.status == 202, "\(profile.body)")
-        #expect(try await bench.call("PUT", "/v1/users/jane/profile", "{}").status == 422)
-        #expect(try await bench.call("PUT", "/v1/users/jane/profile", #"{"tags":[7]}"#).field == "tags[0]")
+        #expect(try await bench.call("PUT", "/v1/users/jane/profile", body: "{}").status == 422)
+        #expect(
+            try await bench.call("PUT", "/v1/users/jane/profile", body: #"{"tags":[7]}"#).field == "tags[0]")
         let deep =
             #"{"attributes":\#(String(repeating: #"{"a":"#, count: 9))1\#(String(repeating: "}", count: 9))}"#
-        #expect(try await bench.call("PUT", "/v1/users/jane/profile", deep).code == "out_of_range")
+        #expect(try await bench.call("PUT", "/v1/users/jane/profile", body: deep).code == "out_of_range")
         let erased = try await bench.call("DELETE", "/v1/users/jane%2F1")
         #expect(erased.status == 202 && erased.body.contains("receipts within 7; events"))
         #expect(try await bench.call("DELETE", "/v1/users/jane", key: "shop/report").status == 403)
-        #expect(try await bench.call("DELETE", "/v1/users/jane", "{}").status == 422)
-        let reports = try await bench.records(.reports, 2)
+        #expect(try await bench.call("DELETE", "/v1/users/jane", body: "{}").status == 422)
+        let reports = try await bench.records(of: .reports, atLeast: 2)
         #expect(Set(reports.map(\.key)) == ["shop/u:jane%2f1"])
         let decoded = try reports.map { try Report.decode(Array($0.value.utf8), with: JSONReader()) }
         #expect(decoded.map(\.kind) == [.profile, .erase] && decoded[0].tags == ["vip"])
         #expect(decoded[1].isUserErasure)
-        let orders = try await bench.records(.schedules, 1)
+        let orders = try await bench.records(of: .schedules, atLeast: 1)
         #expect(orders.map(\.key) == ["shop/u:jane%2f1"], "the user's schedules are cancelled, too")
         #expect(orders.allSatisfy { $0.value.contains(#""cancels":{"everything":true}"#) })
         await bench.stop()
@@ -138,21 +149,22 @@ struct SendsServiceTests {
     }
 }
 
+/// The progress of a send, from the records of planner and expander, and the cancel of a send.
 struct SendProgressTests {
     /// Writes the records that planner and expander would write.
-    private func write(_ parts: [ProgressRecord], _ bench: GatewayBench) async throws {
+    private func write(_ records: [ProgressRecord], to bench: GatewayBench) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         try await onThread {
             let producer = try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
             let topic = try producer.topic(named: layout.name(of: .progress))
-            for part in parts {
+            for record in records {
                 _ = try producer.storeRecord(
-                    action: "write", in: topic, key: RecordKey.join(part.send), value: part.encoded())
+                    action: "write", in: topic, key: RecordKey.join(record.send), value: record.encoded())
             }
         }
     }
 
-    private func tally(_ targeted: Int, _ expanded: Int, _ excluded: [String: Int] = [:]) -> LaneTally {
+    private func tally(targeted: Int, expanded: Int, excluded: [String: Int] = [:]) -> LaneTally {
         var tally = LaneTally()
         (tally.targeted, tally.expanded, tally.excludedByReason) = (targeted, expanded, excluded)
         return tally
@@ -164,8 +176,11 @@ struct SendProgressTests {
     ) async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let headers = idempotencyKey.map { ["Idempotency-Key: \($0)"] } ?? []
-        for _ in 0..<5 { _ = try await bench.call("POST", "/v1/sends", SendsServiceTests.update("other")) }
-        let posted = try await bench.call("POST", "/v1/sends", SendsServiceTests.update(), headers: headers)
+        for _ in 0..<5 {
+            _ = try await bench.call("POST", "/v1/sends", body: SendsServiceTests.update(ofGroup: "other"))
+        }
+        let posted = try await bench.call(
+            "POST", "/v1/sends", body: SendsServiceTests.update(), headers: headers)
         let id = try posted.member("sendId")
         let waiting = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
         #expect(waiting.status == 200, "\(waiting.body)")
@@ -173,27 +188,32 @@ struct SendProgressTests {
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "shop/report").status == 403)
         let key = ScopeKey(app: "shop", group: "m1")
-        func part(_ part: ProgressRecord.Part) -> ProgressRecord {
+        func record(of part: ProgressRecord.Part) -> ProgressRecord {
             ProgressRecord(
                 send: id, key: key, isDryRun: false, acceptedAt: 5, writtenAt: 9, part: part)
         }
         try await write(
             [
-                part(.lanes([1], tally(10, 8, ["expired": 2]))),
-                part(
-                    .planner(
+                record(of: .lanes([1], tally(targeted: 10, expanded: 8, excluded: ["expired": 2]))),
+                record(
+                    of: .planner(
                         ProgressRecord.PlannerPart(
                             .planned, version: 3, generation: 2, laneCount: 2))
                 ),
-            ], bench)
-        let half = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
-        #expect(try half.member("verdict") == "planned" && half.member("isComplete") == "0")
-        try await write([part(.lanes([0], tally(5, 5, ["expired": 1, "dismissed": 1])))], bench)
+            ], to: bench)
+        let partial = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
+        #expect(try partial.member("verdict") == "planned" && partial.member("isComplete") == "0")
+        try await write(
+            [
+                record(
+                    of: .lanes(
+                        [0], tally(targeted: 5, expanded: 5, excluded: ["expired": 1, "dismissed": 1])))
+            ], to: bench)
         for query in ["", "?at=\(Int64(Date().timeIntervalSince1970 * 1000))", "?at=0"] {
-            let whole = try await bench.call("GET", "/v1/sends/\(id)\(query)", key: "shop/read")
-            #expect(whole.body.contains(#""isComplete":true"#), "\(query) \(whole.body)")
+            let complete = try await bench.call("GET", "/v1/sends/\(id)\(query)", key: "shop/read")
+            #expect(complete.body.contains(#""isComplete":true"#), "\(query) \(complete.body)")
             #expect(
-                whole.body.contains(
+                complete.body.contains(
                     #""targeted":15,"expanded":13,"dropped":0,"excluded":{"dismissed":1,"expired":3}"#))
         }
         for query in ["?at=-1", "?at=now", "?at=9007199254740993", "?at=1&at=2", "?since=1"] {
@@ -209,10 +229,10 @@ struct SendProgressTests {
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends()
-        let id = try await bench.call("POST", "/v1/sends", SendsServiceTests.start()).member("sendId")
+        let id = try await bench.call("POST", "/v1/sends", body: SendsServiceTests.start()).member("sendId")
         #expect(try await bench.call("DELETE", "/v1/sends/\(id)", key: "shop/read").status == 403)
         #expect(try await bench.call("DELETE", "/v1/sends/\(id)", key: "bank/send").status == 404)
-        #expect(try await bench.call("DELETE", "/v1/sends/\(id)", "{}").status == 422)
+        #expect(try await bench.call("DELETE", "/v1/sends/\(id)", body: "{}").status == 422)
         let cancelled = try await bench.call("DELETE", "/v1/sends/\(id)")
         #expect(cancelled.status == 202, "\(cancelled.body)")
         for unknown in [
@@ -224,7 +244,7 @@ struct SendProgressTests {
             }
         }
         #expect(try await bench.call("GET", "/v1/sends/\(id)?at=x").code == "invalid")
-        let records = try await bench.records(.sends, 2)
+        let records = try await bench.records(of: .sends, atLeast: 2)
         #expect(records.count == 2 && records[0].key == records[1].key)
         guard
             case .cancellation(let cancel) = try SendRequest.decode(
@@ -234,7 +254,7 @@ struct SendProgressTests {
             return
         }
         #expect(cancel.send == id && cancel.group == "m1" && cancel.app == "shop")
-        let actions = try await bench.audit(2).map(\.action)
+        let actions = try await bench.audit(atLeast: 2).map(\.action)
         #expect(actions.contains("send.cancel"))
         await bench.stop()
         _ = _cluster
@@ -243,30 +263,38 @@ struct SendProgressTests {
     @Test
     func `a send to one user of a group keeps its recipient, and a conflict does not replace the verdict`() {
         let key = ScopeKey(app: "shop", group: "g")
-        func said(_ verdict: ProgressRecord.PlannerVerdict, to user: String? = nil)
-            -> ProgressRecord
-        {
+        func record(with verdict: ProgressRecord.PlannerVerdict, to user: String? = nil) -> ProgressRecord {
             var part = ProgressRecord.PlannerPart(verdict, version: 1, laneCount: 1)
             part.recipient = user.map { .user($0) }
             return ProgressRecord(
                 send: "s", key: key, isDryRun: false, acceptedAt: 1, writtenAt: 1, part: .planner(part))
         }
         var progress = SendProgress(id: "s")
-        progress.add(said(.held, to: "ben"))
+        progress.add(record(with: .held, to: "ben"))
         #expect(progress.recipient == .user("ben"))
-        progress.add(said(.planned, to: "ben"))
-        progress.add(said(.conflict))
+        progress.add(record(with: .planned, to: "ben"))
+        progress.add(record(with: .conflict))
         #expect(progress.recipient == .user("ben"))
         #expect(progress.plannerPart?.verdict == .planned && progress.conflictCount == 1)
-        var timed = SendProgress(id: "s")
-        timed.add(said(.cancelled))
-        timed.add(said(.stopping))
+        var cancelledFirst = SendProgress(id: "s")
+        cancelledFirst.add(record(with: .cancelled))
+        cancelledFirst.add(record(with: .stopping))
         #expect(
-            timed.plannerPart?.verdict == .cancelled, "in any order of the scheduler's and planner's records")
-        timed = SendProgress(id: "s")
-        timed.add(said(.stopping))
-        timed.add(said(.cancelled))
-        #expect(timed.plannerPart?.verdict == .cancelled && timed.isComplete)
+            cancelledFirst.plannerPart?.verdict == .cancelled,
+            "in any order of the scheduler's and planner's records")
+        var stoppingFirst = SendProgress(id: "s")
+        stoppingFirst.add(record(with: .stopping))
+        stoppingFirst.add(record(with: .cancelled))
+        #expect(stoppingFirst.plannerPart?.verdict == .cancelled && stoppingFirst.isComplete)
+        var notStopped = SendProgress(id: "s")
+        notStopped.add(record(with: .planned))
+        notStopped.add(record(with: .cancelRefused))
+        #expect(notStopped.stateName == "cancelRefused" && !notStopped.isComplete)
+        #expect(notStopped.plannerPart?.version == 1 && notStopped.plannerPart?.laneCount == 1)
+        var ended = SendProgress(id: "s")
+        ended.add(record(with: .ended))
+        ended.add(record(with: .cancelRefused))
+        #expect(ended.plannerPart?.verdict == .ended, "the lanes have nothing to stop")
         var send = Send(
             id: "s", app: "shop", group: "g", audience: .users(["ada"]), content: PushContent(.update),
             priority: .immediate, acceptedAt: 1)
@@ -280,7 +308,7 @@ struct SendProgressTests {
         for isPlanned in [false, true] {
             let body =
                 "{\"audience\":{\"users\":[\"jane\"]}," + SendsServiceTests.update().dropFirst()
-            let id = try await bench.call("POST", "/v1/sends", body).member("sendId")
+            let id = try await bench.call("POST", "/v1/sends", body: body).member("sendId")
             if isPlanned {
                 var planned = ProgressRecord.PlannerPart(.held)
                 planned.recipient = .user("jane")
@@ -290,11 +318,11 @@ struct SendProgressTests {
                         ProgressRecord(
                             send: id, key: key, isDryRun: false, acceptedAt: 1, writtenAt: 1,
                             part: .planner(planned))
-                    ], bench)
+                    ], to: bench)
             }
             #expect(try await bench.call("DELETE", "/v1/sends/\(id)").status == 202)
         }
-        let cancels = try await bench.records(.sends, 4).compactMap { record -> Cancellation? in
+        let cancels = try await bench.records(of: .sends, atLeast: 4).compactMap { record -> Cancellation? in
             guard
                 case .cancellation(let cancel) = try SendRequest.decode(
                     Array(record.value.utf8), with: JSONReader())

@@ -9,21 +9,23 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static _Thread_local int armed, seen, first, last, failure;
+// The plan of the failures: the writes with the numbers first_failing to below first_succeeding fail.
+static _Thread_local int armed, write_count, first_failing, first_succeeding, failure;
 
 void store_faults_arm(int after, int count, int error) {
     armed = 1;
-    seen = 0;
-    first = after;
-    last = after + count;
+    write_count = 0;
+    first_failing = after;
+    first_succeeding = after + count;
     failure = error;
 }
 
 int store_faults_disarm(void) {
     armed = 0;
-    return seen;
+    return write_count;
 }
 
+// The record of the calls. A full record drops further lines.
 static _Thread_local int recording;
 static _Thread_local char record[1 << 14], last_line[300];
 
@@ -57,14 +59,17 @@ static void note_file(const char *operation, int fd) {
     note_path(operation, path);
 }
 
+// Counts a write. Returns 1, with errno set, if it must fail.
 static int fails(void) {
     if (!armed) return 0;
-    int number = seen++;
-    if (number < first || number >= last) return 0;
+    int number = write_count++;
+    if (number < first_failing || number >= first_succeeding) return 0;
     if (failure == STORE_FAULTS_KILL) kill(getpid(), SIGKILL);
     errno = failure;
     return 1;
 }
+
+// The definitions that replace libc's. Each calls the kernel itself.
 
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) {
     note_file("write", fd);

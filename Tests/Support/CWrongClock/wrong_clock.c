@@ -10,25 +10,28 @@
 #include <time.h>
 #include <unistd.h>
 
-static const volatile int64_t *wrong;
+// The difference to the true time, in nanoseconds. It lies in the mapped file, so a test can change it. Null is none.
+static const volatile int64_t *difference;
 
-__attribute__((constructor)) static void begin(void) {
+__attribute__((constructor)) static void map_difference(void) {
     const char *path = getenv("WRONG_CLOCK");
     int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (file < 0) return;
-    void *page = mmap(0, sizeof *wrong, PROT_READ, MAP_SHARED, file, 0);
-    if (page != MAP_FAILED) wrong = page;
+    void *page = mmap(0, sizeof *difference, PROT_READ, MAP_SHARED, file, 0);
+    if (page != MAP_FAILED) difference = page;
     close(file);
 }
 
-// timespec_get stays as it is: librdkafka makes the ends of its waits by it, and the system compares those with the
-// true time.
+// These definitions replace libc's. timespec_get is not replaced: librdkafka computes the ends of its waits with it,
+// and the kernel compares them with the true time.
+
 int clock_gettime(clockid_t clock, struct timespec *time) {
     int code = (int)syscall(SYS_clock_gettime, clock, time);
-    if (code != 0 || !wrong || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)) return code;
-    int64_t all = (int64_t)time->tv_sec * 1000000000 + time->tv_nsec + *wrong;
-    time->tv_sec = all / 1000000000;
-    time->tv_nsec = all % 1000000000;
+    int is_wall_clock = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
+    if (code != 0 || !difference || !is_wall_clock) return code;
+    int64_t nanoseconds = (int64_t)time->tv_sec * 1000000000 + time->tv_nsec + *difference;
+    time->tv_sec = nanoseconds / 1000000000;
+    time->tv_nsec = nanoseconds % 1000000000;
     return 0;
 }
 

@@ -7,10 +7,8 @@ internal import Sends
 internal import Simulation
 internal import Topics
 
-/// A test that kills two processes of the expander repeatedly while sends expand. It kills them at every
-/// numbered step and at random moments. It also freezes them beyond their session, so that they wake as
-/// zombies, and stops them in order. At the end each token must have exactly one job of each send. No crash
-/// may have cost more work than one page.
+/// A kill test with two processes of the expander while sends expand (`KillTestRunner`). At the end each token that a
+/// send has to reach must have exactly one job of it. No crash may have repeated more work than one page.
 package final class ExpanderKillTest: KillTestScenario {
     package struct Plan: KillTestPlan {
         package var phones = 3000
@@ -21,18 +19,20 @@ package final class ExpanderKillTest: KillTestScenario {
         package var freezeCount = 1
         package var frozenSteps: [ExpanderStep] = [.pagesWalked, .transactionBegun, .jobsSent, .offsetsSent]
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
 
     package struct Result: Sendable {
         package var killCount = 0
+        /// The steps at which a process died.
         package var reachedSteps: Set<ExpanderStep> = []
         package var sends = 0
         package var jobs = 0
         /// Jobs that were written again because their transaction was not committed.
         package var rewrittenJobs = 0
-        /// The fault, or nil if everything is right.
+        /// The first fault, or nil if everything is right.
         package var fault: String?
     }
 
@@ -44,15 +44,21 @@ package final class ExpanderKillTest: KillTestScenario {
         case single(Int)
     }
 
-    /// The most open sends to all phones. At this limit only sends to one phone are added.
+    /// The largest number of open sends to all phones. At this limit only sends to one phone are added.
     private static let openSendsMax = 3
+    /// The sends to one phone are for this many phones, the first ones.
     private static let individualPhones = 50
+    /// Versions are times in seconds since 1970. This one is in November 2025.
+    private static let firstVersion: Int64 = 1_763_600_000
+    /// One in this many rounds before a step gets a new send.
+    private static let roundsPerSend = 10
 
     private let plan: Plan
     private let bed: TestBed
     private let runner: KillTestRunner<Plan>
     private let expander: ExpanderTestBed
     private var random: SeededGenerator
+    /// The tokens that each send has to reach, by the send's id.
     private var expectedTokens: [String: ExpectedTokens] = [:]
     private var result = Result()
 
@@ -82,8 +88,8 @@ package final class ExpanderKillTest: KillTestScenario {
 
     package func work(at moment: KillTestMoment) {
         guard case .beforeStep(let round) = moment else { return writeExpansion() }
-        if round % 10 == 0 { writeExpansion() }
-        // A phone of a group that has no send.
+        if round % Self.roundsPerSend == 0 { writeExpansion() }
+        // A change of the registry in a group that has no send.
         expander.writeToken(of: "late-\(round)", entry: .update(activity: "late-\(round)"), group: "unknown")
     }
 
@@ -91,18 +97,19 @@ package final class ExpanderKillTest: KillTestScenario {
 
     package func isSettled() -> Bool { expander.isEverythingClosed() }
 
-    /// The numbers of a phone's two tokens, in the order of their reports.
+    // The numbers of a phone's two tokens, by the order in which `run` writes them. Start tokens have odd numbers.
     private static func tokenNumber(ofStart phone: Int) -> Int { 2 * phone + 1 }
     private static func tokenNumber(ofUpdate phone: Int) -> Int { 2 * phone + 2 }
 
     /// Sends a start of a new group, an update of the common group, or an update for one phone.
     private func writeExpansion() {
         let number = expectedTokens.count + 1
-        let isBusy = (expander.missingClosings() ?? .max) >= Self.openSendsMax * bed.layout.lanes
-        let version = 1_763_600_000 + Int64(number)
+        let isBusy = expander.missingClosings() >= Self.openSendsMax * bed.layout.lanes
+        let version = Self.firstVersion + Int64(number)
         let send = "s\(number)"
         var expansion: Expansion
-        switch isBusy ? 2 : random.number(below: 3) {
+        let kind = isBusy ? 2 : random.number(below: 3)
+        switch kind {
         case 0:
             expansion = ExpanderTestBed.makeExpansion(
                 of: .start, group: "group-\(number)", send: send, version: version, generation: version)
@@ -123,43 +130,34 @@ package final class ExpanderKillTest: KillTestScenario {
         result.sends += 1
     }
 
+    /// Checks the committed jobs, the tallies and the repeated work.
     private func check() throws {
-        var found: [String: [UInt8]] = [:]
+        // The number of jobs by send, then by the number of the token. No token has the number 0.
+        var jobCounts: [String: [UInt8]] = [:]
         var unknownSends: Set<String> = []
-        let tokens = 2 * plan.phones
+        let tokenCount = 2 * plan.phones
+        let noJobs = [UInt8](repeating: 0, count: tokenCount + 1)
         try ExpanderTestBed.forEachSheet(in: bed) { head, sheet, _ in
             if expectedTokens[head.send] == nil { unknownSends.insert(head.send) }
             sheet.forEachJob { _, job in
                 result.jobs += 1
-                guard let number = NumberedToken.number(ofToken: job.token), number <= tokens else {
+                guard let number = NumberedToken.number(ofToken: job.token), number <= tokenCount else {
                     unknownSends.insert(head.send)
                     return
                 }
-                found[head.send, default: [UInt8](repeating: 0, count: tokens + 1)][number] &+= 1
+                jobCounts[head.send, default: noJobs][number] &+= 1
             }
         }
-        for (send, reach) in expectedTokens.sorted(by: { $0.key < $1.key }) {
-            let jobs = found[send] ?? [UInt8](repeating: 0, count: tokens + 1)
-            var (doubled, missing, wrong) = (0, 0, 0)
-            for number in jobs.indices {
-                let isWanted =
-                    switch reach {
-                    case .startTokens: number > 0 && number % 2 == 1
-                    case .updateTokens: number > 0 && number % 2 == 0
-                    case .single(let token): number == token
-                    }
-                if isWanted, jobs[number] == 0 { missing += 1 }
-                if isWanted, jobs[number] > 1 { doubled += 1 }
-                if !isWanted, jobs[number] > 0 { wrong += 1 }
-            }
-            if doubled + missing + wrong > 0 {
-                result.fault =
-                    "\(send): \(missing) jobs are missing, \(doubled) are duplicated, \(wrong) are wrong"
+        for (send, expected) in expectedTokens.sorted(by: { $0.key < $1.key }) {
+            if let fault = Self.fault(inJobCounts: jobCounts[send] ?? noJobs, expected: expected) {
+                result.fault = "\(send): \(fault)"
                 return
             }
             let lanes = try ExpanderTestBed.tallies(of: send, in: bed).count
-            let all = if case .single = reach { 1 } else { bed.layout.lanes }
-            if lanes != all { result.fault = "\(send): \(lanes) lanes closed it, not \(all)" }
+            let expectedLanes = if case .single = expected { 1 } else { bed.layout.lanes }
+            if lanes != expectedLanes {
+                result.fault = "\(send): \(lanes) lanes closed it, not \(expectedLanes)"
+            }
         }
         if !unknownSends.isEmpty {
             result.fault = "jobs of unknown sends: \(unknownSends.sorted().prefix(3))"
@@ -167,17 +165,38 @@ package final class ExpanderKillTest: KillTestScenario {
         try checkRewrittenJobs()
     }
 
+    /// Returns the difference of a send's jobs to the tokens that it has to reach.
+    private static func fault(inJobCounts jobCounts: [UInt8], expected: ExpectedTokens) -> String? {
+        var (duplicated, missing, wrong) = (0, 0, 0)
+        for number in jobCounts.indices {
+            let isExpected =
+                switch expected {
+                case .startTokens: number > 0 && number % 2 == 1
+                case .updateTokens: number > 0 && number % 2 == 0
+                case .single(let token): number == token
+                }
+            if isExpected, jobCounts[number] == 0 { missing += 1 }
+            if isExpected, jobCounts[number] > 1 { duplicated += 1 }
+            if !isExpected, jobCounts[number] > 0 { wrong += 1 }
+        }
+        if duplicated + missing + wrong == 0 { return nil }
+        return "\(missing) jobs are missing, \(duplicated) are duplicated, \(wrong) are wrong"
+    }
+
     /// Checks the repeated work. Each crash and each zombie leaves at most one uncommitted transaction
     /// behind.
     private func checkRewrittenJobs() throws {
-        var written = 0
-        try ExpanderTestBed.forEachSheet(in: bed, withAborted: true) { _, sheet, _ in written += sheet.count }
-        result.rewrittenJobs = written - result.jobs
+        var writtenJobs = 0
+        try ExpanderTestBed.forEachSheet(in: bed, withAborted: true) { _, sheet, _ in
+            writtenJobs += sheet.count
+        }
+        result.rewrittenJobs = writtenJobs - result.jobs
         let deaths = result.killCount + plan.freezeCount
-        let most = deaths * (AdaptivePageSize.rowsMin + bed.layout.lanes)
-        if result.rewrittenJobs > most, result.fault == nil {
+        let rewrittenJobsMax = deaths * (AdaptivePageSize.rowsMin + bed.layout.lanes)
+        if result.rewrittenJobs > rewrittenJobsMax, result.fault == nil {
             result.fault =
-                "\(result.rewrittenJobs) jobs were written again after \(deaths) deaths, \(most) at most"
+                "\(result.rewrittenJobs) jobs were written again after \(deaths) deaths, "
+                + "at most \(rewrittenJobsMax) are allowed"
         }
     }
 }

@@ -11,10 +11,14 @@ package import Sends
 package import TokenSealing
 internal import Topics
 
-/// A test bed that writes the records of a registry and a planner for an expander, and reads the expander's
-/// output.
+/// The surroundings of an expander in a test. It writes the rows of the registry and the expansions of a planner, and
+/// reads the jobs and the progress that the expander writes.
 package final class ExpanderTestBed {
     package static let app = TestBed.app.id
+    /// A day in November 2025, in milliseconds since 1970. The registrations and sends are of this day.
+    private static let startMilliseconds: Int64 = 1_763_600_000_000
+    /// Many thousand years ahead, in seconds since 1970.
+    private static let farFutureSeconds: Int64 = 1 << 40
 
     private let bed: TestBed
     private let registryWriter: RecordWriter
@@ -22,8 +26,11 @@ package final class ExpanderTestBed {
     private let normalWriter: RecordWriter
     private let startWriter: RecordWriter
     private var tokenCount = 0
-    /// The number of expected closing records.
+    /// The number of closings, one for each lane of each expansion, and of those that were read. A lane closes an
+    /// expansion by reporting its tally.
     private var expectedClosings = 0
+    private var readClosings = 0
+    private let progress: TopicFollower
 
     package init(on bed: TestBed) throws {
         self.bed = bed
@@ -31,6 +38,7 @@ package final class ExpanderTestBed {
         urgentWriter = try RecordWriter(on: bed, to: .expansionsUrgent)
         normalWriter = try RecordWriter(on: bed, to: .expansions)
         startWriter = try RecordWriter(on: bed, to: .starts)
+        progress = try TopicFollower(of: .progress, in: bed)
     }
 
     /// Writes a token row to its recipient's lane. Each call uses a new token.
@@ -43,15 +51,15 @@ package final class ExpanderTestBed {
     ) -> String {
         tokenCount += 1
         let token = NumberedToken.hex(ofNumber: tokenCount)
-        var stored = token
-        if let seal, let clear = PushToken(hex: token) {
-            stored = seal.seal(clear, app: Self.app, entry: entry.text)
+        var storedToken = token
+        if let seal, let pushToken = PushToken(hex: token) {
+            storedToken = seal.seal(pushToken, app: Self.app, entry: entry.text)
         }
         let key = RegistryKey(
             app: Self.app, recipient: .installation(installation), installation: installation, entry: entry)
         let row = TokenRow(
-            environment: .production, token: stored, tokenHash: token, attributesType: "Match", group: group,
-            registeredAt: 1_763_600_000_000 + Int64(tokenCount))
+            environment: .production, token: storedToken, tokenHash: token, attributesType: "Match",
+            group: group, registeredAt: Self.startMilliseconds + Int64(tokenCount))
         registryWriter.write(key: key.bytes, value: row.encoded(), partition: lane(of: key.recipient))
         return token
     }
@@ -88,30 +96,33 @@ package final class ExpanderTestBed {
         startWriter.write(key: key.bytes, value: row.encoded(), partition: lane(of: key.recipient))
     }
 
+    /// Writes bytes, which may be no expansion, to a lane.
     package func write(raw: [UInt8], lane: Int32) {
         normalWriter.write(key: nil, value: raw, partition: lane)
     }
 
+    /// Waits for all acknowledgements. Returns whether every record is stored.
     package func finish() -> Bool {
         registryWriter.finish() && urgentWriter.finish() && normalWriter.finish() && startWriter.finish()
     }
 
-    /// Returns the number of closing records that are still missing, or nil if the cluster did not answer.
-    /// Committed offsets cannot show this, because the continuations of an expansion lie behind the former
-    /// ends of the lanes.
-    package func missingClosings() -> Int? {
-        guard let records = try? TopicContent(of: .progress, in: bed).records else { return nil }
+    /// Returns the number of closing records that are still missing, as far as they can be read now. Committed offsets
+    /// cannot show this, because the continuations of an expansion lie behind the former ends of the lanes.
+    package func missingClosings() -> Int {
         let reader = JSONReader()
-        return records.reduce(expectedClosings) { left, record in
-            guard let progress = try? ProgressRecord.decode(record.value ?? [], with: reader),
+        progress.readAvailable { record in
+            guard
+                let progress = try? ProgressRecord.decode(
+                    [UInt8](copying: record.value) ?? [], with: reader),
                 case .lanes(let lanes, _) = progress.part
-            else { return left }
-            return left - lanes.count
+            else { return }
+            readClosings += lanes.count
         }
+        return expectedClosings - readClosings
     }
 
     /// Returns whether all expansions are closed.
-    package func isEverythingClosed() -> Bool { missingClosings().map { $0 <= 0 } ?? false }
+    package func isEverythingClosed() -> Bool { missingClosings() <= 0 }
 
     /// A job of a sheet, as a sender reads it.
     package struct Job {
@@ -151,11 +162,11 @@ package final class ExpanderTestBed {
         for topic in [TopicName.jobs, .jobsUrgent] {
             try TopicContent.forEachRecord(of: topic, in: bed, withAborted: withAborted) { record in
                 let record = ReadRecord(record)
-                let apns = Array((record.headers["apns"] ?? "").utf8)
-                let flotilla = Array((record.headers["flotilla"] ?? "").utf8)
-                let to = Array((record.headers["to"] ?? "").utf8)
-                let head = try SheetHead(apns: apns.span, flotilla: flotilla.span)
-                try body(head, SheetJobs(parsing: to.span), record.value ?? [])
+                let apnsFields = Array((record.headers["apns"] ?? "").utf8)
+                let flotillaFields = Array((record.headers["flotilla"] ?? "").utf8)
+                let jobLines = Array((record.headers["to"] ?? "").utf8)
+                let head = try SheetHead(apns: apnsFields.span, flotilla: flotillaFields.span)
+                try body(head, SheetJobs(parsing: jobLines.span), record.value ?? [])
             }
         }
     }
@@ -170,8 +181,8 @@ package final class ExpanderTestBed {
         }
     }
 
-    /// Returns an expansion with a far deadline, so that no lane drops it for its age. Its times are of one
-    /// day in 2025.
+    /// Returns an expansion with a far deadline, so that no lane drops it for its age. Without a recipient it is for
+    /// everyone if it is a start, and otherwise for the group.
     package static func makeExpansion(
         of event: PushEvent, group: String, send: String, version: Int64, generation: Int64 = 0,
         recipient: String? = nil
@@ -193,9 +204,8 @@ package final class ExpanderTestBed {
             }
         return Expansion(
             send: send, key: ScopeKey(app: app, group: group), targets: targets, content: content,
-            priority: .immediate, generation: generation, version: version, deadline: 1 << 40,
-            expiration: 1 << 40,
-            acceptedAt: 1_763_600_000_000)
+            priority: .immediate, generation: generation, version: version, deadline: farFutureSeconds,
+            expiration: farFutureSeconds, acceptedAt: startMilliseconds)
     }
 
     private static func contentState(ofVersion version: Int64) -> RawJSON? {

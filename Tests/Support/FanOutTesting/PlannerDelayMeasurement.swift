@@ -12,23 +12,25 @@ internal import Sends
 internal import Telemetry
 internal import Topics
 
-/// A measurement of how long sends wait if one of two planners halts with an open transaction. Its own sends
-/// wait, and so do the sends of the other planner whose records lie behind the open transaction.
+/// A measurement of the longest time that a send waits if one of two planners halts with an open transaction. The
+/// sends of the halted planner wait for its successor. The sends of the other planner wait if their expansions lie
+/// behind the open transaction.
 package final class PlannerDelayMeasurement {
     package enum PlannerFault: Sendable {
-        /// Stopped, as by a debugger or on a machine that hangs. It does not return.
+        /// The process stops, as in a debugger or on a machine that hangs. It does not return.
         case stopped
-        /// Killed and restarted at once.
+        /// The process is killed and restarted at once.
         case restarted
     }
 
-    private static let readMilliseconds: Int32 = 50
-    /// The time for which new sends arrive.
+    private static let pollMilliseconds: Int32 = 50
+    /// The number of sends before the second planner starts.
+    private static let sendsBeforeVictim = 10
+    /// The second planner halts in this transaction, between its offsets and its commit.
+    private static let haltingTransaction = 30
+    /// The time after the halt for which new sends arrive.
     private static let sendingSeconds = 3.0
-    private static let sendsBefore = 10
     private static let planningSecondsMax = 60.0
-    /// The number of transactions that the process completes before it halts.
-    private static let transactionsBefore = 30
 
     private let bed: TestBed
     private let program: String
@@ -38,8 +40,9 @@ package final class PlannerDelayMeasurement {
     private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
     private let reader = JSONReader(limits: Expansion.limits)
     private var sendCount = 0
-    /// The sends that at least one lane has not received.
+    /// The sends that at least one lane has not received, with their start and the number of lanes that have.
     private var openSends: [String: (since: Instant, lanes: Int)] = [:]
+    /// The longest time from the start of a send until its last lane could read it.
     private var longestSeconds = 0.0
 
     package init(program: String, bed: TestBed, directory: String) throws {
@@ -53,28 +56,27 @@ package final class PlannerDelayMeasurement {
     }
 
     /// - Returns: The longest time, in seconds, until the last lane could read a send.
-    package func measureSeconds(with trouble: PlannerFault) async throws -> Double {
+    package func measureSeconds(with fault: PlannerFault) async throws -> Double {
         let healthyProcess = try startProcess(named: "steady", halt: nil)
         // Alone it owns all partitions, and its first sends are planned.
         try assignConsumer()
         try run(
-            sending: { sendCount < Self.sendsBefore },
-            until: { sendCount == Self.sendsBefore && openSends.isEmpty })
+            sending: { sendCount < Self.sendsBeforeVictim },
+            until: { sendCount == Self.sendsBeforeVictim && openSends.isEmpty })
         let halt = StageProcess.PlannedDeath(
-            step: PlannerStep.offsetsSent.rawValue, time: Self.transactionsBefore,
-            isStop: trouble == .stopped)
+            step: PlannerStep.offsetsSent.rawValue, time: Self.haltingTransaction, isStop: fault == .stopped)
         let victim = try startProcess(named: "victim", halt: halt)
         try run { victim.isHalted }
         // The wait for the rebalance between the two processes does not count.
-        let halted = Instant.now()
+        let haltedAt = Instant.now()
         longestSeconds = 0
-        for id in openSends.keys { openSends[id]?.since = halted }
-        var restarted: StageProcess?
-        if trouble == .restarted { restarted = try startProcess(named: "victim", halt: nil) }
-        func isLate() -> Bool { Instant.now().seconds(since: halted) > Self.sendingSeconds }
-        try run(sending: { !isLate() }, until: { isLate() && openSends.isEmpty })
+        for id in openSends.keys { openSends[id]?.since = haltedAt }
+        var restartedProcess: StageProcess?
+        if fault == .restarted { restartedProcess = try startProcess(named: "victim", halt: nil) }
+        func hasSentEnough() -> Bool { Instant.now().seconds(since: haltedAt) > Self.sendingSeconds }
+        try run(sending: { !hasSentEnough() }, until: { hasSentEnough() && openSends.isEmpty })
         victim.kill()
-        for process in [healthyProcess, restarted].compactMap(\.self) {
+        for process in [healthyProcess, restartedProcess].compactMap(\.self) {
             process.stop()
             _ = try await process.process.exitStatus()
         }
@@ -83,13 +85,14 @@ package final class PlannerDelayMeasurement {
     }
 
     private func startProcess(named name: String, halt: StageProcess.PlannedDeath?) throws -> StageProcess {
-        // The session timeout is the default of operation. The measured wait consists of it and the
+        // The session timeout is the default of operation, because the measured wait consists of it and of the
         // transaction timeout.
         try StageProcess(
             .planner, of: program, on: bed, data: "\(directory)/\(name)", death: halt,
             extraArguments: ["--session-milliseconds", String(FanOutSettings().sessionMilliseconds)])
     }
 
+    /// Lets the consumer read the expansions that are written from now on.
     private func assignConsumer() throws {
         var starts: [PartitionStart] = []
         for lane in 0..<Int32(bed.layout.lanes) {
@@ -102,13 +105,13 @@ package final class PlannerDelayMeasurement {
         try expansionConsumer.assign(startingAt: starts)
     }
 
-    /// Sends one send at a time, each to a new group, and reads the expansions.
+    /// Writes sends, each to a new group, and reads the expansions, until `isOver`.
     ///
-    /// - Parameter isSending: Returns false if no new send is wanted.
+    /// - Parameter isSending: Returns whether a new send is written in this round.
     private func run(sending isSending: () -> Bool = { true }, until isOver: () -> Bool) throws {
-        let begun = Instant.now()
+        let startedAt = Instant.now()
         while !isOver() {
-            if Instant.now().seconds(since: begun) > Self.planningSecondsMax {
+            if Instant.now().seconds(since: startedAt) > Self.planningSecondsMax {
                 throw KillTestFailure(
                     "after \(Self.planningSecondsMax) s \(openSends.count) sends are not planned")
             }
@@ -123,26 +126,28 @@ package final class PlannerDelayMeasurement {
         content.contentState = try? RawJSON(checking: Array("{\"goals\":1}".utf8), with: reader)
         let send = Send(
             id: "s\(sendCount)", app: TestBed.app.id, group: "match-\(sendCount)", audience: .group,
-            content: content,
-            priority: .immediate, acceptedAt: 1_763_600_000_000)
+            content: content, priority: .immediate, acceptedAt: 1_763_600_000_000)
         openSends[send.id] = (.now(), 0)
         writer.write(key: send.scopeKey?.bytes, value: send.encoded())
     }
 
+    /// Reads new expansions. A send that all lanes have received is no longer open.
     private func readExpansions() throws {
-        _ = expansionConsumer.poll(into: &batch, waitMilliseconds: Self.readMilliseconds)
+        _ = expansionConsumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds)
         defer { batch.clear() }
         for index in 0..<batch.count {
             guard let value = batch[index].value,
                 case .expansion(let expansion)? = try? unsafe value.withUnsafeBytes({
                     bytes throws(RecordDecodingError) in
                     try unsafe ExpansionRequest.decode(bytes, with: reader)
-                }), let sent = openSends[expansion.send]
+                }), var openSend = openSends[expansion.send]
             else { continue }
-            openSends[expansion.send]?.lanes += 1
-            guard sent.lanes + 1 == bed.layout.lanes else { continue }
-            longestSeconds = max(longestSeconds, Instant.now().seconds(since: sent.since))
-            openSends[expansion.send] = nil
+            openSend.lanes += 1
+            let isReceivedByAll = openSend.lanes == bed.layout.lanes
+            openSends[expansion.send] = isReceivedByAll ? nil : openSend
+            if isReceivedByAll {
+                longestSeconds = max(longestSeconds, Instant.now().seconds(since: openSend.since))
+            }
         }
     }
 }

@@ -4,10 +4,9 @@ internal import Kafka
 internal import Simulation
 internal import Topics
 
-/// A test that kills two processes of the planner repeatedly while sends arrive. It kills them at every
-/// numbered step and at random moments. It also freezes them beyond their session, so that they wake as
-/// zombies, and stops them in order. At the end their output must equal the output of the pure planner for
-/// the same sends.
+/// A kill test with two processes of the planner while sends arrive. `KillTestRunner` kills them at every numbered step
+/// and at random moments. It also freezes them beyond their session, so that they wake as zombies, and stops them
+/// regularly. At the end their output must equal `PlannerModel`, which plans the same sends without Kafka.
 package final class PlannerKillTest: KillTestScenario {
     package struct Plan: KillTestPlan {
         package var sends = 2000
@@ -18,19 +17,21 @@ package final class PlannerKillTest: KillTestScenario {
         package var randomKills = 3
         package var freezeCount = 1
         package var frozenSteps: [PlannerStep] = [.decided, .transactionBegun, .expansionsSent, .offsetsSent]
-        /// Per 1,000 records: records that are not sends.
+        /// The number of records that are not sends, per 1,000 records.
         package var invalidPerThousand = 10
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
 
     package struct Result: Sendable {
         package var killCount = 0
+        /// The steps at which a process died.
         package var reachedSteps: Set<PlannerStep> = []
         package var sends = 0
         package var deadLetters = 0
-        /// The fault, or nil if everything is right.
+        /// The first fault, or nil if everything is right.
         package var fault: String?
     }
 
@@ -59,13 +60,15 @@ package final class PlannerKillTest: KillTestScenario {
         return result
     }
 
+    /// The steps from `assigned` on happen once per partition.
     package var firstRareStep: PlannerStep { .assigned }
     package var settleSecondsMax: Int { 120 }
 
     package func work(at moment: KillTestMoment) {
         switch moment {
-        case .beforeFault(let number, let count):
-            writeSends(count: plan.sends * number / count - writer.sentCount)
+        case .beforeFault(let number, let faultCount):
+            let dueCount = plan.sends * number / faultCount
+            writeSends(count: dueCount - writer.sentCount)
         case .whileFrozen: writeSends(count: 20)
         case .beforeStep: writeSends(count: 3)
         }
@@ -87,6 +90,7 @@ package final class PlannerKillTest: KillTestScenario {
     /// Returns whether everything is committed and no send is held.
     package func isSettled() throws -> Bool {
         guard bed.isEverythingRead(by: "planner", in: [.sends]) else { return false }
+        // A row has the field `held` while its group holds a send.
         return try !TopicContent(of: .groups, in: bed).newestValues.values.contains { row in
             String(decoding: row, as: UTF8.self).contains("\"held\":")
         }
@@ -95,11 +99,7 @@ package final class PlannerKillTest: KillTestScenario {
     private func check() throws {
         let model = try PlannerModel(sends: TopicContent(of: .sends, in: bed), lanes: bed.layout.lanes)
         result.sends = model.sendCount
-        let deadLetters = try TopicContent(of: .deadLetters, in: bed)
-        let rejectedPositions = Set(
-            deadLetters.records.map { letter in
-                "\(letter.headers["flotilla-dead-partition"] ?? "")/\(letter.headers["flotilla-dead-offset"] ?? "")"
-            })
+        let rejectedPositions = try TopicContent(of: .deadLetters, in: bed).deadLetterPositions
         result.deadLetters = rejectedPositions.count
         result.fault = try model.fault(in: bed)
         if result.fault == nil, rejectedPositions != model.rejectedPositions {

@@ -9,36 +9,43 @@ internal import Sends
 internal import Store
 internal import Topics
 
-/// The expected output of the planner for `sends`: the pure planner applied to the topic in one process
-/// without crashes. The output must be equal if no send waits for the clock. For sends that wait, the model
-/// checks properties of each send.
+/// The expected output of the planner stage for the records of `sends`: the pure `Planner`, applied to the topic in one
+/// process without crashes.
+///
+/// For quiet groups (`SendGenerator`) the output must be equal, because no send waits for the clock. The output for
+/// busy groups depends on the clock. So the model only checks that each of their sends has one outcome.
 package struct PlannerModel {
+    /// The rows of `groups`, in memory.
     private struct Rows: GroupTable {
-        var rows: [ScopeKey: GroupRow] = [:]
-        var seen: [[UInt8]: SendIdempotencyRow] = [:]
+        var groupRows: [ScopeKey: GroupRow] = [:]
+        var idempotencyRows: [[UInt8]: SendIdempotencyRow] = [:]
 
-        func row(of key: ScopeKey) throws(StoreError) -> GroupRow? { rows[key] }
+        func row(of key: ScopeKey) throws(StoreError) -> GroupRow? { groupRows[key] }
         func seenSend(id send: String, app: String) throws(StoreError) -> SendIdempotencyRow? {
-            seen[SendIdempotencyRow.key(app: app, send: send)]
+            idempotencyRows[SendIdempotencyRow.key(app: app, send: send)]
         }
-        mutating func set(_ row: GroupRow, of key: ScopeKey) { rows[key] = row }
+        mutating func set(_ row: GroupRow, of key: ScopeKey) { groupRows[key] = row }
         mutating func set(_ seen: SendIdempotencyRow, send: String, app: String) {
-            self.seen[SendIdempotencyRow.key(app: app, send: send)] = seen
+            idempotencyRows[SendIdempotencyRow.key(app: app, send: send)] = seen
         }
     }
 
-    /// The expected number of each record, by its bytes.
+    /// The number of records with the same bytes.
     private typealias RecordCounts = [[UInt8]: Int]
 
     private let lanes: Int
     private let reader = JSONReader(limits: Expansion.limits)
+
+    // The expected output for quiet groups.
     private var rows = Rows()
-    private var progress: RecordCounts = [:]
-    private var expansions: [Int32: RecordCounts] = [:]
-    private var schedules: RecordCounts = [:]
-    /// The sends to busy groups. Each must have an outcome.
+    private var progressCounts: RecordCounts = [:]
+    private var expansionCounts: [Int32: RecordCounts] = [:]
+    private var scheduleCounts: RecordCounts = [:]
+
+    /// The sends to busy groups. Each must have one outcome.
     private var busyGroupSends: Set<String> = []
     package private(set) var sendCount = 0
+    /// The positions of the records that must become dead letters, as partition/offset.
     package private(set) var rejectedPositions: Set<String> = []
 
     package init(sends: TopicContent, lanes: Int) throws {
@@ -70,38 +77,41 @@ package struct PlannerModel {
     }
 
     private mutating func apply(_ plan: Plan) {
-        for one in plan.progress { progress[one.encoded(), default: 0] += 1 }
-        for part in plan.expansions {
-            let value = part.expansion.encoded()
-            for lane in part.lanes.lanes(of: lanes) {
-                expansions[Int32(lane), default: [:]][value, default: 0] += 1
+        for record in plan.progress { progressCounts[record.encoded(), default: 0] += 1 }
+        for planned in plan.expansions {
+            let value = planned.expansion.encoded()
+            for lane in planned.lanes.lanes(of: lanes) {
+                expansionCounts[Int32(lane), default: [:]][value, default: 0] += 1
             }
         }
-        if let schedule = plan.autoEnd { schedules[schedule.encoded(), default: 0] += 1 }
+        if let schedule = plan.autoEnd { scheduleCounts[schedule.encoded(), default: 0] += 1 }
     }
 
-    /// Returns the fault, or nil if everything is right.
+    /// Returns the first fault in the planner's topics, or nil if they are right.
     package func fault(in bed: TestBed) throws -> String? {
         try fault(inGroups: TopicContent(of: .groups, in: bed))
             ?? fault(
                 inProgress: TopicContent(of: .progress, in: bed),
                 expansions: TopicContent(of: .expansions, in: bed),
-                urgent: TopicContent(of: .expansionsUrgent, in: bed),
+                urgentExpansions: TopicContent(of: .expansionsUrgent, in: bed),
                 schedules: TopicContent(of: .schedulesAuto, in: bed))
     }
 
     private func fault(inGroups groups: TopicContent) throws -> String? {
-        var found = groups.newestValues
-        for (key, row) in rows.rows {
-            guard let bytes = found.removeValue(forKey: key.bytes) else { return "missing row of \(key)" }
+        var writtenRows = groups.newestValues
+        for (key, row) in rows.groupRows {
+            guard let bytes = writtenRows.removeValue(forKey: key.bytes) else {
+                return "missing row of \(key)"
+            }
             if bytes != row.encoded() {
                 return "the row of \(key) is \(text(of: bytes)) and must be \(text(of: row.encoded()))"
             }
         }
-        for (key, row) in rows.seen where found.removeValue(forKey: key) != row.encoded() {
-            return "missing row of \(text(of: key))"
+        for (key, row) in rows.idempotencyRows where writtenRows.removeValue(forKey: key) != row.encoded() {
+            return "missing or wrong row of \(text(of: key))"
         }
-        for (key, value) in found {
+        // The other rows must belong to busy groups.
+        for (key, value) in writtenRows {
             let group = unsafe key.withUnsafeBytes { unsafe ScopeKey(bytes: $0) }
             guard let group, SendGenerator.isBusy(group) else { return "unexpected row: \(text(of: key))" }
             if try GroupRow.decode(value, with: reader).heldSend != nil {
@@ -112,43 +122,56 @@ package struct PlannerModel {
     }
 
     private func fault(
-        inProgress: TopicContent, expansions: TopicContent, urgent: TopicContent, schedules: TopicContent
+        inProgress progress: TopicContent, expansions: TopicContent, urgentExpansions: TopicContent,
+        schedules: TopicContent
     ) throws -> String? {
-        var partsOfSends: [String: [ProgressRecord.PlannerPart]] = [:]
-        var found: RecordCounts = [:]
-        for record in inProgress.records {
+        var busyGroupParts: [String: [ProgressRecord.PlannerPart]] = [:]
+        var writtenProgress: RecordCounts = [:]
+        for record in progress.records {
             let decoded = try ProgressRecord.decode(record.value ?? [], with: reader)
             guard case .planner(let part) = decoded.part else { return "a progress record comes from a lane" }
             if SendGenerator.isBusy(decoded.key) {
-                partsOfSends[decoded.send, default: []].append(part)
+                busyGroupParts[decoded.send, default: []].append(part)
             } else {
-                found[record.value ?? [], default: 0] += 1
+                writtenProgress[record.value ?? [], default: 0] += 1
             }
         }
-        if let fault = difference(found: found, expected: self.progress) { return "progress: \(fault)" }
-        var lanes: [Int32: RecordCounts] = [:]
-        var expanded: [String: [Int32: Int]] = [:]
-        for record in expansions.records + urgent.records {
+        if let fault = difference(actual: writtenProgress, expected: progressCounts) {
+            return "progress: \(fault)"
+        }
+
+        // The number of expansions of each send to a busy group, by lane.
+        var busyGroupExpansions: [String: [Int32: Int]] = [:]
+        var writtenExpansions: [Int32: RecordCounts] = [:]
+        for record in expansions.records + urgentExpansions.records {
             let value = record.value ?? []
             guard case .expansion(let expansion) = try ExpansionRequest.decode(value, with: reader) else {
                 continue
             }
             if SendGenerator.isBusy(expansion.key) {
-                expanded[expansion.send, default: [:]][record.partition, default: 0] += 1
+                busyGroupExpansions[expansion.send, default: [:]][record.partition, default: 0] += 1
             } else {
-                lanes[record.partition, default: [:]][value, default: 0] += 1
+                writtenExpansions[record.partition, default: [:]][value, default: 0] += 1
             }
         }
-        for lane in Set(lanes.keys).union(self.expansions.keys) {
-            if let fault = difference(found: lanes[lane] ?? [:], expected: self.expansions[lane] ?? [:]) {
+        for lane in Set(writtenExpansions.keys).union(expansionCounts.keys) {
+            if let fault = difference(
+                actual: writtenExpansions[lane] ?? [:], expected: expansionCounts[lane] ?? [:])
+            {
                 return "lane \(lane): \(fault)"
             }
         }
-        let ends = schedules.records.reduce(into: RecordCounts()) { $0[$1.value ?? [], default: 0] += 1 }
-        if let fault = difference(found: ends, expected: self.schedules) { return "schedules: \(fault)" }
+
+        let writtenSchedules = schedules.records.reduce(into: RecordCounts()) {
+            $0[$1.value ?? [], default: 0] += 1
+        }
+        if let fault = difference(actual: writtenSchedules, expected: scheduleCounts) {
+            return "schedules: \(fault)"
+        }
         for send in busyGroupSends {
             if let fault = fault(
-                ofBusyGroupSend: send, parts: partsOfSends[send] ?? [], expanded: expanded[send] ?? [:])
+                ofBusyGroupSend: send, parts: busyGroupParts[send] ?? [],
+                expansionsByLane: busyGroupExpansions[send] ?? [:])
             {
                 return fault
             }
@@ -156,26 +179,28 @@ package struct PlannerModel {
         return nil
     }
 
-    /// Checks that a send to a busy group has one outcome, and that each lane got a planned send once.
+    /// Checks that a send to a busy group has one outcome, and that each of its lanes got a planned send once.
     private func fault(
-        ofBusyGroupSend send: String, parts: [ProgressRecord.PlannerPart], expanded: [Int32: Int]
+        ofBusyGroupSend send: String, parts: [ProgressRecord.PlannerPart], expansionsByLane: [Int32: Int]
     ) -> String? {
-        let ends = parts.filter { $0.verdict != .held && $0.verdict != .stopping }
-        guard ends.count == 1, let end = ends.first else {
+        let finalParts = parts.filter { $0.verdict != .held && $0.verdict != .stopping }
+        guard finalParts.count == 1, let finalPart = finalParts.first else {
             return "\(send) has the outcomes \(parts.map(\.verdict)), expected one"
         }
-        let expected = end.verdict == .planned ? end.laneCount : 0
-        guard expanded.count == expected, expanded.values.allSatisfy({ $0 == 1 }) else {
-            return "\(send) has \(expanded) expansions, expected \(expected)"
+        let expectedLanes = finalPart.verdict == .planned ? finalPart.laneCount : 0
+        let hasOnePerLane = expansionsByLane.values.allSatisfy { $0 == 1 }
+        guard expansionsByLane.count == expectedLanes, hasOnePerLane else {
+            return
+                "\(send) has the expansions \(expansionsByLane) by lane, expected one in \(expectedLanes) lanes"
         }
         return nil
     }
 
-    private func difference(found: RecordCounts, expected wanted: RecordCounts) -> String? {
-        for (value, count) in wanted where found[value] != count {
-            return "\(found[value] ?? 0) times instead of \(count): \(text(of: value))"
+    private func difference(actual: RecordCounts, expected: RecordCounts) -> String? {
+        for (value, count) in expected where actual[value] != count {
+            return "\(actual[value] ?? 0) times instead of \(count): \(text(of: value))"
         }
-        for (value, count) in found where wanted[value] == nil {
+        for (value, count) in actual where expected[value] == nil {
             return "\(count) times instead of 0: \(text(of: value))"
         }
         return nil

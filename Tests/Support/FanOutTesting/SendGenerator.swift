@@ -5,14 +5,15 @@ internal import RecordFormat
 package import Sends
 internal import Simulation
 
-/// Random sends of all kinds to many groups. A quiet group gets so few sends that none has to wait. A busy
-/// group gets sends faster than its versions may advance.
+/// A generator of random sends and cancellations. A quiet group gets so few sends that none has to wait. A busy group
+/// gets sends faster than its versions may advance, so the planner holds some of them.
 package struct SendGenerator {
     /// The number of sends to one quiet group. Even if all come in one second, its versions do not run too
-    /// far ahead.
+    /// far ahead of the clock.
     private static let sendsPerQuietGroup = 5
     private static let busyGroupCount = 8
 
+    /// A record of `sends`.
     package struct GeneratedRequest: Sendable {
         package let request: SendRequest
         package var key: [UInt8] { request.scopeKey?.bytes ?? [] }
@@ -20,7 +21,7 @@ package struct SendGenerator {
         package var value: [UInt8] {
             switch request {
             case .send(let send): send.encoded()
-            case .cancellation(let cancel): cancel.encoded()
+            case .cancellation(let cancellation): cancellation.encoded()
             case .subscription(let subscription): subscription.encoded()
             }
         }
@@ -28,8 +29,9 @@ package struct SendGenerator {
 
     private var random: SeededGenerator
     private var sendCount = 0
-    /// A record to send again, as a client does without an answer.
+    /// The request that comes again next, as from a client that got no answer.
     private var requestToRepeat: GeneratedRequest?
+    /// The id of the last send to each busy group, for cancellations.
     private var lastSendOfGroup: [String: String] = [:]
 
     package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
@@ -37,15 +39,15 @@ package struct SendGenerator {
     package static func isBusy(_ key: ScopeKey) -> Bool { key.group?.hasPrefix("busy") ?? false }
 
     package mutating func next() -> GeneratedRequest {
-        if let sent = requestToRepeat {
+        if let repeated = requestToRepeat {
             requestToRepeat = nil
-            return sent
+            return repeated
         }
         sendCount += 1
         if random.number(below: 4) == 0 { return makeBusyGroupRequest() }
-        let sent = makeQuietGroupRequest()
-        if random.number(below: 20) == 0 { requestToRepeat = sent }
-        return sent
+        let request = makeQuietGroupRequest()
+        if random.number(below: 20) == 0 { requestToRepeat = request }
+        return request
     }
 
     private mutating func makeBusyGroupRequest() -> GeneratedRequest {
@@ -53,11 +55,10 @@ package struct SendGenerator {
         let audience: Audience =
             random.number(below: 3) == 0 ? .users(["user-\(random.number(below: 3))"]) : .group
         let id = "s\(sendCount)"
-        if random.number(below: 10) == 0, let last = lastSendOfGroup[group] {
-            return GeneratedRequest(
-                request: .cancellation(
-                    Cancellation(
-                        send: last, app: "shop", key: ScopeKey(app: "shop", group: group), acceptedAt: 1)))
+        if random.number(below: 10) == 0, let lastSend = lastSendOfGroup[group] {
+            let cancellation = Cancellation(
+                send: lastSend, app: "shop", key: ScopeKey(app: "shop", group: group), acceptedAt: 1)
+            return GeneratedRequest(request: .cancellation(cancellation))
         }
         lastSendOfGroup[group] = id
         return GeneratedRequest(request: .send(makeSend(.update, id: id, group: group, audience: audience)))

@@ -1,11 +1,13 @@
 package import Kafka
 internal import Telemetry
 
-/// A producer that waits if its queue is full, and counts the stored records.
+/// A producer that waits while its queue is full, and counts the records that Kafka has stored.
 package final class CountingProducer {
-    private static let flushMilliseconds = 60_000
-    /// The number of sent records after which deliveries are counted.
+    private static let flushMillisecondsMax = 60_000
+    /// The number of sent records after which the acknowledgements are counted.
     private static let collectionInterval = 100
+    /// The wait for acknowledgements while the queue is full.
+    private static let fullQueueWaitMilliseconds: Int32 = 10
 
     private let producer: Producer
     private var deliveries: [Delivery] = []
@@ -23,6 +25,7 @@ package final class CountingProducer {
 
     package func topic(named name: String) throws -> Topic { try producer.topic(named: name) }
 
+    /// Whether all sent records are stored, as far as acknowledgements were counted.
     package var areAllStored: Bool { storedCount == sentCount }
 
     package func send(
@@ -38,10 +41,10 @@ package final class CountingProducer {
                 firstLoss = firstLoss ?? "\(result)"
                 break
             }
-            collect(waitMilliseconds: 10)
+            countDeliveries(waitMilliseconds: Self.fullQueueWaitMilliseconds)
         }
         sentCount += 1
-        if sentCount % Self.collectionInterval == 0 { collect(waitMilliseconds: 0) }
+        if sentCount % Self.collectionInterval == 0 { countDeliveries(waitMilliseconds: 0) }
     }
 
     /// Waits for all acknowledgements.
@@ -49,25 +52,26 @@ package final class CountingProducer {
     /// - Returns: The number of missing acknowledgements.
     @discardableResult
     package func flush() -> Int {
-        let left = producer.flush(withinMilliseconds: Self.flushMilliseconds, into: &deliveries)
-        collect(waitMilliseconds: 0)
-        return left
+        let missingCount = producer.flush(
+            withinMilliseconds: Self.flushMillisecondsMax, into: &deliveries)
+        countDeliveries(waitMilliseconds: 0)
+        return missingCount
     }
 
-    /// Flushes for the last time and reports lost records.
+    /// Flushes for the last time, and prints the number of lost records if there are any.
     ///
     /// - Returns: The number of missing acknowledgements.
     package func finish() -> Int {
-        let left = flush()
+        let missingCount = flush()
         if let firstLoss {
             print(
                 "  \(sentCount - storedCount) of \(sentCount) records are not confirmed as stored; the first: \(firstLoss)"
             )
         }
-        return left
+        return missingCount
     }
 
-    private func collect(waitMilliseconds: Int32) {
+    private func countDeliveries(waitMilliseconds: Int32) {
         _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: waitMilliseconds)
         for delivery in deliveries {
             if delivery.isStored { storedCount += 1 } else { firstLoss = firstLoss ?? "\(delivery.outcome)" }

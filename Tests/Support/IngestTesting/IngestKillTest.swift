@@ -5,9 +5,8 @@ internal import RecordFormat
 internal import Simulation
 internal import Topics
 
-/// A kill test with two ingest processes while reports arrive. They die at every numbered step and at random
-/// moments, freeze beyond their session and wake as zombies, and stop in order. At the end the registry and
-/// the events must equal the result of the merge, byte for byte.
+/// A kill test with two processes of the ingest stage while reports arrive (`KillTestRunner`). At the end `registry`
+/// and `events` must equal `IngestModel`, byte for byte.
 package final class IngestKillTest: KillTestScenario {
     package struct Plan: KillTestPlan {
         package var reports = 2000
@@ -18,22 +17,26 @@ package final class IngestKillTest: KillTestScenario {
         package var steps = IngestStep.allCases.filter { $0 != .sweepStarted && $0 != .sweepCommitted }
         package var randomKills = 3
         package var freezeCount = 1
-        /// The records per 1,000 in a wrong partition, and the records per 1,000 that are not reports.
+        /// The number of reports in a random partition, per 1,000 records.
         package var misplacedPerThousand = 10
+        /// The number of records that are not reports, per 1,000 records.
         package var invalidPerThousand = 10
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
 
     package struct Result: Sendable {
         package var killCount = 0
+        /// The steps at which a process died.
         package var reachedSteps: Set<IngestStep> = []
+        /// The numbers of records in the topics.
         package var reports = 0
         package var rows = 0
         package var events = 0
         package var deadLetters = 0
-        /// The first difference, or nil if the result is exactly right.
+        /// The first difference, or nil if the topics equal the model.
         package var fault: String?
     }
 
@@ -76,11 +79,11 @@ package final class IngestKillTest: KillTestScenario {
     private func writeReports(count: Int) {
         for _ in 0..<max(0, count) {
             let report = generator.next()
-            let dice = random.number(below: 1000)
-            if dice < plan.misplacedPerThousand {
+            let roll = random.number(below: 1000)
+            if roll < plan.misplacedPerThousand {
                 let partition = Int32(random.number(below: bed.layout.lanes))
                 writer.write(key: report.key, value: report.encoded(), partition: partition)
-            } else if dice < plan.misplacedPerThousand + plan.invalidPerThousand {
+            } else if roll < plan.misplacedPerThousand + plan.invalidPerThousand {
                 writer.write(key: report.key, value: InvalidRecord.random(using: &random))
             } else {
                 writer.write(report)
@@ -95,11 +98,7 @@ package final class IngestKillTest: KillTestScenario {
     private func check() throws {
         let reports = try TopicContent(of: .reports, in: bed)
         let model = IngestModel(reports: reports, lanes: bed.layout.lanes, keys: nil)
-        let deadLetters = try TopicContent(of: .deadLetters, in: bed)
-        let rejectedPositions = Set(
-            deadLetters.records.map { letter in
-                "\(letter.headers["flotilla-dead-partition"] ?? "")/\(letter.headers["flotilla-dead-offset"] ?? "")"
-            })
+        let rejectedPositions = try TopicContent(of: .deadLetters, in: bed).deadLetterPositions
         result.reports = reports.records.count
         result.rows = model.registry.count
         result.events = model.events.values.reduce(0) { $0 + $1.count }

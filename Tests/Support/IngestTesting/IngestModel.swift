@@ -7,15 +7,16 @@ internal import RecordFormat
 internal import Telemetry
 package import TokenSealing
 
-/// The expected result of the stage: the merge of all reports in the order of their topic. It runs in one
-/// process that never dies, without transactions, views or batches.
+/// The expected result of the ingest stage: all records of `reports`, merged in the order of their topic by
+/// `ReportMerger`. It runs in one process that never dies, without transactions, views or batches.
 package struct IngestModel {
-    /// The newest value of each key that has a value.
+    /// The rows of `registry`, by key.
     package private(set) var registry: [[UInt8]: [UInt8]] = [:]
-    /// The events in order, by installation and lane. Events of different keys have no order.
+    /// The events in order, by `Event.orderKey`. Events of different keys have no order.
     package private(set) var events: [[UInt8]: [[UInt8]]] = [:]
+    /// The installations, by the key of their reports.
     package private(set) var installations: [[UInt8]: Installation] = [:]
-    /// The records that must be rejected, as partition/offset.
+    /// The positions of the records that must become dead letters, as partition/offset.
     package private(set) var rejectedPositions: Set<String> = []
     private let mergers: [String: ReportMerger]
     private let lanes: Int
@@ -40,11 +41,12 @@ package struct IngestModel {
                 rejectedPositions.insert(position)
                 continue
             }
-            let forwarded = record.headers["\(Report.receivedAtHeader)"].flatMap(Int64.init)
-            let offset = record.headers["\(Report.offsetHeader)"].flatMap(Int64.init)
+            // A forwarded record has the time and offset of its first arrival in its headers.
+            let firstReceivedAt = record.headers["\(Report.receivedAtHeader)"].flatMap(Int64.init)
+            let firstOffset = record.headers["\(Report.offsetHeader)"].flatMap(Int64.init)
             let arrival = ReportArrival(
-                receivedAt: min(record.timestamp, forwarded ?? record.timestamp),
-                offset: offset ?? record.offset)
+                receivedAt: min(record.timestamp, firstReceivedAt ?? record.timestamp),
+                offset: firstOffset ?? record.offset)
             switch merger.merge(report, arrival: arrival, into: installations[key], now: now) {
             case .rejected: rejectedPositions.insert(position)
             case .unchanged: break
@@ -54,7 +56,7 @@ package struct IngestModel {
         }
     }
 
-    /// Applies the passage of time to all installations.
+    /// Applies the passage of time to all installations: expired tokens and activities get their rows and events.
     package mutating func sweep(at now: Int64) {
         for (key, installation) in installations {
             guard let swept = mergers[installation.app]?.sweep(installation, now: now) else { continue }
@@ -78,19 +80,26 @@ package struct IngestModel {
     }
 
     /// Returns the difference between the topics and the model, or nil if they are equal.
-    package func difference(registry found: TopicContent, events written: TopicContent) -> String? {
-        let rows = found.newestValues
-        let keys = Set(rows.keys).union(registry.keys).filter {
-            !isRowCorrect(forKey: $0, found: rows[$0], expected: registry[$0])
+    package func difference(registry registryTopic: TopicContent, events eventsTopic: TopicContent) -> String?
+    {
+        difference(inRegistry: registryTopic) ?? difference(inEvents: eventsTopic)
+    }
+
+    private func difference(inRegistry topic: TopicContent) -> String? {
+        let rows = topic.newestValues
+        let wrongKeys = Set(rows.keys).union(registry.keys).filter {
+            !isRowCorrect(forKey: $0, actual: rows[$0], expected: registry[$0])
         }
-        if !keys.isEmpty {
-            let samples = keys.prefix(3).map { key in
-                "\(text(of: key)): has \(text(of: rows[key])), wants \(text(of: registry[key]))"
-            }
-            return "\(keys.count) of \(registry.count) rows differ: " + samples.joined(separator: "; ")
+        if wrongKeys.isEmpty { return nil }
+        let samples = wrongKeys.prefix(3).map { key in
+            "\(text(of: key)): has \(text(of: rows[key])), wants \(text(of: registry[key]))"
         }
-        var lists: [[UInt8]: [[UInt8]]] = [:]
-        for record in written.records {
+        return "\(wrongKeys.count) of \(registry.count) rows differ: " + samples.joined(separator: "; ")
+    }
+
+    private func difference(inEvents topic: TopicContent) -> String? {
+        var writtenEvents: [[UInt8]: [[UInt8]]] = [:]
+        for record in topic.records {
             guard let value = record.value, let event = try? Event.decode(value, with: reader) else {
                 return "events has a record that is not an event: \(text(of: record.value))"
             }
@@ -98,25 +107,26 @@ package struct IngestModel {
             guard record.key == event.key, record.partition == lane else {
                 return "an event is in partition \(record.partition) instead of \(lane): \(text(of: value))"
             }
-            lists[event.orderKey, default: []].append(value)
+            writtenEvents[event.orderKey, default: []].append(value)
         }
-        if lists != events {
-            let counts = (
-                lists.values.reduce(0) { $0 + $1.count }, events.values.reduce(0) { $0 + $1.count }
-            )
-            return "events differ: there are \(counts.0) instead of \(counts.1)"
+        if writtenEvents != events {
+            let writtenCount = writtenEvents.values.reduce(0) { $0 + $1.count }
+            let expectedCount = events.values.reduce(0) { $0 + $1.count }
+            return "events differ: there are \(writtenCount) instead of \(expectedCount)"
         }
         return nil
     }
 
-    private func isRowCorrect(forKey key: [UInt8], found: [UInt8]?, expected: [UInt8]?) -> Bool {
-        if found == expected { return true }
-        guard let found, let expected,
+    /// Whether the row in the topic is the model's, apart from times within one write interval.
+    private func isRowCorrect(forKey key: [UInt8], actual: [UInt8]?, expected: [UInt8]?) -> Bool {
+        if actual == expected { return true }
+        guard let actual, let expected,
             let key = unsafe key.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }),
-            let has = decodeRow(found, under: key.entry), let wants = decodeRow(expected, under: key.entry),
+            let actualRow = decodeRow(actual, under: key.entry),
+            let expectedRow = decodeRow(expected, under: key.entry),
             let interval = mergers[key.app]?.writeInterval
         else { return false }
-        return has.agrees(with: wants, within: interval)
+        return actualRow.agrees(with: expectedRow, within: interval)
     }
 
     private func decodeRow(_ bytes: [UInt8], under entry: RegistryKey.Entry) -> RegistryRow? {
@@ -131,7 +141,7 @@ package struct IngestModel {
 }
 
 extension Event {
-    /// The common part of all events whose order is kept.
+    /// A text that two events share if their order is kept: the lane's key and the recipient.
     fileprivate var orderKey: [UInt8] {
         let subject = (installation.map(Recipient.installation) ?? .user(user ?? "")).text
         return key + [0] + Array(subject.utf8)

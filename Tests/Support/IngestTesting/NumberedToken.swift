@@ -1,12 +1,13 @@
 internal import Identifiers
 
-/// Tokens with numbers. A lane scans hashes with an equal first half together. So the first halves are as
-/// different as those of real tokens. The second half is the number.
+/// Push tokens that contain a number, as 32 hexadecimal digits. A lane scans hashes with an equal first half together.
+/// So the first half is as different as in real tokens. The second half is the number.
 package enum NumberedToken {
-    private static let digits = 16
+    private static let digitsPerHalf = 16
     /// An odd factor, so that no two numbers have the same product.
     private static let scatterFactor: UInt64 = 0x9E37_79B9_7F4A_7C15
 
+    /// Returns the token with the number.
     package static func hex(ofNumber number: Int) -> String {
         let number = UInt64(number)
         return paddedHex(of: number &* scatterFactor) + paddedHex(of: number)
@@ -14,14 +15,14 @@ package enum NumberedToken {
 
     private static func paddedHex(of half: UInt64) -> String {
         let text = String(half, radix: 16)
-        return String(repeating: "0", count: digits - text.count) + text
+        return String(repeating: "0", count: digitsPerHalf - text.count) + text
     }
 
-    /// Returns nil for another token.
+    /// Returns the number in a token, or nil if `hex(ofNumber:)` did not make the token.
     package static func number(ofToken hex: Span<UInt8>) -> Int? {
-        guard hex.count == 2 * digits else { return nil }
+        guard hex.count == 2 * digitsPerHalf else { return nil }
         var number: UInt64 = 0
-        for index in digits..<2 * digits {
+        for index in digitsPerHalf..<2 * digitsPerHalf {
             guard let value = Hex.value(of: hex[index]) else { return nil }
             number = number << 4 | UInt64(value)
         }

@@ -3,8 +3,8 @@ internal import Kafka
 internal import RecordFormat
 package import Topics
 
-/// A sender of reports or other records, in the way of the gateway: without transactions, with keys,
-/// acknowledged.
+/// A writer of reports or other records to one topic. It writes as the gateway does: with keys, without transactions,
+/// and it waits for acknowledgements.
 package final class RecordWriter {
     private let producer: CountingProducer
     private let topic: Topic

@@ -2,21 +2,26 @@ package import Ingest
 package import InstallationRecords
 
 extension RegistryRow {
-    /// Whether both rows are equal, apart from times within one write interval. Only the first repetition in
-    /// an interval is always written. Which later ones are in a row depends on the processes that died.
+    /// Whether both rows are equal, apart from times within one write interval. A report that only repeats a value is
+    /// written once per interval. If a process dies, its successor may write another repetition than the model.
     package func agrees(with other: RegistryRow, within interval: WriteInterval) -> Bool {
         switch (self, other) {
-        case (.token(let a), .token(var b)):
-            let milliseconds =
-                a.expiresAt == nil ? WriteInterval.heartbeatMilliseconds : interval.updateTokenMilliseconds
-            if abs(a.registeredAt - b.registeredAt) >= milliseconds { return false }
-            if abs((a.expiresAt ?? 0) - (b.expiresAt ?? 0)) >= milliseconds { return false }
-            (b.registeredAt, b.expiresAt) = (a.registeredAt, a.expiresAt)
-            return a == b
-        case (.profile(let a), .profile(var b)):
-            if abs(a.updatedAt - b.updatedAt) >= WriteInterval.heartbeatMilliseconds { return false }
-            b.updatedAt = a.updatedAt
-            return a == b
+        case (.token(let token), .token(var otherToken)):
+            // Only update tokens expire.
+            let intervalMilliseconds =
+                token.expiresAt == nil
+                ? WriteInterval.heartbeatMilliseconds : interval.updateTokenMilliseconds
+            let registrationDifference = abs(token.registeredAt - otherToken.registeredAt)
+            let expiryDifference = abs((token.expiresAt ?? 0) - (otherToken.expiresAt ?? 0))
+            if registrationDifference >= intervalMilliseconds { return false }
+            if expiryDifference >= intervalMilliseconds { return false }
+            (otherToken.registeredAt, otherToken.expiresAt) = (token.registeredAt, token.expiresAt)
+            return token == otherToken
+        case (.profile(let profile), .profile(var otherProfile)):
+            let updateDifference = abs(profile.updatedAt - otherProfile.updatedAt)
+            if updateDifference >= WriteInterval.heartbeatMilliseconds { return false }
+            otherProfile.updatedAt = profile.updatedAt
+            return profile == otherProfile
         case (.token, .profile), (.profile, .token): return false
         }
     }

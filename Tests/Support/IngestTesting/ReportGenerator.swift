@@ -6,7 +6,7 @@ internal import Simulation
 /// Reports of the phones of one app, from a seed: new and repeated tokens, activities that start and end, and
 /// people who log in and out.
 package struct ReportGenerator {
-    /// The shares out of 100.
+    /// The percentages of the kinds of reports, for the output of a benchmark. `next()` draws them.
     package static let shares =
         "40 start tokens (3 of 4 repeated), 25 update tokens, 10 states, 8 profiles, 7 heartbeats, 4 taps, 3 lists of running activities, 3 unregistered"
     package static let groups = 50
@@ -23,19 +23,21 @@ package struct ReportGenerator {
     package mutating func next() -> Report {
         let number = random.number(below: installations)
         let id = "phone-\(number)"
-        let dice = random.number(below: 100)
+        let percentile = random.number(below: 100)
         func makeReport(ofKind kind: Report.Kind) -> Report {
             var report = Report(app: TestBed.app.id, environment: .production, installation: id, kind: kind)
             report.os = "18.2"
             report.appBuild = "412"
             return report
         }
-        switch dice {
+        switch percentile {
         case 0..<40:
+            let isMatch = percentile < 30
             var report = makeReport(ofKind: .startToken)
-            report.attributesType = dice < 30 ? "MatchAttributes" : "OrderAttributes"
+            report.attributesType = isMatch ? "MatchAttributes" : "OrderAttributes"
+            // Of four versions three are the token 0, so that most reports repeat it.
             report.token = token(
-                ofInstallation: number, kind: dice < 30 ? 1 : 2, version: random.number(below: 4) / 3)
+                ofInstallation: number, kind: isMatch ? 1 : 2, version: random.number(below: 4) / 3)
             report.frequentPushesEnabled = true
             return report
         case 40..<65:
@@ -73,6 +75,7 @@ package struct ReportGenerator {
         }
     }
 
+    /// Returns a token of 32 bytes in hexadecimal digits, which is equal for equal arguments.
     private func token(ofInstallation installation: Int, kind: Int, version: Int) -> String {
         var bytes = SeededGenerator(
             seed: seed ^ UInt64(installation) << 16 ^ UInt64(kind) << 8 ^ UInt64(version))

@@ -4,7 +4,7 @@ internal import Kafka
 package import ProcessTesting
 internal import Topics
 
-/// A stage in a separate process that can be killed. Its data directory outlives it.
+/// A process of `flotilla-bench` that runs one stage, and that a test can kill. Its data directory outlives it.
 package final class StageProcess {
     /// The workers in `flotilla-bench`, which run one stage for proofs only.
     package enum Worker: String, Sendable {
@@ -17,12 +17,15 @@ package final class StageProcess {
         case insight = "insight-worker"
     }
 
-    /// The step and the occurrence at which the process kills itself, counted after another step.
+    /// The moment at which the process kills itself.
     package struct PlannedDeath: Sendable {
+        /// The number of the step.
         package let step: Int
+        /// The occurrence of the step, counted from 1.
         package let time: Int
+        /// A step after whose first occurrence the counting starts. Nil means at once.
         package let after: Int?
-        /// Whether the process stops itself there instead. It can then be woken.
+        /// Whether the process stops itself (SIGSTOP) instead. A test can then resume it.
         package let isStop: Bool
 
         package init(step: Int, time: Int, after: Int? = nil, isStop: Bool = false) {
@@ -40,11 +43,10 @@ package final class StageProcess {
 
     /// - Parameters:
     ///   - program: The path of `flotilla-bench`.
-    ///   - memoryBytesMax: The limit of private memory. Mapped files do not count.
-    ///   - more: Additional arguments of this worker.
+    ///   - extraArguments: Additional arguments of this worker.
     package init(
         _ worker: Worker, of program: String, on bed: TestBed, data: String, sweepMilliseconds: Int? = nil,
-        death: PlannedDeath? = nil, memoryBytesMax: Int? = nil, extraArguments: [String] = []
+        death: PlannedDeath? = nil, extraArguments: [String] = []
     ) throws {
         var arguments =
             [
@@ -56,11 +58,7 @@ package final class StageProcess {
         if let after = death?.after { arguments += ["--after-step", String(after)] }
         if death?.isStop == true { arguments += ["--stop-there", "1"] }
         arguments += extraArguments
-        guard let memoryBytesMax else {
-            process = try ChildProcess(program, arguments: arguments)
-            return
-        }
-        process = try ChildProcess("prlimit", arguments: ["--data=\(memoryBytesMax)", program] + arguments)
+        process = try ChildProcess(program, arguments: arguments)
     }
 
     package func kill() { process.send(signal: SIGKILL) }
@@ -73,7 +71,9 @@ package final class StageProcess {
     package var isHalted: Bool {
         if !isRunning { return true }
         let stat = try? String(contentsOfFile: "/proc/\(process.processID)/stat", encoding: .utf8)
-        guard let stat, let end = stat.lastIndex(of: ")") else { return true }
-        return stat[stat.index(after: end)...].split(separator: " ").first == "T"
+        // The line is "ID (NAME) STATE …", and the name may contain parentheses.
+        guard let stat, let nameEnd = stat.lastIndex(of: ")") else { return true }
+        let state = stat[stat.index(after: nameEnd)...].split(separator: " ").first
+        return state == "T"
     }
 }

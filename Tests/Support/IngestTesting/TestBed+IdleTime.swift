@@ -3,30 +3,24 @@ package import Topics
 
 /// The way in which a stage ended before an idle time.
 package enum StageEnding: Sendable, CaseIterable {
-    /// It stopped in order and committed the ends that it had read.
+    /// It stopped in order. Its committed offsets are the ends of the partitions.
     case stopped
-    /// It was killed right after a transaction. Its offsets point to the transaction's marker.
+    /// It was killed right after a transaction. Its committed offsets are those of the transaction's markers, one below
+    /// the ends.
     case killed
 }
 
 extension TestBed {
     /// Leaves the topics as an idle time leaves them: retention has deleted every record and every marker.
     ///
-    /// - Returns: false while the group still has members, which keep its offsets as they are.
-    package func simulateIdleTime(after end: StageEnding, group: String, reading topics: [TopicName]) throws
-        -> Bool
+    /// - Returns: False while the group still has members, because its offsets cannot be set then.
+    package func simulateIdleTime(after ending: StageEnding, group: String, reading topics: [TopicName])
+        throws -> Bool
     {
-        if end == .killed {
-            var offsets: [TopicPartition: Int64] = [:]
-            for topic in topics where topic.hasTransactions {
-                for partition in 0..<Int32(layout.lanes) {
-                    let topicPartition = TopicPartition(layout.name(of: topic), partition)
-                    let high = try admin.watermarks(of: topicPartition).high
-                    if high > 0 { offsets[topicPartition] = high - 1 }
-                }
-            }
+        if ending == .killed {
+            let markers = try lastMarkers(of: topics)
             do throws(KafkaError) {
-                if !offsets.isEmpty { try admin.setOffsets(of: layout.prefix + group, to: offsets) }
+                if !markers.isEmpty { try admin.setOffsets(of: layout.prefix + group, to: markers) }
             } catch {
                 if error.code == .unknownMember { return false }
                 throw error
@@ -34,5 +28,18 @@ extension TestBed {
         }
         try expireRecords(of: topics)
         return true
+    }
+
+    /// Returns the last offset of each partition that has records. In a topic with transactions it is a marker.
+    private func lastMarkers(of topics: [TopicName]) throws -> [TopicPartition: Int64] {
+        var offsets: [TopicPartition: Int64] = [:]
+        for topic in topics where topic.hasTransactions {
+            for partition in 0..<Int32(layout.lanes) {
+                let topicPartition = TopicPartition(layout.name(of: topic), partition)
+                let end = try admin.watermarks(of: topicPartition).high
+                if end > 0 { offsets[topicPartition] = end - 1 }
+            }
+        }
+        return offsets
     }
 }

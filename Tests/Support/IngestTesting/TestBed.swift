@@ -8,12 +8,14 @@ internal import Telemetry
 package import TokenSealing
 package import Topics
 
-/// The topics of one Flotilla installation for one test, under a unique prefix. They are deleted after the
-/// test.
+/// The topics of one Flotilla installation for one test, under a unique prefix. They are deleted together with this
+/// object.
 package final class TestBed: Sendable {
     package let settings: KafkaSettings
     package let layout: TopicLayout
     package let admin: AdminClient
+
+    /// The app of most tests.
     package static let app = App(
         id: "shop", bundleID: "com.example.shop", environments: [.production, .sandbox], teamID: "ABCDE12345",
         keyID: "KEY1234567", types: [])
@@ -34,7 +36,7 @@ package final class TestBed: Sendable {
         try layout.create(on: admin)
     }
 
-    /// Returns the environment of a stage in this test bed, with its state in a new slot.
+    /// Returns the environment of a stage in this test bed, with its state in a new slot of the directory.
     package func environment(
         under directory: String, sealingKeys: SealingKeys? = nil
     ) throws -> StageEnvironment {
@@ -44,8 +46,8 @@ package final class TestBed: Sendable {
             sealingKeys: sealingKeys, catalog: { CatalogSnapshot(apps: Self.apps) })
     }
 
-    /// Whether a group has committed all records of these topics, which have a partition for each lane. False
-    /// also while the cluster does not answer.
+    /// Whether a consumer group, named without the prefix, has committed all records of these topics, which have a
+    /// partition for each lane. False also while the cluster does not answer.
     package func isEverythingRead(by group: String, in topics: [TopicName]) -> Bool {
         let partitions = topics.flatMap { topic in
             (0..<Int32(layout.lanes)).map { TopicPartition(layout.name(of: topic), $0) }

@@ -3,17 +3,18 @@ internal import Lifecycle
 internal import Telemetry
 package import Topics
 
-/// A record that was read back.
+/// A copy of a record that a test read from a topic.
 package struct ReadRecord: Sendable, Equatable {
     package var partition: Int32
     package var offset: Int64
+    /// The record's timestamp in milliseconds since 1970.
     package var timestamp: Int64
     package var key: [UInt8]?
     package var value: [UInt8]?
     package var headers: [String: String]
 }
 
-/// A complete topic as a read-committed consumer sees it.
+/// All records of a topic, as a read-committed consumer sees them.
 package struct TopicContent {
     package private(set) var records: [ReadRecord] = []
 
@@ -31,7 +32,7 @@ package struct TopicContent {
 
     /// Reads every partition up to its end, and waits for open transactions.
     ///
-    /// - Parameter withAborted: Whether it also reads records that no transaction committed.
+    /// - Parameter withAborted: Whether it also reads records of aborted transactions.
     package static func forEachRecord(
         of topic: TopicName, in bed: TestBed, withAborted: Bool = false,
         do body: (borrowing Record) throws -> Void
@@ -45,17 +46,18 @@ package struct TopicContent {
         let partitions = (0..<Int32(bed.layout.partitionCount(of: topic))).map { TopicPartition(name, $0) }
         try consumer.assign(
             startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
-        var open = Set(partitions)
+        var unfinishedPartitions = Set(partitions)
         var batch = RecordBatch()
-        var limit = Instant.now().advanced(byMilliseconds: silenceMillisecondsMax)
-        while !open.isEmpty {
-            guard Instant.now() < limit else { throw EndNotReached() }
+        var deadline = Instant.now().advanced(byMilliseconds: silenceMillisecondsMax)
+        while !unfinishedPartitions.isEmpty {
+            guard Instant.now() < deadline else { throw EndNotReached() }
             let events = consumer.poll(into: &batch, waitMilliseconds: 100)
             for index in 0..<batch.count { try body(batch[index]) }
-            if !batch.isEmpty { limit = Instant.now().advanced(byMilliseconds: silenceMillisecondsMax) }
+            if !batch.isEmpty { deadline = Instant.now().advanced(byMilliseconds: silenceMillisecondsMax) }
+            // Before an open transaction the consumer also reports an end, which lies below the high watermark.
             for case .reachedEnd(let partition, let offset) in events {
-                if let ends = consumer.knownWatermarks(of: partition), offset >= ends.high {
-                    open.remove(partition)
+                if let watermarks = consumer.knownWatermarks(of: partition), offset >= watermarks.high {
+                    unfinishedPartitions.remove(partition)
                 }
             }
             batch.clear()
@@ -67,6 +69,16 @@ package struct TopicContent {
         var rows: [[UInt8]: [UInt8]] = [:]
         for record in records { rows[record.key ?? []] = record.value }
         return rows
+    }
+
+    /// The positions at which the dead letters were read, as partition/offset. Only for the content of `deadLetters`.
+    package var deadLetterPositions: Set<String> {
+        Set(
+            records.map { deadLetter in
+                let partition = deadLetter.headers["flotilla-dead-partition"] ?? ""
+                let offset = deadLetter.headers["flotilla-dead-offset"] ?? ""
+                return "\(partition)/\(offset)"
+            })
     }
 }
 

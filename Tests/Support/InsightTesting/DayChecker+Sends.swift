@@ -3,17 +3,19 @@ internal import Jobs
 internal import Members
 internal import Sends
 
+// The questions about sends and groups.
 extension DayChecker {
+    /// Checks the report about one send.
     mutating func checkSend(number: Int) async throws {
         let app = DayGenerator.app(ofSend: number)
         let send = DayGenerator.sendID(number: number)
         let report = try await ask(.report, app: app, id: send)
         let counts = model.sends[.init(app: app, send: send)] ?? .init()
         compareOutcomes(of: send, in: report, with: counts)
-        let expanded = counts.lanes.values.reduce(0) { $0 + $1.expanded }
-        let ended = counts.outcomes.values.reduce(0) { $0 + $1.values.reduce(0, +) }
+        let expandedJobs = counts.lanes.values.reduce(0) { $0 + $1.expanded }
+        let finishedJobs = counts.outcomes.values.reduce(0) { $0 + $1.values.reduce(0, +) }
         if !counts.lanes.isEmpty {
-            compare("\(send) to go", found: report["toGo"] as? Int, to: max(0, expanded - ended))
+            compare("\(send) to go", found: report["toGo"] as? Int, to: max(0, expandedJobs - finishedJobs))
         }
         var systems: [String: Int] = [:]
         for tally in counts.lanes.values {
@@ -26,23 +28,38 @@ extension DayChecker {
         compare(
             "\(send) environments", found: Set(environments.keys),
             to: Set(counts.outcomes.keys.map(\.rawValue)))
-        for (environment, ends) in counts.outcomes {
+        for (environment, outcomeCounts) in counts.outcomes {
             for outcome in ReceiptOutcome.allCases where outcome.isFinal {
                 let reported = environments[environment.rawValue]?[outcome.rawValue] as? Int
-                compare("\(send) \(environment) \(outcome)", found: reported, to: ends[outcome.rawValue] ?? 0)
+                compare(
+                    "\(send) \(environment) \(outcome)", found: reported,
+                    to: outcomeCounts[outcome.rawValue] ?? 0)
             }
         }
-        // The taps of a group belong to a send until the next send of the group.
-        guard let group = DayGenerator.groupID(ofSend: number), counts.isPlanned || !counts.outcomes.isEmpty
-        else { return }
-        let next = (number + 1..<DayGenerator.sendCount).first {
-            DayGenerator.app(ofSend: $0) == app && DayGenerator.groupID(ofSend: $0) == group
-                && model.sends[.init(app: app, send: DayGenerator.sendID(number: $0))]?.isPlanned == true
+        let isKnown = counts.isPlanned || !counts.outcomes.isEmpty
+        guard isKnown, let group = DayGenerator.groupID(ofSend: number) else { return }
+        compareTaps(ofSend: number, in: group, of: app, report: report)
+    }
+
+    /// Compares the taps of a send. The taps of a group belong to a send until the next planned send of the group.
+    private mutating func compareTaps(
+        ofSend number: Int, in group: String, of app: String, report: JSONAnswer
+    ) {
+        let nextSend = (number + 1..<DayGenerator.sendCount).first {
+            isPlannedSend(number: $0, of: app, in: group)
         }
-        let from = day.acceptedAt(send: number)
-        let to = next.map { day.acceptedAt(send: $0) } ?? .max
+        let start = day.acceptedAt(send: number)
+        let end = nextSend.map { day.acceptedAt(send: $0) } ?? .max
         let taps = model.taps[.init(app: app, name: group)] ?? []
-        compare("\(send) opened", found: report["opened"] as? Int, to: taps.count { $0 >= from && $0 < to })
+        compare(
+            "\(DayGenerator.sendID(number: number)) opened", found: report["opened"] as? Int,
+            to: taps.count { $0 >= start && $0 < end })
+    }
+
+    /// Whether the send is one of the app and the group, and planned.
+    private func isPlannedSend(number: Int, of app: String, in group: String) -> Bool {
+        DayGenerator.app(ofSend: number) == app && DayGenerator.groupID(ofSend: number) == group
+            && model.sends[.init(app: app, send: DayGenerator.sendID(number: number))]?.isPlanned == true
     }
 
     private mutating func compareOutcomes(
@@ -53,15 +70,19 @@ extension DayChecker {
             compare("\(send) \(outcome)", found: report[outcome.rawValue] as? Int, to: count)
         }
         compare("\(send) reasons", found: report["rejectedBy"] as? [String: Int], to: counts.rejectionReasons)
-        let times = counts.latencies.sorted()
-        guard !times.isEmpty else { return }
+        compareLatencies(of: send, in: report, with: counts.latencies.sorted())
+    }
+
+    /// Compares the quantiles of latencies, which insight reports up to an eighth too large.
+    private mutating func compareLatencies(of send: String, in report: JSONAnswer, with sorted: [Int64]) {
+        guard !sorted.isEmpty else { return }
         let reported = report["latencyMilliseconds"] as? [String: Int] ?? [:]
         for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1)] {
-            let exact = times[max(1, Int((Double(times.count) * share).rounded(.up))) - 1]
+            let rank = max(1, Int((Double(sorted.count) * share).rounded(.up)))
+            let exact = sorted[rank - 1]
             let milliseconds = Int64(reported[name] ?? -1)
-            compare(
-                "\(send) \(name) \(milliseconds) of \(exact)",
-                found: milliseconds >= exact && milliseconds * 8 <= exact * 9, to: true)
+            let isWithinAnEighth = milliseconds >= exact && milliseconds * 8 <= exact * 9
+            compare("\(send) \(name) \(milliseconds) of \(exact)", found: isWithinAnEighth, to: true)
         }
     }
 
@@ -92,13 +113,13 @@ extension DayChecker {
     mutating func checkGroups(of app: String) async throws {
         let rows = try await askForAll(
             .groups, app: app, list: "groups", parameters: ["state": "all", "limit": "6"])
-        let own = model.groups.filter { $0.key.app == app }
-        let expected = own.sorted { $0.value.lastSendAt > $1.value.lastSendAt }.map(\.key.name)
-        compare("groups of \(app)", found: rows.compactMap { $0["groupId"] as? String }, to: expected)
-        for name in 0..<DayGenerator.groupCount {
-            let id = DayGenerator.groupID(number: name)
+        let groups = model.groups.filter { $0.key.app == app }
+        let newestFirst = groups.sorted { $0.value.lastSendAt > $1.value.lastSendAt }.map(\.key.name)
+        compare("groups of \(app)", found: rows.compactMap { $0["groupId"] as? String }, to: newestFirst)
+        for number in 0..<DayGenerator.groupCount {
+            let id = DayGenerator.groupID(number: number)
             let answer = try await ask(.group, app: app, id: id)
-            guard let row = own[.init(app: app, name: id)] else {
+            guard let row = groups[.init(app: app, name: id)] else {
                 compare("\(id) of \(app) is unknown", found: answer["error"] != nil, to: true)
                 continue
             }
@@ -110,16 +131,19 @@ extension DayChecker {
             compare(
                 "\(id) running", found: answer["running"] as? Int,
                 to: model.runningCount(ofGroup: id, app: app))
-            let sends = (0..<DayGenerator.sendCount).reversed().filter {
-                DayGenerator.app(ofSend: $0) == app && DayGenerator.groupID(ofSend: $0) == id
-                    && model.sends[.init(app: app, send: DayGenerator.sendID(number: $0))]?.isPlanned == true
-            }
-            if sends.isEmpty { continue }
-            let versions = try await askForAll(
-                .timeline, app: app, id: id, list: "versions", parameters: ["limit": "2"])
-            compare(
-                "\(id) timeline", found: versions.compactMap { $0["sendId"] as? String },
-                to: sends.map(DayGenerator.sendID))
+            try await checkTimeline(ofGroup: id, app: app)
         }
+    }
+
+    private mutating func checkTimeline(ofGroup group: String, app: String) async throws {
+        let newestFirst = (0..<DayGenerator.sendCount).reversed().filter {
+            isPlannedSend(number: $0, of: app, in: group)
+        }
+        if newestFirst.isEmpty { return }
+        let versions = try await askForAll(
+            .timeline, app: app, id: group, list: "versions", parameters: ["limit": "2"])
+        compare(
+            "\(group) timeline", found: versions.compactMap { $0["sendId"] as? String },
+            to: newestFirst.map(DayGenerator.sendID))
     }
 }

@@ -2,18 +2,24 @@ internal import Foundation
 package import Insight
 internal import Members
 
-/// A judge that asks an insight process every question about a day and compares each figure with the model.
+/// A check of an insight process. It asks all questions about a day and compares each figure of the answers with the
+/// model.
 package struct DayChecker {
+    /// The checker asks about this many people of each app at most, the first ones.
+    private static let peopleCheckedMax = 300
+    /// The number of faults that are kept.
+    private static let faultsMax = 20
+
+    /// The number of compared figures.
     package private(set) var figureCount = 0
     package private(set) var faults: [String] = []
     private let service: InsightService
     let model: DayModel
+    /// The generator of the day, for its ids and times.
     let day: DayGenerator
-    /// The number of people in each app that are asked about, the first ones.
-    private static let peopleCheckedMax = 300
 
-    package init(service: InsightService, model: DayModel, day mix: DayGenerator) {
-        (self.service, self.model, self.day) = (service, model, mix)
+    package init(service: InsightService, model: DayModel, day: DayGenerator) {
+        (self.service, self.model, self.day) = (service, model, day)
     }
 
     package mutating func checkAll() async throws {
@@ -35,26 +41,27 @@ package struct DayChecker {
     typealias JSONAnswer = [String: Any]
     private static let partialSecondsMax = 60.0
 
+    /// Returns the complete answer to a question.
     func ask(
-        _ name: InsightQuery.Kind, app: String, id: String? = nil, parameters: [String: String] = [:]
+        _ kind: InsightQuery.Kind, app: String, id: String? = nil, parameters: [String: String] = [:]
     ) async throws -> JSONAnswer {
-        let call = InsightQuery(
-            name, app: app, id: id,
+        let query = InsightQuery(
+            kind, app: app, id: id,
             parameters: parameters.map { InsightQuery.Parameter(name: $0.key, value: $0.value) })
-        // On a busy machine the other process may not answer for a while. The answer then reports it.
-        let limit = Date(timeIntervalSinceNow: Self.partialSecondsMax)
+        // On a busy machine the other process may not answer for a while. Then the answer has the field `partial`.
+        let deadline = Date(timeIntervalSinceNow: Self.partialSecondsMax)
         while true {
-            guard let body = await service.answer(call),
+            guard let body = await service.answer(query),
                 let answer = try JSONSerialization.jsonObject(with: Data(body)) as? JSONAnswer
-            else { throw DayCheckFailure(description: "\(name) got no answer") }
+            else { throw DayCheckFailure(description: "\(kind) got no answer") }
             if answer["partial"] == nil { return answer }
-            guard Date() < limit else { throw DayCheckFailure(description: "\(name) is partial") }
+            guard Date() < deadline else { throw DayCheckFailure(description: "\(kind) is partial") }
         }
     }
 
-    /// Returns all entries of a list, page by page.
+    /// Returns all entries of a list. It asks page by page, and `limit` in the parameters is the size of a page.
     func askForAll(
-        _ name: InsightQuery.Kind, app: String, id: String? = nil, list: String,
+        _ kind: InsightQuery.Kind, app: String, id: String? = nil, list: String,
         parameters: [String: String]
     ) async throws -> [JSONAnswer] {
         var rows: [JSONAnswer] = []
@@ -62,23 +69,28 @@ package struct DayChecker {
         repeat {
             var parameters = parameters
             parameters["cursor"] = cursor
-            let page = try await ask(name, app: app, id: id, parameters: parameters)
+            let page = try await ask(kind, app: app, id: id, parameters: parameters)
             rows += page[list] as? [JSONAnswer] ?? []
             cursor = page["next"] as? String
         } while cursor != nil
         return rows
     }
 
+    /// The range of two days in which all events lie.
     var dayRange: [String: String] { ["from": "\(day.dayStart)", "to": "\(day.dayStart + 2 * 86_400_000)"] }
 
+    // MARK: Comparing
+
+    /// Compares a figure of an answer with the model's, and records a fault if they differ.
     mutating func compare<Figure: Equatable>(
-        _ what: @autoclosure () -> String, found said: Figure, to true: Figure
+        _ name: @autoclosure () -> String, found actual: Figure, to expected: Figure
     ) {
         figureCount += 1
-        if said != `true`, faults.count < 20 { faults.append("\(what()): \(said), and not \(`true`)") }
+        if actual != expected, faults.count < Self.faultsMax {
+            faults.append("\(name()): \(actual), and not \(expected)")
+        }
     }
-
-    mutating func recordFault(_ what: String) { if faults.count < 20 { faults.append(what) } }
 }
 
+/// A question that did not get a complete answer.
 struct DayCheckFailure: Error, CustomStringConvertible { let description: String }

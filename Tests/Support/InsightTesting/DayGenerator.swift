@@ -11,7 +11,7 @@ internal import Simulation
 internal import Telemetry
 package import Topics
 
-/// One record of a random day, in the form that a stage writes.
+/// A record of a random day, with the bytes that a stage would write.
 package struct DayRecord: Sendable {
     package var topic: TopicName
     /// The partition, or nil if the key decides.
@@ -19,33 +19,39 @@ package struct DayRecord: Sendable {
     package var key: [UInt8]?
     /// The value, or nil for a tombstone.
     package var value: [UInt8]?
-    /// The header `to` of a receipt.
+    /// The header `to` of a receipt: a line for each job that the receipt names.
     package var addressees: [UInt8] = []
 }
 
-/// The records of a random day: two apps, people with two phones each, groups and sends, and everything that
-/// stages write about them. The order is random, and some records are repeated.
+/// A generator of the records of a random day: two apps, people with two phones each, groups and sends, and the records
+/// that stages write about them. The order is random, and the same job or phone comes several times.
 package struct DayGenerator: Sendable {
     package static let apps = ["shop", "bank"]
     package static let groupCount = 20
     package static let sendCount = 120
-    /// The number of sheets with unfinished jobs.
+    /// The number of sheets that may get further receipts.
     private static let openSheetCount = 60
     private static let jobsPerSheetMax = 12
+
+    private static let hourMilliseconds: Int64 = 3_600_000
+    private static let dayMilliseconds = 86_400_000
+    /// The time between the acceptances of two sends: 120 sends in 20 hours.
+    private static let sendIntervalMilliseconds: Int64 = 600_000
 
     private struct OpenSheet {
         var position: JobPosition
         var send: Int
         var environment: Environment
         var lane: Int
+        /// The person of each line.
         var people: [Int]
     }
 
-    /// The beginning of an hour a day ago, in milliseconds since 1970.
+    /// The beginning of an hour, 26 hours ago, in milliseconds since 1970.
     package let dayStart: Int64
     package let peopleCount: Int
     private let lanes: Int
-    /// The people by app and lane.
+    /// The people by app, then by lane.
     private let peopleOfLane: [[[Int]]]
     private var random: SeededGenerator
     private var openSheets: [OpenSheet] = []
@@ -55,33 +61,40 @@ package struct DayGenerator: Sendable {
     package init(seed: UInt64, lanes: Int, people: Int) {
         random = SeededGenerator(seed: seed)
         (self.lanes, self.peopleCount) = (lanes, people)
-        dayStart = (WallTime.now().milliseconds / 3_600_000 - 26) * 3_600_000
+        dayStart = (WallTime.now().milliseconds / Self.hourMilliseconds - 26) * Self.hourMilliseconds
         peopleOfLane = Self.apps.map { app in
-            var all = Array(repeating: [Int](), count: lanes)
+            var peopleByLane = Array(repeating: [Int](), count: lanes)
             for person in 0..<people {
                 let key = RegistryKey.partitionKey(app: app, recipient: .user(Self.userID(ofPerson: person)))
-                all[Murmur2.partition(forKey: key.span, partitionCount: lanes)].append(person)
+                peopleByLane[Murmur2.partition(forKey: key.span, partitionCount: lanes)].append(person)
             }
-            return all
+            return peopleByLane
         }
     }
 
+    // MARK: Names and times
+
     package static func userID(ofPerson person: Int) -> String { "user-\(person)" }
-    package static func phoneID(ofPerson person: Int, number which: Int) -> String {
-        "phone-\(person)-\(which)"
+    /// - Parameter number: 0 or 1, because a person has two phones.
+    package static func phoneID(ofPerson person: Int, number: Int) -> String {
+        "phone-\(person)-\(number)"
     }
-    /// Returns the system of the phone, or nil if the phone has not reported it.
+    /// Returns the major version of a person's iOS, or nil if the phone has not reported it.
     static func systemVersion(ofPerson person: Int) -> Int? { person % 4 == 0 ? nil : 17 + person % 3 }
     package static func groupID(number: Int) -> String { "match-\(number)" }
     package static func sendID(number: Int) -> String { "send-\(number)" }
     package static func app(ofSend number: Int) -> String { apps[number % apps.count] }
+    /// Returns the group of a send. One send in seven has none.
     package static func groupID(ofSend number: Int) -> String? {
         number % 7 == 0 ? nil : groupID(number: number / 2 % groupCount)
     }
 
-    package func acceptedAt(send: Int) -> Int64 { dayStart + Int64(send) * 600_000 }
+    package func acceptedAt(send: Int) -> Int64 { dayStart + Int64(send) * Self.sendIntervalMilliseconds }
+
+    // MARK: Records
 
     package mutating func next() -> DayRecord {
+        // The percentages of the kinds of records.
         switch random.number(below: 100) {
         case 0..<45: makeEvent()
         case 45..<80: makeReceipt()
@@ -95,7 +108,9 @@ package struct DayGenerator: Sendable {
 
     private mutating func randomApp() -> String { Self.apps[random.number(below: Self.apps.count)] }
 
-    private mutating func randomTime() -> Int64 { dayStart + Int64(random.number(below: 86_400_000)) }
+    private mutating func randomTime() -> Int64 {
+        dayStart + Int64(random.number(below: Self.dayMilliseconds))
+    }
 
     // MARK: Receipts
 
@@ -110,36 +125,41 @@ package struct DayGenerator: Sendable {
             event: send % 10 == 1 ? .start : .update, deadline: 1_900_000_000,
             acceptedAt: acceptedAt(send: send))
         let parts = makeParts(jobCount: sheet.people.count)
-        let at = acceptedAt(send: send) + Int64(random.number(below: 90_000))
+        let writtenAt = acceptedAt(send: send) + Int64(random.number(below: 90_000))
         let receipt = Receipt(
-            head, at: sheet.position, attempt: 1 + random.number(below: 3), writtenAt: at, parts: parts)
-        var lines: [UInt8] = []
-        if parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved }) {
-            for line in parts.flatMap({ $0.lines.ranges.flatMap(Array.init) }).sorted() {
-                let person = sheet.people[line]
-                let phone = Self.phoneID(ofPerson: person, number: line % 2)
-                let system = Self.systemVersion(ofPerson: person).map { "\t\($0)" } ?? ""
-                lines += Array(
-                    "\(phone)\tupdate:a-\(phone)\tu:\(Self.userID(ofPerson: person))\(system)\n".utf8)
-            }
-        }
+            head, at: sheet.position, attempt: 1 + random.number(below: 3), writtenAt: writtenAt, parts: parts
+        )
+        let namesJobs = parts.contains { $0.outcome.isFinal || $0.outcome == .moved }
         return DayRecord(
             topic: .receipts, partition: Int32(sheet.lane), key: nil, value: receipt.encoded(),
-            addressees: lines)
+            addressees: namesJobs ? Self.addressees(of: parts, in: sheet) : [])
     }
 
+    /// Returns the header `to`: for each line of the parts the phone, the row, the user and the system, with tabs.
+    private static func addressees(of parts: [Receipt.Part], in sheet: OpenSheet) -> [UInt8] {
+        var text: [UInt8] = []
+        for line in parts.flatMap({ $0.lines.ranges.flatMap(Array.init) }).sorted() {
+            let person = sheet.people[line]
+            let phone = phoneID(ofPerson: person, number: line % 2)
+            let system = systemVersion(ofPerson: person).map { "\t\($0)" } ?? ""
+            text += Array("\(phone)\tupdate:a-\(phone)\tu:\(userID(ofPerson: person))\(system)\n".utf8)
+        }
+        return text
+    }
+
+    /// Makes a sheet with random people of one lane. At the limit it replaces an older sheet.
     private mutating func openSheet() {
         let send = random.number(below: Self.sendCount)
         let lane = random.number(below: lanes)
-        let peopleThere = peopleOfLane[send % Self.apps.count][lane]
-        if peopleThere.isEmpty { return }
+        let candidates = peopleOfLane[send % Self.apps.count][lane]
+        if candidates.isEmpty { return }
         sheetCount += 1
         let topic = random.number(below: 10) == 0 ? "jobs.urgent" : "jobs"
         let sheet = OpenSheet(
             position: JobPosition(topic: topic, partition: Int32(lane), offset: sheetCount), send: send,
             environment: random.number(below: 5) == 0 ? .sandbox : .production, lane: lane,
             people: (0..<1 + random.number(below: Self.jobsPerSheetMax)).map { _ in
-                peopleThere[random.number(below: peopleThere.count)]
+                candidates[random.number(below: candidates.count)]
             })
         if openSheets.count < Self.openSheetCount {
             openSheets.append(sheet)
@@ -148,6 +168,7 @@ package struct DayGenerator: Sendable {
         }
     }
 
+    /// The outcomes of jobs, each with APNs' status and a reason. Frequent outcomes are listed several times.
     private static let outcomes: [(ReceiptOutcome, Int?, String?)] = [
         (.accepted, 200, nil), (.accepted, 200, nil), (.accepted, 200, nil),
         (.rejected, 400, "BadDeviceToken"),
@@ -155,23 +176,24 @@ package struct DayGenerator: Sendable {
         (.expired, nil, nil), (.unknown, nil, "lost"), (.moved, 429, "TooManyRequests"), (.intent, nil, nil),
     ]
 
-    /// Returns parts with some of the lines. Each line is in one part.
-    private mutating func makeParts(jobCount jobs: Int) -> [Receipt.Part] {
-        var sets = Array(repeating: LineSet(), count: Self.outcomes.count)
-        for line in 0..<jobs {
-            let number = random.number(below: Self.outcomes.count + 3)
-            if number < sets.count { sets[number].append(line) }
+    /// Returns parts with some of the lines. Each line is in at most one part, and at least one line is in a part.
+    private mutating func makeParts(jobCount: Int) -> [Receipt.Part] {
+        var linesOfOutcomes = Array(repeating: LineSet(), count: Self.outcomes.count)
+        let leftOutShare = 3
+        for line in 0..<jobCount {
+            let choice = random.number(below: Self.outcomes.count + leftOutShare)
+            if choice < linesOfOutcomes.count { linesOfOutcomes[choice].append(line) }
         }
-        if sets.allSatisfy(\.isEmpty) { sets[0].append(0) }
-        return zip(Self.outcomes, sets).compactMap { outcome, lines in
-            let (kind, status, reason) = outcome
-            let due = kind == .moved ? dayStart + 90_000_000 : nil
+        if linesOfOutcomes.allSatisfy(\.isEmpty) { linesOfOutcomes[0].append(0) }
+        return zip(Self.outcomes, linesOfOutcomes).compactMap { entry, lines in
+            let (outcome, status, reason) = entry
+            let dueAt = outcome == .moved ? dayStart + 90_000_000 : nil
             return lines.isEmpty
-                ? nil : Receipt.Part(kind, lines: lines, status: status, reason: reason, dueAt: due)
+                ? nil : Receipt.Part(outcome, lines: lines, status: status, reason: reason, dueAt: dueAt)
         }
     }
 
-    // MARK: The rest
+    // MARK: Other records
 
     private mutating func makeEvent() -> DayRecord {
         let person = random.number(below: peopleCount)
@@ -183,7 +205,7 @@ package struct DayGenerator: Sendable {
             attributesType: random.number(below: 3) == 0 ? nil : "Match",
             group: random.number(below: 2) == 0
                 ? nil : Self.groupID(number: random.number(below: Self.groupCount)), eventTime: randomTime(),
-            receivedAt: dayStart + 86_400_000)
+            receivedAt: dayStart + Int64(Self.dayMilliseconds))
         return DayRecord(topic: .events, key: event.key, value: event.encoded())
     }
 
@@ -194,8 +216,8 @@ package struct DayGenerator: Sendable {
         if random.number(below: 20) == 0 {
             return DayRecord(topic: .installations, key: phone.key, value: nil)
         }
-        let at = randomTime()
-        let reportTime = ReportTime(event: at, received: at)
+        let time = randomTime()
+        let reportTime = ReportTime(event: time, received: time)
         if random.number(below: 10) > 0 {
             phone.user = Timestamped(.user(Self.userID(ofPerson: person)), at: reportTime)
         }
@@ -239,10 +261,10 @@ package struct DayGenerator: Sendable {
             let first = random.number(below: lanes)
             part = .lanes(Array(first..<min(lanes, first + 1 + random.number(below: 3))), tally)
         }
-        let at = acceptedAt(send: send)
+        let acceptedAt = acceptedAt(send: send)
         let record = ProgressRecord(
-            send: Self.sendID(number: send), key: key, isDryRun: false, acceptedAt: at,
-            writtenAt: at + Int64(random.number(below: 5000)), part: part)
+            send: Self.sendID(number: send), key: key, isDryRun: false, acceptedAt: acceptedAt,
+            writtenAt: acceptedAt + Int64(random.number(below: 5000)), part: part)
         return DayRecord(
             topic: .progress, key: RecordKey.join(Self.sendID(number: send)), value: record.encoded())
     }
@@ -269,12 +291,12 @@ package struct DayGenerator: Sendable {
         send.deadline = dayStart / 1000 + 900_000
         let row = TimerRow(
             app: app, owner: .recipient(.user(user)), id: "t-\(random.number(below: 2))",
-            dueAt: randomTime() + 86_400_000,
+            dueAt: randomTime() + Int64(Self.dayMilliseconds),
             latenessMillisecondsMax: 1000, send: send, commandOffset: 1)
-        let isGone = random.number(below: 3) == 0
+        let isTombstone = random.number(below: 3) == 0
         return DayRecord(
             topic: .timers, partition: Int32(lane(of: user, app: app)), key: row.key,
-            value: isGone ? nil : row.encoded())
+            value: isTombstone ? nil : row.encoded())
     }
 
     private func lane(of user: String, app: String) -> Int {

@@ -18,19 +18,19 @@ package final class DayWriter {
     package var sentCount: Int { producer.sentCount }
 
     package func write(_ record: DayRecord) throws {
-        let known = topics[record.topic]
-        let topic = try known ?? producer.topic(named: bed.layout.name(of: record.topic))
+        let knownTopic = topics[record.topic]
+        let topic = try knownTopic ?? producer.topic(named: bed.layout.name(of: record.topic))
         topics[record.topic] = topic
         var headers = RecordHeaders(capacity: 1)
         if !record.addressees.isEmpty { headers.add(ReceiptLines.header, value: record.addressees.span) }
         producer.send(
             to: topic, partition: record.partition, key: record.key?.span, value: record.value?.span,
             headers: headers)
-        // The first record of a topic is sent alone.
-        if known == nil { producer.flush() }
+        // The first record of a topic is sent alone, for the reason that `RecordWriter` gives.
+        if knownTopic == nil { producer.flush() }
     }
 
-    /// Waits for all acknowledgements. Returns true if no further record can be stored. If an answer was
-    /// lost, only the topic shows whether the record is stored.
+    /// Waits for all acknowledgements. Returns true if every record has one, also if it reports a failure, because then
+    /// no further record can be stored. The model counts the records in the topics.
     package func finish() -> Bool { producer.finish() == 0 }
 }

@@ -7,20 +7,21 @@ internal import Simulation
 internal import Telemetry
 internal import Topics
 
-/// A kill test with two insight processes while the records of a day arrive. They die at every numbered step
-/// and at random moments, freeze beyond their session, and stop in order. Files of dead processes are deleted
-/// and damaged. At the end every figure of every view must equal the topics.
+/// A kill test with two processes of the insight stage while the records of a day arrive (`KillTestRunner`). Files of
+/// dead processes are deleted and damaged. At the end every figure of every answer must equal `DayModel`.
 package final class InsightKillTest: KillTestScenario {
     package struct Plan: KillTestPlan {
         package var records = 6000
         /// The number of kills at each step.
         package var killsPerStep = 1
-        /// All steps but one: no record of a day is old enough to be forgotten.
+        /// All steps but one: no record of a day is old enough to be deleted.
         package var steps = InsightStep.allCases.filter { $0 != .oldRowsDeleted }
         package var randomKills = 3
         package var freezeCount = 1
+        /// The number of people in each app.
         package var people = 150
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
@@ -62,19 +63,20 @@ package final class InsightKillTest: KillTestScenario {
         (result.deletedFiles, result.damagedFiles) = (deletedFiles, damagedFiles)
         let model = try DayModel(on: bed)
         result.records = model.recordCount
-        let one = try await RestartedInsight(on: bed, directory: "\(directory)/0")
-        let other = try await RestartedInsight(on: bed, directory: "\(directory)/1")
-        try await one.waitUntilComplete(on: bed)
-        var checker = DayChecker(service: one.service, model: model, day: day)
+        // Each of the two answers for its own lanes. The first one asks the second for the others.
+        let first = try await RestartedInsight(on: bed, directory: "\(directory)/0")
+        let second = try await RestartedInsight(on: bed, directory: "\(directory)/1")
+        try await first.waitUntilComplete(on: bed)
+        var checker = DayChecker(service: first.service, model: model, day: day)
         try await checker.checkAll()
-        await one.stop()
-        await other.stop()
+        await first.stop()
+        await second.stop()
         result.figureCount = checker.figureCount
         if !checker.faults.isEmpty { result.fault = checker.faults.joined(separator: "; ") }
         return result
     }
 
-    // MARK: The scene
+    // MARK: The scenario
 
     package var firstRareStep: InsightStep { .lanesAssigned }
     package var settleSecondsMax: Int { 300 }
@@ -98,15 +100,15 @@ package final class InsightKillTest: KillTestScenario {
 
     package func finish() -> Bool { writer.finish() }
 
-    /// Whether all records are in the files.
+    /// Whether the processes have committed all records.
     package func isSettled() -> Bool { RestartedInsight.hasReadAll(of: bed) }
 
-    /// Sometimes deletes or damages a file of a dead process.
+    /// Deletes or damages a file of a dead process, once in three times.
     package func processDied(leaving data: String) {
-        let state = "\(data)/slot-0/insight"
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: state))?.sorted() ?? []
+        let stateDirectory = "\(data)/slot-0/insight"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: stateDirectory))?.sorted() ?? []
         guard !names.isEmpty, random.number(below: 3) == 0 else { return }
-        let path = "\(state)/\(names[random.number(below: names.count)])"
+        let path = "\(stateDirectory)/\(names[random.number(below: names.count)])"
         if random.number(below: 2) == 0 {
             if (try? FileManager.default.removeItem(atPath: path)) != nil { deletedFiles += 1 }
         } else if damageFile(at: path) {
@@ -114,19 +116,25 @@ package final class InsightKillTest: KillTestScenario {
         }
     }
 
-    private static let pageBytes = 4096
+    /// The page size of LMDB and SQLite.
+    private static let pageByteCount = 4096
+    /// LMDB has two pages of metadata. The third page is the first one that is damaged.
+    private static let firstDamagedPage = 2
+    private static let damagedByteCount = 600
 
-    /// Overwrites the beginning of a page, where both kinds of files store its type.
+    /// Overwrites the beginning of a page, where both kinds of files store its type. Returns false if the file is too
+    /// small.
     private func damageFile(at path: String) -> Bool {
         let file = ["data.mdb", "events.sqlite"].map { "\(path)/\($0)" }
             .first { FileManager.default.fileExists(atPath: $0) }
         guard let file, let handle = FileHandle(forUpdatingAtPath: file), let size = try? handle.seekToEnd(),
-            size >= UInt64(3 * Self.pageBytes)
+            size >= UInt64((Self.firstDamagedPage + 1) * Self.pageByteCount)
         else { return false }
-        let page = 2 + random.number(below: Int(size) / Self.pageBytes - 2)
+        let pageCount = Int(size) / Self.pageByteCount
+        let page = Self.firstDamagedPage + random.number(below: pageCount - Self.firstDamagedPage)
         do {
-            try handle.seek(toOffset: UInt64(page * Self.pageBytes))
-            try handle.write(contentsOf: Data(repeating: 0xA5, count: 600))
+            try handle.seek(toOffset: UInt64(page * Self.pageByteCount))
+            try handle.write(contentsOf: Data(repeating: 0xA5, count: Self.damagedByteCount))
             try handle.close()
             return true
         } catch { return false }

@@ -7,8 +7,11 @@ internal import Members
 internal import Telemetry
 internal import Topics
 
-/// The stage in this process, on files of dead processes.
+/// The insight stage in the test's process, on the files of a dead process.
 package final class RestartedInsight: Sendable {
+    private static let completionSecondsMax = 300
+    private static let stopMillisecondsMax = 15_000
+
     package let service: InsightService
 
     package init(on bed: TestBed, directory: String) async throws {
@@ -20,24 +23,24 @@ package final class RestartedInsight: Sendable {
 
     /// Waits until every lane answers and all records are in the files.
     package func waitUntilComplete(on bed: TestBed) async throws {
-        for _ in 0..<3000 {
+        let checksPerSecond = 10
+        for _ in 0..<checksPerSecond * Self.completionSecondsMax {
             let body = await service.answer(InsightQuery(.fleet, app: "shop"))
             let answer = try body.flatMap {
                 try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any]
             }
-            if let answer, answer["partial"] == nil, service.readinessProblems.isEmpty,
-                Self.hasReadAll(of: bed)
-            {
-                return
-            }
-            try await Task.sleep(for: .milliseconds(100))
+            let isAnswerComplete = answer != nil && answer?["partial"] == nil
+            if isAnswerComplete, service.readinessProblems.isEmpty, Self.hasReadAll(of: bed) { return }
+            try await Task.sleep(for: .milliseconds(1000 / checksPerSecond))
         }
         throw KillTestFailure("insight does not answer for all lanes: \(service.readinessProblems)")
     }
 
-    package func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+    package func stop() async {
+        await service.stop(by: Instant.now().advanced(byMilliseconds: Self.stopMillisecondsMax))
+    }
 
-    /// Whether everything is read, by the group's committed offsets.
+    /// Whether the group has committed all records of insight's topics.
     static func hasReadAll(of bed: TestBed) -> Bool {
         let topics: [TopicName] = [
             .receipts, .events, .progress, .groups, .installations, .timers, .audit,

@@ -8,30 +8,36 @@ package import ProcessTesting
 package import SenderTesting
 internal import Topics
 
-/// A complete installation as separate processes, started as an operator starts them. It has a broker or a
-/// given cluster, any number of processes per stage, and a simulated APNs. The simulated phones report to the
-/// first gateway.
+/// A complete installation as separate processes, started as an operator starts them. It has its own broker or uses a
+/// running cluster. It has any number of processes per stage, and a simulated APNs whose phones report to the first
+/// gateway.
 package final class Fleet {
-    package let plan: FleetPlan
-    package let bed: TestBed
-    package let mainApp: FleetApp
-    /// The app of another customer, with one phone.
-    package let otherApp: FleetApp
-    package let broker: RestartableProcess?
-    package let simulator: ChildProcess
-    package private(set) var members: [FleetMember] = []
-    private let program: String
-    private let directory: String
-    private let apns: (production: Int, control: Int)
-
     package static let team = "ABCDE12345"
     package static let keyID = "KEY1234567"
     package static let type = ActivityType(name: "MatchAttributes")
+    private static let catalogReadMessage = "the catalog has been read"
+
+    package let plan: FleetPlan
+    package let bed: TestBed
+    /// The app that all simulated phones have.
+    package let mainApp: FleetApp
+    /// The app of another customer, which must not see anything of `mainApp`.
+    package let otherApp: FleetApp
+    /// The broker, or nil if the fleet uses a running cluster.
+    package let broker: RestartableProcess?
+    package let simulator: ChildProcess
+    /// The processes of the stages, also those that are retired.
+    package private(set) var members: [FleetMember] = []
+    private let program: String
+    private let directory: String
+    private let simulatorPorts: (production: Int, control: Int)
+    /// The ports of the gateways, by their number.
+    private var portsOfGateways: [Int: Int] = [:]
 
     /// - Parameters:
     ///   - programs: The directory that contains `flotilla`.
     ///   - directory: The directory for all data of the processes.
-    ///   - canary: A word that appears in all names of the app.
+    ///   - canary: A word that appears in all names of the main app, so that a check can search for it.
     package init(plan: FleetPlan, programs: String, directory: String, canary: String = "") async throws {
         self.plan = plan
         self.directory = directory
@@ -62,30 +68,37 @@ package final class Fleet {
                 program, arguments: ["sealing-keys", "make", "\(directory)/sealing-keys"])
             guard try await keyMaker.exitStatus() == 0 else { throw FleetFailure(keyMaker.errors) }
         }
-        apns = (try freePort(), try freePort())
-        let gateway = try freePort()
+        simulatorPorts = (try freePort(), try freePort())
+        let firstGatewayPort = try freePort()
         simulator = try Self.startSimulator(
-            program: program, plan: plan, in: directory, ports: apns, reportTo: gateway, for: mainApp)
+            program: program, plan: plan, in: directory, ports: simulatorPorts, reportTo: firstGatewayPort,
+            for: mainApp)
         try await simulator.waitForOutput(containing: "The APNs simulator serves.")
         for stage in plan.stages {
             for number in 0..<plan.processesPerStage {
-                _ = try addProcess(of: stage, port: stage == .gateway && number == 0 ? gateway : nil)
+                let isFirstGateway = stage == .gateway && number == 0
+                _ = try addProcess(of: stage, port: isFirstGateway ? firstGatewayPort : nil)
             }
         }
+        try await waitForGateways()
+    }
+
+    /// Waits until all gateways accept requests.
+    func waitForGateways() async throws {
         for gateway in members where gateway.stage == .gateway {
-            try await gateway.process.waitForOutput(containing: "the catalog has been read")
+            try await gateway.process.waitForOutput(containing: Self.catalogReadMessage)
         }
     }
 
     private static func startSimulator(
         program: String, plan: FleetPlan, in directory: String, ports: (production: Int, control: Int),
-        reportTo gateway: Int, for shop: FleetApp
+        reportTo gatewayPort: Int, for fleetApp: FleetApp
     ) throws -> ChildProcess {
         let data = "\(directory)/apns"
         unsafe mkdir(data, 0o700)
         _ = try SimulatorCredentials.loadKey(id: keyID, teamID: team, directory: data)
         let portal = """
-            {"apps": [{"bundleId": "\(shop.app.bundleID)"}, {"bundleId": "com.example.news"}],
+            {"apps": [{"bundleId": "\(fleetApp.app.bundleID)"}, {"bundleId": "com.example.news"}],
              "keys": [{"keyId": "\(keyID)", "teamId": "\(team)"}]}
             """
         try portal.write(toFile: "\(data)/portal.json", atomically: true, encoding: .utf8)
@@ -97,13 +110,14 @@ package final class Fleet {
                 "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen",
                 "127.0.0.1:\(ports.control)", "--portal", "\(data)/portal.json", "--script",
                 "\(data)/script.json", "--records", "\(data)/records", "--phones", String(plan.phones),
-                "--phone-app", shop.app.bundleID, "--phone-types", shop.app.activityTypes[0].name,
-                "--report-app",
-                shop.app.id, "--report-to", "127.0.0.1:\(gateway)",
-            ], environment: ["FLOTILLA_APNS_SIMULATOR_REPORT_KEY": shop.reportKey])
+                "--phone-app", fleetApp.app.bundleID, "--phone-types", fleetApp.app.activityTypes[0].name,
+                "--report-app", fleetApp.app.id, "--report-to", "127.0.0.1:\(gatewayPort)",
+            ], environment: ["FLOTILLA_APNS_SIMULATOR_REPORT_KEY": fleetApp.reportKey])
     }
 
-    /// Adds a process of a stage.
+    /// Starts another process of a stage.
+    ///
+    /// - Parameter port: The port of a gateway. Nil means any free port.
     package func addProcess(of stage: FleetPlan.Stage, port: Int? = nil) throws -> FleetMember {
         let number = members.count { $0.stage == stage }
         let name = "\(stage.rawValue)-\(number)"
@@ -118,12 +132,14 @@ package final class Fleet {
             portsOfGateways[number] = port
             arguments += [
                 "--gateway-listen", "127.0.0.1:\(port)", "--gateway-key-rate", "1000000",
-                "--gateway-peer-rate", "1000000", "--gateway-installation-rate", "1000000",
+                "--gateway-peer-rate", "1000000", "--gateway-peer-reports", "1000000", "--gateway-peer-bytes",
+                "1GiB", "--gateway-installation-rate", "1000000",
             ]
         case .sender:
             arguments += [
                 "--sender-keys", "\(directory)/apns", "--sender-apns-production",
-                "localhost:\(apns.production)", "--sender-apns-authorities", "\(directory)/apns/ca.pem",
+                "localhost:\(simulatorPorts.production)", "--sender-apns-authorities",
+                "\(directory)/apns/ca.pem",
             ]
             if let permits = plan.permits { arguments += ["--sender-permits", String(permits)] }
         case .ingest, .fanOut, .scheduler, .insight: break
@@ -146,7 +162,7 @@ package final class Fleet {
         ]
     }
 
-    /// Discards the state of a process, as an operator does, while the others work.
+    /// Restarts a process without its files, as an operator does with `replay rebuild`, while the others work.
     ///
     /// - Parameter copy: The path for a copy of the discarded state.
     package func rebuildState(of member: FleetMember, copyingTo copy: String? = nil) async throws {
@@ -159,10 +175,10 @@ package final class Fleet {
         }
     }
 
-    /// Returns the content of a stopped process's files after they caught up with their topics. The process
-    /// starts for that and stops again.
+    /// Returns the content of a stopped process's files after they have caught up with their topics. For that the
+    /// process starts and stops again.
     ///
-    /// - Parameter copy: The state to start with, or nil for its present state.
+    /// - Parameter copy: The path of the files to start with, or nil for its present files.
     package func state(of member: FleetMember, from copy: String? = nil) async throws -> FleetState {
         if let copy {
             try FileManager.default.removeItem(atPath: dataDirectory(of: member))
@@ -170,15 +186,13 @@ package final class Fleet {
         }
         try await member.startAgain()
         try await eventually("the state of \(member.name) is as far as its topics") {
-            let reads = try await member.appliedOffsets()
+            let appliedOffsets = try await member.appliedOffsets()
             return try member.stage.views.allSatisfy { view in
                 try (0..<Int32(bed.layout.partitionCount(of: view))).allSatisfy { partition in
-                    let end = try bed.admin.watermarks(
-                        of: TopicPartition(bed.layout.name(of: view), partition)
-                    )
-                    .high
+                    let topicPartition = TopicPartition(bed.layout.name(of: view), partition)
+                    let end = try bed.admin.watermarks(of: topicPartition).high
                     // A view without any record reports no offset.
-                    return end == reads["\(view.rawValue)/\(partition)"] ?? 0
+                    return end == appliedOffsets["\(view.rawValue)/\(partition)"] ?? 0
                 }
             }
         }
@@ -211,17 +225,16 @@ package final class Fleet {
         return process.output
     }
 
-    /// The ports of the gateways, by their number.
-    private var portsOfGateways: [Int: Int] = [:]
-
-    /// The ports of gateways that may answer.
+    /// The ports of the gateways that are neither retired nor frozen.
     package var gatewayPorts: [Int] {
         members.compactMap {
             $0.stage == .gateway && !$0.isRetired && !$0.isFrozen ? portsOfGateways[$0.number] : nil
         }
     }
 
-    package var controlPort: Int { apns.control }
+    /// The port of the simulator's control API.
+    package var controlPort: Int { simulatorPorts.control }
+    /// The path of the simulator's records of pushes.
     package var recordsPath: String { "\(directory)/apns/records" }
     package var brokerDirectory: String { "\(directory)/broker" }
     package var sealingKeysPath: String? { plan.isSealed ? "\(directory)/sealing-keys" : nil }
@@ -236,6 +249,7 @@ package final class Fleet {
         }
     }
 
+    /// Stops all processes of stages in order, and kills the simulator.
     package func stop() async throws {
         for member in members where !member.isRetired { try await member.retire() }
         simulator.send(signal: SIGKILL)

@@ -5,14 +5,14 @@ internal import IngestTesting
 internal import Telemetry
 internal import Topics
 
-/// An app of the fleet, with the keys of its phones, its backend and its readers.
+/// An app of a fleet, with an API key for its phones' reports, one for its backend's sends, and one for reading.
 package struct FleetApp: Sendable {
     package let app: App
     package let reportKey: String
     package let sendKey: String
     package let readKey: String
 
-    /// - Parameter bed: The test bed whose catalog gets the app.
+    /// Writes the app and its keys to the catalog.
     init(id: String, bundleID: String, type: ActivityType, team: String, keyID: String, bed: TestBed)
         throws
     {

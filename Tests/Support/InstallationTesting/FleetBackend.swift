@@ -27,46 +27,52 @@ package final class FleetBackend {
         package let expanded: Int
     }
 
-    private static let answerMilliseconds = 10_000
+    private static let answerMillisecondsMax = 10_000
     private static let sendSecondsMax = 120.0
+    private static let retryMilliseconds = 20
 
     private let fleet: Fleet
+    /// The clients by port.
     private var clients: [Int: SequentialHTTPClient] = [:]
     private var requestCount = 0
 
     package init(fleet: Fleet) { self.fleet = fleet }
 
-    deinit { for caller in clients.values { caller.stop() } }
+    deinit { for client in clients.values { client.stop() } }
 
-    /// - Parameter meanwhile: Called between tries.
+    /// Sends a request to `/v1/sends` until it is accepted. Throws if it is rejected for good.
+    ///
+    /// - Parameter meanwhile: Called between two attempts.
     package func send(
         _ body: String, key: String, idempotencyKey: String, meanwhile: () async throws -> Void = {}
     ) async throws -> AcceptedSend {
-        let limit = Date(timeIntervalSinceNow: Self.sendSecondsMax)
-        var last = ""
-        while Date() < limit {
+        let deadline = Date(timeIntervalSinceNow: Self.sendSecondsMax)
+        var lastAnswer = ""
+        while Date() < deadline {
             var request = HTTPClientConnection.Request(
                 method: "POST", path: "/v1/sends", apiKey: key, body: Array(body.utf8))
             request.idempotencyKey = idempotencyKey
             if let answer = try await perform(request) {
-                last = "\(answer.status) \(answer.text)"
+                lastAnswer = "\(answer.status) \(answer.text)"
                 if answer.status == 202 {
                     let id = try JSONReader().read(answer.body) { $0.object()["sendId"].string() }
                     return AcceptedSend(id: id, acceptedAt: WallTime.now().milliseconds)
                 }
-                // A permanent rejection would be repeated.
+                // Other rejections are permanent.
                 guard answer.status >= 500 || answer.status == 429 else { break }
             }
             try await meanwhile()
-            try await Task.sleep(for: .milliseconds(20))
+            try await Task.sleep(for: .milliseconds(Self.retryMilliseconds))
         }
-        throw FleetFailure("the send \(idempotencyKey) was not accepted: \(last)")
+        throw FleetFailure("the send \(idempotencyKey) was not accepted: \(lastAnswer)")
     }
 
+    /// Returns nil if the gateway did not answer.
     package func get(path: String, key: String) async throws -> GatewayResponse? {
         try await perform(HTTPClientConnection.Request(method: "GET", path: path, apiKey: key))
     }
 
+    /// Returns nil if no gateway knows the progress now.
     package func progress(of send: AcceptedSend, key: String) async throws -> SendProgress? {
         guard let answer = try await get(path: "/v1/sends/\(send.id)?at=\(send.acceptedAt)", key: key),
             answer.status == 200
@@ -80,7 +86,7 @@ package final class FleetBackend {
         }
     }
 
-    /// Returns nil if the gateway did not answer.
+    /// Sends a request to one gateway after the other. Returns nil if the gateway did not answer.
     private func perform(_ request: HTTPClientConnection.Request) async throws -> GatewayResponse? {
         let ports = fleet.gatewayPorts
         guard !ports.isEmpty else { return nil }
@@ -89,22 +95,22 @@ package final class FleetBackend {
     }
 
     private func client(forPort port: Int) throws -> SequentialHTTPClient {
-        if let caller = clients[port] { return caller }
-        let caller = try SequentialHTTPClient(host: "127.0.0.1", port: port, name: "backend")
-        clients[port] = caller
-        return caller
+        if let client = clients[port] { return client }
+        let client = try SequentialHTTPClient(host: "127.0.0.1", port: port, name: "backend")
+        clients[port] = client
+        return client
     }
 
-    private static func perform(_ request: HTTPClientConnection.Request, with caller: SequentialHTTPClient)
+    private static func perform(_ request: HTTPClientConnection.Request, with client: SequentialHTTPClient)
         async throws -> GatewayResponse?
     {
-        switch await caller.send(request, withinMilliseconds: answerMilliseconds) {
+        switch await client.send(request, withinMilliseconds: answerMillisecondsMax) {
         case .answered(let answer): GatewayResponse(status: answer.status, body: answer.body ?? [])
         case .failed: nil
         }
     }
 
-    // MARK: The simulator's control
+    // MARK: The simulator's control API
 
     package func callSimulator(method: String, path: String, body: String = "") async throws
         -> GatewayResponse?
@@ -114,7 +120,8 @@ package final class FleetBackend {
             with: client(forPort: fleet.controlPort))
     }
 
-    /// Returns the screens of a group's phones: the number of activities, and the states with their counts.
+    /// Returns the simulator's summary of a group's phones as JSON: `activities`, `phonesWithSeveral` (phones that show
+    /// more than one activity), `states`, and each content state with its count.
     package func screens(of group: String) async throws -> String {
         try await callSimulator(method: "GET", path: "/v1/groups/\(group)")?.text ?? ""
     }

@@ -1,17 +1,20 @@
 internal import CatalogRecords
 internal import Foundation
 
-/// A match that a backend sends to the phones of a fleet, with the waits between its steps.
+/// A match that a backend sends to the phones of a fleet: the bodies of its sends, and waits until phones have them.
 package struct FleetMatch {
+    /// The time limit without any progress.
+    private static let noProgressSecondsMax = 120.0
+
     package let group: String
+    /// The name of the activity type.
     private let type: String
-    /// A word in everything that phones show.
+    /// A word in everything that phones show, so that a check can search for it elsewhere.
     private let secret: String
     private let fleet: Fleet
     private let backend: FleetBackend
+    /// The beginning of all idempotency keys.
     private let runID = UUID().uuidString
-    /// The time limit without any progress.
-    private static let noProgressSecondsMax = 120.0
 
     package init(group: String, fleet: Fleet, backend: FleetBackend, secret: String = "Larks") {
         (self.group, self.fleet, self.backend, self.secret) = (group, fleet, backend, secret)
@@ -38,6 +41,7 @@ package struct FleetMatch {
         #"{"event":"end","groupId":"\#(group)","contentState":\#(contentState(goals: goals))}"#
     }
 
+    /// - Parameter name: A name that is unique in this match, for the idempotency key.
     package func send(
         _ body: String, named name: String, meanwhile: () async throws -> Void = {}
     ) async throws -> FleetBackend.AcceptedSend {
@@ -45,36 +49,38 @@ package struct FleetMatch {
             body, key: fleet.mainApp.sendKey, idempotencyKey: "\(runID)-\(name)", meanwhile: meanwhile)
     }
 
-    /// Waits until a dry run finds this many phones.
+    /// Waits until a dry run with the body finds this many phones.
     package func wait(
         for phones: Int, in body: String, meanwhile: () async throws -> Void = {}
     ) async throws {
-        var limit = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
-        var most = -1
-        var tries = 0
+        var deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+        var highestCount = -1
+        var dryRuns = 0
         while true {
-            tries += 1
+            dryRuns += 1
             let send = try await send(
-                body, named: "dry-\(phones)-\(tries)-\(body.count)", meanwhile: meanwhile)
+                body, named: "dry-\(phones)-\(dryRuns)-\(body.count)", meanwhile: meanwhile)
             var progress = try await backend.progress(of: send, key: fleet.mainApp.readKey)
             while progress?.isComplete != true {
-                guard Date() < limit else { throw FleetFailure("a dry run does not end: \(progress as Any)") }
+                guard Date() < deadline else {
+                    throw FleetFailure("a dry run does not end: \(progress as Any)")
+                }
                 try await meanwhile()
                 try await Task.sleep(for: .milliseconds(20))
                 progress = try await backend.progress(of: send, key: fleet.mainApp.readKey)
             }
             let targeted = progress?.targeted ?? 0
             if targeted >= phones { return }
-            if targeted > most {
-                most = targeted
-                limit = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+            if targeted > highestCount {
+                highestCount = targeted
+                deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
             }
-            guard Date() < limit else {
+            guard Date() < deadline else {
                 throw FleetFailure("a send finds \(targeted) of \(phones) phones: \(progress as Any)")
             }
-            // A dry run walks all members too, so the pause grows with the phones.
-            let pause = Date(timeIntervalSinceNow: min(2, 0.1 + Double(phones) / 200_000))
-            while Date() < pause {
+            // A dry run reads the rows of all phones too, so the pause grows with the phones.
+            let pauseEnd = Date(timeIntervalSinceNow: min(2, 0.1 + Double(phones) / 200_000))
+            while Date() < pauseEnd {
                 try await meanwhile()
                 try await Task.sleep(for: .milliseconds(10))
             }
@@ -85,14 +91,14 @@ package struct FleetMatch {
     package func wait(
         forDelivered pushes: Int, meanwhile: () async throws -> Void = {}
     ) async throws {
-        var limit = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
-        var most = -1
+        var deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+        var highestCount = -1
         while case let delivered = try await deliveredPushCount(), delivered < pushes {
-            if delivered > most {
-                most = delivered
-                limit = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+            if delivered > highestCount {
+                highestCount = delivered
+                deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
             }
-            guard Date() < limit else {
+            guard Date() < deadline else {
                 throw FleetFailure("\(delivered) of \(pushes) pushes were delivered")
             }
             try await meanwhile()

@@ -2,9 +2,11 @@ internal import Glibc
 package import ProcessTesting
 internal import Telemetry
 
-/// A process of the fleet. It can be killed, frozen and stopped, and restarts with its state and address.
+/// A process of one stage in a fleet. A test can kill, freeze and stop it. After a restart it has the same files and
+/// the same address.
 package final class FleetMember {
     package let stage: FleetPlan.Stage
+    /// The number among the processes of the stage, from 0.
     package let number: Int
     package private(set) var process: ChildProcess
     package private(set) var isFrozen = false
@@ -13,8 +15,9 @@ package final class FleetMember {
     private let program: String
     private let arguments: [String]
     private let environment: [String: String]
+    /// The clock of the process, or nil if it has the machine's.
     package let clock: SettableClock?
-    /// The output of its earlier runs.
+    /// The output of each earlier run.
     private var earlierLogs: [String] = []
 
     init(
@@ -30,15 +33,19 @@ package final class FleetMember {
         process = try ChildProcess(program, arguments: arguments, environment: environment)
     }
 
-    /// For example `sender 2`.
+    /// The name in messages, for example `sender 2`.
     package var name: String { "\(stage.rawValue) \(number)" }
+    /// The output of each run.
     package var logs: [String] { earlierLogs + [process.output + process.errors] }
 
+    /// Kills the process and starts it again.
     package func kill() async throws {
         process.send(signal: SIGKILL)
         try await startAgain()
     }
 
+    /// Stops the process in order and starts it again.
+    ///
     /// - Parameter meanwhile: Called while the process does not run.
     package func restart(meanwhile: () async throws -> Void = {}) async throws {
         process.send(signal: SIGTERM)
@@ -47,6 +54,7 @@ package final class FleetMember {
         try await startAgain()
     }
 
+    /// Stops the process in order and for good.
     package func retire() async throws {
         isRetired = true
         process.send(signal: SIGTERM)
@@ -68,19 +76,24 @@ package final class FleetMember {
         if !isRetired, !process.isRunning { try await startAgain() }
     }
 
-    /// Returns the offset that each view has applied, by `view/partition`.
+    /// Returns the offset that each view has applied, by `view/partition`, from the process's metrics. Returns nothing
+    /// while the process does not serve metrics.
     func appliedOffsets() async throws -> [String: Int64] {
-        guard let address = process.errors.firstMatch(of: #/admin: serving address=(\S+)/#) else {
+        guard let (_, address) = process.errors.firstMatch(of: #/admin: serving address=(\S+)/#)?.output
+        else {
             return [:]
         }
-        let metrics = try ChildProcess("curl", arguments: ["-s", "http://\(address.1)/metrics"])
+        let metrics = try ChildProcess("curl", arguments: ["-s", "http://\(address)/metrics"])
         _ = try await metrics.exitStatus()
-        return metrics.output.matches(
-            of: #/_applied_offset\{view="([a-z]+)",partition="(\d+)"\} ([\d.e+]+)/#
-        ).reduce(into: [:]) { $0["\($1.1)/\($1.2)"] = Double($1.3).map { Int64($0) } }
+        let lines = metrics.output.matches(
+            of: #/_applied_offset\{view="([a-z]+)",partition="(\d+)"\} ([\d.e+]+)/#)
+        return lines.reduce(into: [:]) { offsets, line in
+            let (_, view, partition, offset) = line.output
+            offsets["\(view)/\(partition)"] = Double(offset).map { Int64($0) }
+        }
     }
 
-    /// Starts the process again after its end.
+    /// Waits for the end of the process and starts it again.
     func startAgain() async throws {
         _ = try await process.exitStatus()
         earlierLogs.append(process.output + process.errors)

@@ -32,9 +32,9 @@ package struct FleetPlan: Sendable {
     package var isSealed = false
     /// The sender's permits, or nil for the default.
     package var permits: Int?
-    /// The path of `libWrongClock.so`, if the processes need settable clocks.
+    /// The path of `libWrongClock.so`, or nil if no process needs a clock that can be set.
     package var wrongClock: String?
-    /// The faults of the simulated APNs.
+    /// The fault script of the simulated APNs.
     package var script = #"{ "rules": [] }"#
 
     /// The stages of the fleet.

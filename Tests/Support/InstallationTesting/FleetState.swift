@@ -1,20 +1,21 @@
 internal import Foundation
 internal import ProcessTesting
 
-/// The content of state files, read by the independent tool `mdb_dump`.
+/// The rows in the state files of a process, read by `mdb_dump`, LMDB's own tool.
 package struct FleetState {
-    /// Values by key, by the names of a file and its table.
-    private var tables: [String: [Substring: Substring]] = [:]
-    /// A table with offsets and times instead of content.
+    /// Tables with this suffix have offsets and times instead of content. They are left out.
     private static let appliedTableSuffix = ".applied"
+
+    /// The rows of each table, named as `FILE TABLE`: values by key, as hexadecimal text after a space.
+    private var tables: [String: [Substring: Substring]] = [:]
 
     init(under directory: String) async throws {
         let files = try FileManager.default.subpathsOfDirectory(atPath: directory)
         for file in files where file.hasSuffix("/data.mdb") {
-            let place = String(file.dropLast("/data.mdb".count))
-            let dump = try ChildProcess("mdb_dump", arguments: ["-a", "\(directory)/\(place)"])
+            let environment = String(file.dropLast("/data.mdb".count))
+            let dump = try ChildProcess("mdb_dump", arguments: ["-a", "\(directory)/\(environment)"])
             guard try await dump.exitStatus() == 0 else { throw FleetFailure(dump.errors) }
-            parse(dump.output, of: place)
+            parse(dump.output, of: environment)
         }
     }
 
@@ -27,23 +28,27 @@ package struct FleetState {
                 table = "\(file) \(line.dropFirst("database=".count))"
                 if !table.hasSuffix(Self.appliedTableSuffix) { tables[table] = [:] }
             } else if line.hasPrefix(" ") {
-                if let known = key { tables[table]?[known] = line }
-                key = key == nil ? line : nil
+                if let finishedKey = key {
+                    tables[table]?[finishedKey] = line
+                    key = nil
+                } else {
+                    key = line
+                }
             }
         }
     }
 
     package var rowCount: Int { tables.values.reduce(0) { $0 + $1.count } }
 
-    /// Returns the differences as texts.
+    /// Returns a text for each table that differs.
     package func differences(from other: FleetState) -> [String] {
         Set(tables.keys).union(other.tables.keys).sorted().compactMap { name in
-            let (mine, others) = (tables[name] ?? [:], other.tables[name] ?? [:])
-            let differing = Set(mine.keys).union(others.keys).filter { mine[$0] != others[$0] }
-            guard let one = differing.min() else { return nil }
+            let (rows, otherRows) = (tables[name] ?? [:], other.tables[name] ?? [:])
+            let differingKeys = Set(rows.keys).union(otherRows.keys).filter { rows[$0] != otherRows[$0] }
+            guard let firstKey = differingKeys.min() else { return nil }
             return """
-                \(name): \(differing.count) of \(others.count) rows, as\(one) has\(mine[one] ?? " nothing"), \
-                not\(others[one] ?? " anything")
+                \(name): \(differingKeys.count) of \(otherRows.count) rows differ;\(firstKey) \
+                has\(rows[firstKey] ?? " nothing"), not\(otherRows[firstKey] ?? " anything")
                 """
         }
     }

@@ -4,10 +4,10 @@ internal import IngestTesting
 internal import ProcessTesting
 internal import Topics
 
-/// A fleet that is idle until retention has deleted every record of the topics that are deleted by time. Every
-/// stage then starts again, and the next match must reach every phone.
+/// A test of a fleet that is idle until retention has deleted every record of the topics that are deleted by time.
+/// Every stage then starts again, and the next match must reach every phone.
 ///
-/// A proof plays three matches with two idle times between them. Before the first idle time every stage stops in
+/// The test plays three matches with two idle times between them. Before the first idle time every process stops in
 /// order, and before the second one it is killed right after its last transaction.
 package final class InstallationIdleTest {
     package struct Plan: Sendable {
@@ -18,11 +18,13 @@ package final class InstallationIdleTest {
         package init() {}
     }
 
-    private static let matchSecondsMax = 120.0
+    private static let waitSecondsMax = 120.0
+    private static let pollMilliseconds = 100
 
     private let plan: Plan
     private let fleet: Fleet
     private let backend: FleetBackend
+    /// The goals in the newest content state. They rise over all matches, so that no two states are equal.
     private var goals = 0
     /// The sends of the first match.
     private var firstSends: [FleetBackend.AcceptedSend] = []
@@ -77,17 +79,16 @@ package final class InstallationIdleTest {
         return sends
     }
 
+    /// Waits until every phone shows one activity of the match, with this content state.
     private func waitUntilShown(_ state: String, in match: FleetMatch) async throws {
-        let limit = Date(timeIntervalSinceNow: Self.matchSecondsMax)
+        let deadline = Date(timeIntervalSinceNow: Self.waitSecondsMax)
         var screens = ""
-        while Date() < limit {
+        while Date() < deadline {
             screens = try await backend.screens(of: match.group)
-            if screens.contains(#""activities":\#(plan.phones),"phonesWithSeveral":0,"states":1,"#),
-                screens.contains(#""contentState":\#(state),"#)
-            {
-                return
-            }
-            try await Task.sleep(for: .milliseconds(100))
+            let areAllEqual = screens.contains(
+                #""activities":\#(plan.phones),"phonesWithSeveral":0,"states":1,"#)
+            if areAllEqual, screens.contains(#""contentState":\#(state),"#) { return }
+            try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
         }
         let logs = fleet.members.map { "\($0.name): \($0.process.errors.suffix(1_500))" }
         throw FleetFailure("phones do not show \(state): \(screens)\n\(logs.joined(separator: "\n"))")
@@ -110,14 +111,12 @@ package final class InstallationIdleTest {
         try fleet.bed.expireRecords(
             of: TopicName.allCases.filter { fleet.bed.layout.isDeletedByTime($0) })
         for member in fleet.members { try await member.startAgain() }
-        for gateway in fleet.members where gateway.stage == .gateway {
-            try await gateway.process.waitForOutput(containing: "the catalog has been read")
-        }
+        try await fleet.waitForGateways()
     }
 
-    // MARK: The verdict
+    // MARK: The checks
 
-    /// No process may end unless this proof ends it. It looks at what runs now.
+    /// Checks that all processes run now, because only this test may end them.
     private func checkProcessesRun(moment: String) throws {
         for member in fleet.members where !member.process.isRunning {
             faults.append("\(member.name) ended by itself \(moment): \(member.process.errors.suffix(1_500))")
@@ -125,32 +124,33 @@ package final class InstallationIdleTest {
     }
 
     private func waitUntilRead(by group: String, topics: [TopicName]) async throws {
-        let limit = Date(timeIntervalSinceNow: Self.matchSecondsMax)
+        let deadline = Date(timeIntervalSinceNow: Self.waitSecondsMax)
         while !fleet.bed.isEverythingRead(by: group, in: topics) {
-            guard Date() < limit else { throw FleetFailure("\(group) does not read its topics") }
-            try await Task.sleep(for: .milliseconds(100))
+            guard Date() < deadline else { throw FleetFailure("\(group) does not read its topics") }
+            try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
         }
     }
 
-    /// The figures of the first match are older than every record that is left.
+    /// Checks that insight still knows the first match, which is older than every record that is left.
     private func checkHistory() async throws {
         for member in fleet.members where member.stage == .insight {
             for log in member.logs where log.contains("file discarded") {
                 faults.append("\(member.name) discarded a file: \(log.suffix(1_500))")
             }
         }
-        let limit = Date(timeIntervalSinceNow: Self.matchSecondsMax)
-        var missing = firstSends.map(\.id)
+        let deadline = Date(timeIntervalSinceNow: Self.waitSecondsMax)
+        var missingIDs = firstSends.map(\.id)
         var answer = ""
-        while !missing.isEmpty, Date() < limit {
+        while !missingIDs.isEmpty, Date() < deadline {
             answer =
                 try await backend.get(path: "/v1/sends?group=\(firstGroup)", key: fleet.mainApp.readKey)?.text
                 ?? ""
-            missing.removeAll { answer.contains($0) }
-            try await Task.sleep(for: .milliseconds(100))
+            missingIDs.removeAll { answer.contains($0) }
+            try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
         }
-        if !missing.isEmpty {
-            faults.append("insight has lost \(missing.count) sends of the first match: \(answer.prefix(500))")
+        if !missingIDs.isEmpty {
+            faults.append(
+                "insight has lost \(missingIDs.count) sends of the first match: \(answer.prefix(500))")
         }
     }
 }

@@ -6,10 +6,9 @@ internal import Simulation
 internal import Telemetry
 internal import TokenSealing
 
-/// A match on a complete fleet whose processes are killed, frozen, stopped, added, and given wrong clocks,
-/// from the first report to the end. An independent verdict must find all guarantees kept. It uses only the
-/// Kafka topics, the records of the simulated APNs, the screens of phones, and the answers to another
-/// customer.
+/// A kill test of a complete fleet. While a match is played, from the first report to the end, processes are killed,
+/// frozen, stopped and added, rebuild their state, and get wrong clocks. Then `InstallationCheck` must find all
+/// guarantees kept.
 package final class InstallationKillTest {
     package struct Plan: Sendable {
         package var processesPerStage = 3
@@ -22,6 +21,7 @@ package final class InstallationKillTest {
         /// The duration of a freeze. It is longer than a Kafka session, so that the frozen process wakes as a
         /// zombie.
         package var frozenMilliseconds = 13_000
+        /// The duration of a wrong clock, and of the time in which APNs rejects all pushes.
         package var wrongClockMilliseconds = 5_000
         /// The number of faults, chosen by the seed, or nil for all of them.
         package var faultsMax: Int?
@@ -46,28 +46,35 @@ package final class InstallationKillTest {
         case rejectPushes
     }
 
-    /// A fault with a duration, and the action that ends it.
+    /// A fault that lasts for a time.
     private struct OngoingFault {
-        /// The affected process. It gets no other fault in the meantime.
+        /// The affected process, which gets no other fault in the meantime. Nil if the fault affects APNs.
         var member: FleetMember?
+        /// In milliseconds since 1970.
         let until: Int64
+        /// Ends the fault.
         let end: () async throws -> Void
     }
 
+    /// An hour and two days, ahead and behind.
     private static let clockErrorSeconds: [Int64] = [3_600, -3_600, 172_800, -172_800]
     private static let completionSecondsMax = 180.0
-    /// The interval at which phones with an unknown start are counted.
+    /// The interval at which phones with an unknown start are counted, because a count reads whole topics.
     private static let unknownStartCountSeconds = 15.0
+    private static let updateIntervalMilliseconds: Int64 = 1_000
 
     private let plan: Plan
     private let fleet: Fleet
     private let backend: FleetBackend
     private let match: FleetMatch
+    /// A word in everything that phones show.
     private let secret: String
     private var random: SeededGenerator
     private var remainingFaults: [Fault] = []
     private var ongoingFaults: [OngoingFault] = []
+    /// In milliseconds since 1970.
     private var nextFaultAt: Int64 = 0
+    /// The faults of senders so far.
     private var processFaults: [SenderKillTest.ProcessFault] = []
     private var acceptedSends: [FleetBackend.AcceptedSend] = []
 
@@ -89,47 +96,38 @@ package final class InstallationKillTest {
         fleet = try await Fleet(plan: fleetPlan, programs: programs, directory: directory, canary: canary)
         backend = FleetBackend(fleet: fleet)
         match = FleetMatch(group: "match-\(canary)", fleet: fleet, backend: backend, secret: secret)
-        for stage in fleetPlan.stages {
-            remainingFaults += [.kill(stage), .freeze(stage), .stop(stage), .add(stage)]
-            remainingFaults += Self.clockErrorSeconds.map { .wrongClock(stage, aheadSeconds: $0) }
-        }
-        remainingFaults += [.rebuild(.ingest), .rebuild(.fanOut), .rebuild(.scheduler), .rejectPushes]
-        if fleet.broker != nil { remainingFaults.append(.killBroker) }
-        let wrongFromStart = Self.clockErrorSeconds.map {
-            Fault.wrongClock(.sender, aheadSeconds: $0, isFromItsStart: true)
-        }
-        remainingFaults += wrongFromStart
-        if plan.hasOnlySenderClockFaults {
-            remainingFaults =
-                wrongFromStart + Self.clockErrorSeconds.map { .wrongClock(.sender, aheadSeconds: $0) }
-        }
+        remainingFaults =
+            plan.hasOnlySenderClockFaults
+            ? Self.senderClockFaults()
+            : Self.allFaults(of: fleetPlan.stages, withBroker: fleet.broker != nil)
         remainingFaults.shuffle(using: &random)
-        if let most = plan.faultsMax { remainingFaults = Array(remainingFaults.prefix(most)) }
+        if let faultsMax = plan.faultsMax { remainingFaults = Array(remainingFaults.prefix(faultsMax)) }
+    }
+
+    private static func allFaults(of stages: [FleetPlan.Stage], withBroker: Bool) -> [Fault] {
+        var faults: [Fault] = []
+        for stage in stages {
+            faults += [.kill(stage), .freeze(stage), .stop(stage), .add(stage)]
+            faults += clockErrorSeconds.map { .wrongClock(stage, aheadSeconds: $0) }
+        }
+        faults += [.rebuild(.ingest), .rebuild(.fanOut), .rebuild(.scheduler), .rejectPushes]
+        if withBroker { faults.append(.killBroker) }
+        return faults + senderFaultsFromStart()
+    }
+
+    private static func senderClockFaults() -> [Fault] {
+        senderFaultsFromStart() + clockErrorSeconds.map { .wrongClock(.sender, aheadSeconds: $0) }
+    }
+
+    private static func senderFaultsFromStart() -> [Fault] {
+        clockErrorSeconds.map { .wrongClock(.sender, aheadSeconds: $0, isFromItsStart: true) }
     }
 
     package func run() async throws -> InstallationCheck {
         defer { try? fleet.writeLogs() }
-        nextFaultAt = WallTime.now().milliseconds
-        try await match.wait(for: plan.phones, in: match.startBody(isDryRun: true), meanwhile: advance)
-        acceptedSends.append(try await match.send(match.startBody(), named: "start", meanwhile: advance))
-        for goals in 1...plan.updates {
-            let until = WallTime.now().milliseconds + 1_000
-            acceptedSends.append(
-                try await match.send(
-                    match.updateBody(goals: goals), named: "update-\(goals)", meanwhile: advance))
-            while WallTime.now().milliseconds < until { try await advanceAndPause() }
-        }
-        while !remainingFaults.isEmpty || !ongoingFaults.isEmpty { try await advanceAndPause() }
-        acceptedSends.append(
-            try await match.send(match.updateBody(goals: plan.updates + 1), named: "last", meanwhile: advance)
-        )
-        try await waitUntilShown(goals: plan.updates + 1)
-        acceptedSends.append(
-            try await match.send(match.endBody(goals: plan.updates + 2), named: "end", meanwhile: advance))
-        try await waitUntilShown(goals: plan.updates + 2)
-        try await waitUntilSendsComplete()
-        let replayed = try await InstallationReplay(fleet: fleet, backend: backend, group: match.group).run(
-            after: acceptedSends)
+        try await playMatch()
+        let replayFaults = try await InstallationReplay(fleet: fleet, backend: backend, group: match.group)
+            .run(after: acceptedSends)
         let view = try await InstallationOutsideView(
             of: fleet, by: backend, group: match.group, sends: acceptedSends)
         let peaks = fleet.members.filter(\.process.isRunning).map {
@@ -138,8 +136,31 @@ package final class InstallationKillTest {
         try await fleet.stop()
         return try InstallationCheck(
             fleet: fleet, view: view, secret: secret, permits: plan.permits, after: processFaults,
-            peaks: peaks,
-            replayed: replayed)
+            peaks: peaks, replayed: replayFaults)
+    }
+
+    // MARK: The match
+
+    /// Plays the match from its start to its end, during all faults, and waits until its sends are complete.
+    private func playMatch() async throws {
+        nextFaultAt = WallTime.now().milliseconds
+        try await match.wait(for: plan.phones, in: match.startBody(isDryRun: true), meanwhile: advance)
+        try await send(match.startBody(), named: "start")
+        for goals in 1...plan.updates {
+            let nextUpdateAt = WallTime.now().milliseconds + Self.updateIntervalMilliseconds
+            try await send(match.updateBody(goals: goals), named: "update-\(goals)")
+            while WallTime.now().milliseconds < nextUpdateAt { try await advanceAndPause() }
+        }
+        while !remainingFaults.isEmpty || !ongoingFaults.isEmpty { try await advanceAndPause() }
+        try await send(match.updateBody(goals: plan.updates + 1), named: "last")
+        try await waitUntilShown(goals: plan.updates + 1)
+        try await send(match.endBody(goals: plan.updates + 2), named: "end")
+        try await waitUntilShown(goals: plan.updates + 2)
+        try await waitUntilSendsComplete()
+    }
+
+    private func send(_ body: String, named name: String) async throws {
+        acceptedSends.append(try await match.send(body, named: name, meanwhile: advance))
     }
 
     private func advanceAndPause() async throws {
@@ -150,20 +171,20 @@ package final class InstallationKillTest {
     /// Waits until all phones show the state and no push is pending. Phones whose start has an unknown
     /// outcome may be missing.
     private func waitUntilShown(goals: Int) async throws {
-        let limit = Date(timeIntervalSinceNow: Self.completionSecondsMax)
-        var nextCount = Date(timeIntervalSinceNow: Self.unknownStartCountSeconds)
+        let deadline = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        var nextUnknownStartCount = Date(timeIntervalSinceNow: Self.unknownStartCountSeconds)
         var screens = ""
-        while Date() < limit {
+        while Date() < deadline {
             try await advanceAndPause()
             screens = try await backend.screens(of: match.group)
-            let found = screens.firstMatch(of: #/"activities":(\d+),"phonesWithSeveral":\d+,"states":1,/#)
-            if let count = found.flatMap({ Int($0.1) }),
+            let summary = screens.firstMatch(of: #/"activities":(\d+),"phonesWithSeveral":\d+,"states":1,/#)
+            if let activities = summary.flatMap({ Int($0.1) }),
                 screens.contains(#""contentState":\#(match.contentState(goals: goals)),"#)
             {
-                if count == plan.phones { return }
-                if Date() >= nextCount {
-                    nextCount = Date(timeIntervalSinceNow: Self.unknownStartCountSeconds)
-                    if try count >= plan.phones - unknownStartCount() { return }
+                if activities == plan.phones { return }
+                if Date() >= nextUnknownStartCount {
+                    nextUnknownStartCount = Date(timeIntervalSinceNow: Self.unknownStartCountSeconds)
+                    if try activities >= plan.phones - unknownStartCount() { return }
                 }
             }
             try await Task.sleep(for: .milliseconds(200))
@@ -176,6 +197,7 @@ package final class InstallationKillTest {
         )
     }
 
+    /// Returns the number of starts whose outcome is unknown, because a sender died before APNs answered.
     private func unknownStartCount() throws -> Int {
         try SenderCheck(
             on: fleet.bed, records: fleet.recordsPath, permits: plan.permits, after: processFaults,
@@ -184,10 +206,10 @@ package final class InstallationKillTest {
     }
 
     private func waitUntilSendsComplete() async throws {
-        let limit = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        let deadline = Date(timeIntervalSinceNow: Self.completionSecondsMax)
         for send in acceptedSends {
             while try await backend.progress(of: send, key: fleet.mainApp.readKey)?.isComplete != true {
-                guard Date() < limit else {
+                guard Date() < deadline else {
                     throw KillTestFailure("the send \(send.id) does not become complete")
                 }
                 try await advanceAndPause()
@@ -200,15 +222,15 @@ package final class InstallationKillTest {
     /// Does the background work: starts the next fault, ends faults, and restarts processes that exited.
     private func advance() async throws {
         let now = WallTime.now().milliseconds
-        for ended in ongoingFaults where ended.until <= now { try await ended.end() }
+        for fault in ongoingFaults where fault.until <= now { try await fault.end() }
         ongoingFaults.removeAll { $0.until <= now }
         for member in fleet.members { try await member.restartIfExited() }
-        guard now >= nextFaultAt, let act = remainingFaults.popLast() else { return }
-        try await inject(act)
+        guard now >= nextFaultAt, let fault = remainingFaults.popLast() else { return }
+        try await inject(fault)
         nextFaultAt = WallTime.now().milliseconds + Int64(plan.faultIntervalMilliseconds)
     }
 
-    /// Returns a process of the stage without a present fault.
+    /// Returns a random process of the stage that is not retired and has no ongoing fault.
     private func faultlessMember(of stage: FleetPlan.Stage) -> FleetMember? {
         let candidates = fleet.members.filter { member in
             member.stage == stage && !member.isRetired && !ongoingFaults.contains { $0.member === member }
@@ -225,9 +247,9 @@ package final class InstallationKillTest {
         case .freeze(let stage):
             guard let member = faultlessMember(of: stage) else { return }
             member.freeze()
-            recordFault(.freeze, of: stage, from: now, until: now + Int64(plan.frozenMilliseconds))
-            ongoingFaults.append(
-                OngoingFault(member: member, until: now + Int64(plan.frozenMilliseconds)) { member.resume() })
+            let until = now + Int64(plan.frozenMilliseconds)
+            recordFault(.freeze, of: stage, from: now, until: until)
+            ongoingFaults.append(OngoingFault(member: member, until: until) { member.resume() })
         case .stop(let stage):
             try await faultlessMember(of: stage)?.restart()
             recordFault(.stop, of: stage, from: now)
@@ -260,7 +282,9 @@ package final class InstallationKillTest {
         }
     }
 
-    /// Notes a fault of a sender. The verdict on senders needs no others.
+    /// Records a fault of a sender for `SenderCheck`, which needs no others.
+    ///
+    /// - Parameter until: The end of the fault. Nil means now.
     private func recordFault(
         _ kind: SenderKillTest.ProcessFault.Kind, of stage: FleetPlan.Stage, from: Int64, until: Int64? = nil
     ) {

@@ -1,26 +1,27 @@
 internal import CatalogRecords
 
-/// The outside view at the end: the screens of the phones, and the answers to another customer who asks for
-/// everything.
+/// The view of a fleet from outside at the end of a match: the screens of the phones, and the answers to another
+/// customer, who asks for everything of the match and sends to its group.
 struct InstallationOutsideView {
+    /// The simulator's summary of the phones (`FleetBackend.screens(of:)`).
     let screens: String
-    /// Each question with its answer.
+    /// The paths that the other customer requested, with the answers.
     private(set) var otherAppAnswers: [(question: String, answer: FleetBackend.GatewayResponse?)] = []
-    /// Sends of the other customer to foreign targets, with the number of phones they found.
+    /// The bodies that the other customer sent, with the number of phones that each found.
     private(set) var otherAppSends: [(question: String, targeted: Int)] = []
 
     init(
         of fleet: Fleet, by backend: FleetBackend, group: String, sends: [FleetBackend.AcceptedSend]
     ) async throws {
         screens = try await backend.screens(of: group)
-        let key = fleet.otherApp.readKey
+        let readKey = fleet.otherApp.readKey
         var paths = [
             "/v1/activity-types", "/v1/segments", "/v1/definitions",
             "/v1/activity-types/\(fleet.mainApp.app.activityTypes[0].name)",
             "/v1/schedules?group=\(group)",
         ]
         paths += sends.prefix(3).map { "/v1/sends/\($0.id)?at=\($0.acceptedAt)" }
-        for path in paths { otherAppAnswers.append((path, try await backend.get(path: path, key: key))) }
+        for path in paths { otherAppAnswers.append((path, try await backend.get(path: path, key: readKey))) }
         // The other customer uses the same group and users in its own app.
         let bodies = [
             #"{"event":"update","groupId":"\#(group)","dryRun":true,"contentState":{"home":9}}"#,
@@ -31,10 +32,10 @@ struct InstallationOutsideView {
         for (number, body) in bodies.enumerated() {
             let send = try await backend.send(
                 body, key: fleet.otherApp.sendKey, idempotencyKey: "stranger-\(group)-\(number)")
-            var progress = try await backend.progress(of: send, key: key)
+            var progress = try await backend.progress(of: send, key: readKey)
             while progress?.isComplete != true {
                 try await Task.sleep(for: .milliseconds(20))
-                progress = try await backend.progress(of: send, key: key)
+                progress = try await backend.progress(of: send, key: readKey)
             }
             otherAppSends.append((body, progress?.targeted ?? 0))
         }

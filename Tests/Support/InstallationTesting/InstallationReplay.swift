@@ -5,14 +5,18 @@ internal import Kafka
 internal import Telemetry
 internal import Topics
 
-/// The replay after the match: reports are read again, failed jobs are sent again, and every stored send is
-/// written again. No phone and no table may change.
+/// A replay after a match: reports are read again, failed jobs are sent again, and every stored send is written again.
+/// No phone and no row of the registry may change.
 struct InstallationReplay {
+    /// The time in which a record's effect passes from the first stage to the last.
+    private static let quietSeconds = 3.0
+    private static let quietSecondsMax = 300.0
+    /// The number of sends, the last ones, whose failed jobs are sent again.
+    private static let resentSends = 3
+
     private let fleet: Fleet
     private let backend: FleetBackend
     private let group: String
-    /// The time in which data passes from the first stage to the last.
-    private static let quietSeconds = 3.0
 
     init(fleet: Fleet, backend: FleetBackend, group: String) {
         (self.fleet, self.backend, self.group) = (fleet, backend, group)
@@ -22,13 +26,13 @@ struct InstallationReplay {
     func run(after sends: [FleetBackend.AcceptedSend]) async throws -> [String] {
         let match = FleetMatch(group: group, fleet: fleet, backend: backend)
         try await waitUntilQuiet()
-        let screens = try await backend.screens(of: group)
-        let pushes = try await match.deliveredPushCount()
-        let registry = try TopicContent(of: .registry, in: fleet.bed).newestValues
-        let reports = try TopicContent(of: .reports, in: fleet.bed).records.count
+        let screensBefore = try await backend.screens(of: group)
+        let pushCountBefore = try await match.deliveredPushCount()
+        let registryBefore = try TopicContent(of: .registry, in: fleet.bed).newestValues
+        let reportCount = try TopicContent(of: .reports, in: fleet.bed).records.count
 
         let output = try await fleet.runCommand(["replay", "reports", "--from", "1d", "--yes"])
-        for send in sends.suffix(3) {
+        for send in sends.suffix(Self.resentSends) {
             _ = try await fleet.runCommand([
                 "replay", "resend", send.id, "--app", fleet.mainApp.app.id, "--yes",
             ])
@@ -37,31 +41,31 @@ struct InstallationReplay {
         try await waitUntilQuiet()
 
         var faults: [String] = []
-        if !output.contains("reads \(reports) reports again") {
-            faults.append("not all of \(reports) reports were read again: \(output)")
+        if !output.contains("reads \(reportCount) reports again") {
+            faults.append("not all of \(reportCount) reports were read again: \(output)")
         }
-        if try TopicContent(of: .registry, in: fleet.bed).newestValues != registry {
+        if try TopicContent(of: .registry, in: fleet.bed).newestValues != registryBefore {
             faults.append("reports that were read again changed the registry")
         }
-        if try await backend.screens(of: group) != screens { faults.append("a replay changed a phone") }
-        let replayedPushes = try await match.deliveredPushCount() - pushes
+        if try await backend.screens(of: group) != screensBefore { faults.append("a replay changed a phone") }
+        let replayedPushes = try await match.deliveredPushCount() - pushCountBefore
         if replayedPushes > 0 { faults.append("a replay pushed \(replayedPushes) times") }
         return faults
     }
 
     /// Waits until ingest and planner have read everything, and then for the time that the later stages need.
     private func waitUntilQuiet() async throws {
-        let limit = Date(timeIntervalSinceNow: 300)
+        let deadline = Date(timeIntervalSinceNow: Self.quietSecondsMax)
         var lastActivity = Date()
         while Date().timeIntervalSince(lastActivity) < Self.quietSeconds {
             if try !isEverythingRead() { lastActivity = Date() }
-            guard Date() < limit else { throw FleetFailure("the fleet does not come to rest") }
+            guard Date() < deadline else { throw FleetFailure("the fleet does not come to rest") }
             try await Task.sleep(for: .milliseconds(200))
         }
     }
 
-    /// Whether the groups are at the ends. These topics have no transactions, whose markers take offsets that
-    /// consumers never see.
+    /// Whether ingest and planner have committed the ends of their topics. These topics have no transactions, so the
+    /// ends can be reached: a consumer never sees the offset of a marker.
     private func isEverythingRead() throws -> Bool {
         let layout = fleet.bed.layout
         return try [("ingest", TopicName.reports), ("planner", .sends)].allSatisfy { group, topic in

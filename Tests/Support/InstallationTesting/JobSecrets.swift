@@ -5,7 +5,8 @@ internal import Payloads
 internal import TokenSealing
 internal import Topics
 
-/// The tokens of all jobs, and the number of jobs that were written more than once.
+/// The push tokens of all jobs in the clear, for a search in topics and logs. It also counts the jobs that were written
+/// more than once.
 struct JobSecrets {
     private struct Job: Hashable {
         let token: [UInt8]
@@ -13,12 +14,14 @@ struct JobSecrets {
         let event: PushEvent
     }
 
+    /// The number of digits of a token that are compared.
+    private static let digitCount = 32
+
     private(set) var jobCount = 0
-    /// The number of jobs that are stored more than once.
+    /// The number of jobs that repeat the token, version and event of another job.
     private(set) var duplicateCount = 0
     /// The first hexadecimal digits of each token.
     private(set) var tokens: Set<[UInt8]> = []
-    private static let digitCount = 32
 
     init(on bed: TestBed, keys: SealingKeys?) throws {
         let seal = TokenSeal(keys: keys)
@@ -26,19 +29,18 @@ struct JobSecrets {
         for topic in [TopicName.jobs, .jobsUrgent] {
             try TopicContent.forEachRecord(of: topic, in: bed) { record in
                 let record = ReadRecord(record)
-                let (apns, flotilla) = (
-                    Array((record.headers["apns"] ?? "").utf8), Array((record.headers["flotilla"] ?? "").utf8)
-                )
-                let head = try SheetHead(apns: apns.span, flotilla: flotilla.span)
+                let apnsFields = Array((record.headers["apns"] ?? "").utf8)
+                let flotillaFields = Array((record.headers["flotilla"] ?? "").utf8)
+                let head = try SheetHead(apns: apnsFields.span, flotilla: flotillaFields.span)
                 for line in (record.headers["to"] ?? "").split(separator: "\n") {
-                    let parts = line.split(separator: "\t")
-                    let token = try seal.open(parts[0], app: head.app, entry: String(parts[2])).hex
-                    let short = Array(token.prefix(Self.digitCount))
+                    let fields = line.split(separator: "\t")
+                    let (sealedToken, entry) = (fields[0], fields[2])
+                    let token = try seal.open(sealedToken, app: head.app, entry: String(entry)).hex
+                    let firstDigits = Array(token.prefix(Self.digitCount))
                     jobCount += 1
-                    tokens.insert(short)
-                    if !jobs.insert(Job(token: short, version: head.version, event: head.event)).inserted {
-                        duplicateCount += 1
-                    }
+                    tokens.insert(firstDigits)
+                    let job = Job(token: firstDigits, version: head.version, event: head.event)
+                    if !jobs.insert(job).inserted { duplicateCount += 1 }
                 }
             }
         }
@@ -46,12 +48,13 @@ struct JobSecrets {
 
     /// Whether the bytes contain a token in the clear.
     func hasToken(in bytes: [UInt8]) -> Bool {
-        var run = 0
+        var digitsInARow = 0
         for index in bytes.indices {
-            run = Hex.value(of: bytes[index]) == nil ? 0 : run + 1
-            guard run >= Self.digitCount else { continue }
-            let digits = bytes[index + 1 - Self.digitCount...index].map { $0 | 0x20 }
-            if tokens.contains(digits) { return true }
+            digitsInARow = Hex.value(of: bytes[index]) == nil ? 0 : digitsInARow + 1
+            guard digitsInARow >= Self.digitCount else { continue }
+            // 0x20 makes letters lowercase, and does not change digits.
+            let lastDigits = bytes[index + 1 - Self.digitCount...index].map { $0 | 0x20 }
+            if tokens.contains(lastDigits) { return true }
         }
         return false
     }

@@ -1,11 +1,14 @@
 internal import CLinux
 internal import Foundation
 
-/// The clock of one process, provided by `CWrongClock`. It can be set while the process runs.
+/// The wall clock of one process, which `CWrongClock` provides. A test can set it while the process runs.
 package final class SettableClock: Sendable {
     private let file: String
     private let library: String
 
+    /// - Parameters:
+    ///   - file: The path of the file with the difference to the true time.
+    ///   - library: The path of `libWrongClock.so`.
     package init(file: String, library: String) throws {
         self.file = file
         self.library = library
@@ -22,7 +25,7 @@ package final class SettableClock: Sendable {
         guard let handle = FileHandle(forWritingAtPath: file) else {
             return try bytes.write(to: URL(fileURLWithPath: file))
         }
-        // The file is written in place, because the process has mapped this file and not its name.
+        // The file is written in place, because the process has mapped it and would not see a new file of this name.
         try handle.write(contentsOf: bytes)
         try handle.close()
     }

@@ -1,9 +1,9 @@
 package import Broker
 package import Lifecycle
 
-/// The behavior of a cluster whose nodes learn decisions late. It has the unavailable moments that were
-/// observed on Apache Kafka, each as long or slightly longer, drawn from a seed. It decides and performs no
-/// I/O. Its only input is the calls and their times.
+/// A model of a busy cluster ("weather"): topics that are not served yet, coordinators that move, nodes that are away.
+/// It has the delays and errors that were observed on Apache Kafka, each as long or slightly longer, drawn from a seed.
+/// It decides and performs no I/O. Its only input is the calls and their times.
 package struct ClusterDelayModel: Sendable {
     /// The upper bounds of the random durations, in milliseconds.
     package enum Durations {
@@ -21,23 +21,31 @@ package struct ClusterDelayModel: Sendable {
         /// The move of a coordinator, and the calm time before it.
         package static let coordinatorMoveMillisecondsMax = 400
         package static let coordinatorCalmMilliseconds = 5_000...40_000
-        /// The absence of a node with the leaders of a third of all partitions, and the calm time before it.
+        /// The absence of a node with the leaders of a third of all partitions.
         package static let nodeAbsenceMilliseconds = 500...4_000
-        /// The time for which one partition has too few replicas, and the calm time before it.
+        /// The time for which one partition has too few replicas.
         package static let tooFewReplicasMilliseconds = 500...4_000
+        /// The calm time before each of the two outages above.
         package static let calmMilliseconds = 10_000...40_000
         /// The end of a transaction. The next transaction of its id must wait.
         package static let transactionEndMillisecondsMax = 30
+        /// The delay of a slow answer. A few are much slower.
+        package static let slowAnswerMilliseconds = 1...60
+        package static let verySlowAnswerMilliseconds = 100...400
     }
 
-    /// One in this many partition requests meets a wrong leader, and one in this many answers is slow.
+    /// One in this many partition requests meets a wrong leader.
     private static let wrongLeaderOneIn = 400
+    /// One in this many answers is slow, and one in this many slow answers is very slow.
     private static let slowAnswerOneIn = 60
+    private static let verySlowAnswerOneIn = 20
     /// One in this many joins of a static member meets a coordinator that dies.
     private static let dyingCoordinatorOneIn = 8
+    /// One in this many coordinators takes long for its first start.
+    private static let longCoordinatorStartOneIn = 8
     private static let nodeCount = 3
 
-    /// A time in which something fails, after a calm time.
+    /// An outage of a node or of a partition's replicas, after a calm time.
     private struct Outage {
         var start: Instant
         var end: Instant
@@ -67,11 +75,12 @@ package struct ClusterDelayModel: Sendable {
         var servedAt: Instant
     }
 
-    /// The next absence of a coordinator.
+    /// The next absence of a coordinator. Until `loadingStart` no coordinator can be found. Then the new one can be
+    /// found, and it loads until `end`.
     private struct CoordinatorAbsence {
         var start: Instant
         var end: Instant
-        /// Its answer until it starts to load.
+        /// The answer to requests to the coordinator before `loadingStart`.
         var firstError: ErrorCode
         var loadingStart: Instant
     }
@@ -81,23 +90,25 @@ package struct ClusterDelayModel: Sendable {
     private var groupCoordinator: CoordinatorAbsence
     private var transactionCoordinator: CoordinatorAbsence
     private var transactionEndTimes: [String: Instant] = [:]
-    /// The next absence of each node.
+    /// The current or next absence of each node.
     private var nodeOutages: [Outage]
+    /// The current or next time in which one partition has too few replicas.
     private var replicaOutage: Outage
-    /// The partition with too few replicas in the present spell.
+    /// The partition with too few replicas in the current outage.
     private var partitionWithTooFewReplicas: Partition?
-    /// The static members whose join a dying coordinator took. The next coordinator finds it, and fences the member.
+    /// The instance ids of the static members whose join a dying coordinator accepted. The next coordinator finds the
+    /// join, and fences the member.
     private var abandonedJoins: Set<String> = []
 
     package init(seed: UInt64, at now: Instant) {
         var random = SplitMix64(state: seed)
         func firstAbsence() -> CoordinatorAbsence {
-            let isLong = Int.random(in: 0..<8, using: &random) == 0
-            let most =
+            let isLong = Int.random(in: 0..<Self.longCoordinatorStartOneIn, using: &random) == 0
+            let limit =
                 isLong
                 ? Durations.coordinatorLongStartMillisecondsMax : Durations.coordinatorStartMillisecondsMax
             return Self.absence(
-                from: now, milliseconds: Int.random(in: 0...most, using: &random),
+                from: now, milliseconds: Int.random(in: 0...limit, using: &random),
                 firstError: .coordinatorNotAvailable)
         }
         groupCoordinator = firstAbsence()
@@ -109,25 +120,25 @@ package struct ClusterDelayModel: Sendable {
         self.random = random
     }
 
-    private static func absence(from start: Instant, milliseconds: Int, firstError first: ErrorCode)
+    private static func absence(from start: Instant, milliseconds: Int, firstError: ErrorCode)
         -> CoordinatorAbsence
     {
         CoordinatorAbsence(
-            start: start, end: start.advanced(byMilliseconds: milliseconds), firstError: first,
+            start: start, end: start.advanced(byMilliseconds: milliseconds), firstError: firstError,
             loadingStart: start.advanced(byMilliseconds: milliseconds / 2))
     }
 
     // MARK: Topics
 
     package mutating func recordCreation(ofTopic topic: String, at now: Instant) {
-        let known = now.advanced(
+        let knownAt = now.advanced(
             byMilliseconds: randomMilliseconds(upTo: Durations.topicUnknownMillisecondsMax))
-        let led = known.advanced(
+        let leadersKnownAt = knownAt.advanced(
             byMilliseconds: randomMilliseconds(upTo: Durations.topicLeaderlessMillisecondsMax))
+        let servedAt = leadersKnownAt.advanced(
+            byMilliseconds: randomMilliseconds(upTo: Durations.topicNotServedMillisecondsMax))
         startTimesOfTopics[topic] = TopicStartTimes(
-            knownAt: known, leadersKnownAt: led,
-            servedAt: led.advanced(
-                byMilliseconds: randomMilliseconds(upTo: Durations.topicNotServedMillisecondsMax)))
+            knownAt: knownAt, leadersKnownAt: leadersKnownAt, servedAt: servedAt)
     }
 
     package mutating func deletionDelayMilliseconds() -> Int {
@@ -139,11 +150,12 @@ package struct ClusterDelayModel: Sendable {
         return now < startTimes.knownAt ? .unknown : now < startTimes.leadersKnownAt ? .leaderless : .whole
     }
 
-    /// Whether its leaders answer, apart from wrong leaders.
+    /// Whether the topic's leaders answer, apart from wrong leaders and absent nodes.
     package func isServing(topic: String, at now: Instant) -> Bool {
         startTimesOfTopics[topic].map { now >= $0.servedAt } ?? true
     }
 
+    /// Returns the error of a request to the partition's leader, or nil if the leader answers it.
     package mutating func refusal(
         byLeaderOf topic: String, partition: Int32, at now: Instant
     ) -> ErrorCode? {
@@ -165,7 +177,8 @@ package struct ClusterDelayModel: Sendable {
         return now >= nodeOutages[node].start
     }
 
-    /// The first partition that is written to in a spell is the one with too few replicas.
+    /// Returns the error of an append, or nil. The first partition that gets an append during an outage of replicas is
+    /// the one with too few of them.
     package mutating func refusal(
         ofAppendTo topic: String, partition: Int32, at now: Instant
     ) -> ErrorCode? {
@@ -175,13 +188,14 @@ package struct ClusterDelayModel: Sendable {
             partitionWithTooFewReplicas = nil
         }
         guard now >= replicaOutage.start else { return nil }
-        let written = Partition(topic: topic, partition: partition)
-        partitionWithTooFewReplicas = partitionWithTooFewReplicas ?? written
-        return partitionWithTooFewReplicas == written ? .notEnoughReplicas : nil
+        let appended = Partition(topic: topic, partition: partition)
+        partitionWithTooFewReplicas = partitionWithTooFewReplicas ?? appended
+        return partitionWithTooFewReplicas == appended ? .notEnoughReplicas : nil
     }
 
     // MARK: Coordinators
 
+    /// Returns the error of a call to a coordinator, or nil if the coordinator answers it.
     package mutating func refusal(by call: CoordinatorCall, at now: Instant) -> ErrorCode? {
         switch call {
         case .findGroup: return refusal(ofCoordinator: \.groupCoordinator, isSought: true, at: now)
@@ -247,8 +261,10 @@ package struct ClusterDelayModel: Sendable {
     /// Returns the delay of an answer, or nil for most answers.
     package mutating func responseDelayMilliseconds() -> Int? {
         guard occurs(onceIn: Self.slowAnswerOneIn) else { return nil }
-        return occurs(onceIn: 20)
-            ? Int.random(in: 100...400, using: &random) : Int.random(in: 1...60, using: &random)
+        let isVerySlow = occurs(onceIn: Self.verySlowAnswerOneIn)
+        return Int.random(
+            in: isVerySlow ? Durations.verySlowAnswerMilliseconds : Durations.slowAnswerMilliseconds,
+            using: &random)
     }
 
     private mutating func randomMilliseconds(upTo limit: Int) -> Int {

@@ -20,17 +20,18 @@ extension MockCluster {
         case transactionOffsetCommit = 28
     }
 
-    /// Sets errors for the next requests of this kind, one each, in order. 0 means no error.
+    /// Sets Kafka's error codes for the next requests of this kind, one each, in order. 0 means no error.
     package func failNext(_ request: Request, with errors: Int32...) {
         let codes = errors.map { rd_kafka_resp_err_t(rawValue: $0) }
         unsafe rd_kafka_mock_push_request_errors_array(cluster, request.rawValue, codes.count, codes)
     }
 
+    /// Removes the errors that `failNext` set and that no request has received yet.
     package func stopFailing(_ request: Request) {
         unsafe rd_kafka_mock_clear_request_errors(cluster, request.rawValue)
     }
 
-    /// Stops a broker. Brokers are numbered from 1.
+    /// Stops a broker, and reserves its port until `bringUp`. Brokers are numbered from 1.
     package func takeDown(broker: Int32) {
         let address = brokers[Int(broker) - 1]
         unsafe rd_kafka_mock_broker_set_down(cluster, broker)
@@ -47,7 +48,7 @@ extension MockCluster {
         unsafe rd_kafka_mock_broker_set_rtt(cluster, ofBroker, milliseconds)
     }
 
-    /// Lets a broker accept connections and requests and answer none of them, like a node that is cut off.
+    /// Lets a broker accept connections and requests but answer none of them, like a node that is cut off.
     package func stopAnswering(broker: Int32) {
         setRoundTripTime(ofBroker: broker, milliseconds: Self.endlessMilliseconds)
     }
@@ -77,7 +78,7 @@ extension MockCluster {
         unsafe rd_kafka_mock_coordinator_set(cluster, "transaction", id, broker)
     }
 
-    /// Makes every request about the topic fail with this error. 0 ends it.
+    /// Makes every request about the topic fail with this error code of Kafka. 0 means no error again.
     package func setError(ofTopic topic: String, code error: Int32) {
         unsafe rd_kafka_mock_topic_set_error(cluster, topic, rd_kafka_resp_err_t(rawValue: error))
     }

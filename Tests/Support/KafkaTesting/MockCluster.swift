@@ -7,7 +7,8 @@ internal import CRdKafka
 /// member.
 @safe
 package final class MockCluster: Sendable {
-    /// The library's thread for it receives each request as a message.
+    /// The library's handle. Any thread may use it, because the cluster has its own thread, which receives each call as
+    /// a message.
     nonisolated(unsafe) let cluster: OpaquePointer
     nonisolated(unsafe) private let client: OpaquePointer
     let reservedPorts = ReservedPorts()

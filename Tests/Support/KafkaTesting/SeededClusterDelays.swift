@@ -1,7 +1,7 @@
 package import Broker
 package import Lifecycle
 
-/// The weather of one broker during its run.
+/// The weather of one embedded broker: a `ClusterDelayModel` that the broker's threads share.
 package final class SeededClusterDelays: ClusterDelays {
     private let model: TracedLock<ClusterDelayModel>
 
@@ -31,6 +31,7 @@ package final class SeededClusterDelays: ClusterDelays {
         model.withLock { $0.refusal(by: coordinator, at: now) }
     }
 
+    /// Lets a broker with these settings have this weather.
     package func install(in settings: inout BrokerSettings) {
         settings.clusterDelays = self
         settings.responseFaults = { [self] _, _ in nextResponseFault() }

@@ -1,24 +1,27 @@
-internal import Broker
+package import Broker
 internal import Glibc
 internal import Lifecycle
 
 /// A cluster with real transactions for one test: the embedded broker in this process, on an empty directory
-/// that is removed with this object. If `FLOTILLA_KAFKA` contains an address, it is that cluster with its
-/// existing content. So tests must use unique names for topics, groups and transactional ids. If
-/// `FLOTILLA_WEATHER` contains a seed, the embedded broker imitates Kafka's weather.
+/// that is removed with this object.
+///
+/// If `FLOTILLA_KAFKA` contains an address, it is that cluster with its existing content. So tests must use unique
+/// names for topics, groups and transactional ids. If `FLOTILLA_WEATHER` contains a seed, the embedded broker has the
+/// delays and errors of `ClusterDelayModel`.
 package final class TestCluster: Sendable {
     package let brokers: [String]
     private let embedded: RunningBroker?
     private let delays: SeededClusterDelays?
 
     /// - Parameters:
-    ///   - given: A running cluster. Nil means the cluster in the environment, if any.
+    ///   - runningBrokers: A running cluster. Nil means the cluster in the environment or, without one, the embedded
+    ///     broker.
     ///   - file, line: The caller, so that each test has a different weather from the one seed.
     package convenience init(
-        runningBrokers given: [String]? = nil, file: StaticString = #fileID, line: UInt = #line
+        runningBrokers: [String]? = nil, file: StaticString = #fileID, line: UInt = #line
     ) throws {
-        if let given = given ?? Self.environmentBrokers {
-            self.init(externalBrokers: given)
+        if let externalBrokers = runningBrokers ?? Self.environmentBrokers {
+            self.init(externalBrokers: externalBrokers)
         } else {
             try self.init(
                 delaySeed: Self.delaySeed.map { Self.derivedSeed(from: $0, file: file, line: line) })
@@ -40,6 +43,16 @@ package final class TestCluster: Sendable {
         embedded = broker
     }
 
+    /// Starts the embedded broker with faults that a test controls.
+    package init(injecting faults: any ClusterDelays) throws {
+        var settings = try BrokerSettings.temporary()
+        settings.clusterDelays = faults
+        delays = nil
+        let broker = try RunningBroker(settings: settings)
+        brokers = ["\(broker.host):\(broker.port)"]
+        embedded = broker
+    }
+
     deinit { embedded?.stop() }
 
     /// Whether the weather lets the leaders of a topic serve.
@@ -50,6 +63,7 @@ package final class TestCluster: Sendable {
         environmentValue(of: "FLOTILLA_KAFKA").map { $0.split(separator: ",").map(String.init) }
     }
 
+    /// The seed of the weather in the environment.
     package static var delaySeed: UInt64? { environmentValue(of: "FLOTILLA_WEATHER").flatMap(UInt64.init) }
 
     private static func environmentValue(of name: String) -> String? {

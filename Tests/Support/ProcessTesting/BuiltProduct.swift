@@ -1,7 +1,8 @@
 internal import Foundation
 
-/// Returns the path of one of our executables, from the build of the running test.
+/// Returns the path of one of our executables, for example `flotilla`. It lies beside the executable of the running
+/// test, so both come from one build.
 package func builtProductPath(named name: String) -> String {
-    let test = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-    return test.deletingLastPathComponent().appendingPathComponent(name).path
+    let testExecutable = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+    return testExecutable.deletingLastPathComponent().appendingPathComponent(name).path
 }

@@ -1,8 +1,8 @@
 package import Foundation
 internal import Synchronization
 
-/// A real process beside a test: our own program or an independent peer. Its output is kept, and it is killed
-/// with the test that started it.
+/// A real process beside a test: our own program or an independent peer. Its output is kept. It is killed when the
+/// test releases this object.
 ///
 /// It uses `posix_spawn` instead of Foundation's `Process`. A child must not inherit the signals that the
 /// test's threads block, and the sanitizers must report only problems of the test.
@@ -35,22 +35,24 @@ package final class ChildProcess: Sendable {
         var inherited = ProcessInfo.processInfo.environment
         // The program would reject them as unknown settings.
         for name in Self.testVariables { inherited[name] = nil }
-        let all = inherited.merging(environment) { $1 }.filter { !$0.value.isEmpty }
-        let output = try PipeEnds()
-        let errors = try PipeEnds()
-        let source = try input.map { _ in try PipeEnds() }
-        let spawned = SpawnParameters(
-            path: path, arguments: [path] + arguments, environment: all.map { "\($0.key)=\($0.value)" },
-            input: source?.readDescriptor, output: output.writeDescriptor, errors: errors.writeDescriptor)
+        let variables = inherited.merging(environment) { $1 }.filter { !$0.value.isEmpty }
+        let outputPipe = try PipeEnds()
+        let errorPipe = try PipeEnds()
+        let inputPipe = try input.map { _ in try PipeEnds() }
+        let parameters = SpawnParameters(
+            path: path, arguments: [path] + arguments, environment: variables.map { "\($0.key)=\($0.value)" },
+            input: inputPipe?.readDescriptor, output: outputPipe.writeDescriptor,
+            errors: errorPipe.writeDescriptor)
+        // The child has its own copies. Its output ends only when no other write end is open.
         defer {
-            output.closeWriteEnd()
-            errors.closeWriteEnd()
-            source?.closeReadEnd()
+            outputPipe.closeWriteEnd()
+            errorPipe.closeWriteEnd()
+            inputPipe?.closeReadEnd()
         }
-        processID = try spawned.spawn()
-        standardOutput = CollectedOutput(descriptor: output.readDescriptor)
-        standardError = CollectedOutput(descriptor: errors.readDescriptor)
-        if let input, let source { Self.feed(input, into: source.writeDescriptor) }
+        processID = try parameters.spawn()
+        standardOutput = CollectedOutput(descriptor: outputPipe.readDescriptor)
+        standardError = CollectedOutput(descriptor: errorPipe.readDescriptor)
+        if let input, let inputPipe { Self.feed(input, into: inputPipe.writeDescriptor) }
     }
 
     deinit {
@@ -84,21 +86,23 @@ package final class ChildProcess: Sendable {
     /// The standard error so far.
     package var errors: String { standardError.text }
 
+    /// Sends a signal. Does nothing if the process has ended.
     package func send(signal: Int32) {
         if isRunning { kill(processID, signal) }
     }
 
+    /// Returns the status of `waitpid`, or nil while the process runs.
     private func statusIfEnded() -> Int32? {
-        exitState.withLock { ending in
-            if ending.status == nil {
+        exitState.withLock { state in
+            if state.status == nil {
                 var status: Int32 = 0
-                if unsafe waitpid(processID, &status, WNOHANG) == processID { ending.status = status }
+                if unsafe waitpid(processID, &status, WNOHANG) == processID { state.status = status }
             }
-            return ending.status
+            return state.status
         }
     }
 
-    /// Waits until either output contains the words.
+    /// Waits until the standard output or the standard error contains the text.
     package func waitForOutput(containing text: String, seconds: Double = 60) async throws {
         try await eventually("“\(text)” in the output of \(name)", seconds: seconds) {
             let hasEnded = !isRunning
@@ -108,7 +112,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for the end. The status is negative if a signal ended the process.
+    /// Waits for the end of the process. Returns its exit status, or the negative number of the signal that ended it.
     package func exitStatus(seconds: Double = 60) async throws -> Int32 {
         try await eventually("the end of \(name)", seconds: seconds) { !isRunning }
         // The last output may still be in the pipe. A grandchild may hold the pipe open for longer.
@@ -116,8 +120,10 @@ package final class ChildProcess: Sendable {
             standardOutput.hasEnded && standardError.hasEnded
         }
         let status = statusIfEnded() ?? 0
+        // As in WTERMSIG and WEXITSTATUS, which are macros of C.
         let signal = status & 0x7F
-        return signal == 0 ? (status >> 8) & 0xFF : -signal
+        let exitStatus = (status >> 8) & 0xFF
+        return signal == 0 ? exitStatus : -signal
     }
 
     private struct ProcessEnded: Error, CustomStringConvertible {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The output of a child on one pipe, collected by a thread that ends with the pipe.
+/// The bytes that a child has written to one pipe so far. A thread reads the pipe until its end.
 final class CollectedOutput: Sendable {
     private struct Content {
         var bytes: [UInt8] = []

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// An error for a condition that did not become true in time.
+/// The error of `eventually`: the condition did not become true in time.
 package struct ConditionTimedOut: Error, CustomStringConvertible {
     let condition: String
     let seconds: Double
@@ -9,13 +9,15 @@ package struct ConditionTimedOut: Error, CustomStringConvertible {
 
 /// Waits until a condition outside this process becomes true. It polls, because the outside cannot notify
 /// this process.
+///
+/// - Parameter condition: The condition in words, for the error.
 package func eventually(
-    _ what: String, seconds: Double = 120, isolation: isolated (any Actor)? = #isolation,
+    _ condition: String, seconds: Double = 120, isolation: isolated (any Actor)? = #isolation,
     holds: () async throws -> Bool
 ) async throws {
-    let end = Date(timeIntervalSinceNow: seconds)
+    let deadline = Date(timeIntervalSinceNow: seconds)
     while try await !holds() {
-        if Date() > end { throw ConditionTimedOut(condition: what, seconds: seconds) }
+        if Date() > deadline { throw ConditionTimedOut(condition: condition, seconds: seconds) }
         try await Task.sleep(for: .milliseconds(2))
     }
 }

@@ -3,25 +3,27 @@ internal import Glibc
 
 /// Returns the TCP port on which a process listens, so that the system can choose the port. Returns nil if it
 /// does not listen yet.
-package func listeningPort(of identifier: Int32) -> Int? {
-    let directory = "/proc/\(identifier)/fd"
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-    let sockets = Set(
-        names.compactMap {
+package func listeningPort(of processID: Int32) -> Int? {
+    let directory = "/proc/\(processID)/fd"
+    let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    // Each descriptor is a symbolic link. The target of a socket is "socket:[INODE]".
+    let linkTargets = Set(
+        descriptors.compactMap {
             try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)")
         })
     for line in connectionTable().split(separator: "\n").dropFirst() {
         let columns = line.split(separator: " ")
-        guard columns.count > 9, columns[3] == "0A", sockets.contains("socket:[\(columns[9])]") else {
-            continue
-        }
-        return columns[1].split(separator: ":").last.flatMap { Int($0, radix: 16) }
+        guard columns.count > 9 else { continue }
+        let (localAddress, state, inode) = (columns[1], columns[3], columns[9])
+        let isListening = state == "0A"
+        guard isListening, linkTargets.contains("socket:[\(inode)]") else { continue }
+        return localAddress.split(separator: ":").last.flatMap { Int($0, radix: 16) }
     }
     return nil
 }
 
-/// Returns all connections of the machine, in the kernel's columns. It reads in a loop, because Foundation
-/// reads only one page of a file without a size.
+/// Returns all TCP connections of the machine as the kernel's table: a head, then a line for each connection. It reads
+/// in a loop, because Foundation reads only one page of a file without a size.
 private func connectionTable() -> String {
     guard let file = FileHandle(forReadingAtPath: "/proc/net/tcp") else { return "" }
     defer { try? file.close() }
@@ -31,7 +33,7 @@ private func connectionTable() -> String {
 }
 
 extension ChildProcess {
-    /// Waits until the process listens.
+    /// Waits until the process listens on a port, and returns the port.
     package func listeningPort() async throws -> Int {
         var port: Int?
         try await eventually("a listening port of process \(processID)") {
@@ -43,16 +45,18 @@ extension ChildProcess {
 }
 
 /// Returns a free port, for a process that must restart on the same port. It is outside the range of outgoing
-/// connections. Otherwise a connection attempt to the stopped process could use this very port and hold it.
+/// connections. Otherwise a connection attempt to the stopped process could get this port as its own and hold it.
 package func freePort() throws -> Int {
     struct NoPort: Error {}
-    for _ in 0..<1_000 {
+    let attemptsMax = 1_000
+    for _ in 0..<attemptsMax {
         let port = Int.random(in: 10_000..<firstOutgoingPort())
         if isFree(port: port) { return port }
     }
     throw NoPort()
 }
 
+/// Returns the first port that the system gives to outgoing connections, but at least 11,000.
 private func firstOutgoingPort() -> Int {
     let range = try? String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)
     let first = range?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
@@ -64,6 +68,7 @@ package func isServed(port: Int) -> Bool { unsafe canUse(port: port) { unsafe co
 
 private func isFree(port: Int) -> Bool { unsafe canUse(port: port) { unsafe bind($0, $1, $2) } }
 
+/// Calls `bind` or `connect` with a new socket and the port on this machine. Returns whether the call succeeds.
 private func canUse(
     port: Int, by use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
 ) -> Bool {

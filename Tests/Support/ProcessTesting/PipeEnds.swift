@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Foundation
 
-/// A pipe whose ends other children do not inherit.
+/// The two descriptors of a pipe. No child inherits them; `SpawnParameters` duplicates those that it passes on.
 struct PipeEnds {
     let readDescriptor: Int32
     let writeDescriptor: Int32
@@ -17,8 +17,10 @@ struct PipeEnds {
     func closeWriteEnd() { close(writeDescriptor) }
 }
 
+/// A system call that failed while a child was started.
 struct SpawnError: Error, CustomStringConvertible {
     let action: String
+    /// The value of `errno`.
     let code: Int32
     var description: String { unsafe "cannot \(action): \(String(cString: strerror(code)))" }
 }

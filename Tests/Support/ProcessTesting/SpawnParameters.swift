@@ -1,12 +1,14 @@
 internal import Foundation
 
-/// The start parameters of a child. The child blocks and ignores no signals, independent of the thread that
+/// The parameters of `posix_spawn` for a child. The child blocks and ignores no signals, independent of the thread that
 /// starts it.
 struct SpawnParameters {
     let path: String
+    /// The arguments, of which the first is the program's name.
     let arguments: [String]
+    /// The variables, each as `NAME=VALUE`.
     let environment: [String]
-    /// The child's input, or nil for empty input.
+    /// The descriptors of the child's standard streams. An input of nil is empty.
     let input: Int32?
     let output: Int32
     let errors: Int32
@@ -27,25 +29,25 @@ struct SpawnParameters {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        unsafe sigemptyset(&none)
-        var all = sigset_t()
-        unsafe sigfillset(&all)
-        unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+        var noSignals = sigset_t()
+        unsafe sigemptyset(&noSignals)
+        var allSignals = sigset_t()
+        unsafe sigfillset(&allSignals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &noSignals)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &allSignals)
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
-        var identifier: pid_t = 0
+        var processID: pid_t = 0
         let code = unsafe withCStrings(arguments) { arguments in
             unsafe withCStrings(environment) { environment in
-                unsafe posix_spawn(&identifier, path, &actions, &attributes, arguments, environment)
+                unsafe posix_spawn(&processID, path, &actions, &attributes, arguments, environment)
             }
         }
         guard code == 0 else { throw SpawnError(action: "start \(path)", code: code) }
-        return identifier
+        return processID
     }
 
-    /// Calls `body` with a null-terminated list of C strings.
+    /// Calls `body` with the strings as a null-terminated list of C strings, which is valid only during the call.
     private func withCStrings<R>(
         _ strings: [String], body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
     ) -> R {

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A directory that exists as long as this object.
+/// An empty directory for one test. It is removed together with this object.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 

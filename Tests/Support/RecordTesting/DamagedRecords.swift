@@ -1,11 +1,14 @@
 internal import Simulation
 
-/// Calls `body` with damaged copies of the records. In each copy a few bytes are changed, removed or inserted.
+/// Calls `body` with 5,000 damaged copies of the records. In each copy one to four bytes are changed, removed or
+/// inserted.
 package func forEachDamagedCopy(of records: [[UInt8]], seed: Int, body: ([UInt8]) -> Void) {
+    let copyCount = 5_000
+    let changesPerCopy = 1...4
     var generator = SeededGenerator(seed: seed)
-    for _ in 0..<5_000 {
+    for _ in 0..<copyCount {
         var bytes = records.randomElement(using: &generator)!
-        for _ in 0..<Int.random(in: 1...4, using: &generator) where !bytes.isEmpty {
+        for _ in 0..<Int.random(in: changesPerCopy, using: &generator) where !bytes.isEmpty {
             let index = bytes.indices.randomElement(using: &generator)!
             switch Int.random(in: 0...2, using: &generator) {
             case 0: bytes[index] = .random(in: 0...255, using: &generator)

@@ -5,25 +5,30 @@ package import Schedules
 package import Sends
 internal import Simulation
 
-/// Orders as phones and backends give them. Most schedule a send for a few seconds later, some replace or
-/// cancel, and a few repeat an idempotency key.
+/// A generator of the commands that phones and backends give to the scheduler. Most schedule a send for a few seconds
+/// later, some replace or cancel, and a few repeat an idempotency key.
 package struct ScheduleCommandGenerator {
+    // The numbers of different names. They are small, so that commands of one user replace and cancel each other.
     private static let userCount = 200
     private static let activityCount = 3
     private static let idCount = 4
     private static let idempotencyKeyCount = 50
 
-    private let partitions: Int32
+    /// The delays of most timers, and those of one in four, are shorter than this.
+    private static let shortDelayMillisecondsMax = 3000
+    private static let longDelayMillisecondsMax = 12_000
+
+    private let replyPartitions: Int32
     private var random: SeededGenerator
     private var count = 0
 
     /// - Parameter partitions: The number of partitions of `replies`.
     package init(seed: UInt64, partitions: Int) {
-        self.partitions = Int32(partitions)
+        replyPartitions = Int32(partitions)
         random = SeededGenerator(seed: seed)
     }
 
-    /// - Parameter now: Milliseconds since 1970.
+    /// - Parameter now: The time in milliseconds since 1970.
     package mutating func next(at now: Int64) -> ScheduleCommand {
         count += 1
         let user = "user-\(random.number(below: Self.userCount))"
@@ -38,7 +43,7 @@ package struct ScheduleCommandGenerator {
         }
         return ScheduleCommand(
             action, app: "shop", owner: .recipient(.user(user)),
-            replyTo: .init(partition: Int32(count) % partitions, request: "q\(count)"), acceptedAt: now)
+            replyTo: .init(partition: Int32(count) % replyPartitions, request: "q\(count)"), acceptedAt: now)
     }
 
     private mutating func makeSchedule(
@@ -46,11 +51,13 @@ package struct ScheduleCommandGenerator {
     ) -> Schedule {
         var send = Self.makeSend(id: "r-\(count)", user: user, at: now)
         send.owner = .user(user)
-        let delay = Int64(random.number(below: random.number(below: 4) == 0 ? 12_000 : 3000))
+        let isLong = random.number(below: 4) == 0
+        let delay = Int64(
+            random.number(below: isLong ? Self.longDelayMillisecondsMax : Self.shortDelayMillisecondsMax))
         var schedule = Schedule(
             id: id, name: "Chest", activity: activity,
             dueTime: random.number(below: 2) == 0 ? .offset(delay) : .at(now + delay), send: send)
-        // A long lateness, so that restarts of a process do not expire timers by accident.
+        // An hour, so that restarts of a process do not expire timers by accident. A few may not be late at all.
         schedule.latenessMillisecondsMax = random.number(below: 50) == 0 ? 0 : 3_600_000
         if random.number(below: 20) == 0 {
             let key = random.number(below: Self.idempotencyKeyCount)
@@ -59,9 +66,9 @@ package struct ScheduleCommandGenerator {
         return schedule
     }
 
-    /// A valid JSON object for any field that needs one.
+    /// A JSON object for fields that need one.
     package static let contentState = RawJSON(
-        state: #"{"remaining":0,"status":"ready","#
+        text: #"{"remaining":0,"status":"ready","#
             + #""chest":{"kind":"golden","level":7,"rewards":["coins","gems","cards"]}}"#)
 
     package static func makeSend(id: String, user: String, at now: Int64) -> Send {
@@ -69,14 +76,13 @@ package struct ScheduleCommandGenerator {
         content.contentState = contentState
         return Send(
             id: id, app: "shop", group: "chest", audience: .users([user]), content: content,
-            priority: .immediate,
-            acceptedAt: now)
+            priority: .immediate, acceptedAt: now)
     }
 }
 
 extension RawJSON {
-    fileprivate init(state: String) {
-        let bytes = Array(state.utf8)
+    fileprivate init(text: String) {
+        let bytes = Array(text.utf8)
         self = unsafe bytes.withUnsafeBytes { unsafe RawJSON(accepted: $0) }
     }
 }

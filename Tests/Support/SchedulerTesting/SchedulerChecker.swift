@@ -6,37 +6,61 @@ internal import Schedules
 internal import Sends
 internal import Topics
 
-/// A check of the records that a scheduler has committed, independent of crashes: each order has one answer,
-/// and each timer has one fate.
+/// A check of all records that schedulers have committed. Each command must have one reply, and each timer one outcome.
+/// It reads the topics after the end of all work, and knows nothing of processes and crashes.
 package struct SchedulerChecker {
+    /// The time before the due time in milliseconds. The scheduler promises that an earlier cancel always wins.
+    private static let cancelLeadMilliseconds: Int64 = 2000
+
     private enum TimerOutcome { case fired, expired, cancelled, replaced }
+
+    private struct Position {
+        var partition: Int32
+        var offset: Int64
+    }
 
     private struct Timer {
         var schedule: Schedule
         var command: ScheduleCommand
+        /// In milliseconds since 1970.
         var dueAt: Int64
-        /// The position of its order.
-        var position: (partition: Int32, offset: Int64)
+        /// The position of its command in `schedules`.
+        var position: Position
+    }
+
+    private struct Cancel {
+        var command: ScheduleCommand
+        /// The cluster's timestamp of the command's record.
+        var timestamp: Int64
+        var position: Position
     }
 
     private let reader = JSONReader()
+
+    // The commands.
+    /// The timers by the id of their send.
     private var timers: [String: Timer] = [:]
-    private var cancellations:
-        [(order: ScheduleCommand, stamp: Int64, place: (partition: Int32, offset: Int64))] =
-            []
+    private var cancels: [Cancel] = []
+    /// The requests that expect a reply.
     private var requests: Set<String> = []
+
+    // The scheduler's output.
     private var replies: [String: ScheduleReply.Outcome] = [:]
+    /// The outcomes by the id of the send.
     private var outcomes: [String: TimerOutcome] = [:]
     private var endChecker = AutomaticEndChecker()
-    /// The positions of records that are not orders, as topic, partition and offset.
+
+    /// The positions of records that are not commands, as topic, partition and offset.
     package private(set) var rejectedPositions: Set<String> = []
     package var firedCount: Int { outcomes.values.count { $0 == .fired } }
     package var cancelledCount: Int { outcomes.values.count { $0 == .cancelled } }
     package var replacedCount: Int { outcomes.values.count { $0 == .replaced } }
     /// The number of groups that ended at their end date.
     package var endedCount: Int { endChecker.firedCount }
+    /// The first fault, or nil if everything is right.
     package private(set) var fault: String?
 
+    /// Reads the topics and checks them.
     package init(on bed: TestBed) throws {
         try readCommands(in: bed)
         try readEnds(in: bed)
@@ -44,7 +68,7 @@ package struct SchedulerChecker {
         try readProgress(in: bed)
         try readSends(in: bed)
         checkTimers()
-        checkCancellations()
+        checkCancels()
         if let missingEnd = endChecker.missingEnd { recordFault(missingEnd) }
         try checkRows(in: bed)
     }
@@ -53,32 +77,36 @@ package struct SchedulerChecker {
 
     private mutating func readCommands(in bed: TestBed) throws {
         for record in try TopicContent(of: .schedules, in: bed).records {
-            let place = (record.partition, record.offset)
-            let read = try? unsafe (record.value ?? []).withUnsafeBytes { bytes in
+            let request = try? unsafe (record.value ?? []).withUnsafeBytes { bytes in
                 try unsafe ScheduleRequest.decode(bytes, with: reader)
             }
-            switch read {
+            switch request {
             case nil: markRejected(record, of: .schedules, in: bed)
             case .timeProbe: break
-            case .command(let order):
+            case .command(let command):
                 guard
-                    Murmur2.partition(forKey: order.key.span, partitionCount: bed.layout.lanes)
+                    Murmur2.partition(forKey: command.key.span, partitionCount: bed.layout.lanes)
                         == Int(record.partition)
                 else {
                     markRejected(record, of: .schedules, in: bed)
                     continue
                 }
-                if let replyTo = order.replyTo { requests.insert(replyTo.request) }
-                switch order.action {
-                case .schedule(let schedule):
-                    timers[schedule.send.id] = Timer(
-                        schedule: schedule, command: order,
-                        dueAt: schedule.dueAt(recordTimestamp: record.timestamp),
-                        position: place)
-                case .cancel: cancellations.append((order, record.timestamp, place))
-                case .list: break
-                }
+                add(command, from: record)
             }
+        }
+    }
+
+    private mutating func add(_ command: ScheduleCommand, from record: ReadRecord) {
+        let position = Position(partition: record.partition, offset: record.offset)
+        if let replyTo = command.replyTo { requests.insert(replyTo.request) }
+        switch command.action {
+        case .schedule(let schedule):
+            timers[schedule.send.id] = Timer(
+                schedule: schedule, command: command,
+                dueAt: schedule.dueAt(recordTimestamp: record.timestamp), position: position)
+        case .cancel:
+            cancels.append(Cancel(command: command, timestamp: record.timestamp, position: position))
+        case .list: break
         }
     }
 
@@ -103,17 +131,17 @@ package struct SchedulerChecker {
         for record in try TopicContent(of: .replies, in: bed).records {
             let reply = try ScheduleReply.decode(record.value ?? [], with: reader)
             if replies.updateValue(reply.outcome, forKey: reply.request) != nil {
-                recordFault("\(reply.request) has two answers")
+                recordFault("\(reply.request) has two replies")
             }
         }
         if Set(replies.keys) != requests {
-            recordFault("\(requests.count) requests were made, \(replies.count) have answers")
+            recordFault("\(requests.count) requests were made, \(replies.count) have replies")
         }
     }
 
     private mutating func setOutcome(ofSend send: String, to outcome: TimerOutcome) {
-        if let other = outcomes.updateValue(outcome, forKey: send) {
-            recordFault("\(send) is \(outcome) and was already \(other)")
+        if let earlierOutcome = outcomes.updateValue(outcome, forKey: send) {
+            recordFault("\(send) is \(outcome) and was already \(earlierOutcome)")
         }
     }
 
@@ -133,12 +161,13 @@ package struct SchedulerChecker {
     private mutating func readSends(in bed: TestBed) throws {
         for record in try TopicContent(of: .sendsTimed, in: bed).records {
             let send = try Send.decode(record.value ?? [], with: reader)
-            let home = send.scopeKey.map {
+            let groupPartition = send.scopeKey.map {
                 Murmur2.partition(forKey: $0.bytes.span, partitionCount: bed.layout.lanes)
             }
-            if home != Int(record.partition) {
+            if groupPartition != Int(record.partition) {
                 recordFault("\(send.id) is in a partition other than its group's")
             }
+            // Only an automatic END has the generation that it ends.
             if let generation = send.generation {
                 if let fault = endChecker.checkFired(send, of: generation, at: record.timestamp) {
                     recordFault(fault)
@@ -153,49 +182,55 @@ package struct SchedulerChecker {
             if record.timestamp < timer.dueAt {
                 recordFault("\(send.id) fires \(timer.dueAt - record.timestamp) ms early")
             }
-            var expected = timer.schedule.send
-            (expected.acceptedAt, expected.scheduledAt) = (timer.dueAt, send.scheduledAt)
-            if send != expected { recordFault("\(send.id) differs from the scheduled send") }
+            // A fired send counts as accepted at its due time.
+            var expectedSend = timer.schedule.send
+            (expectedSend.acceptedAt, expectedSend.scheduledAt) = (timer.dueAt, send.scheduledAt)
+            if send != expectedSend { recordFault("\(send.id) differs from the scheduled send") }
         }
     }
 
     private mutating func checkTimers() {
         for (id, timer) in timers {
-            guard let request = timer.command.replyTo?.request, let answer = replies[request] else {
+            guard let request = timer.command.replyTo?.request, let reply = replies[request] else {
                 continue
             }
-            switch answer {
+            switch reply {
             case .scheduled(let scheduled) where scheduled.send == id:
-                if outcomes[id] == nil { recordFault("\(id) has no fate") }
-                if scheduled.dueAt != timer.dueAt { recordFault("\(id) has another due time in its answer") }
+                if outcomes[id] == nil { recordFault("\(id) has no outcome") }
+                if scheduled.dueAt != timer.dueAt { recordFault("\(id) has another due time in its reply") }
                 if outcomes[id] == .expired, timer.schedule.latenessMillisecondsMax > 0 {
                     recordFault("\(id) expired")
                 }
+            // A reply with another send's id answers a repeated idempotency key.
             case .scheduled, .conflict, .refused:
-                if outcomes[id] != nil { recordFault("\(id) was not accepted but has a fate") }
-            default: recordFault("\(id) has the wrong answer \(answer)")
+                if outcomes[id] != nil { recordFault("\(id) was not accepted but has an outcome") }
+            default: recordFault("\(id) has the wrong reply \(reply)")
             }
         }
     }
 
-    private mutating func checkCancellations() {
+    private mutating func checkCancels() {
         var cancelledByReplies = 0
-        for cancel in cancellations {
-            guard case .cancel(let choice) = cancel.order.action else { continue }
-            if let request = cancel.order.replyTo?.request, case .cancelled(let count, _) = replies[request] {
+        for cancel in cancels {
+            guard case .cancel(let selection) = cancel.command.action else { continue }
+            if let request = cancel.command.replyTo?.request, case .cancelled(let count, _) = replies[request]
+            {
                 cancelledByReplies += count
             }
-            for (id, timer) in timers where timer.position.partition == cancel.place.partition {
-                guard timer.command.owner == cancel.order.owner, timer.position.offset < cancel.place.offset,
-                    cancel.stamp <= timer.dueAt - 2000, selects(choice, schedule: timer.schedule),
-                    outcomes[id] == .fired
-                else { continue }
-                recordFault("\(id) was cancelled in time but fires")
+            for (id, timer) in timers where timer.position.partition == cancel.position.partition {
+                let isSelected =
+                    timer.command.owner == cancel.command.owner
+                    && timer.position.offset < cancel.position.offset
+                    && selects(selection, schedule: timer.schedule)
+                let isInTime = cancel.timestamp <= timer.dueAt - Self.cancelLeadMilliseconds
+                if isSelected, isInTime, outcomes[id] == .fired {
+                    recordFault("\(id) was cancelled in time but fires")
+                }
             }
         }
         if cancelledByReplies != cancelledCount {
             recordFault(
-                "\(cancelledByReplies) timers are cancelled by the answers, but \(cancelledCount) by the verdicts"
+                "\(cancelledByReplies) timers are cancelled by the replies, but \(cancelledCount) by the verdicts"
             )
         }
     }
@@ -209,6 +244,7 @@ package struct SchedulerChecker {
         }
     }
 
+    /// Checks that no timer is left. Only idempotency rows may remain.
     private mutating func checkRows(in bed: TestBed) throws {
         for key in try TopicContent(of: .timers, in: bed).newestValues.keys {
             if unsafe !key.withUnsafeBytes({ unsafe ScheduleIdempotencyRow.isKey($0) }) {

@@ -7,36 +7,37 @@ internal import Simulation
 internal import Telemetry
 internal import Topics
 
-/// A test that kills two processes of the scheduler repeatedly while orders arrive and timers fire. It kills
-/// them at every numbered step and at random moments. It also freezes them beyond their session, so that they
-/// wake as zombies, and stops them in order. At the end each order has one answer, and each timer has one
-/// fate.
+/// A kill test with two processes of the scheduler while commands arrive and timers fire (`KillTestRunner`). At the end
+/// each command must have one reply, and each timer one outcome (`SchedulerChecker`).
 package final class SchedulerKillTest: KillTestScenario {
     package struct Plan: KillTestPlan {
         package var commands = 2000
         /// The number of kills at each step.
         package var killsPerStep = 1
-        /// All steps but one. The scheduler asks for the time only if no order brings it.
+        /// All steps but one. The scheduler asks for the time only if no command brings it.
         package var steps = SchedulerStep.allCases.filter { $0 != .timeProbeSent }
         package var randomKills = 3
         package var freezeCount = 1
-        /// Per 1,000 records: records that are not orders, and ends that a planner asks for.
+        /// The number of records that are neither commands nor ends, per 1,000 records.
         package var invalidPerThousand = 10
+        /// The number of ends of groups that a planner requests, per 1,000 records.
         package var endsPerThousand = 100
         package var seed: UInt64 = 1
+        package var report: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
 
     package struct Result: Sendable {
         package var killCount = 0
+        /// The steps at which a process died.
         package var reachedSteps: Set<SchedulerStep> = []
         package var fired = 0
         package var cancelled = 0
         package var replaced = 0
         package var ended = 0
         package var deadLetters = 0
-        /// The fault, or nil if everything is right.
+        /// The first fault, or nil if everything is right.
         package var fault: String?
     }
 
@@ -67,9 +68,9 @@ package final class SchedulerKillTest: KillTestScenario {
         let checker = try SchedulerChecker(on: bed)
         let deadLetters = try TopicContent(of: .deadLetters, in: bed)
         let rejectedPositions = Set(
-            deadLetters.records.map { letter in
+            deadLetters.records.map { deadLetter in
                 ["flotilla-dead-topic", "flotilla-dead-partition", "flotilla-dead-offset"]
-                    .map { letter.headers[$0] ?? "" }.joined(separator: "/")
+                    .map { deadLetter.headers[$0] ?? "" }.joined(separator: "/")
             })
         var result = Result()
         (result.killCount, result.reachedSteps) = (runner.killCount, runner.reachedSteps)
@@ -108,8 +109,8 @@ package final class SchedulerKillTest: KillTestScenario {
                 let end = endGenerator.next(at: now)
                 endWriter.write(key: end.key, value: end.encoded())
             } else {
-                let order = commandGenerator.next(at: now)
-                commandWriter.write(key: order.key, value: order.encoded())
+                let command = commandGenerator.next(at: now)
+                commandWriter.write(key: command.key, value: command.encoded())
             }
         }
     }

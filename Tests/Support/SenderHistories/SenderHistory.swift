@@ -1,22 +1,24 @@
 package import Jobs
 
-/// One simulated history from a seed: a fan-out, a cluster, APNs, and sender processes that die, stop and
-/// exchange lanes.
+/// The result of one simulated history of senders: a fan-out, a cluster, APNs, and sender processes that die, stop and
+/// exchange lanes. Equal seeds give equal histories.
 package struct SenderHistory {
-    /// Descriptions of the faults that were found.
+    /// Descriptions of the faults of the sender that were found.
     package let faults: [String]
-    /// Outcomes of jobs that occurred.
+    /// The outcomes that occurred in receipts.
     package let outcomes: Set<ReceiptOutcome>
 
     private static let steps = 60
 
     /// Runs the history.
     ///
-    /// - Parameter isJoined: whether pushes go through the real connection pools.
+    /// - Parameters:
+    ///   - mayDie: Whether processes are killed and stopped.
+    ///   - usesRealPools: Whether pushes go through the production's connection pools.
     package init(seed: UInt64, mayDie: Bool, usesRealPools: Bool = false) {
-        let world = SenderSimulation(seed: seed, mayDie: mayDie, usesRealPools: usesRealPools)
-        for _ in 0..<Self.steps where world.faults.isEmpty { world.step() }
-        if world.faults.isEmpty { world.settle() }
-        (faults, outcomes) = (world.faults, world.outcomes)
+        let simulation = SenderSimulation(seed: seed, mayDie: mayDie, usesRealPools: usesRealPools)
+        for _ in 0..<Self.steps where simulation.faults.isEmpty { simulation.step() }
+        if simulation.faults.isEmpty { simulation.settle() }
+        (faults, outcomes) = (simulation.faults, simulation.outcomes)
     }
 }

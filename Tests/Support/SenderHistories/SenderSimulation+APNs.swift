@@ -5,22 +5,26 @@ internal import Sender
 internal import Sends
 internal import Simulation
 
-// APNs, and the client in front of it.
+// APNs, and the client of a process in front of it.
+//
+// A push goes `startPush`, `send`, `endPush`. Without the production's pools it waits in `pushesInFlight` until
+// `sendWaitingPushes`, and `endRandomPush` gives its answer.
 extension SenderSimulation {
+    /// Checks a push of the plan, and takes it in.
     func startPush(of process: SimulatedProcess, push: DeliveryActions.Push) {
         let sheet = push.sheet
-        let name = SimulatedJobID(position: sheet.originPosition, line: sheet.originLine(push.line))
-        guard let job = jobs[name] else { return recordFault("\(name) was never made") }
-        if now >= process.leaseEnd { recordFault("\(name) leaves without a lease") }
+        let id = SimulatedJobID(position: sheet.originPosition, line: sheet.originLine(push.line))
+        guard let job = jobs[id] else { return recordFault("\(id) was never made") }
+        if now >= process.leaseEnd { recordFault("\(id) leaves without a lease") }
         if process.pushesInFlight.contains(where: { $0.subject == job.subject }) {
             recordFault("two pushes at once for \(job.subject)")
         }
-        checkPushIsNeeded(by: process, job: name, attempt: sheet.attempt)
-        if let stale = staleReason(head: job.head, job: job, knownTo: process) {
-            recordFault("\(name) leaves though \(stale)")
+        checkPushIsNeeded(by: process, job: id, attempt: sheet.attempt)
+        if let reason = staleReason(head: job.head, knownTo: process) {
+            recordFault("\(id) leaves though \(reason)")
         }
         let flight = SimulatedProcess.PushInFlight(
-            tag: push.tag, job: name, attempt: sheet.attempt, subject: job.subject, sendBy: process.leaseEnd,
+            tag: push.tag, job: id, attempt: sheet.attempt, subject: job.subject, sendBy: process.leaseEnd,
             state: .waiting)
         if usesRealPools {
             return self.submitPush(
@@ -29,7 +33,7 @@ extension SenderSimulation {
         process.pushesInFlight.append(flight)
     }
 
-    /// Lets waiting pushes leave if they still may.
+    /// Lets waiting pushes leave if they still may, without the production's pools.
     func sendWaitingPushes(of process: SimulatedProcess) {
         for index in process.pushesInFlight.indices.reversed()
         where process.pushesInFlight[index].state == .waiting {
@@ -43,22 +47,11 @@ extension SenderSimulation {
         }
     }
 
+    /// Lets APNs process a push or refuse it. Returns the answers to it.
     func send(_ push: SimulatedProcess.PushInFlight) -> SimulatedProcess.PushState {
         guard let job = jobs[push.job] else { return .waiting }
-        if job.head.app == "wrong", appFault == .unavailable {
-            return .sent(
-                PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable"), late: nil)
-        }
-        if job.head.app == "wrong", appFault == .wrongSetting {
-            return .sent(
-                occurs(percent: 50)
-                    ? PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
-                    : PushAnswer(answered: .appMisconfigured, status: 403, reason: "InvalidProviderToken"),
-                late: nil)
-        }
-        if job.head.app == "wrong", appFault == .noAnswer {
-            return .sent(PushAnswer(.unknown(.overdue)), late: PushAnswer(.unknown(.overdue), isLate: true))
-        }
+        if job.head.app == "wrong", let answers = answersDuringAppFault() { return answers }
+        // The percentages of the answers. APNs accepts all pushes at the end of a history.
         switch isCalm ? 0 : random.number(below: 100) {
         case 0..<72:
             recordProcessed(push.job)
@@ -66,12 +59,13 @@ extension SenderSimulation {
         case 72..<78:
             // The answer is late or never comes.
             recordProcessed(push.job)
-            let late =
+            let lateAnswer =
                 occurs(percent: 50)
                 ? PushAnswer(answered: .accepted, status: 200, isLate: true)
                 : PushAnswer(.unknown(.overdue), isLate: true)
-            return .sent(PushAnswer(.unknown(.overdue)), late: late)
+            return .sent(PushAnswer(.unknown(.overdue)), late: lateAnswer)
         case 78..<82:
+            // The connection breaks before or after the push arrived.
             if occurs(percent: 50) { recordProcessed(push.job) }
             return .sent(PushAnswer(.unknown(.connectionLost)), late: nil)
         case 82..<88: return .sent(PushAnswer(.notProcessed(.refused)), late: nil)
@@ -94,30 +88,50 @@ extension SenderSimulation {
         }
     }
 
-    /// Notes that APNs processed a push.
-    func recordProcessed(_ name: SimulatedJobID) {
-        jobs[name]?.processedCount += 1
-        guard let job = jobs[name], job.head.event == .start, job.processedCount > 1 else { return }
-        if job.head.unknownStartPolicy == .skip { recordFault("\(name) was started twice") }
+    /// Returns the answers to a push of the app `wrong`, or nil if its fault does not change them.
+    private func answersDuringAppFault() -> SimulatedProcess.PushState? {
+        switch appFault {
+        case .none, .noKey: return nil
+        case .unavailable:
+            return .sent(
+                PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable"), late: nil)
+        case .wrongSetting:
+            return .sent(
+                occurs(percent: 50)
+                    ? PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
+                    : PushAnswer(answered: .appMisconfigured, status: 403, reason: "InvalidProviderToken"),
+                late: nil)
+        case .noAnswer:
+            return .sent(PushAnswer(.unknown(.overdue)), late: PushAnswer(.unknown(.overdue), isLate: true))
+        }
     }
 
-    /// Ends one push. The order is random.
+    /// Notes that APNs processed a push.
+    func recordProcessed(_ id: SimulatedJobID) {
+        jobs[id]?.processedCount += 1
+        guard let job = jobs[id], job.head.event == .start, job.processedCount > 1 else { return }
+        if job.head.unknownStartPolicy == .skip { recordFault("\(id) was started twice") }
+    }
+
+    /// Gives the process the next answer to a random push, without the production's pools.
     func endRandomPush(of process: SimulatedProcess) {
-        let ending = process.pushesInFlight.indices.filter { process.pushesInFlight[$0].state != .waiting }
-        guard !ending.isEmpty else { return }
+        let sentPushes = process.pushesInFlight.indices.filter {
+            process.pushesInFlight[$0].state != .waiting
+        }
+        guard !sentPushes.isEmpty else { return }
         // Answers about a wrong setting keep their order. A late one would describe another time.
         let index =
-            ending.first { jobs[process.pushesInFlight[$0].job]?.head.app == "wrong" }
-            ?? ending[random.number(below: ending.count)]
+            sentPushes.first { jobs[process.pushesInFlight[$0].job]?.head.app == "wrong" }
+            ?? sentPushes[random.number(below: sentPushes.count)]
         let flight = process.pushesInFlight[index]
         switch flight.state {
         case .waiting: break
-        case .overdue(let late):
+        case .overdue(let lateAnswer):
             process.pushesInFlight.remove(at: index)
-            endPush(of: process, flight: flight, by: late)
-        case .sent(let answer, let late):
-            if let late {
-                process.pushesInFlight[index].state = .overdue(late: late)
+            endPush(of: process, flight: flight, by: lateAnswer)
+        case .sent(let answer, let lateAnswer):
+            if let lateAnswer {
+                process.pushesInFlight[index].state = .overdue(late: lateAnswer)
             } else {
                 process.pushesInFlight.remove(at: index)
             }
@@ -125,6 +139,7 @@ extension SenderSimulation {
         }
     }
 
+    /// Tells the plan the answer to a push.
     func endPush(of process: SimulatedProcess, flight: SimulatedProcess.PushInFlight, by answer: PushAnswer) {
         if case .unknown = answer.end { jobs[flight.job]?.unknownOutcomes += 1 }
         if answer.disposition == .accepted, !answer.isLate {
@@ -134,17 +149,15 @@ extension SenderSimulation {
         }
     }
 
-    /// Returns the reason why the process must know that the push is stale; nil if it is not.
-    private func staleReason(head: SheetHead, job: SimulatedJob, knownTo process: SimulatedProcess) -> String?
-    {
+    /// Returns the reason for which the push is outdated, by the notes that the process has read, or nil.
+    private func staleReason(head: SheetHead, knownTo process: SimulatedProcess) -> String? {
         if head.event == .end { return nil }
         for note in notes.prefix(process.notesRead) where note.app == head.app {
             if note.cancelledSends.contains(head.send) { return "its send was cancelled" }
             guard note.group == head.group else { continue }
             if head.event == .start, note.endVersion > head.version { return "its group has ended" }
-            if head.event == .update, head.scope == .group, head.isConflatable,
-                max(note.endVersion, note.updateVersion) > head.version
-            {
+            let isReplaceable = head.event == .update && head.scope == .group && head.isConflatable
+            if isReplaceable, max(note.endVersion, note.updateVersion) > head.version {
                 return "a newer version is known"
             }
         }

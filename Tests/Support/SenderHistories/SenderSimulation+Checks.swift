@@ -3,156 +3,178 @@ internal import Payloads
 internal import Sender
 internal import Sends
 
-// The invariants after each step and at the end.
+// The invariants after each step, and the checks at the end.
 extension SenderSimulation {
     /// Checks that `receipts` have an outcome or a move for every job below a committed offset.
     func checkCommit(of partition: SimulatedKafka.Partition, from: Int64, to: Int64) {
         for offset in from..<max(from, to) {
             guard case .sheet(let record) = kafka.sheets[partition.index][Int(offset)] else { continue }
-            let named =
+            // A sheet in a tier names the position and the lines of the sheet where its jobs were first stored.
+            let originPosition =
                 record.origin.map { JobPosition(topic: $0.topic, partition: $0.partition, offset: $0.offset) }
                 ?? JobPosition(topic: partition.topic.word, partition: partition.lane, offset: offset)
             let lines = record.origin?.lines ?? LineSet(all: record.index.lines.count)
             let attempt = record.origin?.attempt ?? 1
             lines.forEachLine { line in
-                let name = SimulatedJobID(position: named, line: line)
-                if receiptStates[name]?.final == nil, (receiptStates[name]?.lastMovedAttempt ?? 0) < attempt {
-                    recordFault("\(name) is below the committed offset \(to) without a receipt")
+                let id = SimulatedJobID(position: originPosition, line: line)
+                let isFinished = receiptStates[id]?.final != nil
+                let hasMovedOn = (receiptStates[id]?.lastMovedAttempt ?? 0) >= attempt
+                if !isFinished, !hasMovedOn {
+                    recordFault("\(id) is below the committed offset \(to) without a receipt")
                 }
             }
         }
     }
 
+    /// The content of `receipts` about one job.
     struct ReceiptState {
+        /// The outcome in the first final receipt, and the receipt's offset.
         var final: ReceiptOutcome?
-        /// Offset of the first final receipt.
         var finalAt: Int64?
         var finalCount = 0
         var lastMovedAttempt = 0
-        /// Offset of the first receipt about a move, by attempt.
+        /// The offset of the first receipt about a move, by attempt.
         var movedAt: [Int: Int64] = [:]
     }
 
+    /// Adds a stored receipt to the states of its jobs.
     func record(_ receipt: Receipt, at offset: Int64) {
         for part in receipt.parts {
             outcomes.insert(part.outcome)
             part.lines.forEachLine { line in
-                let name = SimulatedJobID(position: receipt.position, line: line)
-                var standing = receiptStates[name] ?? ReceiptState()
+                let id = SimulatedJobID(position: receipt.position, line: line)
+                var state = receiptStates[id] ?? ReceiptState()
                 if part.outcome.isFinal {
-                    standing.final = standing.final ?? part.outcome
-                    standing.finalAt = standing.finalAt ?? offset
-                    standing.finalCount += 1
+                    state.final = state.final ?? part.outcome
+                    state.finalAt = state.finalAt ?? offset
+                    state.finalCount += 1
                 } else if part.outcome == .moved {
-                    standing.lastMovedAttempt = max(standing.lastMovedAttempt, receipt.attempt)
-                    standing.movedAt[receipt.attempt] = standing.movedAt[receipt.attempt] ?? offset
+                    state.lastMovedAttempt = max(state.lastMovedAttempt, receipt.attempt)
+                    state.movedAt[receipt.attempt] = state.movedAt[receipt.attempt] ?? offset
                 }
-                receiptStates[name] = standing
+                receiptStates[id] = state
             }
         }
     }
 
     /// Checks that no push leaves whose process must know that its job is done. A death excuses a duplicated
     /// push only if the first outcome was not stored when the lane's next owner read `receipts`.
-    func checkPushIsNeeded(by process: SimulatedProcess, job name: SimulatedJobID, attempt: Int) {
-        guard let standing = receiptStates[name], let until = process.receiptsReadTo[name.position.partition]
+    func checkPushIsNeeded(by process: SimulatedProcess, job id: SimulatedJobID, attempt: Int) {
+        guard let state = receiptStates[id], let readEnd = process.receiptsReadTo[id.position.partition]
         else {
             return
         }
-        if let at = standing.finalAt, at < until {
-            recordFault("\(name) leaves though its receipt lies at \(at), and they were read to \(until)")
-        }
-        if let at = standing.movedAt.filter({ $0.key >= attempt }).values.min(), at < until {
+        if let offset = state.finalAt, offset < readEnd {
             recordFault(
-                "\(name) leaves as \(attempt) though it was moved at \(at), and they were read to \(until)")
+                "\(id) leaves though its final receipt has offset \(offset), and receipts were read to \(readEnd)"
+            )
+        }
+        let firstMove = state.movedAt.filter { $0.key >= attempt }.values.min()
+        if let offset = firstMove, offset < readEnd {
+            recordFault(
+                "\(id) leaves in attempt \(attempt) though it was moved at offset \(offset), and receipts were "
+                    + "read to \(readEnd)")
         }
     }
 
+    /// The time by which a job may expire before its deadline: the wait in the longest tier.
+    private static var expiryLeadSeconds: Int64 { 120 }
+
     /// Checks that a receipt is correct.
     func check(_ receipt: Receipt, in write: RecordToWrite) {
-        var named = 0
+        var lineCount = 0
         for part in receipt.parts {
-            named += part.lines.count
+            lineCount += part.lines.count
             part.lines.forEachLine { line in
-                let name = SimulatedJobID(position: receipt.position, line: line)
-                guard let job = jobs[name] else {
-                    return recordFault("a receipt names \(name), which is not a job")
+                let id = SimulatedJobID(position: receipt.position, line: line)
+                guard let job = jobs[id] else {
+                    return recordFault("a receipt names \(id), which is not a job")
                 }
-                if part.outcome == .superseded { checkSuperseded(name, job: job) }
-                if part.outcome == .expired, unixMilliseconds / 1000 + 120 < job.head.deadline {
-                    recordFault("\(name) expired before its deadline")
+                if part.outcome == .superseded { checkSuperseded(id, job: job) }
+                let nowSeconds = unixMilliseconds / 1000
+                if part.outcome == .expired, nowSeconds + Self.expiryLeadSeconds < job.head.deadline {
+                    recordFault("\(id) expired before its deadline")
                 }
             }
         }
-        if receipt.parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved }),
-            ReceiptLines.addressees(in: write.addressees.span).count != named
-        {
+        let mustNameRecipients = receipt.parts.contains { $0.outcome.isFinal || $0.outcome == .moved }
+        if mustNameRecipients, ReceiptLines.addressees(in: write.addressees.span).count != lineCount {
             recordFault("a receipt does not name the recipients of its jobs")
         }
     }
 
-    private func checkSuperseded(_ name: SimulatedJobID, job: SimulatedJob) {
+    /// Checks that a job with the outcome `superseded` was cancelled or has a newer job.
+    private func checkSuperseded(_ id: SimulatedJobID, job: SimulatedJob) {
         let head = job.head
-        if head.event == .end { return recordFault("\(name), an END, was dropped") }
+        if head.event == .end { return recordFault("\(id), an END, was dropped") }
         if notes.contains(where: { $0.app == head.app && $0.cancelledSends.contains(head.send) }) { return }
-        let isNewer = jobs.values.contains { other in
+        let isReplaced = jobs.values.contains { other in
             guard other.head.app == head.app, other.head.group == head.group,
                 other.head.version > head.version
             else { return false }
+            // The END of a group replaces everything. An update is also replaced by a newer one of the same scope.
             if other.head.event == .end, other.head.scope == .group { return true }
-            return head.event == .update && head.isConflatable && other.head.event != .start
-                && other.head.scope == head.scope
-                && (head.scope == .group || other.activity == job.activity)
+            let isReplaceable = head.event == .update && head.isConflatable && other.head.event != .start
+            let hasSameTarget =
+                other.head.scope == head.scope && (head.scope == .group || other.activity == job.activity)
+            return isReplaceable && hasSameTarget
         }
-        if !isNewer {
+        if !isReplaced {
             recordFault(
-                "\(name), \(head.event) of version \(head.version), was dropped, but nothing newer exists")
+                "\(id), \(head.event) of version \(head.version), was dropped, but nothing newer exists")
         }
     }
 
-    /// Runs the world without further faults. Every job must get its final receipt.
+    // MARK: The end
+
+    /// The largest number of steps until all work is done.
+    private static var settleStepsMax: Int { 4_000 }
+
+    /// Runs the simulation without further faults. Every job must get its final receipt.
     func settle() {
         isCalm = true
         settleDuringAppFault()
         appFault = .none
         settleAfterNetworkCut()
-        for count in 0..<4_000 {
-            if count % 4 == 0, isAtRest { break }
+        for stepNumber in 0..<Self.settleStepsMax {
+            // Not before each step, because the check is slow.
+            if stepNumber % 4 == 0, isAtRest { break }
             step()
         }
         guard isAtRest else {
-            let open = jobs.keys.filter { receiptStates[$0]?.final == nil }.sorted { "\($0)" < "\($1)" }
-                .prefix(3)
-            return recordFault("the world does not come to rest; open jobs: \(open)")
+            let openJobs = jobs.keys.filter { receiptStates[$0]?.final == nil }
+                .sorted { "\($0)" < "\($1)" }.prefix(3)
+            return recordFault("the simulation does not come to rest; open jobs: \(openJobs)")
         }
         checkFinalState()
     }
 
+    /// Whether no process has work in hand, and all sheets are below the committed offsets.
     private var isAtRest: Bool {
-        guard
-            processes.allSatisfy({
-                $0.pushesInFlight.isEmpty && $0.pendingWrites.isEmpty && $0.plan.permitsTaken == 0
-            })
-        else { return false }
+        let hasWork = processes.contains {
+            !$0.pushesInFlight.isEmpty || !$0.pendingWrites.isEmpty || $0.plan.permitsTaken != 0
+        }
+        if hasWork { return false }
         return Self.lanes.allSatisfy { lane in
             JobTopic.allCases.allSatisfy { topic in
-                let place = SimulatedKafka.Partition(lane: lane, topic: topic)
-                var end = kafka.endOffset(of: place)
-                while end > 0, case .marker = kafka.sheets[place.index][Int(end) - 1] { end -= 1 }
-                return kafka.committed[place.index]?.offset ?? 0 >= end
+                let partition = SimulatedKafka.Partition(lane: lane, topic: topic)
+                // Markers at the end need no commit.
+                var end = kafka.endOffset(of: partition)
+                while end > 0, case .marker = kafka.sheets[partition.index][Int(end) - 1] { end -= 1 }
+                return kafka.committed[partition.index]?.offset ?? 0 >= end
             }
         }
     }
 
     private func checkFinalState() {
         var duplicates = 0
-        for (name, job) in jobs {
-            guard let standing = receiptStates[name], standing.final != nil else {
-                recordFault("\(name) has no receipt")
+        for (id, job) in jobs {
+            guard let state = receiptStates[id], state.final != nil else {
+                recordFault("\(id) has no final receipt")
                 continue
             }
-            if standing.finalCount > 1, deaths == 0, failures == 0 {
-                recordFault("\(name) has two final receipts")
+            if state.finalCount > 1, deaths == 0, failures == 0 {
+                recordFault("\(id) has two final receipts")
             }
             duplicates += max(0, job.processedCount - 1 - job.unknownOutcomes)
         }

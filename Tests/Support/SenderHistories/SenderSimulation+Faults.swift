@@ -3,7 +3,7 @@ internal import Lifecycle
 internal import Sender
 internal import Simulation
 
-/// The trouble of one app, which must not delay another.
+/// A fault of the app `wrong`, which must not delay the app `shop`.
 enum AppFault: CaseIterable {
     case none
     /// APNs refuses all tokens, or the provider token.
@@ -15,34 +15,35 @@ enum AppFault: CaseIterable {
     /// APNs answers 503.
     case unavailable
 
-    /// Longest allowed delay of another app's jobs. Sheets of an app that waits for APNs hold the window
+    /// The longest allowed delay of another app's jobs. Sheets of an app that waits for APNs hold the window
     /// until their answers are overdue. Other faults delay only by a few turns.
     var delayMillisecondsMax: Int { self == .noAnswer ? 100_000 : 20_000 }
 }
 
+// Faults of an app and of the network, and the measurements that they do not delay others.
 extension SenderSimulation {
-    /// Sheets of the app in trouble while the delay of the other app is measured.
+    /// The sheets of the faulty app while the delay of the other app is measured.
     private static let sheetsOfFaultyApp = 12
     private static let measurementCount = 2
+    /// The time in which the sheets of the faulty app are in hand before the other app's sheets come.
+    private static let headStartMilliseconds = 10_000
     private static let cutMilliseconds = 10_000
     private static let cutDelayMillisecondsMax = 30_000
+    /// The largest number of steps before a measurement. They take less than an hour, after which jobs would expire.
+    private static let stepsBeforeMeasurementMax = 600
 
-    /// Changes the trouble of the app. There is only one period with a wrong setting. Tokens that are refused
-    /// in two such periods, with accepted pushes in between, are dead.
+    /// Changes the fault of the app at random. A wrong setting occurs only in one period, between two versions. Tokens
+    /// that are refused in two such periods, with accepted pushes in between, count as dead.
     func changeFault() {
-        let isSpell = version > 105 && version < 115
-        let faults = AppFault.allCases.filter { $0 != .wrongSetting || isSpell }
-        appFault = faults[random.number(below: faults.count)]
+        let mayHaveWrongSetting = version > 105 && version < 115
+        let possibleFaults = AppFault.allCases.filter { $0 != .wrongSetting || mayHaveWrongSetting }
+        appFault = possibleFaults[random.number(below: possibleFaults.count)]
     }
 
-    /// Measures the delay of the other app while the fault stays.
+    /// Measures the delay of the other app while the fault lasts.
     func settleDuringAppFault() {
         guard appFault != .none else { return }
-        // This takes less than an hour, because jobs would expire after that.
-        for count in 0..<600 {
-            if count % 4 == 0, !hasOpenJobs(of: ["shop"]) { break }
-            step()
-        }
+        finishJobs(of: ["shop"])
         for _ in 0..<Self.measurementCount where faults.isEmpty { measureDelay() }
     }
 
@@ -50,7 +51,7 @@ extension SenderSimulation {
         for count in 0..<Self.sheetsOfFaultyApp {
             makeSheet(of: "wrong", at: SimulatedKafka.Partition(lane: Self.lanes[count % 2], topic: .normal))
         }
-        advance(until: now.advanced(byMilliseconds: 10_000)) { false }
+        advance(until: now.advanced(byMilliseconds: Self.headStartMilliseconds)) { false }
         for lane in Self.lanes {
             for topic in [JobTopic.normal, .urgent] {
                 makeSheet(of: "shop", at: SimulatedKafka.Partition(lane: lane, topic: topic))
@@ -64,16 +65,14 @@ extension SenderSimulation {
         if hasOpenJobs(of: ["shop"]) { recordFault("\(appFault) of an app delays another app") }
     }
 
-    /// Cuts the network, so that no app gets answers. Afterwards all jobs must be done soon.
+    /// Cuts the network for a while in one history of four, so that no app gets answers. After the cut all jobs must be
+    /// done soon.
     func settleAfterNetworkCut() {
         guard occurs(percent: 25), faults.isEmpty else { return }
-        for count in 0..<600 {
-            if count % 4 == 0, !hasOpenJobs(of: ["shop", "wrong"]) { break }
-            step()
-        }
+        finishJobs(of: ["shop", "wrong"])
         for count in 0..<Self.sheetsOfFaultyApp {
-            let place = SimulatedKafka.Partition(lane: Self.lanes[count % 2], topic: .normal)
-            makeSheet(of: occurs(percent: 50) ? "shop" : "wrong", at: place)
+            let partition = SimulatedKafka.Partition(lane: Self.lanes[count % 2], topic: .normal)
+            makeSheet(of: occurs(percent: 50) ? "shop" : "wrong", at: partition)
         }
         isMeasuringDelay = true
         defer { isMeasuringDelay = false }
@@ -86,8 +85,17 @@ extension SenderSimulation {
         if hasOpenJobs(of: ["shop", "wrong"]) { recordFault("a cut of the network delays jobs") }
     }
 
-    private func advance(until limit: Instant, isDone: () -> Bool) {
-        while now < limit, faults.isEmpty, !isDone() { step() }
+    /// Runs steps until the apps have no open jobs, within a limit of steps.
+    private func finishJobs(of apps: Set<String>) {
+        for stepNumber in 0..<Self.stepsBeforeMeasurementMax {
+            // Not before each step, because the check is slow.
+            if stepNumber % 4 == 0, !hasOpenJobs(of: apps) { break }
+            step()
+        }
+    }
+
+    private func advance(until end: Instant, isDone: () -> Bool) {
+        while now < end, faults.isEmpty, !isDone() { step() }
     }
 
     private func hasOpenJobs(of apps: Set<String>) -> Bool {

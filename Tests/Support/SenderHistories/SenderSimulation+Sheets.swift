@@ -5,16 +5,17 @@ internal import Sender
 internal import Sends
 internal import Simulation
 
-// The output of the fan-out.
+// The output of the fan-out: sheets, and notes about superseded versions.
 extension SenderSimulation {
+    /// Stores a random sheet. A few are malformed.
     func makeSheet() {
         let lane = Self.lanes[random.number(below: Self.lanes.count)]
-        let place = SimulatedKafka.Partition(lane: lane, topic: occurs(percent: 30) ? .urgent : .normal)
+        let partition = SimulatedKafka.Partition(lane: lane, topic: occurs(percent: 30) ? .urgent : .normal)
         if occurs(percent: 3) {
-            kafka.sheets[place.index].append(.malformed)
+            kafka.sheets[partition.index].append(.malformed)
             return
         }
-        makeSheet(of: occurs(percent: 15) ? "wrong" : "shop", at: place)
+        makeSheet(of: occurs(percent: 15) ? "wrong" : "shop", at: partition)
     }
 
     func makeSheet(of app: String, at partition: SimulatedKafka.Partition) {
@@ -24,7 +25,9 @@ extension SenderSimulation {
         let content = SheetContent(
             body: Array("{\"aps\":{}}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
             to: lines.bytes)
-        do { _ = try kafka.append(content, origin: nil, to: partition) } catch {
+        var unproven = LineSet()
+        for line in lines.jobs.indices where occurs(percent: 20) { unproven.append(line) }
+        do { _ = try kafka.append(content, origin: nil, unproven: unproven, to: partition) } catch {
             return recordFault("a sheet cannot be read: \(error)")
         }
         let position = JobPosition(topic: partition.topic.word, partition: lane, offset: offset)
@@ -34,18 +37,19 @@ extension SenderSimulation {
         if occurs(percent: 40) { kafka.sheets[partition.index].append(.marker) }
     }
 
+    /// Makes the jobs of one sheet. A sheet for a group has a line for most installations, and another sheet has one
+    /// line.
     private func makeJobs(lane: Int32, app: String) -> (SheetHead, (bytes: [UInt8], jobs: [SimulatedJob])) {
         let event: PushEvent = occurs(percent: 30) ? .start : occurs(percent: 15) ? .end : .update
         let scope: ScopeKind = occurs(percent: 60) ? .group : .recipient
         version += 1
-        let order = version
+        // A few jobs expire within seconds.
+        let nowSeconds = unixMilliseconds / 1000
         var head = SheetHead(
             topic: "t.push-type.liveactivity", priority: .immediate, expiration: 0, app: app,
-            environment: .production,
-            send: "s\(order)", group: "g\(random.number(below: 2))", scope: scope, generation: 0,
-            version: order,
-            event: event, deadline: unixMilliseconds / 1000 + (occurs(percent: 5) ? 3 : 3600),
-            acceptedAt: unixMilliseconds)
+            environment: .production, send: "s\(version)", group: "g\(random.number(below: 2))", scope: scope,
+            generation: 0, version: version, event: event,
+            deadline: nowSeconds + (occurs(percent: 5) ? 3 : 3600), acceptedAt: unixMilliseconds)
         head.isConflatable = !occurs(percent: 10)
         head.unknownStartPolicy = occurs(percent: 20) ? .resend : .skip
         head.attemptsMax = 1 + random.number(below: 6)
@@ -67,16 +71,18 @@ extension SenderSimulation {
         return (head, (lines.bytes, jobs))
     }
 
+    /// Returns a note with the newest versions of a random group of the app `shop`, or nil if the group has no sheet.
     func makeNote() -> SupersededVersions? {
         let group = "g\(random.number(below: 2))"
         let heads = jobs.values.map(\.head).filter {
             $0.group == group && $0.scope == .group && $0.app == "shop"
         }
         guard !heads.isEmpty else { return nil }
-        let update = heads.filter { $0.event == .update }.map(\.version).max() ?? 0
-        let end = heads.filter { $0.event == .end }.map(\.version).max() ?? 0
-        let cancelled = occurs(percent: 20) ? [heads[random.number(below: heads.count)].send] : []
+        let updateVersion = heads.filter { $0.event == .update }.map(\.version).max() ?? 0
+        let endVersion = heads.filter { $0.event == .end }.map(\.version).max() ?? 0
+        let cancelledSends = occurs(percent: 20) ? [heads[random.number(below: heads.count)].send] : []
         return SupersededVersions(
-            app: "shop", group: group, updateVersion: update, endVersion: end, cancelledSends: cancelled)
+            app: "shop", group: group, updateVersion: updateVersion, endVersion: endVersion,
+            cancelledSends: cancelledSends)
     }
 }

@@ -7,43 +7,66 @@ internal import Sender
 internal import Sends
 internal import Simulation
 
-/// A fan-out, a cluster, APNs and some sender processes, in which events and faults come in random order. It
-/// knows the true state of every job and reports each fault at once.
+/// A simulation of senders around the production's `DeliveryPlan`: a fan-out, a cluster, APNs and two sender processes.
+/// Events and faults come in random order. The simulation knows the true state of every job, and records each fault of
+/// the plan at once.
 final class SenderSimulation {
     static let lanes: [Int32] = [0, 1]
     static let installations = 4
+    /// The number of faults that are kept.
+    private static let faultsMax = 5
+    private static let sessionMilliseconds = 10_000
+    private static let revocationMilliseconds = 10_000
+    /// A process that was stopped for longer than this knows that its lease has ended.
+    private static let suspensionMilliseconds = 8_000
+    /// A process that is not stopped gets the results of its actions within this time. Its successor waits
+    /// for longer.
+    private static let resultMillisecondsMax = 2_000
 
     var random: SeededGenerator
+
+    // The world.
     var kafka = SimulatedKafka(lanes: SenderSimulation.lanes.count)
     var processes: [SimulatedProcess] = []
+    /// The notes about superseded versions that the fan-out has written.
     var notes: [SupersededVersions] = []
     var jobs: [SimulatedJobID: SimulatedJob] = [:]
-    var faults: [String] = []
+    /// The version of the newest sheet.
+    var version: Int64 = 100
+    /// The steady clock, and the time in milliseconds since 1970.
     var now = Instant(nanoseconds: 1_000_000_000_000)
     var unixMilliseconds: Int64 = 1_763_600_000_000
+    /// Records that left a process before it was killed, with their time of arrival.
+    private var recordsInTransit: [(due: Instant, write: RecordToWrite)] = []
+    private var isRebalancing = false
+    private var processCount = 0
+    private let reader = JSONReader()
+
+    // The faults that the simulation causes.
+    /// Whether the history is at its end: no new faults and no new sheets.
     var isCalm = false
-    /// The trouble of the app `wrong`.
+    /// The fault of the app `wrong`.
     var appFault = AppFault.none
     /// Whether the network is cut: no request reaches APNs, and no answer comes back.
     var isNetworkCut = false
     /// Whether the delay of other apps is measured, so that time passes in small steps.
     var isMeasuringDelay = false
     let mayDie: Bool
-    /// Whether pushes go through the real pools.
+    /// Whether pushes go through the production's pools.
     let usesRealPools: Bool
     let limits: SenderLimits
-    /// Frequency of rebalances, and number of sheets.
     private let rebalancePercent: Int
+    /// Twelve times the number of sheets that the fan-out makes at a time.
     private let sheetLoad: Int
-    /// Records that left a process before it was killed, with their time of arrival.
-    private var recordsInTransit: [(due: Instant, write: RecordToWrite)] = []
-    private let reader = JSONReader()
-    var version: Int64 = 100
-    private var isRebalancing = false
-    private var processCount = 0
-    /// Upper bound of pushes that deaths may have duplicated.
+
+    // The knowledge for checks.
+    /// The faults of the sender that were found.
+    var faults: [String] = []
+    /// The upper bound of pushes that deaths may have duplicated.
     var duplicatesMax = 0
+    /// The number of processes that were killed or stopped.
     var deaths = 0
+    /// The number of writes that a process gave up.
     var failures = 0
     var outcomes: Set<ReceiptOutcome> = []
     /// The content of `receipts` about each job.
@@ -64,7 +87,8 @@ final class SenderSimulation {
         rebalance()
     }
 
-    func recordFault(_ text: String) { if faults.count < 5 { faults.append(text) } }
+    func recordFault(_ text: String) { if faults.count < Self.faultsMax { faults.append(text) } }
+    /// Returns true with a probability.
     func occurs(percent: Int) -> Bool { random.number(below: 100) < percent }
     /// Returns true with a probability. In calm it is always true, so that pending work happens at once.
     func occursOrIsCalm(percent: Int) -> Bool { isCalm || occurs(percent: percent) }
@@ -82,11 +106,11 @@ final class SenderSimulation {
 
     // MARK: A step
 
+    /// Lets some time pass, causes a random event, and advances each process.
     func step() {
-        // Sometimes nothing happens for long, so that tiers and sessions end meanwhile.
-        let pause = random.number(
-            below: isMeasuringDelay ? 200 : isCalm ? 7_000 : occurs(percent: 4) ? 8_000 : 120)
+        let pause = random.number(below: pauseMillisecondsMax())
         advance(milliseconds: hasOpenActions ? min(pause, Self.resultMillisecondsMax) : pause)
+        // The percentages of the events. Most steps have none.
         switch random.number(below: 100) {
         case 0..<12: if !isCalm { for _ in 0..<sheetLoad / 12 { makeSheet() } }
         case 12..<14: if !isCalm, let note = makeNote() { notes.append(note) }
@@ -105,26 +129,32 @@ final class SenderSimulation {
         settleGroup()
     }
 
-    /// A process that is not stopped gets the results of its actions within this time. Its successor waits
-    /// for longer.
-    private static let resultMillisecondsMax = 2_000
+    private func pauseMillisecondsMax() -> Int {
+        if isMeasuringDelay { return 200 }
+        if isCalm { return 7_000 }
+        // Sometimes nothing happens for long, so that tiers and sessions end meanwhile.
+        return occurs(percent: 4) ? 8_000 : 120
+    }
 
+    /// Whether a process that is not stopped waits for results.
     private var hasOpenActions: Bool {
         processes.contains {
             $0.stoppedAt == nil && (!$0.pushesInFlight.isEmpty || !$0.pendingWrites.isEmpty)
         }
     }
 
+    /// Lets a process handle events, in the order of the worker's loop. Each kind of event may also wait.
     private func advance(_ process: SimulatedProcess) {
-        if let since = process.stoppedAt {
+        if let stoppedAt = process.stoppedAt {
+            let stoppedMilliseconds = now.milliseconds(since: stoppedAt)
             // The group removes the process when its session ends.
-            if now.milliseconds(since: since) > 10_000, !process.lanes.isEmpty {
+            if stoppedMilliseconds > Self.sessionMilliseconds, !process.lanes.isEmpty {
                 process.lanes = []
                 process.hasLostLanes = true
             }
             guard occursOrIsCalm(percent: 10) else { return }
             process.stoppedAt = nil
-            if now.milliseconds(since: since) > 8_000, process.plan.lanesInHand > 0 {
+            if stoppedMilliseconds > Self.suspensionMilliseconds, process.plan.lanesInHand > 0 {
                 process.isSuspect = true
                 for index in process.commits.indices { process.commits[index].isBeforeStop = true }
                 process.plan.suspended()
@@ -185,9 +215,9 @@ final class SenderSimulation {
             }
             if offset == end { process.receiptReads.reachedEnd(lane: start.lane, at: end) }
         }
-        for whole in process.receiptReads.takeEnded() {
-            process.receiptsReadTo[whole.lane] = whole.offset
-            process.plan.receiptsWereRead(lane: whole.lane, until: whole.offset, at: time)
+        for finishedRead in process.receiptReads.takeEnded() {
+            process.receiptsReadTo[finishedRead.lane] = finishedRead.offset
+            process.plan.receiptsWereRead(lane: finishedRead.lane, until: finishedRead.offset, at: time)
         }
     }
 
@@ -200,6 +230,7 @@ final class SenderSimulation {
         }
     }
 
+    /// Delivers up to three records of a partition.
     private func deliverSheets(to process: SimulatedProcess, from partition: SimulatedKafka.Partition) {
         for _ in 0..<1 + random.number(below: 3) {
             let position = process.positions[partition.index]
@@ -213,8 +244,7 @@ final class SenderSimulation {
             case .malformed:
                 let malformed = MalformedSheet(
                     topic: partition.topic, offset: position, error: .noJobs, key: nil, value: [],
-                    headers: [],
-                    writtenAt: unixMilliseconds)
+                    headers: [], writtenAt: unixMilliseconds)
                 process.plan.arrived(malformed, lane: partition.lane, at: time)
             case .sheet(let record):
                 process.plan.arrived(
@@ -242,6 +272,7 @@ final class SenderSimulation {
         }
     }
 
+    /// Stores a record in its topic. Returns its offset.
     private func append(_ write: RecordToWrite) -> Int64 {
         switch write.content {
         case .receipt:
@@ -252,23 +283,22 @@ final class SenderSimulation {
             return kafka.receiptsEndOffset(ofLane: write.lane) - 1
         case .tier(let tier, let origin):
             guard let sheet = write.sheet else { return -1 }
-            let place = SimulatedKafka.Partition(
+            let partition = SimulatedKafka.Partition(
                 lane: write.lane, topic: tier == .seconds5 ? .later5s : .later2m)
             var content = sheet.content
             content.to = sheet.content.lines(write.lines, by: sheet.index)
-            do { return try kafka.append(content, origin: origin, to: place) } catch {
+            let unproven = write.lines.positions(of: sheet.unprovenLines)
+            do { return try kafka.append(content, origin: origin, unproven: unproven, to: partition) } catch {
                 recordFault("a tier's sheet cannot be read: \(error)")
                 return -1
             }
-        case .deadLetter:
-            kafka.deadLetterCount += 1
-            return Int64(kafka.deadLetterCount)
-        case .malformed:
+        case .deadLetter, .malformed:
             kafka.deadLetterCount += 1
             return Int64(kafka.deadLetterCount)
         }
     }
 
+    /// Tells the plan that records are stored. Sometimes the offset is unknown.
     private func acknowledgeRecords(of process: SimulatedProcess) {
         while let (id, offset) = process.storedWrites.first, occursOrIsCalm(percent: 80) {
             process.storedWrites.removeFirst()
@@ -277,6 +307,7 @@ final class SenderSimulation {
         }
     }
 
+    /// Lets the group decide about requested commits, and tells the plan about decided ones. Either may wait.
     private func commitOffsets(of process: SimulatedProcess) {
         for index in process.commits.indices where process.commits[index].isDone == nil {
             guard process.lastCommit != nil || occursOrIsCalm(percent: 80) else { break }
@@ -286,9 +317,9 @@ final class SenderSimulation {
             process.commits.removeFirst()
             notify(process, of: commit, isDone: isDone)
         }
-        guard let last = process.lastCommit else { return }
+        guard let lastCommit = process.lastCommit else { return }
         process.lastCommit = nil
-        notify(process, of: last, isDone: accept(last, of: process))
+        notify(process, of: lastCommit, isDone: accept(lastCommit, of: process))
     }
 
     private func notify(_ process: SimulatedProcess, of commit: SimulatedProcess.PendingCommit, isDone: Bool)
@@ -309,31 +340,34 @@ final class SenderSimulation {
     }
 
     private func apply(_ commit: DeliveryActions.OffsetCommit) {
-        let place = SimulatedKafka.Partition(lane: commit.lane, topic: commit.topic)
-        let before = kafka.committed[place.index]?.offset ?? 0
-        if commit.offset < before { recordFault("offset \(commit.offset) was committed after \(before)") }
-        checkCommit(of: place, from: before, to: commit.offset)
-        kafka.committed[place.index] = (commit.offset, commit.metadata.text)
+        let partition = SimulatedKafka.Partition(lane: commit.lane, topic: commit.topic)
+        let oldOffset = kafka.committed[partition.index]?.offset ?? 0
+        if commit.offset < oldOffset {
+            recordFault("offset \(commit.offset) was committed after \(oldOffset)")
+        }
+        checkCommit(of: partition, from: oldOffset, to: commit.offset)
+        kafka.committed[partition.index] = (commit.offset, commit.metadata.text)
     }
 
     // MARK: The group
 
+    /// Starts a rebalance: all processes give up their lanes.
     func rebalance() {
         isRebalancing = true
         revokeLanes()
     }
 
     private func revokeLanes() {
-        for process in processes
-        where process.stoppedAt == nil && !process.lanes.isEmpty && !process.isReleasingLanes
-            && !process.hasLostLanes
-        {
-            process.plan.revoked(by: now.advanced(byMilliseconds: 10_000), at: time)
+        for process in processes {
+            let isReachable = process.stoppedAt == nil && !process.hasLostLanes
+            guard isReachable, !process.lanes.isEmpty, !process.isReleasingLanes else { continue }
+            process.plan.revoked(by: now.advanced(byMilliseconds: Self.revocationMilliseconds), at: time)
             process.isReleasingLanes = true
             performActions(of: process)
         }
     }
 
+    /// Advances a rebalance: when no process has lanes, each lane goes to a random process.
     private func settleGroup() {
         for process in processes where process.isReleasingLanes && process.hasReleasedLanes {
             process.lanes = []
@@ -343,10 +377,14 @@ final class SenderSimulation {
         for process in processes { process.hasReleasedLanes = false }
         if isRebalancing { revokeLanes() }
         guard isRebalancing, processes.allSatisfy({ $0.lanes.isEmpty }) else {
-            let owned = processes.reduce(0) { $0 + $1.lanes.count }
-            if !isRebalancing, owned < Self.lanes.count { rebalance() }
+            let ownedLanes = processes.reduce(0) { $0 + $1.lanes.count }
+            if !isRebalancing, ownedLanes < Self.lanes.count { rebalance() }
             return
         }
+        assignLanes()
+    }
+
+    private func assignLanes() {
         let members = processes.filter { $0.stoppedAt == nil && !$0.hasLostLanes }
         guard !members.isEmpty else { return }
         isRebalancing = false
@@ -359,9 +397,9 @@ final class SenderSimulation {
             for start in starts {
                 member.receiptsReadTo[start.lane] = kafka.receiptsEndOffset(ofLane: start.lane)
                 for topic in JobTopic.allCases {
-                    let place = SimulatedKafka.Partition(lane: start.lane, topic: topic)
-                    member.positions[place.index] = start.partitions[topic.rawValue].base
-                    member.paused[place.index] = true
+                    let partition = SimulatedKafka.Partition(lane: start.lane, topic: topic)
+                    member.positions[partition.index] = start.partitions[topic.rawValue].base
+                    member.paused[partition.index] = true
                 }
             }
             member.lastPoll = now
@@ -389,7 +427,7 @@ final class SenderSimulation {
             _ = accept(commit, of: process)
         }
         // Records on the way may be stored a moment later, in less time than a successor waits.
-        let due = now.advanced(byMilliseconds: random.number(below: 2_000))
+        let due = now.advanced(byMilliseconds: random.number(below: Self.resultMillisecondsMax))
         while let (_, write) = process.pendingWrites.first, occurs(percent: 50) {
             process.pendingWrites.removeFirst()
             recordsInTransit.append((max(due, recordsInTransit.last?.due ?? due), write))
@@ -401,6 +439,7 @@ final class SenderSimulation {
         if isRebalancing { rebalance() }
     }
 
+    /// Stops a process as SIGSTOP does. It continues in `advance`.
     private func stopProcess() {
         let process = processes[random.number(below: processes.count)]
         guard process.stoppedAt == nil, !process.isReleasingLanes else { return }
@@ -411,11 +450,13 @@ final class SenderSimulation {
 
     // MARK: A process
 
+    /// The connections of one app, or its connections for suspect tokens.
     private struct CapacityKey: Hashable {
         let app: AppEnvironment
         let isSuspect: Bool
     }
 
+    /// Lets the plan make one iteration, and checks that it respects the capacities and the permits.
     func runIteration(of process: SimulatedProcess) {
         let freeStreams = { [self] (app: String) in
             if app == "wrong", appFault == .noAnswer { return random.number(below: 2) }
@@ -424,14 +465,13 @@ final class SenderSimulation {
         var capacities: [CapacityKey: Int] = [:]
         process.plan.turn(at: time) { sheet, isSuspect in
             if sheet.head.app == "wrong", appFault == .noKey { return .closed(reason: "no_provider_key") }
-            let room =
+            let capacity =
                 usesRealPools
                 ? pool(of: process, app: sheet.head.app, isSuspect: isSuspect).stateMachine.capacity
                 : freeStreams(sheet.head.app)
-            if capacities[CapacityKey(app: sheet.app.name, isSuspect: isSuspect)] == nil {
-                capacities[CapacityKey(app: sheet.app.name, isSuspect: isSuspect)] = room
-            }
-            return .open(capacity: room)
+            let key = CapacityKey(app: sheet.app.name, isSuspect: isSuspect)
+            if capacities[key] == nil { capacities[key] = capacity }
+            return .open(capacity: capacity)
         }
         for push in process.plan.actions.pushes {
             capacities[CapacityKey(app: push.sheet.app.name, isSuspect: push.isSuspect), default: 0] -= 1
@@ -463,9 +503,9 @@ final class SenderSimulation {
             process.paused[SimulatedKafka.Partition(lane: flow.lane, topic: flow.topic).index] = true
         }
         for resume in actions.resumes {
-            let place = SimulatedKafka.Partition(lane: resume.lane, topic: resume.topic)
-            process.paused[place.index] = false
-            if let from = resume.from { process.positions[place.index] = from }
+            let partition = SimulatedKafka.Partition(lane: resume.lane, topic: resume.topic)
+            process.paused[partition.index] = false
+            if let from = resume.from { process.positions[partition.index] = from }
         }
         if !actions.commits.isEmpty || actions.isLastCommit {
             let commit = SimulatedProcess.PendingCommit(
@@ -480,6 +520,14 @@ final class SenderSimulation {
         where token.sheet.head.app == "wrong" && token.reason != "Unregistered" {
             recordFault("a wrong setting costs a token")
         }
+        for token in actions.provenTokens {
+            let job = SimulatedJobID(
+                position: token.sheet.originPosition, line: token.sheet.originLine(token.line))
+            if jobs[job]?.processedCount == 0 { recordFault("a token is reported as proven that is not") }
+            if !token.sheet.unprovenLines.contains(token.line) {
+                recordFault("a proven token is reported as proven")
+            }
+        }
         if process.plan.actions.isNotEmpty { performActions(of: process) }
     }
 }
@@ -487,6 +535,6 @@ final class SenderSimulation {
 extension DeliveryActions {
     fileprivate var isNotEmpty: Bool {
         !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !reads.isEmpty || !pauses.isEmpty
-            || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased
+            || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased || !provenTokens.isEmpty
     }
 }

@@ -2,8 +2,9 @@ internal import JSON
 internal import Jobs
 internal import Sender
 
-/// The content of a cluster as values: the topics of some lanes, and the group's offsets.
+/// The content of a cluster as values: the topics of some lanes, and the senders' committed offsets.
 struct SimulatedKafka {
+    /// A record of a job topic, or a marker.
     enum Entry {
         /// The end of a transaction, which takes an offset.
         case marker
@@ -12,40 +13,51 @@ struct SimulatedKafka {
         case malformed
     }
 
+    /// A partition of one of the four job topics.
     struct Partition: Hashable {
+        static let topicCount = 4
+
         let lane: Int32
         let topic: JobTopic
-        var index: Int { Int(lane) * 4 + topic.rawValue }
+        /// The partition's place in lists of all partitions.
+        var index: Int { Int(lane) * Self.topicCount + topic.rawValue }
     }
 
-    /// Entries by the indices of places.
+    /// The entries by `Partition.index`, then by offset.
     var sheets: [[Entry]]
-    /// Encoded receipts by lane. They are decoded at each read, as a process does.
+    /// The encoded receipts by lane. They are decoded at each read, as in a process.
     var receipts: [[[UInt8]]]
     var deadLetterCount = 0
+    /// The committed offset and its metadata, by `Partition.index`.
     var committed: [(offset: Int64, note: String)?]
 
     init(lanes: Int) {
-        sheets = Array(repeating: [], count: lanes * 4)
+        sheets = Array(repeating: [], count: lanes * Partition.topicCount)
         receipts = Array(repeating: [], count: lanes)
-        committed = Array(repeating: nil, count: lanes * 4)
+        committed = Array(repeating: nil, count: lanes * Partition.topicCount)
     }
 
-    mutating func append(_ content: SheetContent, origin: SheetOrigin?, to place: Partition) throws -> Int64 {
-        sheets[place.index].append(.sheet(try SheetRecord(content, origin: origin?.headerValue)))
-        return Int64(sheets[place.index].count - 1)
+    /// Stores a sheet and returns its offset.
+    mutating func append(
+        _ content: SheetContent, origin: SheetOrigin?, unproven: LineSet, to partition: Partition
+    ) throws -> Int64 {
+        let record = try SheetRecord(
+            content, origin: origin?.headerValue, unproven: UnprovenLines.headerValue(of: unproven))
+        sheets[partition.index].append(.sheet(record))
+        return Int64(sheets[partition.index].count - 1)
     }
 
     func endOffset(of partition: Partition) -> Int64 { Int64(sheets[partition.index].count) }
     func receiptsEndOffset(ofLane lane: Int32) -> Int64 { Int64(receipts[Int(lane)].count) }
 
+    /// Returns the committed offsets at which a process starts to read a lane.
     func laneStart(of lane: Int32) -> LaneStart {
         LaneStart(
             lane: lane,
             partitions: JobTopic.allCases.map { topic in
-                let found = committed[Partition(lane: lane, topic: topic).index]
+                let commit = committed[Partition(lane: lane, topic: topic).index]
                 return LanePartitionStart(
-                    base: found?.offset ?? 0, metadata: found.flatMap { CommitMetadata(text: $0.note) })
+                    base: commit?.offset ?? 0, metadata: commit.flatMap { CommitMetadata(text: $0.note) })
             })
     }
 }

@@ -2,8 +2,9 @@ internal import APNs
 internal import Lifecycle
 internal import Sender
 
-/// The real pool for one app of one process, with simulated connections.
+/// The production's pool state machine for one app of one process, with simulated connections.
 final class SimulatedPool {
+    /// A push that the pool has accepted.
     struct Request {
         let flight: SimulatedProcess.PushInFlight
         let deadline: Instant
@@ -13,10 +14,11 @@ final class SimulatedPool {
     struct Stream {
         let ticket: PoolTicket
         var hasArrived = false
-        /// The answer of APNs, after it has arrived.
+        /// The answer of APNs, after the request has arrived.
         var answer: PushAnswer?
-        /// The answer that comes after the sender has given up.
+        /// The answer that comes after the deadline.
         var lateAnswer: PushAnswer?
+        /// Whether the request was reported as overdue.
         var isReported = false
     }
 
@@ -40,7 +42,7 @@ struct SimulatedPoolKey: Hashable, Comparable {
     let app: String
     let isSuspect: Bool
 
-    static func < (one: SimulatedPoolKey, other: SimulatedPoolKey) -> Bool {
-        one.app == other.app ? !one.isSuspect && other.isSuspect : one.app < other.app
+    static func < (left: SimulatedPoolKey, right: SimulatedPoolKey) -> Bool {
+        left.app == right.app ? !left.isSuspect && right.isSuspect : left.app < right.app
     }
 }

@@ -3,9 +3,9 @@ internal import Jobs
 internal import Lifecycle
 internal import Sender
 
-/// A process with a plan and the state that its worker holds. A SIGKILL loses all of it.
+/// A sender process: a `DeliveryPlan`, and the state that its worker holds. A SIGKILL loses all of it.
 final class SimulatedProcess {
-    /// One push in the client.
+    /// A push that the client has accepted and not yet ended.
     struct PushInFlight {
         let tag: UInt64
         let job: SimulatedJobID
@@ -18,53 +18,67 @@ final class SimulatedProcess {
     enum PushState: Equatable {
         /// The push waits for a connection.
         case waiting
-        /// The push has left. It ends with the first answer, and after its deadline with the second.
+        /// The push has left. It ends with the first answer, and a late answer may follow.
         case sent(PushAnswer, late: PushAnswer?)
-        /// The push was reported as unknown.
+        /// The push was reported with an unknown outcome. The late answer follows.
         case overdue(late: PushAnswer)
     }
 
-    /// Offsets on their way to the group, and the answer on its way back.
+    /// A commit on its way to the group, or its result on the way back.
     struct PendingCommit {
         let number: Int
         let offsets: [DeliveryActions.OffsetCommit]
         let epoch: Int
-        /// Whether it was requested before a stop, so that its answer proves nothing about the time after it.
+        /// Whether it was requested before a stop, so that its result proves nothing about the time after the stop.
         var isBeforeStop = false
+        /// Whether the group accepted it. Nil until the group has decided.
         var isDone: Bool?
     }
 
+    private static let partitionCount = SenderSimulation.lanes.count * SimulatedKafka.Partition.topicCount
+    private static let leaseMilliseconds = 8_000
+
     let number: Int
     var plan: DeliveryPlan
+
+    // Pushes.
     var pushesInFlight: [PushInFlight] = []
-    /// The client's pools, if the world is joined.
+    /// The client's pools, in histories with the production's pools.
     var pools: [SimulatedPoolKey: SimulatedPool] = [:]
-    /// Records on their way, in order, and records that are stored and not acknowledged.
+
+    // Records and offsets.
+    /// The records on their way to the cluster, in order.
     var pendingWrites: [(id: UInt64, write: RecordToWrite)] = []
+    /// The records that are stored and not acknowledged.
     var storedWrites: [(id: UInt64, offset: Int64)] = []
-    var receiptReads = ReceiptReadPlan()
     var commits: [PendingCommit] = []
-    /// The last commit. The worker waits for its answer.
+    /// The last commit before lanes are released. The worker waits for its result.
     var lastCommit: PendingCommit?
-    /// Number of assignments and losses. The group accepts nothing of an earlier assignment.
-    var epoch = 0
-    var hasReleasedLanes = false
-    /// State by the indices of places.
-    var paused = Array(repeating: true, count: 8)
-    var positions = Array(repeating: Int64(0), count: 8)
+
+    // The consumer. The lists are by `SimulatedKafka.Partition.index`.
+    var paused = Array(repeating: true, count: SimulatedProcess.partitionCount)
+    var positions = Array(repeating: Int64(0), count: SimulatedProcess.partitionCount)
+    /// The number of notes that the process has read.
     var notesRead = 0
-    var lanes: Set<Int32> = []
+    var receiptReads = ReceiptReadPlan()
     /// The process must know each lane's `receipts` below this offset. They existed when the lane was
     /// assigned or when they were read last.
     var receiptsReadTo: [Int32: Int64] = [:]
+
+    // The membership of the group.
+    /// The lanes that the group has assigned to the process.
+    var lanes: Set<Int32> = []
+    /// The number of assignments and losses. The group accepts nothing of an earlier assignment.
+    var epoch = 0
     var lastPoll: Instant
-    /// Time of a SIGSTOP; nil while it runs.
+    /// The time of a SIGSTOP, or nil while the process runs.
     var stoppedAt: Instant?
-    /// Whether it does not know that the lanes are still its own.
+    /// Whether the process cannot know that the lanes are still its own, because it was stopped for long.
     var isSuspect = false
     /// Whether the group took its lanes while it was stopped.
     var hasLostLanes = false
     var isReleasingLanes = false
+    var hasReleasedLanes = false
 
     init(number: Int, limits: SenderLimits, seed: UInt64, at now: Instant) {
         self.number = number
@@ -72,23 +86,28 @@ final class SimulatedProcess {
         lastPoll = now
     }
 
-    var leaseEnd: Instant { isSuspect ? Instant(nanoseconds: 0) : lastPoll.advanced(byMilliseconds: 8_000) }
+    /// The end of the lease. Until then no other process can own the lanes.
+    var leaseEnd: Instant {
+        isSuspect ? Instant(nanoseconds: 0) : lastPoll.advanced(byMilliseconds: Self.leaseMilliseconds)
+    }
 }
 
-/// The name of a job in all its places.
+/// The id of a job: the position and the line where it was first stored. It stays the same in the tiers.
 struct SimulatedJobID: Hashable, CustomStringConvertible {
     let position: JobPosition
     let line: Int
     var description: String { "\(position.topic)/\(position.partition)/\(position.offset)#\(line)" }
 }
 
-/// The world's knowledge of a job.
+/// The simulation's knowledge of a job.
 struct SimulatedJob {
     let head: SheetHead
+    /// The activity or start token that the job pushes to. It gets one push at a time.
     let subject: String
+    /// The subject within its scope and group. A newer update for the same one replaces this job.
     let activity: String
-    /// Pushes of it that APNs processed, and pushes whose end left the outcome open, so that the process may
-    /// push again.
+    /// The number of pushes that APNs processed.
     var processedCount = 0
+    /// The number of pushes whose outcome stayed unknown to the process, so that it may push again.
     var unknownOutcomes = 0
 }

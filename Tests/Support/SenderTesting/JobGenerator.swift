@@ -8,8 +8,9 @@ internal import Simulation
 internal import Telemetry
 internal import Topics
 
-/// Expanded sends of a typical backend: groups of any size that are started, updated and ended, and private
-/// groups of single recipients. Versions rise from send to send and are the timestamps of the bodies.
+/// A generator of jobs, as a fan-out writes them for the sends of a typical backend: groups of any size that are
+/// started, updated and ended, and private groups of single recipients. Versions rise from send to send and are the
+/// timestamps of the bodies.
 package struct JobGenerator {
     private struct Group {
         let name: String
@@ -22,8 +23,9 @@ package struct JobGenerator {
         let generation: Int64
     }
 
-    /// Limit of groups that exist at a time.
+    /// The limit of groups that exist at a time.
     private static let groupsMax = 60
+    /// The deadline of a send, after now.
     private static let lifetimeSeconds: Int64 = 3_600
 
     private let writer: JobWriter
@@ -32,8 +34,9 @@ package struct JobGenerator {
     private var groups: [Group] = []
     private var groupCount = 0
     private var phoneCount = 0
+    /// The version of the newest send, in seconds since 1970.
     private var version: Int64 = 1_763_600_000
-    /// Number of written jobs.
+    /// The number of written jobs.
     package private(set) var jobCount = 0
 
     package init(on bed: TestBed, seed: UInt64) throws {
@@ -44,17 +47,19 @@ package struct JobGenerator {
 
     /// Writes at least this many jobs. It may write a few more.
     package mutating func writeJobs(atLeast count: Int) {
-        let goal = jobCount + count
-        while jobCount < goal { writeNextSend() }
+        let targetCount = jobCount + count
+        while jobCount < targetCount { writeNextSend() }
     }
 
+    /// Waits for all acknowledgements. Returns whether every record is stored.
     package func finish() -> Bool { writer.finish() }
 
     private mutating func writeNextSend() {
-        let dice = random.number(below: 100)
-        if groups.isEmpty || dice < 10 && groups.count < Self.groupsMax { return startGroup() }
+        let roll = random.number(below: 100)
+        let mayStart = groups.count < Self.groupsMax
+        if groups.isEmpty || roll < 10 && mayStart { return startGroup() }
         let index = random.number(below: groups.count)
-        if dice < 14 {
+        if roll < 14 {
             let group = groups.remove(at: index)
             send(.end, to: group)
         } else {
@@ -62,11 +67,13 @@ package struct JobGenerator {
         }
     }
 
+    /// Starts a new group: three of ten are private, two of ten have thousands of phones.
     private mutating func startGroup() {
         groupCount += 1
-        let kind = random.number(below: 10)
+        let sizeClass = random.number(below: 10)
         let size =
-            kind < 3 ? 1 : kind < 8 ? 20 + random.number(below: 200) : 1_000 + random.number(below: 2_000)
+            sizeClass < 3
+            ? 1 : sizeClass < 8 ? 20 + random.number(below: 200) : 1_000 + random.number(below: 2_000)
         let app = SenderTestApps.apps[random.number(below: SenderTestApps.apps.count)]
         let group = Group(
             name: "group-\(groupCount)", app: app,
@@ -90,22 +97,24 @@ package struct JobGenerator {
             deadline: now / 1000 + Self.lifetimeSeconds, acceptedAt: now)
         head.isConflatable = group.isConflatable
         if !group.isPrivate, event != .start {
-            let end = event == .end ? version : 0
+            // The planner announces newer versions, so that senders drop older jobs.
             writer.write(
                 SupersededVersions(
                     app: group.app.id, group: group.name, updateVersion: event == .update ? version : 0,
-                    endVersion: end))
+                    endVersion: event == .end ? version : 0))
         }
         write(head, to: group)
     }
 
+    /// Writes the sheets of a send. A phone belongs to the lane of its number modulo the number of lanes.
     private mutating func write(_ head: SheetHead, to group: Group) {
         let topic: TopicName = group.isPrivate ? .jobsUrgent : .jobs
         let body = body(of: head)
         for lane in 0..<lanes {
             var lines = JobLines()
-            let first = group.phones.lowerBound + (lane + lanes - group.phones.lowerBound % lanes) % lanes
-            for phone in stride(from: first, to: group.phones.upperBound, by: lanes) {
+            let distance = (lane + lanes - group.phones.lowerBound % lanes) % lanes
+            let firstPhone = group.phones.lowerBound + distance
+            for phone in stride(from: firstPhone, to: group.phones.upperBound, by: lanes) {
                 lines.append(TestPhone(number: phone), event: head.event)
                 if lines.count == group.jobsPerSheet {
                     writer.write(head, lines: lines, body: body, lane: Int32(lane), to: topic)
@@ -118,11 +127,11 @@ package struct JobGenerator {
     }
 
     private func body(of head: SheetHead) -> [UInt8] {
-        let start =
+        let startFields =
             head.event == .start
             ? #","attributes-type":"MatchAttributes","attributes":{},"alert":{"title":"a","body":"b"}"# : ""
-        return Array(
-            #"{"aps":{"timestamp":\#(head.version),"event":"\#(head.event.rawValue)","content-state":{"home":1}\#(start)}}"#
-                .utf8)
+        let updateFields =
+            #""timestamp":\#(head.version),"event":"\#(head.event.rawValue)","content-state":{"home":1}"#
+        return Array(#"{"aps":{\#(updateFields)\#(startFields)}}"#.utf8)
     }
 }

@@ -7,27 +7,32 @@ internal import Sends
 internal import Telemetry
 package import Topics
 
-/// Sends of one app to many phones, each with a different token, in sheets over all lanes.
+/// A writer of a load of jobs for a sender: updates of one app to many phones, each with a different token, in sheets
+/// over all lanes.
 package final class JobLoad {
+    private static let lifetimeSeconds: Int64 = 8 * 3_600
+
     private let writer: JobWriter
     private let app: App
     private let lanes: Int
     private let jobsPerSheet: Int
     private let body: [UInt8]
-    /// Lane of the next sheet. The lanes take turns.
+    /// The lane of the next sheet. The lanes take turns.
     private var lane: Int32 = 0
+    /// The lines of the next sheet.
     private var lines = JobLines()
+    /// The version of the newest send, in seconds since 1970.
     private var version: Int64 = 1_763_600_000
-    private static let lifetimeSeconds: Int64 = 8 * 3_600
 
+    /// - Parameter bodyBytes: The size of each push's body.
     package init(on bed: TestBed, bodyBytes: Int, jobsPerSheet: Int) throws {
         writer = try JobWriter(on: bed)
         app = SenderTestApps.apps[0]
         lanes = bed.layout.lanes
         self.jobsPerSheet = jobsPerSheet
-        let around = #"{"aps":{"timestamp":1763600000,"event":"update","content-state":{"goals":""}}}"#
-        let padding = String(repeating: "x", count: max(0, bodyBytes - around.utf8.count))
-        body = Array(around.replacing(#""goals":"""#, with: #""goals":"\#(padding)""#).utf8)
+        let emptyBody = #"{"aps":{"timestamp":1763600000,"event":"update","content-state":{"goals":""}}}"#
+        let padding = String(repeating: "x", count: max(0, bodyBytes - emptyBody.utf8.count))
+        body = Array(emptyBody.replacing(#""goals":"""#, with: #""goals":"\#(padding)""#).utf8)
     }
 
     /// Returns the head of an update to a group.

@@ -5,16 +5,17 @@ internal import RecordFormat
 package import Sends
 package import Topics
 
-/// A writer of sheets that works as a fan-out does, with many records in flight.
+/// A writer of sheets and of notes about superseded versions. It writes as the fan-out does, with many records in
+/// flight.
 package final class JobWriter {
+    private static let writtenTopics: [TopicName] = [.jobs, .jobsUrgent, .superseded]
+
     private let producer: CountingProducer
     private let topics: [TopicName: Topic]
 
-    private static let writtenTopics: [TopicName] = [.jobs, .jobsUrgent, .superseded]
-
     package init(on bed: TestBed) throws {
         var options = ProducerOptions()
-        // The same as in fan-out, because it decides the cost of reading.
+        // The same compression as in the fan-out, because it decides the cost of reading.
         options.compression = .none
         let producer = try CountingProducer(on: bed, options: options, name: "fan-out")
         self.producer = producer
@@ -26,6 +27,7 @@ package final class JobWriter {
 
     package var sentCount: Int { producer.sentCount }
 
+    /// Writes a sheet.
     package func write(
         _ head: SheetHead, lines: JobLines, body: [UInt8], lane: Int32, to topic: TopicName = .jobs
     ) {
@@ -47,7 +49,7 @@ package final class JobWriter {
         to name: TopicName, partition: Int32, key: [UInt8]?, value: [UInt8],
         headers: consuming RecordHeaders
     ) {
-        guard let topic = topics[name] else { preconditionFailure("jobs are not written to \(name)") }
+        guard let topic = topics[name] else { preconditionFailure("no job is written to \(name)") }
         producer.send(to: topic, partition: partition, key: key?.span, value: value.span, headers: headers)
     }
 

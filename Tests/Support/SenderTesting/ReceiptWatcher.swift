@@ -6,7 +6,7 @@ internal import RecordFormat
 internal import Telemetry
 internal import Topics
 
-/// A reader of new `receipts`, from their current end.
+/// A reader of the receipts that are written after it was made.
 package final class ReceiptWatcher {
     private let consumer: Consumer
     private let reader = JSONReader()
@@ -26,13 +26,14 @@ package final class ReceiptWatcher {
         try consumer.assign(startingAt: starts)
     }
 
-    package func poll(waitMilliseconds: Int32, forEach take: (Receipt) -> Void) {
+    /// Calls `body` with each new receipt. Waits at most this long for the first one.
+    package func poll(waitMilliseconds: Int32, forEach body: (Receipt) -> Void) {
         _ = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         for index in 0..<batch.count {
             guard let bytes = [UInt8](copying: batch[index].value),
                 let receipt = try? Receipt.decode(bytes, with: reader)
             else { continue }
-            take(receipt)
+            body(receipt)
         }
         batch.clear()
     }

@@ -1,17 +1,19 @@
 internal import Glibc
 internal import ProcessTesting
 
-/// A program of Flotilla at a fixed address, which is killed and started there again.
+/// A process of Flotilla on a fixed port. A test can kill it and start it again on the same port.
 package final class RestartableProcess {
     private let program: String
     private let arguments: [String]
     private var process: ChildProcess
     package let port: Int
     package var processID: Int32 { process.processID }
-    /// Its output since the last start.
+    /// The output since the last start.
     package var logs: String { process.output + process.errors }
 
-    /// - Parameter arguments: each `PORT` in them is replaced by the port.
+    /// Starts the process and waits until it listens.
+    ///
+    /// - Parameter arguments: The arguments, in which each `PORT` is replaced by the port.
     package init(program: String, arguments: [String]) async throws {
         port = try freePort()
         self.program = program
@@ -34,11 +36,13 @@ package final class RestartableProcess {
         var description: String { "\(program) has ended: \(output)" }
     }
 
+    /// Kills the process and waits for its end.
     package func kill() async throws {
         process.send(signal: SIGKILL)
         _ = try await process.exitStatus()
     }
 
+    /// Starts the process after `kill`, and waits until it listens.
     package func start() async throws {
         process = try ChildProcess(program, arguments: arguments)
         try await waitUntilListening()

@@ -10,46 +10,68 @@ internal import Sends
 package import TokenSealing
 internal import Topics
 
-/// The outcome of every job, judged without knowledge of senders. It reads jobs and receipts in Kafka, and
+/// A check of the outcome of every job, made without knowledge of senders. It reads the jobs and receipts in Kafka, and
 /// the records that the simulated APNs wrote before it answered.
+///
+/// Each job must have a final receipt, and each phone must have its newest state. A push may come twice only if its
+/// answer was late, or if a process died between the two pushes.
 package struct SenderCheck: Sendable {
+    private static let faultsMax = 20
+    /// The time within which requests that left before a death may arrive after it.
+    private static let arrivalMilliseconds: Int64 = 2_000
+    /// A description lists the faults of processes within this time.
+    private static let describedMilliseconds: Int64 = 15_000
+
+    // The numbers of jobs, by their outcome.
     package private(set) var jobs = 0
     package private(set) var accepted = 0
     package private(set) var superseded = 0
+    /// The jobs without a final receipt.
     package private(set) var lost = 0
-    /// Jobs with more than one final receipt: one of a zombie and one of its successor.
+    /// The starts whose outcome is unknown.
+    package private(set) var unknownStarts = 0
+    /// The jobs with more than one final receipt: one of a zombie and one of its successor.
     package private(set) var jobsWithTwoReceipts = 0
+    package private(set) var deadLetters = 0
+
+    // The numbers of pushes that were not the first of their job.
     package private(set) var duplicatePushes = 0
-    /// Duplicated pushes whose first answer came too late, so that the sender did not know the outcome.
+    /// The duplicated pushes whose first answer came too late, so that the sender did not know the outcome.
     package private(set) var duplicatesAfterLateAnswer = 0
-    /// Deaths of senders, including freezes, and of APNs. Each may duplicate as many pushes as there are
+    package private(set) var duplicateStarts = 0
+    /// The deaths of senders, including freezes, and of APNs. Each may duplicate as many pushes as there are
     /// permits.
     package private(set) var deaths = 0
-    package private(set) var duplicateStarts = 0
-    package private(set) var unknownStarts = 0
-    /// Pushes that were older than an earlier push to the phone. The phone ignores them by their timestamp.
+
+    /// The pushes that were older than an earlier push to the phone. The phone ignores them by their timestamp.
     package private(set) var outdatedPushes = 0
     package private(set) var phonesStarted = 0
-    package private(set) var deadLetters = 0
     /// Descriptions of faults, up to a limit.
     package private(set) var faults: [String] = []
 
     /// A job. No other job has the same token hash, version and event.
     private struct Job: Hashable {
-        let targetHigh: UInt64
-        let targetLow: UInt64
+        let target: Target
         let version: Int64
         let event: PushEvent
+    }
+
+    /// The first 16 bytes of the SHA-256 of a token.
+    private struct Target: Hashable {
+        let high: UInt64
+        let low: UInt64
     }
 
     private struct JobHistory {
         var finalReceipts: [(outcome: ReceiptOutcome, at: Int64)] = []
         var pushes: [Push] = []
+        /// Whether a sender must drop the job if it knows a newer one.
         let forbidsOlderPushes: Bool
     }
 
     /// A push in the records of APNs.
     private struct Push {
+        /// In milliseconds since 1970.
         let receivedAt: Int64
         let endedAt: Int64
         let outcome: RequestRecord.RecordOutcome
@@ -67,36 +89,42 @@ package struct SenderCheck: Sendable {
     private let processFaults: [SenderKillTest.ProcessFault]
     private let permits: Int
     private var histories: [Job: JobHistory] = [:]
+    /// The jobs by `JobPosition.number(ofLine:)`.
     private var jobOfLine: [UInt64: Job] = [:]
 
-    /// - Parameter sealingKeys: keys that seal the tokens of jobs.
+    /// - Parameters:
+    ///   - records: The path of the simulated APNs' records.
+    ///   - permits: The permits of each sender.
+    ///   - processFaults: The faults of processes during the test.
+    ///   - sealingKeys: The keys that seal the tokens of jobs.
     package init(
-        on bed: TestBed, records: String, permits: Int, after happenings: [SenderKillTest.ProcessFault],
+        on bed: TestBed, records: String, permits: Int, after processFaults: [SenderKillTest.ProcessFault],
         sealingKeys: SealingKeys? = nil
     ) throws {
-        self.processFaults = happenings
+        self.processFaults = processFaults
         self.permits = permits
         try readJobs(in: bed, seal: TokenSeal(keys: sealingKeys))
         try readReceipts(in: bed)
         deadLetters = try TopicContent(of: .deadLetters, in: bed).records.count
-        let newest = try readPushes(at: records)
+        let newestVersions = try readPushes(at: records)
         checkJobs()
         checkDuplicates()
-        checkPhones(shown: newest)
+        checkPhones(shown: newestVersions)
     }
 
     package var summary: String {
         """
         \(jobs) jobs: \(accepted) accepted, \(superseded) superseded, \(unknownStarts) starts of unknown outcome, \
         \(deadLetters) dead letters, \(lost) lost; \(jobsWithTwoReceipts) with a second receipt from a zombie; \
-        \(duplicatePushes) pushed twice, \(duplicatesAfterLateAnswer) of them because the answer was late, in \(deaths) deaths, with \(permits) permits each; \(duplicateStarts) \
-        starts pushed twice; \(outdatedPushes) pushes of single recipients after a newer one, which their phones ignore; \
+        \(duplicatePushes) pushed twice, \(duplicatesAfterLateAnswer) of them because the answer was late, \
+        in \(deaths) deaths, with \(permits) permits each; \(duplicateStarts) starts pushed twice; \
+        \(outdatedPushes) pushes of single recipients after a newer one, which their phones ignore; \
         \(phonesStarted) phones started
         """
     }
 
-    private mutating func recordFault(_ words: String) {
-        if faults.count < 20 { faults.append(words) }
+    private mutating func recordFault(_ text: String) {
+        if faults.count < Self.faultsMax { faults.append(text) }
     }
 
     // MARK: Reading
@@ -104,19 +132,18 @@ package struct SenderCheck: Sendable {
     private mutating func readJobs(in bed: TestBed, seal: TokenSeal) throws {
         for topic in [TopicName.jobs, .jobsUrgent] {
             for record in try TopicContent(of: topic, in: bed).records {
-                let (apns, flotilla) = (
-                    Array((record.headers["apns"] ?? "").utf8), Array((record.headers["flotilla"] ?? "").utf8)
-                )
-                let head = try SheetHead(apns: apns.span, flotilla: flotilla.span)
-                let to = (record.headers["to"] ?? "").split(separator: "\n")
+                let apnsFields = Array((record.headers["apns"] ?? "").utf8)
+                let flotillaFields = Array((record.headers["flotilla"] ?? "").utf8)
+                let head = try SheetHead(apns: apnsFields.span, flotilla: flotillaFields.span)
+                let jobLines = (record.headers["to"] ?? "").split(separator: "\n")
                 let position = JobPosition(
                     topic: topic.rawValue, partition: record.partition, offset: record.offset)
-                for (line, text) in to.enumerated() {
-                    let parts = text.split(separator: "\t")
-                    let token = try seal.open(parts[0], app: head.app, entry: String(parts[2]))
-                    let (high, low) = Self.hashHalves(of: token.bytes)
+                for (line, text) in jobLines.enumerated() {
+                    let fields = text.split(separator: "\t")
+                    let (sealedToken, entry) = (fields[0], fields[2])
+                    let token = try seal.open(sealedToken, app: head.app, entry: String(entry))
                     let job = Job(
-                        targetHigh: high, targetLow: low, version: head.version, event: head.event)
+                        target: Self.target(ofToken: token.bytes), version: head.version, event: head.event)
                     histories[job] = JobHistory(
                         forbidsOlderPushes: head.scope == .group && head.isConflatable)
                     jobOfLine[position.number(ofLine: line)] = job
@@ -126,12 +153,11 @@ package struct SenderCheck: Sendable {
         jobs = histories.count
     }
 
-    private static func hashHalves(of token: [UInt8]) -> (UInt64, UInt64) {
+    private static func target(ofToken token: [UInt8]) -> Target {
         unsafe SHA256.digest(of: token).withUnsafeBytes { hash in
-            unsafe (
-                UInt64(bigEndian: hash.loadUnaligned(as: UInt64.self)),
-                UInt64(bigEndian: hash.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            )
+            unsafe Target(
+                high: UInt64(bigEndian: hash.loadUnaligned(as: UInt64.self)),
+                low: UInt64(bigEndian: hash.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
         }
     }
 
@@ -151,81 +177,80 @@ package struct SenderCheck: Sendable {
         }
     }
 
-    /// Reads the pushes of APNs. Returns the newest version that each token got.
+    /// Reads the accepted pushes of APNs. Returns the newest version that each token got.
     private mutating func readPushes(at path: String) throws -> [Target: Int64] {
-        var newest: [Target: Int64] = [:]
+        var newestVersions: [Target: Int64] = [:]
         var pushesWithoutJob = 0
-        var found: [(Job, Push)] = []
+        var pushes: [(Job, Push)] = []
         try RequestRecordReader(path: path).forEachRecord { record in
             guard record.kind == .push, record.status == 200, let event = record.event else { return }
             let job = Job(
-                targetHigh: record.targetHigh, targetLow: record.targetLow, version: record.timestamp,
+                target: Target(high: record.targetHigh, low: record.targetLow), version: record.timestamp,
                 event: event)
-            found.append(
+            pushes.append(
                 (job, Push(receivedAt: record.receivedAt, endedAt: record.endedAt, outcome: record.outcome)))
         }
-        for (job, push) in found {
+        for (job, push) in pushes {
             guard let history = histories[job] else {
                 pushesWithoutJob += 1
                 continue
             }
             histories[job]?.pushes.append(push)
-            let target = Target(high: job.targetHigh, low: job.targetLow)
-            if let known = newest[target], known > job.version {
+            let newestVersion = newestVersions[job.target] ?? 0
+            if newestVersion > job.version {
                 if history.forbidsOlderPushes {
-                    recordFault("version \(job.version) was pushed to a phone that had \(known)")
+                    recordFault("version \(job.version) was pushed to a phone that had \(newestVersion)")
                 } else {
                     outdatedPushes += 1
                 }
             }
-            newest[target] = max(newest[target] ?? 0, job.version)
+            newestVersions[job.target] = max(newestVersion, job.version)
         }
         if pushesWithoutJob > 0 { recordFault("\(pushesWithoutJob) pushes belong to no job") }
-        return newest
+        return newestVersions
     }
 
-    private struct Target: Hashable {
-        let high: UInt64
-        let low: UInt64
-    }
+    // MARK: Checking
 
-    // MARK: Judging
-
+    /// Counts the outcomes, and checks that each job has one final receipt.
     private mutating func checkJobs() {
-        var unpushed = 0
-        var doubleReceipts = 0
-        var permitted = 0
-        for (_, fate) in histories {
-            guard let outcome = fate.finalReceipts.first?.outcome else {
+        var jobsWithoutPush = 0
+        var permittedJobsWithTwoReceipts = 0
+        for history in histories.values {
+            guard let outcome = history.finalReceipts.first?.outcome else {
                 lost += 1
                 continue
             }
-            if fate.finalReceipts.count > 1 {
-                doubleReceipts += 1
+            if history.finalReceipts.count > 1 {
+                jobsWithTwoReceipts += 1
                 // A superseded job needs no permit: one check drops a whole sheet.
-                if fate.finalReceipts.contains(where: { $0.outcome != .superseded }) { permitted += 1 }
-                if !isExplainedByFreeze(fate) {
-                    recordFault("a job has two final receipts without a freeze: " + description(of: fate))
+                let tookPermit = history.finalReceipts.contains { $0.outcome != .superseded }
+                if tookPermit { permittedJobsWithTwoReceipts += 1 }
+                if !isExplainedByFreeze(history) {
+                    recordFault("a job has two final receipts without a freeze: " + description(of: history))
                 }
             }
             switch outcome {
             case .accepted:
                 accepted += 1
-                if fate.pushes.isEmpty { unpushed += 1 }
+                if history.pushes.isEmpty { jobsWithoutPush += 1 }
             case .superseded: superseded += 1
             case .unknown: unknownStarts += 1
             case .rejected, .expired: recordFault("a job ended as \(outcome)")
             case .moved, .intent, .released: break
             }
         }
-        jobsWithTwoReceipts = doubleReceipts
         if lost > 0 { recordFault("\(lost) jobs have no final receipt") }
-        if unpushed > 0 { recordFault("\(unpushed) jobs count as accepted but were not pushed") }
+        if jobsWithoutPush > 0 {
+            recordFault("\(jobsWithoutPush) jobs count as accepted but were not pushed")
+        }
         deaths = processFaults.count { $0.isDeath }
-        if unknownStarts > deaths * permits { recordFault("too many starts are unknown") }
+        if unknownStarts > deaths * permits {
+            recordFault("\(unknownStarts) starts are unknown, \(deaths * permits) at most are allowed")
+        }
         let freezes = processFaults.count { $0.kind == .freeze }
-        if permitted > freezes * permits {
-            recordFault("\(permitted) jobs that took a permit have two final receipts")
+        if permittedJobsWithTwoReceipts > freezes * permits {
+            recordFault("\(permittedJobsWithTwoReceipts) jobs that took a permit have two final receipts")
         }
     }
 
@@ -239,18 +264,15 @@ package struct SenderCheck: Sendable {
         }
     }
 
-    /// Time within which requests that left before a death may arrive after it.
-    private static let arrivalMilliseconds: Int64 = 2_000
-
     /// Checks the duplicated pushes. A death must lie between the two pushes of each pair, and no death may
     /// explain more pairs than there were permits. The process of a push is unknown, so the pairs are
     /// assigned as in a timetable: each death, in order, takes the pairs that end first.
     private mutating func checkDuplicates() {
         var duplicates: [(first: Push, second: Push)] = []
-        for (job, fate) in histories where fate.pushes.count > 1 {
-            duplicatePushes += fate.pushes.count - 1
-            if job.event == .start { duplicateStarts += fate.pushes.count - 1 }
-            duplicates += zip(fate.pushes, fate.pushes.dropFirst()).map { (first: $0, second: $1) }
+        for (job, history) in histories where history.pushes.count > 1 {
+            duplicatePushes += history.pushes.count - 1
+            if job.event == .start { duplicateStarts += history.pushes.count - 1 }
+            duplicates += zip(history.pushes, history.pushes.dropFirst()).map { (first: $0, second: $1) }
         }
         if duplicateStarts > 0 { recordFault("\(duplicateStarts) starts were pushed twice") }
         duplicatesAfterLateAnswer = duplicates.count
@@ -270,45 +292,48 @@ package struct SenderCheck: Sendable {
         }
         guard !duplicates.isEmpty else { return }
         recordFault("\(duplicates.count) pushes were made twice, and no death explains them")
-        for double in duplicates.prefix(5) { recordFault(description(of: double)) }
+        for duplicate in duplicates.prefix(5) { recordFault(description(of: duplicate)) }
     }
 
-    /// Describes both pushes and the events around them, for debugging.
-    private func description(of duplicate: (first: Push, second: Push)) -> String {
-        let begun = duplicate.first.receivedAt
-        let later = duplicate.second.receivedAt
-        return
-            "a push (\(duplicate.first.text)) came again after \(later - begun) ms (\(duplicate.second.text)); "
-            + describeProcessFaults(from: begun, until: later)
-    }
-
-    private func description(of history: JobHistory) -> String {
-        let finals = history.finalReceipts.sorted { $0.at < $1.at }
-        let begun = finals[0].at
-        let words = finals.map { "\($0.outcome) at \($0.at - begun)" }
-        let pushes = history.pushes.map { "\($0.receivedAt - begun)" }
-        return "\(words.joined(separator: ", ")), pushed at \(pushes.joined(separator: ", ")); "
-            + describeProcessFaults(from: begun, until: finals[finals.count - 1].at)
-    }
-
-    private func describeProcessFaults(from begun: Int64, until end: Int64) -> String {
-        let around = processFaults.filter {
-            $0.from <= end + Self.describedMilliseconds && $0.until >= begun - Self.describedMilliseconds
-        }.map { "\($0.kind) from \($0.from - begun) to \($0.until - begun)" }
-        return "around it, in milliseconds after it: "
-            + (around.isEmpty ? "nothing" : around.joined(separator: ", "))
-    }
-
-    private static let describedMilliseconds: Int64 = 15_000
-
+    /// Checks that each phone got its newest state.
     private mutating func checkPhones(shown: [Target: Int64]) {
-        var expected: [Target: Int64] = [:]
+        var expectedVersions: [Target: Int64] = [:]
         for job in histories.keys where job.event != .start {
-            let target = Target(high: job.targetHigh, low: job.targetLow)
-            expected[target] = max(expected[target] ?? 0, job.version)
+            expectedVersions[job.target] = max(expectedVersions[job.target] ?? 0, job.version)
         }
-        let behind = expected.count { target, version in shown[target] != version }
-        if behind > 0 { recordFault("\(behind) of \(expected.count) phones are not on their newest state") }
+        let outdatedPhones = expectedVersions.count { target, version in shown[target] != version }
+        if outdatedPhones > 0 {
+            recordFault("\(outdatedPhones) of \(expectedVersions.count) phones are not on their newest state")
+        }
         phonesStarted = histories.count { $0.key.event == .start && !$0.value.pushes.isEmpty }
+    }
+
+    // MARK: Descriptions for debugging
+
+    /// Describes both pushes, and the faults of processes around them.
+    private func description(of duplicate: (first: Push, second: Push)) -> String {
+        let start = duplicate.first.receivedAt
+        let end = duplicate.second.receivedAt
+        return
+            "a push (\(duplicate.first.text)) came again after \(end - start) ms (\(duplicate.second.text)); "
+            + describeProcessFaults(from: start, until: end)
+    }
+
+    /// Describes the receipts and pushes of a job, with times after the first receipt.
+    private func description(of history: JobHistory) -> String {
+        let receipts = history.finalReceipts.sorted { $0.at < $1.at }
+        let start = receipts[0].at
+        let receiptTexts = receipts.map { "\($0.outcome) at \($0.at - start)" }
+        let pushTimes = history.pushes.map { "\($0.receivedAt - start)" }
+        return "\(receiptTexts.joined(separator: ", ")), pushed at \(pushTimes.joined(separator: ", ")); "
+            + describeProcessFaults(from: start, until: receipts[receipts.count - 1].at)
+    }
+
+    private func describeProcessFaults(from start: Int64, until end: Int64) -> String {
+        let texts = processFaults.filter {
+            $0.from <= end + Self.describedMilliseconds && $0.until >= start - Self.describedMilliseconds
+        }.map { "\($0.kind) from \($0.from - start) to \($0.until - start)" }
+        return "around it, in milliseconds after it: "
+            + (texts.isEmpty ? "nothing" : texts.joined(separator: ", "))
     }
 }

@@ -5,12 +5,12 @@ internal import ProcessTesting
 internal import Simulation
 internal import Telemetry
 
-/// A test in which two senders die again and again while jobs of several apps flow. The broker and APNs die
-/// too. At the end a verdict, which knows only the content of Kafka and the records of APNs, must find every
-/// job done once.
+/// A kill test with two senders while jobs of several apps arrive. The senders are killed, frozen and stopped, and the
+/// broker and the simulated APNs are killed. At the end `SenderCheck` must find every job done once.
 package final class SenderKillTest {
     package struct Plan: Sendable {
         package var jobs = 20_000
+        // The numbers of faults.
         package var kills = 4
         package var freezes = 1
         package var stops = 2
@@ -18,13 +18,14 @@ package final class SenderKillTest {
         package var apnsKills = 1
         /// A low limit, so that a kill can duplicate few pushes.
         package var permits = 200
+        /// Longer than a session, so that a frozen sender wakes as a zombie.
         package var frozenMilliseconds = 10_000
         package var seed: UInt64 = 1
 
         package init() {}
     }
 
-    /// An event of a process, with its times in milliseconds since 1970.
+    /// A fault that was injected into a process, with its times in milliseconds since 1970.
     package struct ProcessFault: Sendable {
         package enum Kind: String, Sendable {
             case kill
@@ -42,24 +43,29 @@ package final class SenderKillTest {
             (self.kind, self.from, self.until) = (kind, from, until)
         }
 
-        /// Whether pushes may have lost their senders or their answers.
+        /// Whether pushes may have lost their sender or their answers.
         var isDeath: Bool { kind == .kill || kind == .freeze || kind == .apnsKill }
     }
 
-    /// The time is short, so that a lane is not held for longer than until the next death. It is long enough
-    /// for a busy machine, where six processes share two cores, to read an answer before it counts as lost.
+    /// The time after which an answer of APNs counts as lost. It is short, so that a lane is not held for longer than
+    /// until the next death. It is long enough for a busy machine, where six processes share two cores.
     static let answerMilliseconds = 2_500
+    /// The time for which a new owner of a lane waits for records of its predecessor.
     private static let settleMilliseconds = 3_500
-    /// Upper bound of the difference between the clock readings of two processes.
+    /// The upper bound of the difference between the clock readings of two processes.
     static let clockMilliseconds = 100
+    /// The limits of the waits for some receipts, and for all.
     private static let progressSecondsMax = 20.0
     private static let receiptsSecondsMax = 600.0
+    /// The downtime of the broker and of APNs is random, and shorter than this.
+    private static let downtimeMillisecondsMax = 2_000
     private static let lanes = 12
 
     private let plan: Plan
     private let programs: String
     private let directory: String
     private var random: SeededGenerator
+    /// The broker, or nil if the test uses a running cluster.
     private var broker: RestartableProcess?
     private let bed: TestBed
     private let apns: SimulatedAPNs
@@ -67,12 +73,12 @@ package final class SenderKillTest {
     private let receiptWatcher: ReceiptWatcher
     private var senders: [StageProcess] = []
     private var processFaults: [ProcessFault] = []
-    /// Jobs that have a final receipt.
+    /// The jobs that have a final receipt, by `JobPosition.number(ofLine:)`.
     private var finishedJobs: Set<UInt64> = []
 
     /// - Parameters:
-    ///   - programs: the directory with `flotilla` and `flotilla-bench`.
-    ///   - brokers: the addresses of a running cluster, which is not killed; nil to start a broker that is killed.
+    ///   - programs: The directory with `flotilla` and `flotilla-bench`.
+    ///   - brokers: The addresses of a running cluster, which is not killed. Nil starts a broker that is killed.
     package init(plan: Plan, programs: String, brokers: [String]?, directory: String) async throws {
         self.plan = plan
         self.programs = programs
@@ -108,17 +114,13 @@ package final class SenderKillTest {
     }
 
     package func run() async throws -> SenderCheck {
-        var faults = Array(repeating: ProcessFault.Kind.kill, count: plan.kills)
-        faults += Array(repeating: .freeze, count: plan.freezes)
-        faults += Array(repeating: .stop, count: plan.stops)
-        faults += Array(repeating: .brokerKill, count: broker == nil ? 0 : plan.brokerKills)
-        faults += Array(repeating: .apnsKill, count: plan.apnsKills)
-        faults.shuffle(using: &random)
-        for which in 0..<2 { senders.append(try startSender(number: which)) }
-        for (number, act) in faults.enumerated() {
-            generator.writeJobs(atLeast: plan.jobs * (number + 1) / faults.count - generator.jobCount)
+        let faults = shuffledFaults()
+        for number in 0..<2 { senders.append(try startSender(number: number)) }
+        for (index, fault) in faults.enumerated() {
+            let dueCount = plan.jobs * (index + 1) / faults.count
+            generator.writeJobs(atLeast: dueCount - generator.jobCount)
             await waitForSomeReceipts()
-            try await inject(act, into: random.number(below: 2))
+            try await inject(fault, intoSender: random.number(below: 2))
         }
         guard generator.finish() else { throw KillTestFailure("some jobs were not stored") }
         try await waitForAllReceipts()
@@ -128,23 +130,35 @@ package final class SenderKillTest {
             on: bed, records: apns.recordsPath, permits: plan.permits, after: processFaults)
     }
 
-    private func startSender(number which: Int) throws -> StageProcess {
+    /// Returns the faults of the plan in random order.
+    private func shuffledFaults() -> [ProcessFault.Kind] {
+        var faults = Array(repeating: ProcessFault.Kind.kill, count: plan.kills)
+        faults += Array(repeating: .freeze, count: plan.freezes)
+        faults += Array(repeating: .stop, count: plan.stops)
+        faults += Array(repeating: .brokerKill, count: broker == nil ? 0 : plan.brokerKills)
+        faults += Array(repeating: .apnsKill, count: plan.apnsKills)
+        faults.shuffle(using: &random)
+        return faults
+    }
+
+    private func startSender(number: Int) throws -> StageProcess {
         try StageProcess(
-            .sender, of: "\(programs)/flotilla-bench", on: bed, data: "\(directory)/sender-\(which)",
+            .sender, of: "\(programs)/flotilla-bench", on: bed, data: "\(directory)/sender-\(number)",
             extraArguments: apns.workerArguments + [
                 "--permits", String(plan.permits), "--answer-milliseconds", String(Self.answerMilliseconds),
                 "--settle-milliseconds", String(Self.settleMilliseconds),
             ])
     }
 
-    // MARK: Acts
+    // MARK: Faults
 
-    /// Waits until some of the waiting jobs are done, so that a process dies while it works.
+    /// Waits until 5 to 84 percent of the open jobs are done, so that a process dies while it works.
     private func waitForSomeReceipts() async {
-        let waiting = generator.jobCount - finishedJobs.count
-        let goal = finishedJobs.count + max(1, waiting * (5 + random.number(below: 80)) / 100)
-        let limit = Date(timeIntervalSinceNow: Self.progressSecondsMax)
-        while finishedJobs.count < goal, Date() < limit { readReceipts() }
+        let openJobs = generator.jobCount - finishedJobs.count
+        let percent = 5 + random.number(below: 80)
+        let targetCount = finishedJobs.count + max(1, openJobs * percent / 100)
+        let deadline = Date(timeIntervalSinceNow: Self.progressSecondsMax)
+        while finishedJobs.count < targetCount, Date() < deadline { readReceipts() }
         try? await Task.sleep(for: .milliseconds(random.number(below: 40)))
     }
 
@@ -156,60 +170,62 @@ package final class SenderKillTest {
         }
     }
 
-    private func inject(_ kind: ProcessFault.Kind, into which: Int) async throws {
+    private func inject(_ fault: ProcessFault.Kind, intoSender number: Int) async throws {
         let from = WallTime.now().milliseconds
-        switch kind {
+        switch fault {
         case .kill:
-            senders[which].kill()
-            _ = try await senders[which].process.exitStatus()
-            senders[which] = try startSender(number: which)
+            senders[number].kill()
+            _ = try await senders[number].process.exitStatus()
+            senders[number] = try startSender(number: number)
         case .freeze:
-            // The freeze lasts longer than the session. When the process wakes, its lanes belong to the other
-            // one.
-            senders[which].freeze()
-            let until = Date(timeIntervalSinceNow: Double(plan.frozenMilliseconds) / 1000)
-            while Date() < until { readReceipts() }
-            senders[which].resume()
+            // When the sender wakes, its lanes belong to the other one.
+            senders[number].freeze()
+            let freezeEnd = Date(timeIntervalSinceNow: Double(plan.frozenMilliseconds) / 1000)
+            while Date() < freezeEnd { readReceipts() }
+            senders[number].resume()
         case .stop:
-            senders[which].stop()
-            _ = try await senders[which].process.exitStatus()
-            senders[which] = try startSender(number: which)
+            senders[number].stop()
+            _ = try await senders[number].process.exitStatus()
+            senders[number] = try startSender(number: number)
         case .brokerKill:
             try await broker?.kill()
-            try await Task.sleep(for: .milliseconds(random.number(below: 2_000)))
+            try await Task.sleep(for: .milliseconds(random.number(below: Self.downtimeMillisecondsMax)))
             try await broker?.start()
         case .apnsKill:
             try await apns.process.kill()
-            try await Task.sleep(for: .milliseconds(random.number(below: 2_000)))
+            try await Task.sleep(for: .milliseconds(random.number(below: Self.downtimeMillisecondsMax)))
             try await apns.process.start()
         }
-        processFaults.append(ProcessFault(kind: kind, from: from, until: WallTime.now().milliseconds))
-        // A process that gave up is started again, as a supervisor would do.
-        for which in senders.indices where !senders[which].isRunning {
-            senders[which] = try startSender(number: which)
+        processFaults.append(ProcessFault(kind: fault, from: from, until: WallTime.now().milliseconds))
+        try restartExitedSenders()
+    }
+
+    /// Starts each sender that gave up again, as a supervisor does.
+    private func restartExitedSenders() throws {
+        for number in senders.indices where !senders[number].isRunning {
+            senders[number] = try startSender(number: number)
         }
     }
 
     private func waitForAllReceipts() async throws {
-        let limit = Date(timeIntervalSinceNow: Self.receiptsSecondsMax)
+        let deadline = Date(timeIntervalSinceNow: Self.receiptsSecondsMax)
         while finishedJobs.count < generator.jobCount {
-            guard Date() < limit else {
+            guard Date() < deadline else {
                 let errors = senders.map { $0.process.errors.suffix(1_500) }
                 throw KillTestFailure(
                     "\(generator.jobCount - finishedJobs.count) jobs have no final receipt: \(errors)")
             }
-            for which in senders.indices where !senders[which].isRunning {
-                senders[which] = try startSender(number: which)
-            }
+            try restartExitedSenders()
             readReceipts()
         }
     }
 }
 
 extension JobPosition {
-    /// Returns a number for one of its jobs. It is unique among the topics of this test.
+    /// Returns a number for a job of the sheet at this position. It is unique in `jobs` and `jobs.urgent`: 2 bits for
+    /// the topic, 12 for the partition, 40 for the offset, 10 for the line.
     func number(ofLine line: Int) -> UInt64 {
-        let topic: UInt64 = topic == "jobs" ? 0 : 1
-        return topic << 62 | UInt64(partition) << 50 | UInt64(offset) << 10 | UInt64(line)
+        let topicNumber: UInt64 = topic == "jobs" ? 0 : 1
+        return topicNumber << 62 | UInt64(partition) << 50 | UInt64(offset) << 10 | UInt64(line)
     }
 }

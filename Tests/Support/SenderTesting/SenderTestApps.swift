@@ -4,7 +4,7 @@ internal import Cryptography
 internal import Glibc
 internal import Identifiers
 
-/// Apps of three teams, each with its key, for tests of senders.
+/// The three apps of tests of senders, each of another team and with its own provider key.
 package enum SenderTestApps {
     package static let apps = [
         makeApp(id: "shop", team: "ABCDE12345", key: "KEY1234567"),
@@ -18,18 +18,19 @@ package enum SenderTestApps {
             keyID: key, types: [])
     }
 
+    /// The apps by id.
     package static let catalog = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
 
-    /// The portal file for a simulator that knows the apps and keys. The simulator uses the keys in the
-    /// sender's key directory.
+    /// The content of a simulator's portal file with the apps and keys. The simulator and the senders read the keys
+    /// from the same directory.
     package static let portal = {
-        let bundles = Self.apps.map { #"{"bundleId": "\#($0.bundleID)"}"# }.joined(separator: ", ")
-        let keys = Self.apps.map { #"{"keyId": "\#($0.keyID)", "teamId": "\#($0.teamID)"}"# }
+        let appObjects = Self.apps.map { #"{"bundleId": "\#($0.bundleID)"}"# }.joined(separator: ", ")
+        let keyObjects = Self.apps.map { #"{"keyId": "\#($0.keyID)", "teamId": "\#($0.teamID)"}"# }
             .joined(separator: ", ")
-        return #"{"apps": [\#(bundles)], "keys": [\#(keys)]}"#
+        return #"{"apps": [\#(appObjects)], "keys": [\#(keyObjects)]}"#
     }()
 
-    /// Makes a key for each app in a directory, in the form of `sender.keys`.
+    /// Makes a provider key for each app in a directory, for the setting `sender.keys`.
     package static func makeKeys(in directory: String) throws {
         unsafe mkdir(directory, 0o700)
         for app in apps {

@@ -9,30 +9,31 @@ package final class SimulatedAPNs {
     private let directory: String
 
     /// - Parameters:
-    ///   - programs: the directory with `flotilla`.
-    ///   - directory: for keys, certificates and records.
-    ///   - script: the rules for its misbehavior.
+    ///   - programs: The directory with `flotilla`.
+    ///   - directory: The directory for keys, certificates and records.
+    ///   - script: The fault script.
     package init(programs: String, directory: String, script: String) async throws {
         self.directory = directory
         unsafe mkdir(directory, 0o700)
         try SenderTestApps.makeKeys(in: directory)
-        let (portal, rules) = ("\(directory)/portal.json", "\(directory)/script.json")
-        try SenderTestApps.portal.write(toFile: portal, atomically: true, encoding: .utf8)
-        try script.write(toFile: rules, atomically: true, encoding: .utf8)
-        let sandbox = try freePort()
-        sandboxPort = sandbox
+        let portalPath = "\(directory)/portal.json"
+        let scriptPath = "\(directory)/script.json"
+        try SenderTestApps.portal.write(toFile: portalPath, atomically: true, encoding: .utf8)
+        try script.write(toFile: scriptPath, atomically: true, encoding: .utf8)
+        sandboxPort = try freePort()
         process = try await RestartableProcess(
             program: "\(programs)/flotilla",
             arguments: [
-                "apns-simulator", "--data", directory, "--port", "PORT", "--sandbox-port", String(sandbox),
-                "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0",
-                "--portal", portal, "--script", rules, "--records", "\(directory)/records",
+                "apns-simulator", "--data", directory, "--port", "PORT", "--sandbox-port",
+                String(sandboxPort), "--channels-port", "0", "--sandbox-channels-port", "0",
+                "--control-listen", "127.0.0.1:0", "--portal", portalPath, "--script", scriptPath,
+                "--records", "\(directory)/records",
             ])
     }
 
     package var recordsPath: String { "\(directory)/records" }
 
-    /// Arguments for a sender's worker that make it push there.
+    /// The arguments with which the sender's worker in `flotilla-bench` pushes to this APNs.
     package var workerArguments: [String] {
         [
             "--keys", directory, "--apns", "localhost:\(process.port)", "--apns-sandbox",

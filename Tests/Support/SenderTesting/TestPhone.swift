@@ -3,7 +3,8 @@ package import Jobs
 internal import Lifecycle
 package import Payloads
 
-/// A phone by its number. Every process that tests senders derives the same phones.
+/// A phone whose ids and tokens are derived from its number. So the jobs of a test, and its check, know the same phones
+/// without a list.
 package struct TestPhone: Sendable, Hashable {
     package let number: Int
 
@@ -12,11 +13,12 @@ package struct TestPhone: Sendable, Hashable {
     package var installation: String { "phone-\(number)" }
     package var recipient: String { "u:user-\(number)" }
 
+    /// Returns the registry row of the token for this event.
     package func entry(for event: PushEvent) -> String {
         event == .start ? "start:MatchAttributes" : "update:activity-\(number)"
     }
 
-    /// Returns the start token, or the update token of the phone's activity.
+    /// Returns the token for this event: the start token, or the update token of the phone's activity.
     package func token(for event: PushEvent) -> [UInt8] {
         var random = SplitMix64(state: UInt64(number) << 1 | (event == .start ? 1 : 0))
         var bytes: [UInt8] = []

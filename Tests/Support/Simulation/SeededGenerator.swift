@@ -1,6 +1,6 @@
 package import Lifecycle
 
-/// Random numbers that are equal for equal seeds on every machine, so that a test can repeat its run.
+/// A generator whose random numbers are equal for equal seeds on every machine, so that a test can repeat its run.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     @usableFromInline var numbers: SplitMix64
 
@@ -9,9 +9,10 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     @inlinable
     package mutating func next() -> UInt64 { numbers.next() }
 
-    /// Returns a number from zero to below the limit.
+    /// Returns a random number from zero to below the limit.
     package mutating func number(below limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 
+    /// Returns random bytes. Their number is random within `count`.
     package mutating func bytes(count: ClosedRange<Int>) -> [UInt8] {
         (0..<Int.random(in: count, using: &self)).map { _ in UInt8.random(in: .min ... .max, using: &self) }
     }

@@ -22,6 +22,9 @@ struct AppOptions {
             var app = try AppDocument.parse(document(basedOn: base), id: id)
             // The document holds no secrets, so the stored user proof stays.
             app.userProof = storedApp?.userProof
+            if let answer = options["--unproven-schedules"] {
+                app.allowsUnprovenSchedules = try Self.isYes(answer, for: "--unproven-schedules")
+            }
             return app
         } catch let error as JSONError {
             let lines = error.problems.map { "app \(id): \($0)" }
@@ -60,8 +63,17 @@ struct AppOptions {
         json.beginArray()
         for type in base?.activityTypes ?? [] { type.write(to: &json) }
         json.endArray()
+        if base?.allowsUnprovenSchedules == true { json.field("unprovenSchedules", true) }
         json.endObject()
         return json.bytes
+    }
+
+    /// Returns the meaning of `yes` or `no`.
+    static func isYes(_ answer: String, for option: String) throws -> Bool {
+        guard answer == "yes" || answer == "no" else {
+            throw CommandError(status: .usage, "\(option) takes yes or no")
+        }
+        return answer == "yes"
     }
 
     private static func contents(ofFile file: String) throws -> [UInt8] {

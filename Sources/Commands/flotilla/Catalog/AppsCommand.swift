@@ -57,6 +57,10 @@ extension Command {
             "--environments",
             "production, sandbox, or both separated by a comma; the default is production"
         ),
+        .value(
+            "--unproven-schedules",
+            "yes lets phones schedule and cancel without a user proof: anyone with the app can then do it for any user; the default is no"
+        ),
         .value("--file", "the whole app in JSON, with its activity types, as `show --json` prints it"),
         .value("--certificate", "not supported; the command explains why"),
         .flag("--yes", "delete: confirms the deletion"),

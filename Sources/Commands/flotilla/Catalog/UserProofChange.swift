@@ -95,13 +95,11 @@ struct UserProofChange {
     }
 
     private func setRequirement(_ answer: String, of app: inout App) throws {
-        guard answer == "yes" || answer == "no" else {
-            throw CommandError(status: .usage, "--require takes yes or no")
-        }
+        let isRequired = try AppOptions.isYes(answer, for: "--require")
         guard app.userProof != nil else {
             throw CommandError(status: .usage, "there is no secret yet; make one with --new")
         }
-        app.userProof?.isRequired = answer == "yes"
+        app.userProof?.isRequired = isRequired
     }
 
     private func show(_ app: App, newSecret: String?) {

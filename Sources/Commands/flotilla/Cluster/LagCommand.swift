@@ -10,7 +10,12 @@ extension Command {
         name: "lag", summary: "Shows how many records each consumer group still has to read.",
         usage: "[GROUP…] [--json]", example: "flotilla lag --kafka-brokers kafka-1:9092,kafka-2:9092",
         settings: ["kafka."],
-        options: [.flag("--json", "prints one JSON object per line instead of a table")]
+        options: [
+            .flag(
+                "--json",
+                "prints one JSON object per line instead of a table; committed is missing if the group has no offset"
+            )
+        ]
     ) { invocation in
         let admin = try AdminClient(
             settings: invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
@@ -63,7 +68,7 @@ private struct LagRow {
         writer.field("group", group)
         writer.field("topic", partition.topic)
         writer.field("partition", Int64(partition.partition))
-        writer.field("committed", lag.committed.offset ?? 0)
+        if let committed = lag.committed.offset { writer.field("committed", committed) }
         writer.field("end", lag.watermarks.high)
         writer.field("lag", lag.recordCount)
         return writer.text

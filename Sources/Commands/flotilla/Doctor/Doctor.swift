@@ -160,6 +160,14 @@ struct Doctor {
                             "anyone who extracts the report key from the app can report as any user; require a proof with `flotilla apps user-proof`"
                     ))
             }
+            if app.allowsUnprovenSchedules, !app.requiresUserProof {
+                findings.append(
+                    doubt(
+                        subject: "app \(app.id)",
+                        text:
+                            "anyone who extracts the report key from the app can schedule content for any user; require a proof with `flotilla apps user-proof`, then use `flotilla apps update \(app.id) --unproven-schedules no`"
+                    ))
+            }
         }
         return findings.isEmpty ? [good(subject: "catalog", text: "\(apps.count) apps with keys")] : findings
     }

@@ -97,7 +97,7 @@ enum SealingKeyFile {
         guard descriptor >= 0 else { throw failure(to: "make", path: draft) }
         defer { close(descriptor) }
         let text = Array(SealingKeys.makeText().utf8)
-        guard unsafe write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0 else {
+        guard writeFully(text, to: descriptor), fsync(descriptor) == 0 else {
             throw failure(to: "write", path: draft)
         }
         guard unsafe rename(draft, path) == 0 else { throw failure(to: "name", path: path) }
@@ -107,6 +107,19 @@ enum SealingKeyFile {
         guard directoryDescriptor >= 0 else { throw failure(to: "open the directory of", path: path) }
         defer { close(directoryDescriptor) }
         guard fsync(directoryDescriptor) == 0 else { throw failure(to: "keep the name of", path: path) }
+    }
+
+    /// Writes all bytes. Returns false if a call fails, with the reason in `errno`. A call may write only a part, for
+    /// example on a disk that is nearly full. Then the next call gives the reason.
+    private static func writeFully(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
     }
 
     private static func failure(to verb: String, path: String) -> CommandError {

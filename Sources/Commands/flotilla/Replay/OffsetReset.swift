@@ -9,7 +9,7 @@ struct OffsetReset {
     /// The consumer group of the stage.
     let group: String
     let partition: TopicPartition
-    let committed: Int64?
+    let committed: Int64
     let watermarks: Watermarks
     /// The offset at which the stage continues.
     let target: Int64
@@ -37,16 +37,34 @@ struct OffsetReset {
         self.partition = partition
         watermarks = try admin.watermarks(of: partition)
         target = try Self.parseTarget(invocation.options["--to"], in: watermarks)
-        // The first group of the installation, by name, that has committed an offset in the partition.
-        for group in try admin.groupNames().sorted() where group.hasPrefix(layout.prefix) {
+        (group, committed) = try Self.findGroup(
+            named: invocation.options["--group"], of: partition, prefix: layout.prefix, on: admin)
+    }
+
+    /// Returns the group that has committed an offset in the partition. Other programs may read the topic too, so
+    /// the operator names the group if there are several.
+    private static func findGroup(
+        named name: String?, of partition: TopicPartition, prefix: String, on admin: AdminClient
+    ) throws -> (name: String, committed: Int64) {
+        let groups = try name.map { [$0] } ?? admin.groupNames().sorted().filter { $0.hasPrefix(prefix) }
+        var found: [(name: String, committed: Int64)] = []
+        for group in groups {
             if let offset = try admin.committedOffsets(by: group, in: [partition]).first?.offset {
-                self.group = group
-                committed = offset
-                return
+                found.append((group, offset))
             }
         }
-        throw CommandError(
-            status: .usage, "no group has an offset in \(partition); a stage begins there at the beginning")
+        guard let first = found.first else {
+            throw CommandError(
+                status: .usage,
+                "\(name.map { "group \($0) has no offset" } ?? "no group has an offset") in \(partition); a stage begins there at the beginning"
+            )
+        }
+        guard found.count == 1 else {
+            let names = found.map(\.name).joined(separator: ", ")
+            throw CommandError(
+                status: .usage, "several groups read \(partition); name one with --group: \(names)")
+        }
+        return first
     }
 
     private static func parseTarget(_ text: String?, in watermarks: Watermarks) throws -> Int64 {
@@ -70,7 +88,7 @@ struct OffsetReset {
         """
         group      \(group)
         partition  \(partition), which has the offsets \(watermarks.low) to \(watermarks.high)
-        committed  \(committed.map(String.init) ?? "–")
+        committed  \(committed)
         continues  \(target)
         """
     }

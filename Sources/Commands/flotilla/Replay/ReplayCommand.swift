@@ -13,7 +13,7 @@ extension Command {
         summary:
             "Rebuilds a stage's state files from their topics at its next start, lets ingest read reports again, pushes a send's failed jobs again, or sets the offset at which a stage continues.",
         usage:
-            "rebuild --stage \(StateRebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--dry-run] [--yes] | reports --from TIME|PARTITION/OFFSET [--run NAME] [--dry-run] [--yes] | resend SEND --app APP [--dry-run] [--yes] | offset --topic TOPIC --partition N --to beginning|end|OFFSET [--dry-run] [--yes]",
+            "rebuild --stage \(StateRebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--dry-run] [--yes] | reports --from TIME|PARTITION/OFFSET [--run NAME] [--dry-run] [--yes] | resend SEND --app APP [--dry-run] [--yes] | offset --topic TOPIC --partition N --to beginning|end|OFFSET [--group GROUP] [--dry-run] [--yes]",
         example: "flotilla replay rebuild --stage ingest --data /var/lib/flotilla",
         namespace: "run", settings: ["run.data", "topics.", "kafka."],
         options: [
@@ -26,6 +26,7 @@ extension Command {
             .value("--app", "resend: the app's id"),
             .value("--topic", "offset: the topic, without its prefix"),
             .value("--partition", "offset: the partition's number"),
+            .value("--group", "offset: the consumer group, if several groups read the topic"),
             .value("--to", "offset: where its stage continues: beginning, end, or an offset"),
             .flag(
                 "--unknown-starts",

@@ -87,14 +87,10 @@ final class TopicReportSink: ReportSink {
     private func sendPending() {
         guard !isEnded else { return }
         var pauseMilliseconds = Self.tickMilliseconds
-        var sentCount = 0
         if !pending.isEmpty {
-            if let connection = connect() {
-                sentCount = sendPending(with: connection.producer, to: connection.topic)
-            }
+            let sentCount = connect().map { sendPending(with: $0.producer, to: $0.topic) } ?? 0
             if sentCount == 0 { pauseMilliseconds = Self.retryMilliseconds }
         }
-        pending.removeFirst(sentCount)
         if !pending.isEmpty || !inFlight.isEmpty {
             timer?.schedule(at: loop.now.advanced(byMilliseconds: pauseMilliseconds))
         }
@@ -103,21 +99,27 @@ final class TopicReportSink: ReportSink {
     /// Sends the waiting reports in order until the producer's queue is full. Returns the number of reports
     /// that it queued or refused, which do not wait any longer.
     private func sendPending(with producer: Producer, to topic: Topic) -> Int {
-        for (index, report) in pending.enumerated() {
+        var sentCount = 0
+        var failure: String?
+        sending: for report in pending {
             lastTag += 1
             let (key, value) = (report.key, report.encoded())
             switch producer.send(to: topic, key: key.span, value: value.span, tag: lastTag) {
             case .queued: inFlight[lastTag] = report
-            case .full: return index
+            case .full: break sending
             case .refused(let code):
                 counts.refused += 1
                 logProblem(code.text)
             case .unusable(let code):
-                reconnect(reason: code.text)
-                return 0
+                failure = code.text
+                break sending
             }
+            sentCount += 1
         }
-        return pending.count
+        // First, because a new connection puts the reports in flight back.
+        pending.removeFirst(sentCount)
+        if let failure { reconnect(reason: failure) }
+        return sentCount
     }
 
     /// Returns the connection, or makes it. Returns nil if that fails.

@@ -4,7 +4,7 @@ package import Lifecycle
 internal import Telemetry
 
 /// A client that sends pushes to APNs from one event loop. Each app and environment has a pool of connections,
-/// and a separate pool for suspect tokens, which failed once or were never accepted. A push takes no lock, no
+/// and a separate pool for suspect tokens. The caller decides which tokens are suspect. A push takes no lock, no
 /// task and no allocation.
 ///
 /// Push as many as `capacity` allows in one iteration of the loop: they are sent together at its end. All
@@ -83,7 +83,7 @@ package final class APNsClient: IterationHook {
     /// - Parameters:
     ///   - token: the bytes of the push token; empty for a broadcast.
     ///   - tag: a number of the caller, which the outcome contains.
-    ///   - isSuspect: whether the token was never accepted, or failed the last time.
+    ///   - isSuspect: whether APNs probably refuses the token.
     @discardableResult
     package func push(
         _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, deadlines: PushDeadlines,

@@ -97,6 +97,7 @@ extension Installation.Token {
         writer.field("token", sealed)
         writer.field("environment", environment.rawValue)
         writer.field("at", at)
+        writer.field("unproven", isUnproven ? true : nil)
     }
 
     /// Returns nil if the object has no token.
@@ -104,7 +105,8 @@ extension Installation.Token {
         guard let hash = object["tokenHash"].optional?.name() else { return nil }
         self.init(
             hash: hash, sealed: object["token"].optional?.string(),
-            environment: object["environment"].environment(), at: object["at"].reportTime())
+            environment: object["environment"].environment(), at: object["at"].reportTime(),
+            isUnproven: object["unproven"].optional?.bool() ?? false)
     }
 }
 

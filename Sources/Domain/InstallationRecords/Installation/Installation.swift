@@ -55,12 +55,18 @@ public import RecordFormat
         package var sealed: Maybe<String>
         package var environment: Environment
         package var at: ReportTime
+        /// Whether APNs has not accepted the token yet, as far as is known. It is false for a token that was
+        /// stored before this was recorded.
+        package var isUnproven: Bool
 
-        package init(hash: String, sealed: String?, environment: Environment, at: ReportTime) {
+        package init(
+            hash: String, sealed: String?, environment: Environment, at: ReportTime, isUnproven: Bool = false
+        ) {
             self.hash = hash
             self.sealed = sealed
             self.environment = environment
             self.at = at
+            self.isUnproven = isUnproven
         }
     }
 

@@ -42,6 +42,9 @@ package struct TokenRow: JSONRecord, Hashable {
     /// In the old recipient's lane: the time at which the installation came to that recipient. Starts that
     /// were accepted earlier belong to the recipient before.
     package var arrivedAt: Maybe<Int64>
+    /// Whether APNs has not accepted the token yet, as far as is known. Anyone with a report key can invent such
+    /// a token. A row without the field is older than the field, and its token counts as accepted.
+    package var isUnproven: Bool
 
     /// Sets all fields in one step, because a row that is changed field by field is copied each time.
     package init(
@@ -49,7 +52,8 @@ package struct TokenRow: JSONRecord, Hashable {
         unregisteredTypes: [String]? = nil, group: String? = nil, registeredAt: Int64,
         expiresAt: Int64? = nil, os: String? = nil,
         frequentPushesEnabled: Bool? = nil, activitiesEnabled: Bool? = nil, channel: String? = nil,
-        dismissedAt: Int64? = nil, movedAt: Int64? = nil, movedTo: Recipient? = nil, arrivedAt: Int64? = nil
+        dismissedAt: Int64? = nil, movedAt: Int64? = nil, movedTo: Recipient? = nil, arrivedAt: Int64? = nil,
+        isUnproven: Bool = false
     ) {
         self.environment = environment
         self.token = token
@@ -67,6 +71,7 @@ package struct TokenRow: JSONRecord, Hashable {
         self.movedAt = movedAt
         self.movedTo = movedTo
         self.arrivedAt = arrivedAt
+        self.isUnproven = isUnproven
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -86,6 +91,7 @@ package struct TokenRow: JSONRecord, Hashable {
         writer.field("movedAt", movedAt)
         writer.field("movedTo", movedTo)
         writer.field("movedInAt", arrivedAt)
+        writer.field("unproven", isUnproven ? true : nil)
     }
 
     package init(from record: JSONObject) {
@@ -102,7 +108,8 @@ package struct TokenRow: JSONRecord, Hashable {
             dismissedAt: record["dismissedAt"].optional?.timeMilliseconds(),
             movedAt: record["movedAt"].optional?.timeMilliseconds(),
             movedTo: record["movedTo"].optional?.recipient(),
-            arrivedAt: record["movedInAt"].optional?.timeMilliseconds())
+            arrivedAt: record["movedInAt"].optional?.timeMilliseconds(),
+            isUnproven: record["unproven"].optional?.bool() ?? false)
     }
 }
 

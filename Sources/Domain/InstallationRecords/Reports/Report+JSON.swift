@@ -49,8 +49,8 @@ extension Report {
         writer.field("reportId", id)
         writer.field("scheduleId", scheduleID)
         writer.field("scheduleName", scheduleName)
-        writer.field("tokenHash", refusal?.tokenHash)
-        writer.field("entry", refusal?.entry)
+        writer.field("tokenHash", refusal?.tokenHash ?? proof?.tokenHash)
+        writer.field("entry", refusal?.entry ?? proof?.entry.text)
         writer.field("reason", refusal?.reason)
         writer.field("invalidatedAt", refusal?.invalidatedAt)
         writer.field("dispatchedAt", refusal?.dispatchedAt)
@@ -112,6 +112,7 @@ extension Report {
         scheduleID = record["scheduleId"].optional?.name()
         scheduleName = record["scheduleName"].optional?.name()
         refusal = kind == .deadToken ? TokenRefusal(from: record) : nil
+        proof = kind == .provenToken ? TokenProof(from: record) : nil
         bodyPosition = record["sequence"].optional?.int(in: 0...Report.bodyPositionEnd - 1)
 
         // Reports the fields that the kind requires and that are missing.
@@ -126,7 +127,7 @@ extension Report {
         case .unregister: typeField.requireString()
         case .reconcile: _ = runningField.array(countMax: .max)
         case .tap: activityField.requireString()
-        case .heartbeat, .profile, .erase, .deadToken: break
+        case .heartbeat, .profile, .erase, .deadToken, .provenToken: break
         }
     }
 }
@@ -138,9 +139,13 @@ extension Report.TokenRefusal {
             reason: record["reason"].name(),
             invalidatedAt: record["invalidatedAt"].optional?.timeMilliseconds(),
             dispatchedAt: record["dispatchedAt"].timeMilliseconds())
-        if record["entry"].isString, RegistryKey.Entry(text: entry) == nil {
-            record["entry"].report("must be an entry of the registry: start:…, update:… or profile")
-        }
+        if record["entry"].isString { _ = record["entry"].registryEntry() }
+    }
+}
+
+extension Report.TokenProof {
+    fileprivate init(from record: JSONObject) {
+        self.init(tokenHash: record["tokenHash"].name(), entry: record["entry"].registryEntry() ?? .profile)
     }
 }
 
@@ -154,6 +159,13 @@ extension JSONValue {
         if isText("profile") { return .profile }
         if isText("heartbeat") { return .heartbeat }
         return choice(of: Report.Kind.self)
+    }
+
+    /// Reads an entry of the registry. Returns nil and reports a text that is no entry.
+    fileprivate func registryEntry() -> RegistryKey.Entry? {
+        let entry = RegistryKey.Entry(text: string())
+        if isString, entry == nil { report("must be an entry of the registry: start:…, update:… or profile") }
+        return entry
     }
 
     /// Reads a state. The common states are compared as bytes, which is faster.

@@ -28,9 +28,11 @@ package struct Report: JSONRecord, Hashable {
         case erase
         /// APNs refused a token for good. Only senders write it. It is never accepted from outside.
         case deadToken
+        /// APNs accepted a token for the first time. Only senders write it. It is never accepted from outside.
+        case provenToken
 
         /// Whether an SDK may send this kind.
-        package var isAllowedFromClients: Bool { self != .deadToken }
+        package var isAllowedFromClients: Bool { self != .deadToken && self != .provenToken }
     }
 
     /// The state of an activity as ActivityKit names it.
@@ -103,6 +105,8 @@ package struct Report: JSONRecord, Hashable {
     package var scheduleName: Maybe<String>
     /// For `deadToken`: the refused token and the reason.
     package var refusal: Maybe<TokenRefusal>
+    /// For `provenToken`: the accepted token.
+    package var proof: Maybe<TokenProof>
     /// The report's position in its request body, from 0. The gateway writes it. A service that writes
     /// several reports about one installation at once should write it too.
     package var bodyPosition: Maybe<Int>
@@ -126,6 +130,19 @@ package struct Report: JSONRecord, Hashable {
             self.reason = reason
             self.invalidatedAt = invalidatedAt
             self.dispatchedAt = dispatchedAt
+        }
+    }
+
+    /// APNs' first acceptance of a token.
+    package struct TokenProof: Sendable, Hashable {
+        /// `TokenSeal.hash`, in hexadecimal.
+        package var tokenHash: String
+        /// The registry entry of the push.
+        package var entry: RegistryKey.Entry
+
+        package init(tokenHash: String, entry: RegistryKey.Entry) {
+            self.tokenHash = tokenHash
+            self.entry = entry
         }
     }
 
@@ -154,7 +171,8 @@ package struct Report: JSONRecord, Hashable {
         (channel, runningActivities, os, appBuild) = (nil, nil, nil, nil)
         (frequentPushesEnabled, activitiesEnabled) = (nil, nil)
         (tags, attributes, locale, timeZone) = (nil, nil, nil, nil)
-        (eventTime, id, scheduleID, scheduleName, refusal, bodyPosition) = (nil, nil, nil, nil, nil, nil)
+        (eventTime, id, scheduleID, scheduleName) = (nil, nil, nil, nil)
+        (refusal, proof, bodyPosition) = (nil, nil, nil)
     }
 
     /// Whether the report asks to erase a user on all installations, in any partition.

@@ -42,21 +42,25 @@ package enum ReceiptLines {
     package static func systemVersions(in bytes: Span<UInt8>) -> [UInt8] {
         var versions: [UInt8] = []
         var tabCount = 0
-        var columnStart = 0
+        var (lineStart, columnStart) = (0, 0)
+        func finishLine(at end: Int) {
+            let isSystemColumn = tabCount == requiredColumns
+            let version = isSystemColumn ? systemVersion(from: bytes.extracting(columnStart..<end)) : nil
+            versions.append(version ?? OSVersion.unreportedMajor)
+            tabCount = 0
+            lineStart = end + 1
+        }
         for index in bytes.indices {
             switch bytes[index] {
             case UInt8(ascii: "\t"):
                 tabCount += 1
                 columnStart = index + 1
-            case UInt8(ascii: "\n"):
-                let isSystemColumn = tabCount == requiredColumns
-                let version =
-                    isSystemColumn ? systemVersion(from: bytes.extracting(columnStart..<index)) : nil
-                versions.append(version ?? OSVersion.unreportedMajor)
-                tabCount = 0
+            case UInt8(ascii: "\n"): finishLine(at: index)
             default: break
             }
         }
+        // The newline of the last line is optional.
+        if lineStart < bytes.count { finishLine(at: bytes.count) }
         return versions
     }
 

@@ -21,7 +21,8 @@ package struct JobLines {
     ///   - token: the token as `TokenSeal.seal` stores it, or the channel's id for a broadcast.
     ///   - entry: the registry row for which the token was sealed, for example `update:<activity>`.
     ///   - recipient: `u:<user>` or `i:<installation>`.
-    ///   - system: the phone's system version, or nil if the phone did not report it.
+    ///   - system: the phone's system version, or nil if the phone did not report it. The major version 0 counts as
+    ///     unreported.
     package mutating func append(
         token: Span<UInt8>, installation: Span<UInt8>, entry: Span<UInt8>, recipient: Span<UInt8>,
         system: OSVersion? = nil
@@ -34,12 +35,12 @@ package struct JobLines {
         bytes.append(entry)
         bytes.append(Self.tab)
         bytes.append(recipient)
-        if let system { append(systemVersion: system.major) }
+        if let system, system.major != OSVersion.unreportedMajor { append(systemVersion: system.major) }
         bytes.append(Self.newline)
         count += 1
     }
 
-    /// Appends the number in decimal digits, without a `String`. 0 has no digits.
+    /// Appends the number in decimal digits, without a `String`. It is not 0, which would have no digits.
     private mutating func append(systemVersion: UInt8) {
         bytes.append(Self.tab)
         for unit: UInt8 in [100, 10, 1] where systemVersion >= unit {

@@ -27,6 +27,20 @@ package struct LineSet: Sendable, Hashable {
 
     package func contains(_ line: Int) -> Bool { ranges.contains { $0.contains(line) } }
 
+    /// Returns the positions that the lines of another set have in this set, counted from 0. A line that this set
+    /// lacks has no position.
+    package func positions(of lines: LineSet) -> LineSet {
+        var wanted = LineBitmap()
+        lines.forEachLine { wanted.insert($0) }
+        var positions = LineSet()
+        var position = 0
+        forEachLine { line in
+            if wanted.contains(line) { positions.append(position) }
+            position += 1
+        }
+        return positions
+    }
+
     /// Calls `body` with each line, in order.
     package func forEachLine(_ body: (Int) -> Void) {
         for range in ranges { for line in range { body(line) } }

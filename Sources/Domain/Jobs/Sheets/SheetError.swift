@@ -13,6 +13,8 @@ package enum SheetError: Error, Equatable, CustomStringConvertible {
     case tooManyJobs
     /// A line of the header `to` is not a job. The value is the line's number, from 0.
     case invalidJob(Int)
+    /// The header `unproven` is not a set of the sheet's lines.
+    case invalidUnprovenLines
 
     /// A stable code, for programs and for `flotilla dead-letters --reason`.
     package var code: String {
@@ -33,6 +35,7 @@ package enum SheetError: Error, Equatable, CustomStringConvertible {
         case .tooManyJobs: "the sheet has more than \(SheetHead.jobsMax) jobs"
         case .invalidJob(let line):
             "line \(line) of the sheet is not a token, an installation, an entry of the registry and a recipient"
+        case .invalidUnprovenLines: "the sheet's header unproven is not a set of its lines, such as 0-199,201"
         }
     }
 }

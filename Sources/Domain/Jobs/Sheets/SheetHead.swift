@@ -14,6 +14,7 @@ package import Sends
 /// | header `flotilla` | the bookkeeping: the lines of `flotillaLines` |
 /// | header `to` | one line for each job (`JobLines`) |
 /// | header `origin` | the earlier attempts (`SheetOrigin`), if the jobs had any or were sent again |
+/// | header `unproven` | the lines whose tokens APNs has never accepted (`UnprovenLines`), if there are any |
 package struct SheetHead: Sendable, Hashable {
     package static let schemaVersion = 1
     /// The maximum number of jobs in one sheet. A setting decides how many the fan-out puts into one.

@@ -4,6 +4,7 @@ package enum SheetHeaderName {
     package static let flotilla: StaticString = "flotilla"
     package static let to: StaticString = "to"
     package static let origin: StaticString = "origin"
+    package static let unproven: StaticString = "unproven"
 }
 
 /// The names of the lines in the headers `apns`, `flotilla` and `origin`.

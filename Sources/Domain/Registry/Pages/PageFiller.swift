@@ -32,6 +32,7 @@ struct PageFiller: ~Copyable {
         entry.flags = value[0]
         entry.os = OSVersion.read(value, at: TokenValue.FieldOffset.os)
         entry.registeredAt = TokenValue.registeredAt(in: value)
+        entry.isUnproven = TokenValue.isUnproven(value)
         var offset = TokenValue.typeOffset(in: value)
         try lookUpType(OrderedNumber.read(value, at: &offset), page: &page, snapshot: snapshot)
         entry.hasType = typeNumber != NameTable.noName

@@ -24,6 +24,7 @@ package struct TokenPage: ~Copyable {
         var hasGroup = false
         var hasType = false
         var hasChannel = false
+        var isUnproven = false
     }
 
     var text = PageText()
@@ -109,6 +110,8 @@ package struct TokenPageRow: ~Escapable {
         return entry.flags & TokenValue.Flag.frequentPushes != 0
     }
     package var os: OSVersion? { entry.os }
+    /// Whether APNs has not accepted the token yet, as far as is known.
+    package var isUnproven: Bool { entry.isUnproven }
     // Times are milliseconds since 1970.
     package var registeredAt: Int64 { entry.registeredAt }
     /// The time at which the installation came to this recipient, or left it if `hasMovedAway`.

@@ -25,6 +25,7 @@ struct TokenFields {
     private(set) var movedAt: Int64?
     private(set) var movedTo: Range<Int>?
     private(set) var arrivedAt: Int64?
+    private(set) var isUnproven = false
 
     /// Returns the bytes of a text field.
     subscript(range: Range<Int>) -> Span<UInt8> {
@@ -66,6 +67,7 @@ struct TokenFields {
             return append(value)
         }
         arrivedAt = record["movedInAt"].optional?.timeMilliseconds()
+        isUnproven = record["unproven"].optional?.bool() ?? false
     }
 
     private mutating func append(_ value: JSONValue) -> Range<Int> {

@@ -7,7 +7,7 @@ internal import TokenSealing
 ///
 ///     0       flags
 ///     1       version of the system, three bytes, zeros if unknown
-///     4       registered at, seven bytes
+///     4       registered at, seven bytes; the highest bit is `unprovenBit`
 ///     11      token hash, sixteen bytes, zeros if the row has no token
 ///     27      expires at, seven bytes, only with the flag `expires`
 ///     then    the number of the activity type (`NameTable`), the token (`StoredToken`)
@@ -40,6 +40,10 @@ enum TokenValue {
 
     /// The size of a time.
     static let timeBytes = 7
+    /// The bit at `registeredAt` of a row whose token APNs has not accepted yet. No time needs the bit, because times
+    /// in JSON have at most 53 bits.
+    private static let unprovenBit: UInt8 = 0x80
+    private static let registeredAtMask: Int64 = (1 << 55) - 1
 
     /// The tags of the fields behind the token. Each field exists at most once.
     enum OptionalField: UInt8 {
@@ -72,6 +76,7 @@ extension TokenValue {
         value.append(flags(of: row))
         OSVersion.append(row.os, to: &value)
         value.append(number: row.registeredAt, byteCount: timeBytes)
+        if row.isUnproven { value[start + FieldOffset.registeredAt] |= unprovenBit }
         let hash = row[row.tokenHash]
         if row.dismissedAt != nil, hash.isEmpty {
             for _ in 0..<TokenSeal.hashBytes { value.append(0) }
@@ -146,7 +151,12 @@ extension TokenValue {
     }
 
     static func registeredAt(in value: Span<UInt8>) -> Int64 {
-        value.number(at: FieldOffset.registeredAt, byteCount: timeBytes)
+        value.number(at: FieldOffset.registeredAt, byteCount: timeBytes) & registeredAtMask
+    }
+
+    /// Whether APNs has not accepted the row's token yet.
+    static func isUnproven(_ value: Span<UInt8>) -> Bool {
+        value[FieldOffset.registeredAt] & unprovenBit != 0
     }
 
     @_lifetime(copy value)

@@ -102,6 +102,8 @@ package struct DeadLetterJournal {
                 insert(letter, into: \.redriven)
             }
         case (.redrive, .left):
+            let isAbandoned = mark.letterOffsets.contains { begunActions[$0]?.run == mark.run }
+            if isAbandoned { for jobs in mark.jobs { Self.remove(jobs, from: &redrivenLines) } }
             for letter in mark.letterOffsets where begunActions[letter]?.run == mark.run {
                 begunActions[letter] = nil
             }
@@ -123,6 +125,12 @@ package struct DeadLetterJournal {
 
     private static func add(_ jobs: DeadLetterMark.SheetLines, to table: inout [JobPosition: Set<Int>]) {
         jobs.lines.forEachLine { line in _ = table[jobs.position, default: []].insert(line) }
+    }
+
+    private static func remove(
+        _ jobs: DeadLetterMark.SheetLines, from table: inout [JobPosition: Set<Int>]
+    ) {
+        jobs.lines.forEachLine { line in table[jobs.position]?.remove(line) }
     }
 
     // MARK: Bit sets

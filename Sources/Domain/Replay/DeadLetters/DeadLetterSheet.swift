@@ -11,6 +11,8 @@ package struct DeadLetterSheet: Sendable {
     package let position: JobPosition
     /// The lines of the jobs in that first sheet.
     package let lines: LineSet
+    /// The lines of this sheet whose tokens APNs had never accepted.
+    let unprovenLines: LineSet
     /// The header `to`, into which the index points.
     private let to: [UInt8]
 
@@ -20,9 +22,11 @@ package struct DeadLetterSheet: Sendable {
             let flotilla = letter.header(named: SheetHeaderName.flotilla),
             let to = letter.header(named: SheetHeaderName.to),
             let head = try? SheetHead(apns: apns.span, flotilla: flotilla.span),
-            let index = try? SheetIndex(parsing: to)
+            let index = try? SheetIndex(parsing: to),
+            let unproven = try? UnprovenLines.parse(
+                letter.header(named: SheetHeaderName.unproven), lineCount: index.lines.count)
         else { return nil }
-        (self.head, self.index, self.to) = (head, index, to)
+        (self.head, self.index, self.to, unprovenLines) = (head, index, to, unproven)
         if let bytes = letter.header(named: SheetHeaderName.origin) {
             // The jobs waited in a tier before, and the header `origin` names their first position.
             guard let origin = try? SheetOrigin(parsing: bytes.span), origin.lines.count == index.lines.count

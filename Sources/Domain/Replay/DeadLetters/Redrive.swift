@@ -127,9 +127,10 @@ package final class Redrive {
     ) throws -> [Item] {
         let partition = batch.partition
         for abandonedRun in Set(batch.items.compactMap(\.abandonedRun)) {
-            let letters = batch.items.filter { $0.abandonedRun == abandonedRun }.map(\.id.offset)
+            let items = batch.items.filter { $0.abandonedRun == abandonedRun }
             try writer.writeMark(
-                .redrive, phase: .left, in: partition, ofRun: abandonedRun, letters: letters)
+                .redrive, phase: .left, in: partition, ofRun: abandonedRun, letters: items.map(\.id.offset),
+                jobs: items.flatMap(\.sheetLines))
         }
         let markOffset = try writer.writeMark(
             .redrive, phase: .begun, in: partition, letters: batch.items.map(\.id.offset),

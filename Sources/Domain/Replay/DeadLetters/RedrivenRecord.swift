@@ -65,9 +65,13 @@ struct RedrivenRecord {
         if let lines, let sheet = letter.sheet, let to = letter.header(named: SheetHeaderName.to) {
             let origin = Array(SheetHeaderName.origin.description.utf8)
             let addressees = Array(SheetHeaderName.to.description.utf8)
-            headers.removeAll { $0.name == origin || $0.name == addressees }
+            let unproven = Array(SheetHeaderName.unproven.description.utf8)
+            headers.removeAll { $0.name == origin || $0.name == addressees || $0.name == unproven }
             headers.append(
                 DeadLetterRecord.Header(name: addressees, value: sheet.index.encodedLines(lines, from: to)))
+            if let value = UnprovenLines.headerValue(of: lines.positions(of: sheet.unprovenLines)) {
+                headers.append(DeadLetterRecord.Header(name: unproven, value: value))
+            }
             // The dead letter becomes the first position of the jobs, so that receipts about their earlier
             // pushes do not count for them.
             let newOrigin = SheetOrigin(

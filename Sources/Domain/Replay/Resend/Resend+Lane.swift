@@ -68,8 +68,15 @@ extension Resend {
         }
     }
 
+    /// Counts the jobs of a sheet that its topic has deleted.
     private func countLost(at position: JobPosition, failed: FailedJobs) {
-        for line in 0..<SheetHead.jobsMax where failed.hasFailed(line, at: position) { tally.lost += 1 }
+        for line in 0..<SheetHead.jobsMax {
+            if failed.hasFailed(line, at: position) {
+                tally.lost += 1
+            } else if failed.isUnknown(line, at: position) {
+                if withUnknownStarts { tally.lost += 1 } else { tally.unknown += 1 }
+            }
+        }
     }
 
     /// Returns whether a job of a sheet may be sent, as far as receipts and marks show. Otherwise the reason

@@ -10,6 +10,8 @@ struct ResentSheet {
     let index: SheetIndex
     /// The lines that failed. The version check comes later.
     let failedLines: LineSet
+    /// The lines whose tokens APNs had never accepted.
+    private let unprovenLines: LineSet
     /// The payload, and the headers `apns` and `to`.
     private let body: [UInt8]
     private let apns: [UInt8]
@@ -30,14 +32,16 @@ struct ResentSheet {
             let flotilla = bytes(of: SheetHeaderName.flotilla, in: headers),
             let to = bytes(of: SheetHeaderName.to, in: headers),
             let head = try? SheetHead(apns: apns.span, flotilla: flotilla.span),
-            let index = try? SheetIndex(parsing: to)
+            let index = try? SheetIndex(parsing: to),
+            let unproven = try? UnprovenLines.parse(
+                bytes(of: SheetHeaderName.unproven, in: headers), lineCount: index.lines.count)
         else { return nil }
         var wanted = LineSet()
         for line in index.lines.indices where try isWanted(line) { wanted.append(line) }
         guard !wanted.isEmpty else { return nil }
         self.position = position
         (self.head, self.index, self.body, self.apns, self.to) = (head, index, body, apns, to)
-        self.failedLines = wanted
+        (self.failedLines, unprovenLines) = (wanted, unproven)
     }
 
     var byteCount: Int { body.count + apns.count + to.count }
@@ -59,14 +63,17 @@ struct ResentSheet {
         func header(_ name: StaticString, value: [UInt8]) -> DeadLetterRecord.Header {
             DeadLetterRecord.Header(name: Array(name.description.utf8), value: value)
         }
+        var headers = [
+            header(SheetHeaderName.apns, value: apns),
+            header(SheetHeaderName.flotilla, value: head.flotillaLines),
+            header(SheetHeaderName.to, value: index.encodedLines(lines, from: to)),
+        ]
+        if let unproven = UnprovenLines.headerValue(of: lines.positions(of: unprovenLines)) {
+            headers.append(header(SheetHeaderName.unproven, value: unproven))
+        }
+        headers.append(header(DeadLetterRecord.redrivenHeader, value: Array(name.utf8)))
         return OutgoingRecord(
-            topic: .jobsLater5s, partition: lane, key: nil, value: body,
-            headers: [
-                header(SheetHeaderName.apns, value: apns),
-                header(SheetHeaderName.flotilla, value: head.flotillaLines),
-                header(SheetHeaderName.to, value: index.encodedLines(lines, from: to)),
-                header(DeadLetterRecord.redrivenHeader, value: Array(name.utf8)),
-            ])
+            topic: .jobsLater5s, partition: lane, key: nil, value: body, headers: headers)
     }
 
     /// The value of the header `DeadLetterRecord.redrivenHeader`, such as `jobs/3/1042`.

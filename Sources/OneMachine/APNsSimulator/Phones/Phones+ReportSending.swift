@@ -66,7 +66,7 @@ extension Phones {
             report.locale = locale(ofPhone: number)
         case .tap:
             report.activity = activityID(index: Int(pending.index), slotGeneration: pending.slotGeneration)
-        case .heartbeat, .erase, .deadToken: break
+        case .heartbeat, .erase, .deadToken, .provenToken: break
         }
         return report
     }

@@ -11,6 +11,8 @@ final class CoordinatorHost {
     private let groupTopic: CoordinatorTopic
     private let transactionTopic: CoordinatorTopic
     private let transactionAborts: TransactionAborts?
+    /// Whether a partition takes no marker now, because a test injects that. The marker is tried again later.
+    private let refusesMarker: (TopicPartition) -> Bool
     /// The open request of each token. It stays until the coordinator answers, even if its client is
     /// gone; the coordinator answers every token.
     private var exchanges: [ReplyToken: RequestExchange] = [:]
@@ -30,10 +32,12 @@ final class CoordinatorHost {
 
     init(
         groupTopic: CoordinatorTopic, transactionTopic: CoordinatorTopic, topics: TopicStore, loop: EventLoop,
-        expiryTime: WallTime, log: Log, transactionAborts: TransactionAborts? = nil
+        expiryTime: WallTime, log: Log, transactionAborts: TransactionAborts? = nil,
+        refusesMarker: @escaping (TopicPartition) -> Bool = { _ in false }
     ) {
         self.topics = topics
         self.transactionAborts = transactionAborts
+        self.refusesMarker = refusesMarker
         self.loop = loop
         self.groupTopic = groupTopic
         self.transactionTopic = transactionTopic
@@ -198,6 +202,7 @@ final class CoordinatorHost {
         guard let log = topics.log(topic: partition.topic, partition: partition.partition) else {
             return done(false)
         }
+        if refusesMarker(partition) { return done(true) }
         let isAbortedByTest = transactionAborts?(partition.topic, partition.partition) ?? false
         do throws(LogError) {
             let marker = try log.appendMarker(

@@ -45,7 +45,8 @@ final class BrokerNode {
             groupTopic: CoordinatorTopic(named: CoordinatorTopic.groups, in: topics),
             transactionTopic: CoordinatorTopic(named: CoordinatorTopic.transactions, in: topics),
             topics: topics, loop: loop, expiryTime: expiryClock.time, log: log,
-            transactionAborts: settings.transactionAborts)
+            transactionAborts: settings.transactionAborts,
+            refusesMarker: { settings.refusesMarker(for: $0, at: loop.now) })
         if savedClock?.isInDoubt == true, expiryClock.isInDoubt {
             logClockDoubt()
         } else if expiryClock.isInDoubt {

@@ -60,13 +60,14 @@ extension ClientSession {
     }
 
     /// Applies the initial window of streams. It also changes the windows of open streams, which may fall
-    /// below 0.
+    /// below 0. A request without a stream has no window yet. It gets the initial one with its HEADERS.
     private func applyInitialWindow(bytes: UInt32) -> HTTP2ErrorCode? {
         guard bytes <= UInt32(FlowWindow.bytesMax) else { return .flowControlError }
         let change = Int(bytes) - Int(peerSettings.streamWindowBytes)
         peerSettings.streamWindowBytes = bytes
         var isTooLarge = false
         unsafe forEachOpen { slot in
+            guard unsafe slot.pointee.stream != 0 else { return }
             unsafe slot.pointee.sendWindow += change
             if unsafe slot.pointee.sendWindow > FlowWindow.bytesMax { isTooLarge = true }
         }

@@ -27,7 +27,8 @@
     private(set) var requestBody = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     /// The bytes of the body that were pulled.
     var sentBodyBytes = 0
-    /// The body bytes that the peer accepts now on this stream. Negative if the peer has lowered its window.
+    /// The body bytes that the peer accepts now on this stream. Negative if the peer has lowered its window. It has no
+    /// meaning until HEADERS are sent.
     var sendWindow = 0
 
     /// Until HEADERS are sent: the path, then the varying value of the request. After that: the header

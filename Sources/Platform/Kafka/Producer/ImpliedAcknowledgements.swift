@@ -10,6 +10,8 @@ internal import Synchronization
 /// the first batch and accepts the second, which was already in flight. Then the first batch is lost, and
 /// only this counter shows the loss.
 final class ImpliedAcknowledgements: Sendable {
+    /// The partitions of the records that failed, which the same callback of the library reports.
+    let undeliveredPartitions = UndeliveredPartitions()
     private let count = Atomic<Int>(0)
 
     /// Returns the number of such records since the last call.
@@ -43,10 +45,16 @@ private func onAcknowledgement(
     _ client: OpaquePointer?, _ message: UnsafeMutablePointer<rd_kafka_message_t>?,
     _ opaque: UnsafeMutableRawPointer?
 ) -> rd_kafka_resp_err_t {
-    if let message = unsafe message, unsafe ImpliedAcknowledgements.isImplied(message),
-        let opaque = unsafe opaque
-    {
-        unsafe Unmanaged<ImpliedAcknowledgements>.fromOpaque(opaque).takeUnretainedValue().increment()
+    if let message = unsafe message, let opaque = unsafe opaque {
+        if unsafe message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR {
+            guard let topic = unsafe message.pointee.rkt else { return RD_KAFKA_RESP_ERR_NO_ERROR }
+            let partition = TopicPartition(
+                unsafe String(cString: rd_kafka_topic_name(topic)), unsafe message.pointee.partition)
+            unsafe Unmanaged<ImpliedAcknowledgements>.fromOpaque(opaque).takeUnretainedValue()
+                .undeliveredPartitions.add(partition)
+        } else if unsafe ImpliedAcknowledgements.isImplied(message) {
+            unsafe Unmanaged<ImpliedAcknowledgements>.fromOpaque(opaque).takeUnretainedValue().increment()
+        }
     }
     return RD_KAFKA_RESP_ERR_NO_ERROR
 }

@@ -61,6 +61,15 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
         }
     }
 
+    /// Whether some partitions did not take the records of the transaction in time.
+    var isDeliveryFailure: Bool {
+        switch code {
+        case .messageTimedOut, .notEnoughReplicas, .notEnoughReplicasAfterAppend: true
+        case .timedOut: operation == .flush
+        default: false
+        }
+    }
+
     /// Whether the group gave the consumed partitions to another member.
     private var hasLostPartitions: Bool {
         switch code {

@@ -1,4 +1,4 @@
-internal import Lifecycle
+package import Lifecycle
 package import Telemetry
 
 /// A runner of a stage's transactions. It owns the one transactional producer of a loop, and replaces the
@@ -9,6 +9,9 @@ package final class TransactionRunner {
         /// The transaction was aborted, or its outcome is unknown. Read the batch again from the
         /// committed offsets.
         case startOver
+        /// The transaction was aborted, because these partitions take no records now. Read the batch again, and
+        /// repeat the work without the parts that write there, until `recoverPartitions` returns the partitions.
+        case unavailable(Set<TopicPartition>)
     }
 
     /// The steps of a transaction between which a process can die. Tests kill it there.
@@ -21,16 +24,26 @@ package final class TransactionRunner {
     /// The longest time for other work while the cluster stores the records. Storing usually takes much less.
     private static let otherWorkMilliseconds = 1000
 
-    private let makeProducer: () throws -> TransactionalProducer
+    /// The pause between two attempts to use a stalled id.
+    private static let recoveryIntervalMilliseconds = 100
+    /// The limit of such an attempt. The library continues it in the background.
+    private static let recoveryMillisecondsMax = 1
+
+    private let makeProducer: (Int) throws -> TransactionalProducer
     private let topicNames: [String]
     private let log: Log
     // The producer and its topics, if there is one, and whether it can begin a transaction.
     private var producer: TransactionalProducer?
     private var topics: [Topic] = []
     private var isInitialized = false
+    // The producers of the stalled ids, by the number of the id. Each ends the last transaction of its id.
+    private var stalled = StalledTransactions()
+    private var stalledProducers: [Int: TransactionalProducer] = [:]
+    private var nextRecovery = Instant(nanoseconds: 0)
 
-    /// - Parameter makeProducer: makes a producer with the loop's transactional id.
-    package init(topics: [String], log: Log, makeProducer: @escaping () throws -> TransactionalProducer) {
+    /// - Parameter makeProducer: makes a producer with a transactional id of the loop. The ids have numbers from 0,
+    ///   which is the usual one, to 3.
+    package init(topics: [String], log: Log, makeProducer: @escaping (Int) throws -> TransactionalProducer) {
         self.makeProducer = makeProducer
         self.log = log
         topicNames = topics
@@ -38,6 +51,9 @@ package final class TransactionRunner {
 
     /// Whether a producer can begin a transaction. If not, call `prepare`.
     package var isReady: Bool { isInitialized }
+
+    /// The partitions that take no records now. A transaction that writes to one of them is refused at once.
+    package var unavailablePartitions: Set<TopicPartition> { stalled.partitions }
 
     /// Makes a producer and fences any earlier producer with the same id. Retries transient failures within
     /// the limit.
@@ -75,10 +91,14 @@ package final class TransactionRunner {
     }
 
     private func makeNewProducer() throws -> TransactionalProducer {
-        let newProducer = try makeProducer()
-        topics = try topicNames.map { name throws(KafkaError) in try newProducer.topic(named: name) }
+        let newProducer = try makeProducer(stalled.currentID)
+        topics = try makeTopics(of: newProducer)
         producer = newProducer
         return newProducer
+    }
+
+    private func makeTopics(of producer: TransactionalProducer) throws(KafkaError) -> [Topic] {
+        try topicNames.map { name throws(KafkaError) in try producer.topic(named: name) }
     }
 
     /// Connects to all leaders, so that the first transaction is as fast as the others. A missing leader
@@ -106,11 +126,19 @@ package final class TransactionRunner {
         meanwhile: () throws -> Bool = { false }, send: (TransactionalProducer, [Topic]) -> Bool
     ) throws -> TransactionOutcome {
         guard let producer, isInitialized else { return .startOver }
+        producer.unavailablePartitions = stalled.partitions
         do throws(TransactionFailure) {
             try producer.begin()
             onStep(.begun)
             guard send(producer, topics) else {
+                if let partition = producer.takeRefusedPartition() {
+                    try producer.abort()
+                    return .unavailable([partition])
+                }
                 log.warning("the producer refused records of a transaction; the batch is read again")
+                if producer.isQueueStuck, let partitions = setAside(producer) {
+                    return .unavailable(partitions)
+                }
                 try producer.abort()
                 return .startOver
             }
@@ -137,6 +165,7 @@ package final class TransactionRunner {
     ) -> TransactionOutcome {
         if failure.code.isFencing { producer.countFence() }
         log.warning("a transaction was not committed; its batch is read again", .field("error", failure))
+        if failure.isDeliveryFailure, let partitions = setAside(producer) { return .unavailable(partitions) }
         switch failure.advice {
         case .abortAndRetry, .abortAndDiscard, .retryCall:
             do {
@@ -149,6 +178,58 @@ package final class TransactionRunner {
         return .startOver
     }
 
+    // MARK: Partitions that take no records
+
+    /// Sets aside the id of a producer whose records were not delivered in time. Returns the partitions that did not
+    /// take them, or nil if they are unknown or no other id is free.
+    private func setAside(_ producer: TransactionalProducer) -> Set<TopicPartition>? {
+        let undelivered = producer.discardUndelivered()
+        guard !undelivered.isEmpty, producer.fatalError == nil else { return nil }
+        let stalledID = stalled.currentID
+        guard stalled.stallCurrentID(undelivered: undelivered, at: .now()) else { return nil }
+        dropProducer()
+        endTransaction(of: stalledID)
+        return undelivered
+    }
+
+    /// Lets a new producer end the last transaction of a stalled id, in the background.
+    private func endTransaction(of id: Int) {
+        do {
+            let producer = try stalledProducers[id] ?? makeProducer(id)
+            stalledProducers[id] = producer
+            try producer.initialize(withinMilliseconds: Self.recoveryMillisecondsMax)
+            stalled.markEnded(id)
+        } catch let failure as TransactionFailure where failure.advice == .retryCall {
+            return
+        } catch {
+            log.warning("a stalled transaction cannot be ended now; trying again", .field("error", error))
+            stalledProducers.removeValue(forKey: id)?.endInBackground()
+        }
+    }
+
+    /// Looks whether unavailable partitions take records again. Does not wait. Returns the partitions that do. Call it
+    /// between two transactions.
+    package func recoverPartitions(at now: Instant) throws -> Set<TopicPartition> {
+        guard !stalled.stalls.isEmpty, now >= nextRecovery else { return [] }
+        nextRecovery = now.advanced(byMilliseconds: Self.recoveryIntervalMilliseconds)
+        for stall in stalled.stalls where !stall.hasEnded { endTransaction(of: stall.id) }
+        let idBefore = stalled.currentID
+        let recovered = stalled.takeRecovered(at: now)
+        for stall in recovered {
+            guard let producer = stalledProducers.removeValue(forKey: stall.id) else { continue }
+            guard stall.id == stalled.currentID, stall.id != idBefore else {
+                producer.endInBackground()
+                continue
+            }
+            dropProducer()
+            topics = try makeTopics(of: producer)
+            self.producer = producer
+            isInitialized = true
+        }
+        // A partition may also be in another transaction that has not ended.
+        return Set(recovered.flatMap(\.partitions)).subtracting(stalled.partitions)
+    }
+
     /// Drops a producer that cannot be used any more. `prepare` makes another one with the same id.
     private func dropProducer() {
         producer?.endInBackground()
@@ -158,5 +239,8 @@ package final class TransactionRunner {
     }
 
     /// Serves errors and statistics. Call it when idle.
-    package func pollEvents() { producer?.pollEvents() }
+    package func pollEvents() {
+        producer?.pollEvents()
+        for producer in stalledProducers.values { producer.pollEvents() }
+    }
 }

@@ -11,7 +11,14 @@ package import Telemetry
 package final class TransactionalProducer {
     /// The broker ends a transaction after this time. Until then an abandoned transaction hides all
     /// records behind it.
-    package static let transactionMillisecondsMax = 10_000
+    package static let transactionMillisecondsMax = 6000
+    /// The limit of one call that a loop waits for, and of all records of a transaction together. It is a fifth of the
+    /// usual session, so that the loop keeps its membership.
+    package static let callMillisecondsMax = 2000
+    /// The limit of an abort. If it takes longer, the producer is replaced, and the new one ends the transaction.
+    private static let abortMillisecondsMax = 1000
+    /// The time within which the library drops records that are not delivered. It does so without the cluster.
+    private static let discardMillisecondsMax = 500
     /// The time limit of `initialize`. A cluster that has just started delays the first transaction.
     package static let initializeMillisecondsMax = 15_000
     /// The library's pause before it repeats a request.
@@ -25,6 +32,11 @@ package final class TransactionalProducer {
     private let client: KafkaClient
     private let compressionOfTopics: [String: ProducerOptions.Compression]
     private var begunAt = Instant.now()
+    /// The partitions that take no records now. Records for them are refused at once.
+    var unavailablePartitions: Set<TopicPartition> = []
+    private var refusedPartition: TopicPartition?
+    /// Whether the queue stayed full for too long in this transaction.
+    private(set) var isQueueStuck = false
 
     /// - Parameters:
     ///   - transactionalID: derived from the slot, so that no other living process has the same id.
@@ -98,6 +110,8 @@ package final class TransactionalProducer {
     package func begin() throws(TransactionFailure) {
         begunAt = .now()
         _ = client.events.impliedAcknowledgements.takeCount()
+        _ = client.events.impliedAcknowledgements.undeliveredPartitions.takeAll()
+        (refusedPartition, isQueueStuck) = (nil, false)
         try unsafe perform(.begin) { unsafe rd_kafka_begin_transaction(client.pointer) }
     }
 
@@ -105,7 +119,8 @@ package final class TransactionalProducer {
     package func send(
         to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, value: Span<UInt8>?, timestamp: Int64 = 0
     ) -> SendResult {
-        unsafe client.produce(
+        if refuses(topic, partition: partition) { return .refused(.notEnoughReplicas) }
+        return unsafe client.produce(
             to: topic, partition: partition, key: key, value: value, flags: RD_KAFKA_MSG_F_COPY, headers: nil,
             tag: 0, timestamp: timestamp)
     }
@@ -115,7 +130,8 @@ package final class TransactionalProducer {
         to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: inout RecordHeaders, timestamp: Int64 = 0
     ) -> SendResult {
-        client.produce(
+        if refuses(topic, partition: partition) { return .refused(.notEnoughReplicas) }
+        return client.produce(
             to: topic, partition: partition, key: key, value: value, flags: RD_KAFKA_MSG_F_COPY,
             headers: &headers, tag: 0, timestamp: timestamp)
     }
@@ -126,26 +142,46 @@ package final class TransactionalProducer {
         to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, body: SharedRecordValue,
         headers: inout RecordHeaders, timestamp: Int64 = 0
     ) -> SendResult {
+        if refuses(topic, partition: partition) { return .refused(.notEnoughReplicas) }
         client.retain(body)
         return client.produce(
             to: topic, partition: partition, key: key, value: body.span, flags: 0, headers: &headers, tag: 0,
             timestamp: timestamp)
     }
 
-    /// Waits until the queue has space after the result `full`. Returns false if the limit passes first.
-    package func waitForQueueSpace(withinMilliseconds limit: Int) -> Bool {
+    private func refuses(_ topic: Topic, partition: Int32?) -> Bool {
+        if unavailablePartitions.isEmpty { return false }
+        guard let partition else { return false }
+        let written = TopicPartition(topic.name, partition)
+        guard unavailablePartitions.contains(written) else { return false }
+        refusedPartition = written
+        return true
+    }
+
+    /// Returns the unavailable partition to which a record of this transaction was sent, and forgets it.
+    func takeRefusedPartition() -> TopicPartition? {
+        defer { refusedPartition = nil }
+        return refusedPartition
+    }
+
+    /// Waits until the queue has space after the result `full`. Returns false if the limit of a call passes first.
+    package func waitForQueueSpace() -> Bool {
         let fullCount = outstandingRecords
-        let deadline = Deadline(milliseconds: limit)
+        let deadline = Deadline(milliseconds: Self.callMillisecondsMax)
         while outstandingRecords >= fullCount {
-            if deadline.millisecondsLeft == 0 { return false }
+            if deadline.millisecondsLeft == 0 {
+                isQueueStuck = true
+                return false
+            }
             _ = unsafe rd_kafka_poll(client.pointer, 1)
         }
         return true
     }
 
-    /// Adds the consumed offsets to the transaction. The library delivers all queued records first.
+    /// Adds the consumed offsets to the transaction.
     package func sendOffsets(
-        _ offsets: [OffsetToCommit], for group: GroupMetadata, withinMilliseconds limit: Int = 5000
+        _ offsets: [OffsetToCommit], for group: GroupMetadata,
+        withinMilliseconds limit: Int = TransactionalProducer.callMillisecondsMax
     ) throws(TransactionFailure) {
         let deadline = Deadline(milliseconds: limit)
         let list = PartitionList(committing: offsets)
@@ -166,9 +202,9 @@ package final class TransactionalProducer {
                 text: "\(impliedCount) records were not acknowledged, but later ones were",
                 errorClass: .abortable)
         }
-        // The library applies its own limit here: the remaining time of the transaction.
-        try unsafe retry(.commit, until: Deadline(milliseconds: Self.transactionMillisecondsMax)) {
-            unsafe rd_kafka_commit_transaction(client.pointer, -1)
+        let deadline = Deadline(milliseconds: Self.callMillisecondsMax)
+        try unsafe retry(.commit, until: deadline) {
+            unsafe rd_kafka_commit_transaction(client.pointer, max(1, deadline.libraryTimeoutMilliseconds))
         }
         client.releaseValues()
         client.metrics.recordCommittedTransaction(seconds: Instant.now().seconds(since: begunAt))
@@ -177,12 +213,27 @@ package final class TransactionalProducer {
     /// Aborts the transaction and drops its records.
     package func abort() throws(TransactionFailure) {
         client.metrics.countTransaction(result: "aborted")
-        try unsafe retry(.abort, until: Deadline(milliseconds: Self.transactionMillisecondsMax)) {
-            unsafe rd_kafka_abort_transaction(client.pointer, -1)
+        let deadline = Deadline(milliseconds: Self.abortMillisecondsMax)
+        try unsafe retry(.abort, until: deadline) {
+            unsafe rd_kafka_abort_transaction(client.pointer, max(1, deadline.libraryTimeoutMilliseconds))
         }
         // The library drops unsent records. It has released their bodies only when its queue is empty.
         try waitForDeliveries()
         client.releaseValues()
+    }
+
+    /// Drops all records that no broker has acknowledged. The producer must be replaced afterwards, because it does not
+    /// know which of them are stored.
+    ///
+    /// - Returns: the partitions of the records of this transaction that failed or were dropped.
+    func discardUndelivered() -> Set<TopicPartition> {
+        client.metrics.countTransaction(result: "aborted")
+        _ = unsafe rd_kafka_purge(
+            client.pointer,
+            RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
+        // If a record is still in the queue after the limit, another one of its partition usually is not.
+        try? waitForDeliveries(withinMilliseconds: Self.discardMillisecondsMax)
+        return client.events.impliedAcknowledgements.undeliveredPartitions.takeAll()
     }
 
     /// The number of records that no broker has acknowledged yet.
@@ -193,10 +244,17 @@ package final class TransactionalProducer {
 
     /// Waits until every record has an acknowledgement or an error. It polls in shorter steps than the
     /// library's own flush.
-    private func waitForDeliveries() throws(TransactionFailure) {
-        let deadline = Deadline(milliseconds: Self.transactionMillisecondsMax)
+    private func waitForDeliveries(
+        withinMilliseconds limit: Int = TransactionalProducer.callMillisecondsMax
+    ) throws(TransactionFailure) {
+        var deadline = Deadline(milliseconds: limit)
         var pauseMicroseconds = Self.pollPauseMicrosecondsMin
+        var lastPoll = Instant.now()
         while outstandingRecords > 0 {
+            let now = Instant.now()
+            // A process that was stopped has not waited.
+            if now.milliseconds(since: lastPoll) >= limit / 2 { deadline = Deadline(milliseconds: limit) }
+            lastPoll = now
             if deadline.millisecondsLeft == 0 {
                 throw TransactionFailure(
                     operation: .flush, code: .timedOut,

@@ -15,6 +15,7 @@ export const verdicts = {
   unknownApp: ["bad", "app unknown", "Its app has been deleted."],
   cancelled: ["", "cancelled", "It was cancelled."],
   stopping: ["warn", "stopping", "It was cancelled; the lanes stop the pushes that are not sent yet."],
+  cancelRefused: ["bad", "not cancelled", "It goes on; the findings say why its cancel was refused."],
 };
 
 /** The reasons to exclude a phone from a send. */

@@ -44,6 +44,8 @@ package struct JobOutput: ~Copyable {
         package let body: Int
         package let head: Int
         package fileprivate(set) var lines = JobLines()
+        /// The lines whose tokens APNs has not accepted yet.
+        package fileprivate(set) var unprovenLines = LineSet()
     }
 
     package struct Continuation: Sendable {
@@ -116,6 +118,7 @@ package struct JobOutput: ~Copyable {
             number = sheets.count - 1
             sharedContents[share].open[place].sheet = number
         }
+        if row.isUnproven { sheets[number].unprovenLines.append(sheets[number].lines.count) }
         sheets[number].lines.append(
             token: row.token, installation: row.installation, entry: row.entryText, recipient: row.recipient,
             system: row.os)

@@ -161,7 +161,7 @@ extension ExpanderDecider {
         wasLastTransactionUrgent = !urgent.isEmpty && (others.isEmpty || !wasLastTransactionUrgent)
         let topic: ExpanderInputTopic = wasLastTransactionUrgent ? .urgent : .normal
         // An urgent transaction takes no news of other lanes, because that would delay it.
-        let lanes = wasLastTransactionUrgent ? urgent : others
+        let lanes = limitedToOneIfNeeded(wasLastTransactionUrgent ? urgent : others)
         guard !lanes.isEmpty else { return }
         iteration += 1
         // The epoch of the assignment under which the requests were read. The loop has not polled since then.
@@ -204,6 +204,13 @@ extension ExpanderDecider {
             return false
         }
         return now.milliseconds(since: lastUrgentTransaction.began) < Self.urgentExpectedMilliseconds
+    }
+
+    /// Returns one lane, if a failed transaction must tell which lane has to wait. Usually returns all.
+    private func limitedToOneIfNeeded(_ lanes: [AssignedLane]) -> [AssignedLane] {
+        guard stage.isLimitedToOnePartition else { return lanes }
+        let chosen = stage.partitionsOfNextTransaction(from: lanes.map(\.partition))
+        return lanes.filter { chosen.contains($0.partition) }
     }
 
     private func isWaiting(_ topic: ExpanderInputTopic, in lane: AssignedLane) -> Bool {
@@ -361,8 +368,7 @@ extension ExpanderDecider {
     }
 
     func repair(partition: Int32, after error: StoreError) throws {
-        // The path in the error tells which file is damaged. A view's directory has the name of its table.
-        if error.description.contains("/registry-") {
+        if registry.contains(error, ofLane: partition) {
             try registry.repair(lane: partition, after: error)
             stage.member.startOverLater()
         } else {

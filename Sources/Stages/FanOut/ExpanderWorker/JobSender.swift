@@ -3,8 +3,6 @@ internal import Kafka
 
 /// Sends the output of a lane. Heads and bodies of sheets are encoded once.
 struct JobSender {
-    /// The longest wait for space in a full producer queue.
-    private static let queueWaitMilliseconds = 5000
 
     private let producer: TransactionalProducer
 
@@ -18,6 +16,9 @@ struct JobSender {
         for sheet in output.sheets {
             var headers = sheetHeaders.copy(forHead: sheet.head)
             headers.add(SheetHeaderName.to, value: sheet.lines.bytes.span)
+            if let value = UnprovenLines.headerValue(of: sheet.unprovenLines) {
+                headers.add(SheetHeaderName.unproven, value: value.span)
+            }
             while true {
                 let result = producer.send(
                     to: sheet.isUrgent ? urgent : normal, partition: Int32(sheet.lane), key: nil,
@@ -44,7 +45,7 @@ struct JobSender {
     }
 
     private func waitForSpace(after result: SendResult) -> Bool {
-        result == .full && producer.waitForQueueSpace(withinMilliseconds: Self.queueWaitMilliseconds)
+        result == .full && producer.waitForQueueSpace()
     }
 }
 

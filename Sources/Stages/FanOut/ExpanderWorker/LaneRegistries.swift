@@ -168,9 +168,16 @@ final class LaneRegistries {
         return closed.count == 1
     }
 
+    private func laneDirectory(of partition: Int32) -> String { "\(directory)/registry-\(partition)" }
+
+    /// Whether the error is about the lane's file.
+    func contains(_ error: StoreError, ofLane partition: Int32) -> Bool {
+        error.isAbout(directory: laneDirectory(of: partition))
+    }
+
     private func makeLane(partition: Int32) throws(StoreError) -> Lane {
         try Lane(
-            directory: "\(directory)/registry-\(partition)", partition: TopicPartition(topic, partition),
+            directory: laneDirectory(of: partition), partition: TopicPartition(topic, partition),
             origin: cluster,
             ageMaxMilliseconds: TopicLayout.deleteRetentionMilliseconds - Self.ageMarginMilliseconds,
             limits: limits, now: .now(), boot: boot, log: log, metrics: metrics)

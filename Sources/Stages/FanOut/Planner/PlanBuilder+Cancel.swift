@@ -18,16 +18,12 @@ extension PlanBuilder {
             if dropHeldSend(of: cancel, from: &found, key: key.narrowed(to: recipient), in: &table) { return }
             own = found
         }
+        guard row.storeCancel(of: cancel.send, at: stamp) else { return refuse(cancel) }
         let lanes = lanes(of: row)
         plan.stop = Plan.LaneStop(
             instruction: StopInstruction(send: cancel.send, key: key), lanes: lanes)
-        var part = ProgressRecord.PlannerPart(.stopping, laneCount: lanes.count(of: planner.lanes))
-        part.recipient = cancel.recipient
-        plan.progress.append(
-            ProgressRecord(
-                send: cancel.send, key: key, isDryRun: false, acceptedAt: cancel.acceptedAt, writtenAt: stamp,
-                part: .planner(part)))
-        storeCancel(cancel, in: &row)
+        let part = ProgressRecord.PlannerPart(.stopping, laneCount: lanes.count(of: planner.lanes))
+        report(part, of: cancel)
         table.set(row, of: key)
         if let recipient = cancel.recipient, let own {
             undo(cancel, in: own, of: recipient, within: row, in: &table)
@@ -48,18 +44,22 @@ extension PlanBuilder {
         return true
     }
 
-    /// Stores the cancel in the row. Every note of the group names the send for as long as its jobs may be in
-    /// flight.
-    private func storeCancel(_ cancel: Cancellation, in row: inout GroupRow) {
-        row.cancelledSends.removeAll {
-            $0.send == cancel.send || stamp - $0.at >= SupersededVersions.cancelledMilliseconds
-        }
-        let over = row.cancelledSends.count + 1 - SupersededVersions.cancelledSendsMax
-        if over > 0 { row.cancelledSends.removeFirst(over) }
-        row.cancelledSends.append(GroupRow.CancelledSend(send: cancel.send, at: stamp))
-        // The list above forgets the name later. The state must not be restorable then.
-        row.replacedStates.removeAll { $0.originates(from: cancel.send) }
-        row.lastSendAt = stamp
+    /// Reports that the send goes on, because the group has too many other cancels.
+    private mutating func refuse(_ cancel: Cancellation) {
+        var part = ProgressRecord.PlannerPart(.cancelRefused)
+        part.findings = [
+            "the send is not cancelled and goes on. \(SupersededVersions.cancelledSendsMax) other sends of its group were cancelled within a day, which is the limit. Send the right state as an update, or end the group"
+        ]
+        report(part, of: cancel)
+    }
+
+    private mutating func report(_ part: ProgressRecord.PlannerPart, of cancel: Cancellation) {
+        var part = part
+        part.recipient = cancel.recipient
+        plan.progress.append(
+            ProgressRecord(
+                send: cancel.send, key: key, isDryRun: false, acceptedAt: cancel.acceptedAt, writtenAt: stamp,
+                part: .planner(part)))
     }
 
     /// Sends the earlier state again with a newer version, because phones may already show the cancelled

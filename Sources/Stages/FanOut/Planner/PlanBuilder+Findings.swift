@@ -11,6 +11,9 @@ extension PlanBuilder {
         _ send: Send, of row: GroupRow, in app: App, _ table: some GroupTable
     ) throws(StoreError) -> [String] {
         if let problem = GroupKeyLength.problem(of: send) { return [problem] }
+        if let problem = NamedActivityCopies.problem(of: send.audience, lanes: planner.lanes) {
+            return ["audience: \(problem)"]
+        }
         let findings =
             send.content.event == .start
             ? try findings(ofStart: send, row, in: table) : findings(ofUpdate: send, row: row, in: app)

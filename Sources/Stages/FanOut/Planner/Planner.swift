@@ -49,17 +49,24 @@ package struct Planner: Sendable {
         return job.plan
     }
 
+    /// Refuses a send that cannot be carried out. A repetition under the same idempotency key is planned.
+    package func refuse(_ send: Send, stamp: Int64, because reason: String) -> Plan {
+        guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
+        var job = PlanBuilder(self, key: key, stamp: stamp)
+        job.report(.refused, for: send, findings: [reason])
+        return job.plan
+    }
+
     private func plan(
         _ send: Send, stamp: Int64, app: App?, in table: inout some GroupTable
     ) throws(StoreError) -> Plan {
         guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
         var job = PlanBuilder(self, key: key, stamp: stamp)
-        if let fingerprint = send.fingerprint, !send.isDryRun {
+        let fingerprint = send.isDryRun ? nil : send.fingerprint
+        if let fingerprint {
             let seen = try table.seenSend(id: send.id, app: send.app)
             switch Idempotency.compare(fingerprint: fingerprint, with: seen, at: stamp) {
-            case .isNew:
-                let row = SendIdempotencyRow(fingerprint: fingerprint, writtenAt: stamp)
-                table.set(row, send: send.id, app: send.app)
+            case .isNew: break
             case .repeats: return job.plan
             case .conflicts:
                 job.report(.conflict, for: send)
@@ -69,6 +76,12 @@ package struct Planner: Sendable {
         guard let app else {
             job.report(.unknownApp, for: send)
             return job.plan
+        }
+        // The key is used up only now. This process may have read the catalog too late, and then the caller's
+        // repetition is the request that counts.
+        if let fingerprint {
+            let row = SendIdempotencyRow(fingerprint: fingerprint, writtenAt: stamp)
+            table.set(row, send: send.id, app: send.app)
         }
         if job.isExpired(send) {
             job.report(.expired, for: send)

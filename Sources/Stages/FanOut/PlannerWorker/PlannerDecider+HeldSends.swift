@@ -13,8 +13,9 @@ extension PlannerDecider {
     func releaseHeldSends(at now: Instant) throws {
         if heldSendReminders.count == 0 { return }
         var times: [Int32: Int64] = [:]
-        for part in servingPartitions {
-            times[part.partition] = stage.clock.decisionTime(at: now).map { $0 / 1000 }
+        for partition in stage.partitionsOfNextTransaction(from: servingPartitions.map(\.partition).sorted())
+        {
+            times[partition] = stage.clock.decisionTime(at: now).map { $0 / 1000 }
         }
         let due = heldSendReminders.takeDue(countMax: Self.releasesMax, at: times)
         if due.isEmpty { return }

@@ -40,6 +40,7 @@ extension PlannerDecider {
     }
 
     var isOutputFull: Bool { output.isFull }
+    var outputByteCount: Int { output.byteCount }
 
     func addChangedRows() { for table in tables.values { table.write(to: &output) } }
 
@@ -136,6 +137,18 @@ extension PlannerDecider {
         if case .send(let send) = request { app = apps.app(id: send.app, age: age) }
         var table = table
         add(try planner.plan(request, stamp: stamp, app: app, in: &table), from: table.partition)
+    }
+
+    /// Sends the record to the dead letters and reports it as refused. So its caller learns that nothing is sent.
+    func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
+        plannedWork.sendCount += 1
+        plannedWork.rejectedCount += 1
+        stage.sendToDeadLetters(
+            recordAt: index, of: batch, as: rejection,
+            at: stage.clock.decisionTime(at: stage.time.now()) ?? 0)
+        guard case (.send(let send), let stamp)? = try? read(batch[index]) else { return }
+        let partition = batch[index].partition
+        add(planner.refuse(send, stamp: stamp, because: rejection.reason), from: partition)
     }
 
     func add(_ plan: Plan, from partition: Int32) {

@@ -13,6 +13,7 @@ extension PlannerDecider {
             let partition = groupScan.nextPartition(
                 of: servingPartitions.map(\.partition), at: now,
                 intervalMilliseconds: settings.sweepMilliseconds),
+            groupScan.pass != .notes || supersededNoteWriter.hasSpaceForPage,
             let view = stage.views[partition]
         else { return }
         var range = groupScan.range
@@ -21,6 +22,7 @@ extension PlannerDecider {
         let more: Bool
         do throws(StoreError) {
             more = try view.readPage(of: &range, rows: GroupScan.rowsMax) { key, value in
+                found.rowCount += 1
                 let bytes = HashedKey([UInt8](copying: key))
                 // A row that is newer than the view comes from this planner, so its note is sent. But it may
                 // still hold a send that the previous planner held.
@@ -35,12 +37,15 @@ extension PlannerDecider {
             return try stage.views.rebuild(partition, after: error)
         }
         stage.reportStep(.pageScanned)
-        if groupScan.isFirstPass { apply(found, of: partition, at: now) }
+        if groupScan.pass != .regular { apply(found, of: partition, at: now) }
         guard try deleteRows(withKeys: found.expiredKeys, of: partition) else { return }
-        groupScan.range = range
-        if more { return }
-        if groupScan.isFirstPass { stage.member.assignedPartitions[partition]?.isScanned = true }
-        groupScan.finishPartition()
+        if !more, groupScan.pass == .first { stage.member.assignedPartitions[partition]?.isScanned = true }
+        let end = stage.time.now()
+        let pause = ScanPause.milliseconds(
+            in: groupScan.pass, expiredRows: found.expiredKeys.count, rows: found.rowCount,
+            pageMilliseconds: end.milliseconds(since: now))
+        groupScan.finishPage(
+            continuingIn: more ? range : nil, notBefore: end.advanced(byMilliseconds: pause))
     }
 
     private func apply(_ page: ScannedPage, of partition: Int32, at now: Instant) {
@@ -67,6 +72,7 @@ extension PlannerDecider {
 
 /// The findings of one page of a walk.
 private struct ScannedPage {
+    var rowCount = 0
     var expiredKeys: [HashedKey] = []
     var heldScopes: [ScopeKey] = []
     var supersededNotes: [SupersededVersions] = []

@@ -58,6 +58,7 @@ final class PlannerDecider: RecordDecider {
         form.loopNumber = FanOutService.Loop.planner.rawValue
         (form.batchRecordsMax, form.batchBytesMax) = (settings.batchSendsMax, settings.batchBytesMax)
         (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
+        form.loneRecordTriesMax = settings.loneSendTriesMax
         form.viewLimits = settings.viewLimits
         form.sessionMilliseconds = settings.sessionMilliseconds
         form.prefetchKibibytesMax = settings.prefetchKibibytesMax
@@ -82,7 +83,9 @@ final class PlannerDecider: RecordDecider {
     func partitionsRevoked() { groupScan = GroupScan() }
 
     func partitionStartedServing(_ partition: Int32) {
-        if stage.member.assignedPartitions[partition]?.isScanned == false { groupScan.add(partition) }
+        if stage.member.assignedPartitions[partition]?.isScanned == false {
+            groupScan.add(partition, for: .first)
+        }
     }
 
     // MARK: Work
@@ -95,13 +98,17 @@ final class PlannerDecider: RecordDecider {
         try releaseHeldSends(at: now)
         if stage.canDecide { try scanNextPage(at: now) }
         if groupScan.isUrgent { return Wakeup(at: now) }
-        return heldSendReminders.count == 0
-            ? nil : Wakeup(at: now.advanced(byMilliseconds: Self.heldSendsWaitMilliseconds))
+        let nextRelease =
+            heldSendReminders.count == 0
+            ? nil : now.advanced(byMilliseconds: Self.heldSendsWaitMilliseconds)
+        return [nextRelease, groupScan.nextPage(after: now)].compactMap(\.self).min().map { Wakeup(at: $0) }
     }
 
     func performUpkeep(at now: Instant) throws {
         // Lost notes are repeated from the rows.
-        if supersededNoteWriter.poll() { for part in servingPartitions { groupScan.add(part.partition) } }
+        if supersededNoteWriter.poll(at: now) {
+            for part in servingPartitions { groupScan.add(part.partition, for: .notes) }
+        }
         if supersededNoteWriter.hasFatalError {
             throw StageFailure.client("a producer of the planner is unusable")
         }

@@ -48,6 +48,7 @@ struct PlannerOutput: ~Copyable {
 
     var isEmpty: Bool { records.count == 0 }
     var isFull: Bool { records.count >= Self.recordsMax || records.byteCount >= Self.bytesMax }
+    var byteCount: Int { records.byteCount }
     func count(of target: OutputTopic) -> Int { records.count(of: target.rawValue) }
 
     mutating func removeAll() {

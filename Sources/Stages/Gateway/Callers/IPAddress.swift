@@ -20,4 +20,14 @@ package struct IPAddress: Sendable, Hashable {
             return nil
         }
     }
+
+    /// The ranges that are not routed on the internet: loopback, link-local, private, and those of carriers and clouds.
+    private static let privateRanges = [
+        "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10",
+        "::1", "fe80::/10", "fc00::/7",
+    ].compactMap { AddressRange($0) }
+
+    /// Whether a phone on the internet can have this address. A request from another address came through a proxy or
+    /// an internal network, which hides the phone's address.
+    package var isPublic: Bool { !Self.privateRanges.contains { $0.contains(self) } }
 }

@@ -1,14 +1,14 @@
 package import Lifecycle
 
-/// The rate limit of many keys, addresses or installations: a token bucket for each name. A bucket holds the requests
-/// of one window, and refills from empty within one window.
+/// The rate limit of many keys, addresses or installations: a token bucket for each name. A bucket holds the allowance
+/// of one window, in requests, bytes or reports. It refills from empty within one window.
 ///
-/// The memory is bounded by two tables: requests use `recent`, which becomes `older` after a window. A name
-/// without a request for a window has a full bucket, so forgetting it loses nothing. If more names send in a
+/// The memory is bounded by two tables: charges use `recent`, which becomes `older` after a window. A name
+/// without a charge for a window has a full bucket, so forgetting it loses nothing. If more names are charged in a
 /// window than a table holds, some are forgotten early and may send more.
 package struct RateLimiter: Sendable {
     private struct Bucket {
-        /// The fill level, in a unit that needs no fractions: one request costs `windowMilliseconds`, and each
+        /// The fill level, in a unit that needs no fractions: an amount of one costs `windowMilliseconds`, and each
         /// millisecond adds `countMax`.
         var level: Int
         var refilledAt: Instant
@@ -23,7 +23,7 @@ package struct RateLimiter: Sendable {
     private var rotatedAt: Instant
 
     /// - Parameters:
-    ///   - countMax: The requests allowed in a window, and in one burst after a pause.
+    ///   - countMax: The amount allowed in a window, and in one burst after a pause.
     ///   - entriesMax: The entries in each of the two tables.
     package init(countMax: Int, windowMilliseconds: Int, entriesMax: Int, now: Instant) {
         precondition(
@@ -34,23 +34,24 @@ package struct RateLimiter: Sendable {
         rotatedAt = now
     }
 
-    /// Counts a request. Returns nil if it may pass, otherwise the time to wait in milliseconds.
-    package mutating func recordRequest(of name: some Hashable, now: Instant) -> Int? {
+    /// Takes an amount from a bucket. Returns nil if the bucket holds the amount. Otherwise takes nothing and returns
+    /// the time to wait in milliseconds. An amount above `countMax` costs a full bucket, so every amount can pass.
+    package mutating func charge(_ amount: Int = 1, to name: some Hashable, now: Instant) -> Int? {
         rotateTables(now: now)
         let hash = name.hashValue
         let fullLevel = countMax * windowMilliseconds
         var bucket = recent[hash] ?? older[hash] ?? Bucket(level: fullLevel, refilledAt: now)
         let elapsed = max(0, min(windowMilliseconds, now.milliseconds(since: bucket.refilledAt)))
         bucket.level = min(fullLevel, bucket.level + elapsed * countMax)
-        // Less than a millisecond adds nothing, and must still count at the next request.
+        // Less than a millisecond adds nothing, and must still count at the next charge.
         if elapsed > 0 { bucket.refilledAt = now }
         defer { recent[hash] = bucket }
-        if bucket.level >= windowMilliseconds {
-            bucket.level -= windowMilliseconds
+        let cost = min(amount, countMax) * windowMilliseconds
+        if bucket.level >= cost {
+            bucket.level -= cost
             return nil
         }
-        let missing = windowMilliseconds - bucket.level
-        return missing / countMax + 1
+        return (cost - bucket.level) / countMax + 1
     }
 
     private mutating func rotateTables(now: Instant) {

@@ -20,16 +20,21 @@ struct DeadLetterQuery: Sendable {
 
     // MARK: Read calls
 
-    /// - Parameter parameters: The query parameters.
-    init(parameters: [(name: String, value: String)], of app: String) throws(RefusedRequest) {
+    /// - Parameters:
+    ///   - parameters: The query parameters.
+    ///   - isEach: Whether the call lists each dead letter. Only then it has a limit.
+    init(
+        parameters: [(name: String, value: String)], of app: String, isEach: Bool
+    ) throws(RefusedRequest) {
         filter.app = app
+        let knownNames = Self.filterNames + (isEach ? ["limit", "settled"] : ["settled"])
         var seenNames: Set<String> = []
         for (name, value) in parameters {
             if !seenNames.insert(name).inserted {
                 add(code: "duplicate_key", at: name, message: "occurs twice")
             }
             switch name {
-            case "limit":
+            case "limit" where isEach:
                 guard let number = Int(value), (1...Self.limitMax).contains(number) else {
                     add(code: "invalid", at: name, message: "must be a number from 1 to \(Self.limitMax)")
                     continue
@@ -48,7 +53,6 @@ struct DeadLetterQuery: Sendable {
                 if let problem = NameRules.problem(value) { add(code: "invalid", at: name, message: problem) }
                 set(name, to: value)
             default:
-                let knownNames = Self.filterNames + ["limit", "settled"]
                 add(
                     code: "unknown_field", at: name,
                     message: "is not a parameter of this call; use \(knownNames.joined(separator: ", "))")

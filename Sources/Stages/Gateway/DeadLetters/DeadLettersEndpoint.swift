@@ -22,7 +22,8 @@ struct DeadLettersEndpoint: Sendable {
         routes.onAdmission(.get, path: path) { [authorization, service] request in
             authorization.admit(request, for: .read) { authorized in
                 Self.withQuery(of: authorized) { request throws(RefusedRequest) in
-                    try DeadLetterQuery(parameters: request.query, of: authorized.caller.app.id)
+                    try DeadLetterQuery(
+                        parameters: request.query, of: authorized.caller.app.id, isEach: isEach)
                 } then: { query in
                     service.list(for: authorized, query: query, isEach: isEach)
                 }

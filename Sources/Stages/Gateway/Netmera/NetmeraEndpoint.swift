@@ -60,7 +60,8 @@ struct NetmeraEndpoint: Sendable {
     ) throws(RefusedRequest) -> RequestDecision {
         let (draft, group) = NetmeraDefinition.draft(from: try context.bodyRoot())
         let validator = SendValidator(
-            app: context.app, catalog: context.catalog, now: context.now, fields: NetmeraDefinition.fields)
+            app: context.app, catalog: context.catalog, now: context.now, fields: NetmeraDefinition.fields,
+            lanes: lanes)
         _ = try validator.validate(draft, afterReading: context.problems)
         if context.catalog.definitions(of: context.app.id).count >= NotificationDefinition.countPerAppMax {
             throw RefusedRequest(

@@ -38,9 +38,10 @@ package final class SendLookup: Sendable {
             waiting.subtract(1, ordering: .relaxed)
             return false
         }
+        let deadline = Instant.now().advanced(byMilliseconds: GatewayLimits.lookupCallMilliseconds)
         let isTaken = search.execute {
             self.waiting.subtract(1, ordering: .relaxed)
-            then($0.find(id, of: app, since: time ?? id.acceptedAt))
+            then($0.find(id, of: app, since: time ?? id.acceptedAt, by: deadline))
         }
         if !isTaken { waiting.subtract(1, ordering: .relaxed) }
         return isTaken

@@ -27,10 +27,16 @@ final class SendSearch {
 
     func close() { partitionSearch.close() }
 
-    /// - Parameter time: The time of acceptance in milliseconds since 1970, if it is known.
-    func find(_ id: SendID, of app: String, since time: Int64?) -> SendLookup.LookupResult {
+    /// - Parameters:
+    ///   - time: The time of acceptance in milliseconds since 1970, if it is known.
+    ///   - callDeadline: The end of the call. If it has passed, no client waits for the result.
+    func find(
+        _ id: SendID, of app: String, since time: Int64?, by callDeadline: Instant
+    ) -> SendLookup.LookupResult {
+        let now = Instant.now()
+        guard now < callDeadline else { return .timedOut }
         defer { partitionSearch.disconnectWhenIdle() }
-        let deadline = Instant.now().advanced(byMilliseconds: GatewayLimits.lookupMilliseconds)
+        let deadline = min(callDeadline, now.advanced(byMilliseconds: GatewayLimits.lookupMilliseconds))
         do {
             return try search(for: id, of: app, since: time, until: deadline)
         } catch {

@@ -1,4 +1,3 @@
-internal import CatalogRecords
 internal import HTTPServer
 internal import Kafka
 internal import Lifecycle
@@ -18,7 +17,8 @@ final class ReportWriter: Sendable {
     ///   - onAcknowledgement: Runs after each acknowledgement from Kafka.
     init(
         _ settings: KafkaSettings, topic: String, sealingKeys: SealingKeys?, limits: GatewayLimits,
-        pendingLimit: PendingRequestLimit, context: ServiceContext, metrics: GatewayMetrics,
+        rates: CallerRates, pendingLimit: PendingRequestLimit, context: ServiceContext,
+        metrics: GatewayMetrics,
         clock: GatewayClock, onAcknowledgement: @escaping @Sendable () -> Void
     ) throws {
         self.pendingLimit = pendingLimit
@@ -27,7 +27,7 @@ final class ReportWriter: Sendable {
                 settings: settings, topicNames: [topic], limits: limits, on: $0.loop, context: context,
                 clock: clock, onAcknowledgement: onAcknowledgement)
             return try ReportProcessor(
-                ReportValidator(sealingKeys: sealingKeys), sharedProducer, limits: limits,
+                ReportValidator(sealingKeys: sealingKeys), sharedProducer, limits: limits, rates: rates,
                 pendingLimit: pendingLimit, metrics: metrics, on: $0.loop)
         }
     }
@@ -40,11 +40,14 @@ final class ReportWriter: Sendable {
     }
 
     /// Takes over a body and the duty to answer it. Returns false, without taking over either, if too many
-    /// requests wait.
-    func accept(_ body: [UInt8], for app: App, role: APIKey.Role, reply: HTTPReply) -> Bool {
+    /// requests wait or the gateway stops.
+    func accept(_ body: [UInt8], from caller: RequestCaller, reply: HTTPReply) -> Bool {
         guard pendingLimit.reserve(bytes: body.count) else { return false }
         let receivedAt = Instant.now()
-        processor.execute { $0.process(body, for: app, role: role, reply: reply, receivedAt: receivedAt) }
-        return true
+        let isTaken = processor.execute {
+            $0.process(body, from: caller, reply: reply, receivedAt: receivedAt)
+        }
+        if !isTaken { pendingLimit.release(bytes: body.count) }
+        return isTaken
     }
 }

@@ -12,8 +12,7 @@ struct ReportsEndpoint: Sendable {
             [authorization, writer] request in
             authorization.admit(request, for: .report) { authorized in
                 writer.accept(
-                    authorized.request.body, for: authorized.caller.app, role: authorized.caller.key.role,
-                    reply: authorized.reply)
+                    authorized.request.body, from: authorized.caller, reply: authorized.reply)
             }
         }
     }

@@ -15,11 +15,12 @@ package enum ReportsResponse {
     }
 
     /// Returns the answer if no report is valid. Nothing was stored.
-    ///
-    /// - Parameter waitMilliseconds: The time to wait if the reports exceed a limit.
-    package static func refused(_ reports: ValidatedReports, waitMilliseconds: Int = 0) -> HTTPResponse {
-        if let limit = reports.refused.first?.limit, reports.refused.allSatisfy({ $0.limit != nil }) {
-            return Unavailable.limited(by: limit, waitMilliseconds: waitMilliseconds)
+    package static func refused(_ reports: ValidatedReports) -> HTTPResponse {
+        let limits = reports.refused.compactMap(\.limit)
+        if limits.count == reports.refused.count,
+            let longest = limits.max(by: { $0.waitMilliseconds < $1.waitMilliseconds })
+        {
+            return Unavailable.limited(by: longest)
         }
         let firstProblem = reports.refused.lazy.compactMap(\.problems.first).first
         var json = JSONWriter(capacity: 1024)

@@ -10,8 +10,8 @@ package struct ValidatedReports: Sendable {
         package let index: Int
         /// The problems. Their paths start at the report.
         package let problems: [JSONProblem]
-        /// The exceeded limit. If there is one, the report is valid, but its installation sends too many.
-        package var limit: RateLimit?
+        /// The exceeded limit. If there is one, the report is valid, and the client may send it later.
+        package var limit: ExceededLimit?
     }
 
     /// A valid report of a tap. The answer says to which activity and schedule the tap is attributed.
@@ -76,12 +76,12 @@ package struct ValidatedReports: Sendable {
 
     /// Moves accepted reports that exceed a limit to the refused ones.
     ///
-    /// - Parameter isBeyond: Receives the key of each record.
-    package mutating func refuse(beyond limit: RateLimit, where isBeyond: (Span<UInt8>) -> Bool) {
+    /// - Parameter exceededLimit: Receives the key of each record. Returns nil if the report may pass.
+    package mutating func refuse(beyond exceededLimit: (Span<UInt8>) -> ExceededLimit?) {
         let candidates = records
         records = []
         for record in candidates {
-            if isBeyond(bytes.span.extracting(record.start..<record.keyEnd)) {
+            if let limit = exceededLimit(bytes.span.extracting(record.start..<record.keyEnd)) {
                 refused.append(RefusedReport(index: record.index, problems: [], limit: limit))
             } else {
                 records.append(record)

@@ -12,18 +12,16 @@ internal import Telemetry
 ///   console session if the request has no such header.
 /// - The key must be neither revoked nor expired, and its app must exist (`CatalogSnapshot.access`).
 /// - The key's role must include the role that the route asks for. A send asks for `send`. A schedule and its
-///   cancel ask for `report`, so that a phone can make them for its own user. Queries ask for `read`. Changes
+///   cancel ask for `report`, so that a phone can make them for its own user, in apps that permit it. Queries ask for `read`. Changes
 ///   of the catalog and repairs of dead letters ask for `admin`.
 /// - `send` includes `read` and `report`, and `admin` includes all roles.
 /// - `RequestWorker` checks the key again before it decides the request.
 ///
 /// An operator on the command line needs no key: `OperatorSends` writes to Kafka directly.
 final class Authorization: Sendable {
-    /// The counts by key and by address, shared by the server's threads.
-    private struct CallerCounts {
+    /// The state that the server's threads share.
+    private struct SharedState {
         var failures: FailedAttempts
-        var keyLimiter: RateLimiter
-        var peerLimiter: RateLimiter
         var hasLoggedProxy = false
     }
 
@@ -33,25 +31,20 @@ final class Authorization: Sendable {
         case invalidSession(HTTPResponse)
     }
 
-    private struct ExceededLimit {
-        let limit: RateLimit
-        let waitMilliseconds: Int
-    }
-
     private let environment: StageEnvironment
     private let kafkaHealth: KafkaHealth
     private let clock: GatewayClock
     private let delayedRefusals: DelayedRefusals
-    private let limits: GatewayLimits
+    private let rates: CallerRates
     private let clientAddresses: ClientAddressResolver
     private let metrics: GatewayMetrics
     private let log: Log
     let sessionCheck: SessionCheck
-    private let counts: TracedLock<CallerCounts>
+    private let shared: TracedLock<SharedState>
 
     init(
         in environment: StageEnvironment, kafkaHealth: KafkaHealth, clock: GatewayClock,
-        delayedRefusals: DelayedRefusals, limits: GatewayLimits,
+        delayedRefusals: DelayedRefusals, rates: CallerRates,
         clients clientAddresses: ClientAddressResolver,
         metrics: GatewayMetrics, log: Log
     ) {
@@ -59,21 +52,12 @@ final class Authorization: Sendable {
         self.kafkaHealth = kafkaHealth
         self.clock = clock
         self.delayedRefusals = delayedRefusals
-        self.limits = limits
+        self.rates = rates
         self.clientAddresses = clientAddresses
         self.metrics = metrics
         self.log = log
         sessionCheck = SessionCheck(seal: SessionSeal(keys: environment.sealingKeys))
-        let now = Instant.now()
-        counts = TracedLock(
-            CallerCounts(
-                failures: FailedAttempts(now: now),
-                keyLimiter: RateLimiter(
-                    countMax: limits.requestsPerKeyAndSecondMax, windowMilliseconds: 1000,
-                    entriesMax: GatewayLimits.keysCountedMax, now: now),
-                peerLimiter: RateLimiter(
-                    countMax: limits.requestsPerPeerAndSecondMax, windowMilliseconds: 1000,
-                    entriesMax: GatewayLimits.peersCountedMax, now: now)))
+        shared = TracedLock(SharedState(failures: FailedAttempts(now: .now())))
     }
 
     /// Admits or refuses a request. The key is checked first, so that strangers learn nothing about the load.
@@ -95,15 +79,20 @@ final class Authorization: Sendable {
         }
         guard case .granted(let key, let app) = access else { return refuse(access, to: peer, style: style) }
         if clientAddresses.comesThroughUnlistedProxy(request) { logUnlistedProxy(peer: request.peer) }
-        if let exceeded = exceededLimit(key: key, peer: peer) {
-            metrics.countLimited(by: exceeded.limit)
-            return .refused(
-                Unavailable.limited(by: exceeded.limit, waitMilliseconds: exceeded.waitMilliseconds))
+        let caller = RequestCaller(key: key, app: app, address: address, peer: peer)
+        // The server has checked the length. Without one the body is empty, or comes in chunks.
+        let announcedBytes = request.headers["content-length"].flatMap { Int($0) }
+        if let exceeded = rates.chargeRequest(of: caller, bytes: announcedBytes ?? 0) {
+            return .refused(refusal(beyond: exceeded))
         }
         if let refusal = Self.refusalOfEncoding(in: request.headers) { return .refused(refusal) }
         guard kafkaHealth.isReachable(at: .now()) else { return turnAway(with: Unavailable.unreachable) }
-        let caller = RequestCaller(key: key, app: app, address: address)
         return .admitted { request, reply in
+            if announcedBytes == nil, !request.body.isEmpty,
+                let exceeded = self.rates.chargeChunks(of: caller, bytes: request.body.count)
+            {
+                return reply.send(self.refusal(beyond: exceeded))
+            }
             if take(AuthorizedRequest(request: request, caller: caller, reply: reply)) { return }
             self.metrics.turnedAwayRequests.add()
             reply.send(Unavailable.overloaded)
@@ -125,20 +114,9 @@ final class Authorization: Sendable {
         }
     }
 
-    /// Counts the request and returns the limit that it exceeds. The address limit applies only to keys
-    /// without the send role, because a backend sends all of its requests from one address.
-    private func exceededLimit(key: APIKey, peer: String) -> ExceededLimit? {
-        let now = Instant.now()
-        return counts.withLock { counts in
-            if !key.role.includes(.send), let wait = counts.peerLimiter.recordRequest(of: peer, now: now) {
-                return ExceededLimit(
-                    limit: .peer(perSecond: limits.requestsPerPeerAndSecondMax), waitMilliseconds: wait)
-            }
-            return counts.keyLimiter.recordRequest(of: key.id, now: now).map { wait in
-                ExceededLimit(
-                    limit: .key(perSecond: limits.requestsPerKeyAndSecondMax), waitMilliseconds: wait)
-            }
-        }
+    private func refusal(beyond exceeded: ExceededLimit) -> HTTPResponse {
+        metrics.countLimited(by: exceeded.limit)
+        return Unavailable.limited(by: exceeded)
     }
 
     private static func refusalOfEncoding(in headers: HTTPHeaders) -> HTTPResponse? {
@@ -152,9 +130,9 @@ final class Authorization: Sendable {
     /// Logs the unlisted proxy once. Any client can send this header, so repeated messages could fill the
     /// log.
     private func logUnlistedProxy(peer: String) {
-        let isFirst = counts.withLock { counts in
-            defer { counts.hasLoggedProxy = true }
-            return !counts.hasLoggedProxy
+        let isFirst = shared.withLock { shared in
+            defer { shared.hasLoggedProxy = true }
+            return !shared.hasLoggedProxy
         }
         guard isFirst else { return }
         log.warning(
@@ -169,7 +147,7 @@ final class Authorization: Sendable {
             return turnAway(with: Unavailable.notReady)
         }
         metrics.countRefusedKey(reason: reason)
-        let delay = counts.withLock { $0.failures.recordFailure(of: peer, now: .now()) }
+        let delay = shared.withLock { $0.failures.recordFailure(of: peer, now: .now()) }
         if delay == 0 { return .refused(response) }
         return .refusedLater { _, reply in
             self.delayedRefusals.send(response, on: reply, afterMilliseconds: delay)

@@ -15,4 +15,13 @@ struct RequestCaller: Sendable {
     let app: App
     /// The client address, as far as the listed proxies report it.
     let address: String
+    /// The address, or its IPv6 network (`PeerNetwork`), if limits of addresses apply to the caller. A backend sends
+    /// all of its requests from one address, so they do not apply to keys with the role send.
+    let countedPeer: String?
+
+    /// - Parameter peer: The `PeerNetwork` of the address.
+    init(key: APIKey, app: App, address: String, peer: String) {
+        (self.key, self.app, self.address) = (key, app, address)
+        countedPeer = key.role.includes(.send) ? nil : peer
+    }
 }

@@ -3,6 +3,7 @@ internal import CatalogRecords
 internal import HTTPServer
 internal import Identifiers
 internal import JSON
+internal import Schedules
 internal import Telemetry
 
 /// Everything that decides a request: the request itself, its caller, and the catalog and time of the decision.
@@ -34,6 +35,15 @@ struct RequestContext {
             at: max(0, now.milliseconds), author: author, action: action, app: app.id, subject: subject)
         entry.address = address
         return .audit(entry)
+    }
+
+    /// Makes a command to the scheduler that names the caller.
+    func scheduleCommand(
+        _ action: ScheduleCommand.Action, of owner: ScheduleOwner, acceptedAt: Int64
+    ) -> ScheduleCommand {
+        var command = ScheduleCommand(action, app: app.id, owner: owner, acceptedAt: acceptedAt)
+        (command.author, command.address) = (author, address)
+        return command
     }
 
     /// Checks the proof that a phone acts for this user. A key that only the app's server has needs no proof.

@@ -3,7 +3,6 @@ enum RequestKind: String, Sendable, CaseIterable {
     case send
     case cancel
     case schedule
-    case progress
     case user
     case catalog
     case session

@@ -118,8 +118,9 @@ final class RequestProcessor {
     private func readCatalogAndRetry(_ pending: PendingRequest) {
         var pending = pending
         pending.hasReadCatalog = true
-        environment.refreshCatalog { [pending, owner] catalog in
+        environment.refreshCatalog { [pending, owner, pendingLimit] catalog in
             if !owner.execute({ $0.process(pending, catalog: catalog) }) {
+                pendingLimit.release(bytes: pending.authorized.request.body.count)
                 pending.authorized.reply.send(Unavailable.overloaded)
             }
         }
@@ -166,8 +167,9 @@ final class RequestProcessor {
         case .storeCatalogChange(let record, let response):
             send([record], of: pending, then: .readCatalogChange(response))
         case .readCatalogChange(let response):
-            environment.refreshCatalog { [pending, owner] _ in
+            environment.refreshCatalog { [pending, owner, pendingLimit] _ in
                 if !owner.execute({ $0.finish(pending, as: .accepted, response: response) }) {
+                    pendingLimit.release(bytes: pending.authorized.request.body.count)
                     pending.authorized.reply.send(Unavailable.unstored)
                 }
             }

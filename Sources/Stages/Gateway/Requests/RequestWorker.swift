@@ -39,13 +39,14 @@ final class RequestWorker: Sendable {
     var hasStored: Bool { startStored.isRaised }
 
     /// Takes over a request and the duty to answer it. Returns false, without taking over either, if too many
-    /// requests wait.
+    /// requests wait or the gateway stops.
     func accept(_ authorized: AuthorizedRequest, as kind: RequestKind, decide: @escaping Decide) -> Bool {
         guard pendingLimit.reserve(bytes: authorized.request.body.count) else { return false }
         let pending = RequestProcessor.PendingRequest(
             authorized: authorized, kind: kind, decide: decide, receivedAt: .now())
-        processor.execute { $0.process(pending) }
-        return true
+        let isTaken = processor.execute { $0.process(pending) }
+        if !isTaken { pendingLimit.release(bytes: authorized.request.body.count) }
+        return isTaken
     }
 
     /// Handles replies of the scheduler. Most of them are for other gateways or come too late.

@@ -28,9 +28,9 @@ enum Unavailable {
     }
 
     /// Returns the answer to a request beyond a rate limit. The message names the setting.
-    static func limited(by limit: RateLimit, waitMilliseconds: Int) -> HTTPResponse {
-        var response = HTTPResponse.error(status: 429, code: RateLimit.errorCode, message: limit.message)
-        let waitSecondsRoundedUp = (waitMilliseconds + 999) / 1000
+    static func limited(by exceeded: ExceededLimit) -> HTTPResponse {
+        var response = HTTPResponse.error(status: 429, code: RateLimit.errorCode, message: exceeded.message)
+        let waitSecondsRoundedUp = (exceeded.waitMilliseconds + 999) / 1000
         response.headers.add("Retry-After", value: "\(waitSecondsRoundedUp)")
         return response
     }

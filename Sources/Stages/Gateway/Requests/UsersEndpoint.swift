@@ -57,9 +57,8 @@ struct UsersEndpoint: Sendable {
         let user = try context.name(inPath: "id")
         try context.refuseBody()
         let report = Report(app: context.app.id, erasing: user)
-        let command = ScheduleCommand(
-            .cancel(.everything), app: context.app.id, owner: .recipient(.user(user)),
-            acceptedAt: max(0, context.now.milliseconds))
+        let command = context.scheduleCommand(
+            .cancel(.everything), of: .recipient(.user(user)), acceptedAt: max(0, context.now.milliseconds))
         return .store(
             [
                 context.auditRecord(action: "user.erase", subject: user), .report(report),

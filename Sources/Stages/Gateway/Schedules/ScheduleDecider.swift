@@ -13,6 +13,7 @@ struct ScheduleDecider: Sendable {
     let lanes: Int
 
     func schedule(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+        try Self.checkPhones(in: context)
         let root = try context.bodyRoot()
         let idempotency = try Idempotency(headers: context.headers, body: root)
         let body = ScheduleBody(from: root, now: context.now)
@@ -20,7 +21,8 @@ struct ScheduleDecider: Sendable {
         var draft = body.draft
         draft.problems += proofProblems
         let validator = SendValidator(
-            app: context.app, catalog: context.catalog, now: context.now, fields: ScheduleBody.fields)
+            app: context.app, catalog: context.catalog, now: context.now, fields: ScheduleBody.fields,
+            lanes: lanes)
         let validated = try validator.validate(draft, afterReading: context.problems)
         guard let time = draft.time else { preconditionFailure("a schedule has a time") }
         let schedule = TimedSendDecider.RequestedSchedule(
@@ -33,6 +35,7 @@ struct ScheduleDecider: Sendable {
     }
 
     func cancel(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+        try Self.checkPhones(in: context)
         try context.refuseBody()
         var query = ScheduleQuery(in: context, allowed: ["user", "group", "activity", "id"])
         let owner = query.owner()
@@ -61,7 +64,25 @@ struct ScheduleDecider: Sendable {
     private func command(
         _ action: ScheduleCommand.Action, of owner: ScheduleOwner, in context: RequestContext
     ) -> ScheduleCommand {
-        ScheduleCommand(
-            action, app: context.app.id, owner: owner, acceptedAt: max(0, context.now.milliseconds))
+        context.scheduleCommand(action, of: owner, acceptedAt: max(0, context.now.milliseconds))
+    }
+
+    /// Refuses a phone whose app has not made schedules safe for phones. A `report` key is in the app's binary, so
+    /// without proofs anyone could write to the lock screens of other users.
+    private static func checkPhones(in context: RequestContext) throws(RefusedRequest) {
+        if context.role.includes(.read) || context.app.requiresUserProof
+            || context.app.allowsUnprovenSchedules
+        {
+            return
+        }
+        let app = context.app.id
+        throw RefusedRequest(
+            [
+                RequestProblem(
+                    code: "schedules_need_proof", at: "",
+                    message:
+                        "this app does not require user proofs, so a key of the role report may not schedule or cancel. Require proofs with `flotilla apps user-proof \(app) --require yes`. Or schedule from your server with a key of the role send. Or let anyone with the app schedule for any user with `flotilla apps update \(app) --unproven-schedules yes`"
+                )
+            ], status: 403)
     }
 }

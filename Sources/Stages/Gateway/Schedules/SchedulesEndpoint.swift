@@ -2,7 +2,8 @@ internal import CatalogRecords
 internal import HTTPServer
 
 /// `/v1/schedules`: `POST` schedules an update or an end of one user's activity, `DELETE` cancels schedules,
-/// `GET` lists them. The caller is a backend, or a phone for its own user.
+/// `GET` lists them. The caller is a backend, or a phone for its own user if its app permits that
+/// (`ScheduleDecider`).
 struct SchedulesEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker

@@ -41,8 +41,7 @@ struct TimedSendDecider: Sendable {
             dueTime: requested.time.dueTime, send: send)
         schedule.latenessMillisecondsMax = requested.time.latenessMillisecondsMax
         schedule.idempotency = idempotency
-        let command = ScheduleCommand(
-            .schedule(schedule), app: context.app.id, owner: owner, acceptedAt: send.acceptedAt)
+        let command = context.scheduleCommand(.schedule(schedule), of: owner, acceptedAt: send.acceptedAt)
         if command.encoded().count > ScheduleCommand.bytesMax - Self.replyBytesMax {
             throw RefusedRequest([
                 RequestProblem(
@@ -53,7 +52,7 @@ struct TimedSendDecider: Sendable {
             ])
         }
         // A schedule from a phone has no audit record. Its command stays in `schedules`, as a report stays in
-        // `reports`.
+        // `reports`, and names the key and the address.
         let auditRecords =
             context.role.includes(.send) ? [context.auditRecord(action: "schedule", subject: send.id)] : []
         return .askScheduler(

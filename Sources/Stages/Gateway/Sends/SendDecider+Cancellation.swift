@@ -22,9 +22,8 @@ extension SendDecider {
             OutgoingRecord(destination: .sends, key: key.bytes, value: cancellation.encoded()),
         ]
         if let timer {
-            let command = ScheduleCommand(
-                .cancel(.send(id.text)), app: context.app.id, owner: timer,
-                acceptedAt: cancellation.acceptedAt)
+            let command = context.scheduleCommand(
+                .cancel(.send(id.text)), of: timer, acceptedAt: cancellation.acceptedAt)
             records.append(
                 OutgoingRecord(destination: .schedules, key: command.key, value: command.encoded()))
         }

@@ -25,7 +25,8 @@ struct SendDecider: Sendable {
         let idempotency = try Idempotency(headers: context.headers, body: root)
         let draft = readDraft(root, context)
         let validator = SendValidator(
-            app: context.app, catalog: context.catalog, now: context.now, fields: fields)
+            app: context.app, catalog: context.catalog, now: context.now, fields: fields,
+            lanes: lanes)
         let validated = try validator.validate(draft, afterReading: context.problems)
         if let time = draft.time {
             return try decideLater(validated, at: time, idempotency: idempotency, in: context)

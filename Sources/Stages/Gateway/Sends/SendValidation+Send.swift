@@ -32,6 +32,9 @@ extension SendValidation {
         send.forcesRestart = draft.forcesRestart
         send.isDryRun = draft.isDryRun
         if let problem = send.problem { add(code: "invalid", at: fields.audience, message: problem) }
+        if let problem = NamedActivityCopies.problem(of: send.audience, lanes: validator.lanes) {
+            add(code: "out_of_range", at: fields.audience, message: problem)
+        }
         if let key = send.scopeKey, key.bytes.count > ScopeKey.bytesMax {
             add(
                 code: "invalid", at: fields.group,

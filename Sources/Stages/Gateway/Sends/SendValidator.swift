@@ -18,6 +18,7 @@ struct SendValidator {
     let catalog: CatalogSnapshot
     let now: WallTime
     let fields: SendFields
+    let lanes: Int
 
     struct ValidatedSend {
         var send: Send

@@ -4,21 +4,9 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-// Reports wait while their stamps are ahead of the time for decisions. If this machine's clock is behind, merging now
-// would send good reports to the dead letters, as written in the future. The reports wait until the clock is set, or
-// until newer stamps prove the cluster's time. If only the clock of their broker is wrong, they wait for a limited
-// time.
+// Reports wait while a clock is wrong (`ClockWait`), and the clocks are compared.
 
 extension IngestDecider {
-    /// The difference below which clocks count as right. It is smaller than `Retention.clockSkewMillisecondsMax`, from
-    /// which on a report is rejected.
-    private static let toleranceMilliseconds: Int64 = 60_000
-    /// The time for which reports wait if other stamps agree with this machine, so that the clock of the reports'
-    /// broker is wrong. After it the reports are merged, and those in the future are rejected.
-    private static let brokerClockWaitMilliseconds = 600_000
-    /// The pause before waiting reports are read again, for newer stamps.
-    private static let recheckMilliseconds = 5000
-
     /// The time for decisions, in milliseconds since 1970.
     private var decisionTime: Int64 {
         stage.clock.decisionTime(at: stage.time.now()) ?? stage.time.wall().milliseconds
@@ -27,7 +15,7 @@ extension IngestDecider {
     /// The milliseconds by which this machine's clock is ahead of the cluster's, if an operator must set it; else 0.
     private var clockDifference: Int64 {
         let difference = stage.clock.machineAheadMilliseconds
-        return abs(difference) > Self.toleranceMilliseconds ? difference : 0
+        return abs(difference) > ClockWait.toleranceMilliseconds ? difference : 0
     }
 
     /// The action that an operator must take. Nil if no action is needed.
@@ -36,7 +24,7 @@ extension IngestDecider {
         if difference == 0 { return nil }
         let side = difference > 0 ? "ahead of" : "behind"
         let seconds = Double(difference.magnitude) / 1000
-        let consequence = leadingStampOffset == nil ? "" : "; reports wait"
+        let consequence = clockWait.isWaiting ? "; reports wait" : ""
         return
             "the clock of this machine is \(seconds) s \(side) the cluster's; set the clock that is wrong\(consequence)"
     }
@@ -47,27 +35,15 @@ extension IngestDecider {
     func prepare(for batch: borrowing PendingBatch) -> Bool {
         observeYoungStamps(in: batch)
         decidedAt = decisionTime
-        let now = stage.time.now()
-        guard let newest = newestStamp(in: batch), newest > decidedAt + Self.toleranceMilliseconds,
-            mustWaitForClock(at: now)
-        else {
-            leadingStampOffset = nil
+        let mustWait = clockWait.mustWait(
+            newestStamp: newestStamp(in: batch), decisionTime: decidedAt,
+            isMachineConfirmed: stage.clock.isMachineConfirmed, at: stage.time.now())
+        if mustWait {
+            stage.member.startOverLater()
+        } else {
             mergers.refresh()
-            return true
         }
-        leadingStampOffset = newest - now.milliseconds
-        nextClockCheck = now.advanced(byMilliseconds: Self.recheckMilliseconds)
-        stage.member.startOverLater()
-        return false
-    }
-
-    /// Whether reports whose stamps are ahead have to wait. Notes when the wait began.
-    private func mustWaitForClock(at now: Instant) -> Bool {
-        // Each check sets the next one. If that is long past, the last wait is over, and a new one begins.
-        let isNewWait = nextClockCheck.advanced(byMilliseconds: Self.brokerClockWaitMilliseconds) < now
-        if isNewWait || leadingSince == nil { leadingSince = now }
-        guard stage.clock.isMachineConfirmed, let since = leadingSince else { return true }
-        return now.milliseconds(since: since) < Self.brokerClockWaitMilliseconds
+        return !mustWait
     }
 
     private func newestStamp(in batch: borrowing PendingBatch) -> Int64? {
@@ -131,7 +107,7 @@ extension IngestDecider {
     /// not ahead.
     func queryYoungReports(in partitions: [TopicPartition]) {
         if partitions.isEmpty { return }
-        let time = stage.time.wall().milliseconds - Self.toleranceMilliseconds
+        let time = stage.time.wall().milliseconds - ClockWait.toleranceMilliseconds
         youngReportsQuery = stage.consumer.submit(.firstRecords(sinceMilliseconds: time, partitions))
     }
 
@@ -140,11 +116,7 @@ extension IngestDecider {
     /// Ends the wait of reports if the clock has been set, and reports a difference of the clocks. The loop calls it
     /// once a second.
     func checkClocks(at now: Instant) {
-        if let leadingStampOffset,
-            leadingStampOffset + now.milliseconds <= decisionTime + Self.toleranceMilliseconds
-        {
-            self.leadingStampOffset = nil
-        }
+        clockWait.update(decisionTime: decisionTime, at: now)
         let difference = clockDifference
         metrics.clockAheadSeconds.set(Double(difference) / 1000)
         if difference != 0 {

@@ -27,6 +27,11 @@ extension IngestDecider {
     }
 
     var isOutputFull: Bool { output.isFull }
+    var outputByteCount: Int { output.byteCount }
+
+    func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
+        reject(recordAt: index, of: batch, as: rejection)
+    }
 
     func addChangedRows() {
         for index in installationBatches.indices { installationBatches[index].write(to: &output) }

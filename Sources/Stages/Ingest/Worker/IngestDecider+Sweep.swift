@@ -18,6 +18,8 @@ struct SweepPosition {
     var range = KeyRange.everything
     /// The users whose erasure this pass has found in the partition. Their rows sort before all installations.
     var erasures = ErasedUsers()
+    /// The rows of the partition that this pass could not read, and the problem of the last one.
+    private(set) var unreadableRows: (count: Int, error: RecordDecodingError)?
     /// The time at which the next pass may begin.
     var nextPass: Instant
 
@@ -26,7 +28,11 @@ struct SweepPosition {
     /// Moves to the beginning of a partition, or ends the pass.
     mutating func move(to partition: Int32?) {
         self.partition = partition
-        (range, erasures) = (.everything, ErasedUsers())
+        (range, erasures, unreadableRows) = (.everything, ErasedUsers(), nil)
+    }
+
+    mutating func countUnreadableRow(_ error: RecordDecodingError) {
+        unreadableRows = ((unreadableRows?.count ?? 0) + 1, error)
     }
 }
 
@@ -44,8 +50,17 @@ extension IngestDecider {
         guard let partition = sweepPosition.partition else { return }
         let isDone = try sweepPage(of: partition, time: time)
         if isDone {
+            logUnreadableRows(of: partition)
             sweepPosition.move(to: stage.member.assignedPartitions.keys.filter { $0 > partition }.min())
         }
+    }
+
+    /// Logs the rows that this pass could not read, once for each partition and pass.
+    private func logUnreadableRows(of partition: Int32) {
+        guard let (count, error) = sweepPosition.unreadableRows else { return }
+        stage.log.error(
+            "records of installations cannot be read, so they never expire; the next report of each installation makes a new record",
+            .field("partition", partition), .field("records", count), .field("error", error))
     }
 
     /// Returns true if this pass is done with the partition.
@@ -116,10 +131,15 @@ extension IngestDecider {
 
     /// Returns the changes of one installation, or nil if nothing has expired.
     private func sweepRow(key: HashedKey, value: Span<UInt8>, now: Int64) -> SweptInstallation? {
-        let installation = try? unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
-            try unsafe Installation.decode(bytes, with: mergers.reader)
+        let installation: Installation
+        do throws(RecordDecodingError) {
+            installation = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
+                try unsafe Installation.decode(bytes, with: mergers.reader)
+            }
+        } catch {
+            sweepPosition.countUnreadableRow(error)
+            return nil
         }
-        guard let installation else { return nil }
         guard let merger = mergers.knownMerger(for: installation.app) else {
             let isDeletedApp = mergers.isMissing(
                 app: installation.app, forMilliseconds: settings.deletedAppMilliseconds)

@@ -47,13 +47,8 @@ final class IngestDecider: RecordDecider {
     /// The ends of the report partitions at the last poll that reached them. A report at or behind an end is younger
     /// than that poll.
     var reportEnds: [Int32: Int64] = [:]
-    /// The newest stamp that is ahead of the time for decisions, less the steady clock, in milliseconds. While it is
-    /// set, nothing is merged.
-    var leadingStampOffset: Int64?
-    /// The time since which reports wait for a clock.
-    var leadingSince: Instant?
-    /// The time at which the waiting reports are read again, for newer stamps.
-    var nextClockCheck = Instant(nanoseconds: 0)
+    /// The wait of reports for a clock. While it lasts, nothing is merged.
+    var clockWait = ClockWait()
     /// Whether the log says that the clocks differ.
     var isDifferenceLogged = false
 
@@ -82,6 +77,9 @@ final class IngestDecider: RecordDecider {
         (configuration.overlayRowsMax, configuration.overlayBytesMax) = (
             settings.overlayRowsMax, settings.overlayBytesMax
         )
+        configuration.prefetchKibibytesMax = settings.prefetchKibibytesMax
+        configuration.fetchKibibytesMax = settings.fetchKibibytesMax
+        configuration.partitionKibibytesMax = settings.partitionKibibytesMax
         configuration.viewLimits = settings.viewLimits
         configuration.sessionMilliseconds = settings.sessionMilliseconds
         stage = try StageClients(
@@ -92,7 +90,7 @@ final class IngestDecider: RecordDecider {
 
     // MARK: Readiness
 
-    var isReady: Bool { mergers.isReady && (leadingStampOffset == nil || stage.time.now() >= nextClockCheck) }
+    var isReady: Bool { mergers.isReady && (!clockWait.isWaiting || stage.time.now() >= clockWait.nextCheck) }
 
     var readinessProblems: [String] {
         (clockProblem.map { [$0] } ?? [])

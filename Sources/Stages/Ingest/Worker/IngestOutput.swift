@@ -12,11 +12,11 @@ struct IngestOutput: ~Copyable {
     /// The limits of one transaction, in records and in bytes. The report that reaches a limit is the transaction's
     /// last, and the next transaction takes the rest. Both limits are well below the producer's queue size.
     static let recordsMax = 40_000
-    static let bytesMax = 24 << 20
+    static let bytesMax = 16 << 20
 
     /// The limit of the records that one transaction decodes, in bytes. A decoded installation takes about three times
     /// as much memory as its record.
-    static let decodedBytesMax = 16 << 20
+    static let decodedBytesMax = 8 << 20
 
     private struct StagedRecord {
         var partition: Int32
@@ -50,6 +50,8 @@ struct IngestOutput: ~Copyable {
     var counts: (installations: Int, registry: Int, events: Int) {
         (installations.count, registry.count, events.count)
     }
+
+    var byteCount: Int { keys.count + values.count }
 
     var isFull: Bool {
         registry.count + events.count + reservedSpace.records >= recordsMax
@@ -168,9 +170,6 @@ struct IngestOutput: ~Copyable {
         return true
     }
 
-    /// The maximum wait for space in a full queue.
-    private static let queueWaitMilliseconds = 5000
-
     private borrowing func send(
         _ records: [StagedRecord], to topic: Topic, by producer: TransactionalProducer
     ) -> Bool {
@@ -190,7 +189,7 @@ struct IngestOutput: ~Copyable {
                         }
                     if result == .queued { break }
                     guard result == .full,
-                        producer.waitForQueueSpace(withinMilliseconds: Self.queueWaitMilliseconds)
+                        producer.waitForQueueSpace()
                     else { return false }
                 }
             }

@@ -1,3 +1,4 @@
+internal import Lifecycle
 package import StageSupport
 package import Telemetry
 package import Topics
@@ -10,6 +11,12 @@ package final class IngestService: LoopStage {
     package static let topics: [TopicName] = [
         .catalog, .reports, .installations, .registry, .events, .deadLetters,
     ]
+
+    /// The freed memory that each heap keeps. The threads of the Kafka clients have separate heaps.
+    private static let keptBytes: Int32 = 16 << 20
+    /// The size from which allocations are mapped. LMDB allocates lists of 1 and 2 MiB for each file and hardly uses
+    /// them. Mapped and unused, they take no memory.
+    private static let mappedBytes: Int32 = 1 << 20
 
     package let threads: StageThreads
 
@@ -31,6 +38,8 @@ package final class IngestService: LoopStage {
             try IngestDecider(
                 settings: settings, in: environment, context: context, settleMilliseconds: settleMilliseconds)
         }
-        threads = StageThreads(loops: [loop])
+        threads = StageThreads(loops: [loop]) {
+            AllocatorSettings.keepFreedMemory(keptBytes: Self.keptBytes, mappedBytes: Self.mappedBytes)
+        }
     }
 }

@@ -10,12 +10,19 @@ package struct IngestSettings: OperatorSettings {
     /// The most records that one transaction writes. It ends after the report that reaches the limit, and the
     /// next one takes the rest of the batch.
     package var outputRecordsMax = IngestOutput.recordsMax
+    /// The size of the reports that the Kafka library fetches ahead. The library counts only their values. In memory, a
+    /// small report takes four times as much.
+    package var prefetchKibibytesMax = 8192
+    /// The most kibibytes of one broker's answer, and of one partition in it, still compressed. Reports compress to
+    /// about a tenth, and an answer is decompressed at once.
+    package var fetchKibibytesMax = 1024
+    package var partitionKibibytesMax = 128
     /// The time for which a batch that is not full waits for more reports before it is merged.
     package var batchMilliseconds = 5
     /// The most installations that are committed and not yet read back. Beyond it, reading reports pauses.
     package var overlayRowsMax = 100_000
     /// The most bytes of these installations and of repeated ones. Beyond it, reading reports pauses.
-    package var overlayBytesMax = 64 << 20
+    package var overlayBytesMax = 32 << 20
     /// The interval of the sweep that expires tokens of all installations.
     package var sweepMilliseconds = 3_600_000
     /// The time for which an installation without a start token is kept after its last report.
@@ -26,6 +33,25 @@ package struct IngestSettings: OperatorSettings {
     package var viewLimits = EnvironmentLimits()
 
     package init() {}
+
+    // MARK: Memory
+
+    /// The part of the bound that no setting changes: the program, its Kafka clients with what they fetch ahead, the
+    /// records of one transaction, and freed memory that the heaps keep.
+    private static let fixedBytes = 160 << 20
+    /// The memory of an overlay's row beside its key and record.
+    private static let overlayRowBytes = 256
+    /// The memory of a report in a batch, decoded and merged, beside the bytes that other limits count.
+    private static let batchRecordBytes = 2048
+    /// The pages of a view's largest transaction, which LMDB keeps, and the buffers of its rows.
+    private static let partitionBytes = 4 << 20
+
+    /// The most anonymous memory of a process (`RssAnon`) that runs only this stage and has this many partitions. The
+    /// files of the views are mapped and do not count.
+    package func anonymousBytesMax(partitions: Int) -> Int {
+        Self.fixedBytes + 2 * overlayBytesMax + Self.overlayRowBytes * overlayRowsMax
+            + Self.batchRecordBytes * batchRecordsMax + Self.partitionBytes * partitions
+    }
 
     package static let declared = SettingsGroup(prefix: "ingest", defaults: IngestSettings()) { declare in
         declare(
@@ -38,6 +64,9 @@ package struct IngestSettings: OperatorSettings {
             "overlay-rows", sets: \.overlayRowsMax, in: 1000...10_000_000,
             "the most installations that are committed and not yet read back; beyond it, reading reports pauses"
         )
+        declare(
+            "overlay-bytes", sets: \.overlayBytesMax, as: ByteSize.self, in: 1 << 20...16 << 30,
+            "the most bytes of these installations and of repeated ones; beyond it, reading reports pauses")
         declare(
             "sweep-interval", sets: \.sweepMilliseconds, as: Milliseconds.self, in: 1000...86_400_000,
             "the interval at which all installations are checked for expired tokens")

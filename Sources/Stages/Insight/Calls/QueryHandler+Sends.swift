@@ -5,7 +5,7 @@ internal import Members
 internal import Sends
 
 extension QueryHandler {
-    /// The limit of a group's sends among which the next one is searched.
+    /// The limit of a group's sends in one list of a report.
     static let versionsMax = 500
     /// Later than any time.
     private static let timeMax = Int64(1) << 52
@@ -23,8 +23,9 @@ extension QueryHandler {
         var results = [result]
         if let group = summary.progress.key?.group ?? summary.report.total?.group {
             let groupSends = await newestSends(of: group, app: call.app, limit: Self.versionsMax)
-            let taps = await taps(
-                of: group, app: call.app, times: bounds(after: summary.acceptedAt, among: groupSends))
+            let next = await nextSendTime(
+                after: summary.acceptedAt, of: group, app: call.app, newest: groupSends)
+            let taps = await taps(of: group, app: call.app, times: [summary.acceptedAt, next])
             summary.opened = taps.taps.first ?? 0
             results += [groupSends, taps]
         }
@@ -103,10 +104,23 @@ extension QueryHandler {
         return await fanOut.run(query)
     }
 
-    /// Returns the times of a send and of the next send of the group.
-    private func bounds(after acceptedAt: Int64, among groupSends: QueryResult) -> [Int64] {
-        let nextAcceptedAt = groupSends.sends.map(\.position.at).filter { $0 > acceptedAt }.min()
-        return [acceptedAt, nextAcceptedAt ?? Self.timeMax]
+    /// Returns the time of the group's next send after a time. The taps until then belong to the send before it.
+    private func nextSendTime(
+        after acceptedAt: Int64, of group: String, app: String, newest: QueryResult
+    ) async -> Int64 {
+        let laterTimes = newest.sends.map(\.position.at).filter { $0 > acceptedAt }
+        guard let earliest = laterTimes.min() else { return Self.timeMax }
+        // Each lane lists its newest sends, so a shorter list is complete.
+        if newest.sends.count < Self.versionsMax { return earliest }
+        return await NextSendSearch.firstTime(
+            after: acceptedAt, atMost: earliest, limit: Self.versionsMax
+        ) { range in
+            var query = LaneQuery(.sendList, app: app)
+            query.group = group
+            (query.from, query.to) = (range.lowerBound, range.upperBound)
+            query.limit = Self.versionsMax
+            return await fanOut.run(query).sends.map(\.position.at)
+        }
     }
 
     /// Counts the taps between neighboring times.

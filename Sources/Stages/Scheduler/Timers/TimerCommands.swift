@@ -33,6 +33,16 @@ package struct TimerCommands: Sendable {
         package var progress: [ProgressRecord] = []
     }
 
+    /// The decision about an automatic end. The change of a row is in the table.
+    package enum EndDecision: Sendable, Hashable {
+        /// The timer is set: `scheduled` or `replaced`.
+        case set(Decision.Outcome)
+        /// The end of a newer generation waits.
+        case outdated
+        /// No timer can have this key. The planner writes no such end.
+        case keyTooLong(byteCount: Int)
+    }
+
     package init() {}
 
     /// Decides a command, and changes the rows of its owner.
@@ -144,16 +154,16 @@ package struct TimerCommands: Sendable {
     // MARK: Automatic ends
 
     /// Sets the timer for the automatic end of a group, which the planner asks for. A group has one such timer, for its
-    /// newest generation. Returns nil if the end of a newer generation waits, or if the key is too long.
+    /// newest generation.
     package func decide(
         _ end: AutomaticEnd, stamp: Int64, offset: Int64, in table: inout some TimerTable
-    ) throws(StoreError) -> Decision.Outcome? {
+    ) throws(StoreError) -> EndDecision {
         let row = end.timer(stamp: stamp, offset: offset)
-        if row.key.count > Self.keyBytesMax { return nil }
+        if row.key.count > Self.keyBytesMax { return .keyTooLong(byteCount: row.key.count) }
         let older = try table.timers(of: row.owner, app: row.app).first { $0.id == nil && $0.key == row.key }
-        if let generation = older?.send.generation, generation > end.generation { return nil }
+        if let generation = older?.send.generation, generation > end.generation { return .outdated }
         table.set(row)
-        return older == nil ? .scheduled : .replaced
+        return .set(older == nil ? .scheduled : .replaced)
     }
 }
 

@@ -175,7 +175,8 @@ extension SchedulerDecider {
         beginTransaction()
         var heads = MinHeap<PartitionHead>()
         var rowsByPartition: [Int32: CommittedRows] = [:]
-        for partition in servingPartitions.map(\.partition) {
+        for partition in stage.partitionsOfNextTransaction(from: servingPartitions.map(\.partition).sorted())
+        {
             if let head = firableHead(of: partition, at: firing.time) { heads.push(head) }
             rowsByPartition[partition] = committedRows(of: partition)
         }

@@ -20,7 +20,7 @@ private enum OrderRecord {
 private enum OrderOutcome {
     /// The order is in the dead letters.
     static let rejected = "rejected"
-    /// An automatic end changes nothing: a newer generation has its own, or the key is too long.
+    /// An automatic end changes nothing, because a newer generation has its own.
     static let outdated = "outdated"
 }
 
@@ -43,6 +43,13 @@ extension SchedulerDecider {
     }
 
     var isOutputFull: Bool { output.isFull }
+    var outputByteCount: Int { output.byteCount }
+
+    func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
+        outcomeCounts[OrderOutcome.rejected, default: 0] += 1
+        stage.sendToDeadLetters(
+            recordAt: index, of: batch, as: rejection, at: stage.time.wall().milliseconds)
+    }
 
     func addChangedRows() {
         for table in timersByPartition.values { table.write(to: &output) }
@@ -150,9 +157,7 @@ extension SchedulerDecider {
         do throws(RejectedRecord) {
             (order, stamp) = try read(batch[index], of: topic)
         } catch {
-            outcomeCounts[OrderOutcome.rejected, default: 0] += 1
-            return stage.sendToDeadLetters(
-                recordAt: index, of: batch, as: error, at: stage.time.wall().milliseconds)
+            return setAside(recordAt: index, of: batch, as: error)
         }
         let offset = batch[index].offset
         // `inout` needs a variable. The table is an object, so this copies only a reference.
@@ -166,13 +171,25 @@ extension SchedulerDecider {
             if let replyTo = command.replyTo { output.add(decision.answer, to: replyTo) }
             for progress in decision.progress { output.add(progress) }
         case .end(let end):
-            let outcome = try timerCommands.decide(end, stamp: stamp, offset: offset, in: &table)
-            outcomeCounts[outcome?.rawValue ?? OrderOutcome.outdated, default: 0] += 1
+            switch try timerCommands.decide(end, stamp: stamp, offset: offset, in: &table) {
+            case .set(let outcome): outcomeCounts[outcome.rawValue, default: 0] += 1
+            case .outdated: outcomeCounts[OrderOutcome.outdated, default: 0] += 1
+            case .keyTooLong(let byteCount):
+                setAside(recordAt: index, of: batch, as: .keyTooLong(byteCount: byteCount))
+            }
         }
     }
 }
 
 extension RejectedRecord {
+    fileprivate static func keyTooLong(byteCount: Int) -> RejectedRecord {
+        RejectedRecord(
+            code: "key_too_long",
+            reason:
+                "app and group make a key of \(byteCount) bytes, and the limit is \(TimerCommands.keyBytesMax); only the planner writes automatic ends"
+        )
+    }
+
     fileprivate static func wrongPartition(belongsIn partition: Int32) -> RejectedRecord {
         RejectedRecord(
             code: "wrong_partition",

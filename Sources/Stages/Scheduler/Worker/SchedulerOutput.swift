@@ -66,6 +66,7 @@ struct SchedulerOutput: ~Copyable {
     }
 
     var isEmpty: Bool { records.count == 0 }
+    var byteCount: Int { records.byteCount }
     var isFull: Bool { records.count >= Self.recordsMax || records.byteCount >= Self.bytesMax }
 
     mutating func removeAll() {

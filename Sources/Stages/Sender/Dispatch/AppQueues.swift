@@ -35,6 +35,7 @@ package final class AppQueues {
     private var suspectWaitingStarts = 0
 
     @safe @exclusivity(unchecked) var breaker = Breaker()
+    @safe @exclusivity(unchecked) var unproven = UnprovenTokens()
     /// By lane, the time until which a scout waits in the short tier: a sheet that comes back early to probe an open
     /// breaker.
     private var scoutReturns: [Int32: Instant] = [:]
@@ -130,7 +131,10 @@ package final class AppQueues {
 
     /// Notes where a newer state interrupts the passes of sheets. The caller drops the sheets afterwards.
     func interruptPasses(of overtaken: [Sheet], seed: UInt64) {
-        normal.interruptPasses(of: overtaken, seed: seed)
+        for jobClass in JobClass.allCases {
+            let sheets = overtaken.filter { $0.topic.jobClass == jobClass }
+            if !sheets.isEmpty { self[jobClass].interruptPasses(of: sheets, seed: seed) }
+        }
     }
 
     /// Counts a queued sheet whose lines are all decided or abandoned. Such sheets are removed when they are

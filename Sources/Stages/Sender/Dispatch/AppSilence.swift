@@ -10,13 +10,15 @@ struct AppSilence: Sendable {
     static let longMilliseconds = 20_000
     /// Silence after which sheets that came from a tier wait there for two minutes.
     static let veryLongMilliseconds = 30_000
-    /// Upper bound of the difference between the apps' last answers when the network fails.
-    private static let marginMilliseconds = 1_000
+    /// When the network fails, the last answers of all apps lie within this time. So an app is silent alone only if
+    /// another app was answered this much later.
+    private static let networkFailureSpreadMilliseconds = 1_000
     /// An answer to another app counts for this time.
     private static let answerCountsMilliseconds = 2 * shortMilliseconds
 
-    /// The silence of the other apps.
-    struct OtherApps: Sendable {
+    /// The silence of all apps. It includes the app that is compared with them. Its own answer does not count, because
+    /// it is not later than itself by `networkFailureSpreadMilliseconds`.
+    struct AllApps: Sendable {
         /// The shortest silence of an app with sheets in hand, in milliseconds.
         var leastMilliseconds = Int.max
         /// Time of the newest answer of APNs to any app.
@@ -25,43 +27,43 @@ struct AppSilence: Sendable {
         mutating func add(_ silence: AppSilence, hasSheets: Bool, at now: Instant) {
             if let answered = silence.answeredAt { answeredAt = max(answeredAt ?? answered, answered) }
             guard hasSheets, silence.connectingSince == nil else { return }
-            leastMilliseconds = min(leastMilliseconds, silence.milliseconds(at: now))
+            leastMilliseconds = min(leastMilliseconds, silence.durationMilliseconds(at: now))
         }
     }
 
-    /// Time since which pushes are in flight or cannot leave and APNs has not answered; nil if nothing waits.
-    private(set) var since: Instant?
+    /// Start of the silence; nil if no push waits for an answer or for a connection.
+    private(set) var startedAt: Instant?
     private var answeredAt: Instant?
-    /// Whether one of the following properties may be set.
-    private var mustReset = false
+    /// Whether one of the following properties may be set, so that an answer has to reset them.
+    private var hasStateToReset = false
     /// Time since which the first connection is being opened.
     private var connectingSince: Instant?
-    /// The last time at which APNs answered no other app.
+    /// The newest time at which no other app was answered; nil if others were answered during the whole silence.
     private var unansweredUntil: Instant?
     /// Whether its sheets move to a tier if others wait behind them.
     private(set) var blocksOthers = false
 
     /// Notes that pushes wait for APNs.
     mutating func begin(at now: Instant) {
-        if since == nil { since = now }
+        if startedAt == nil { startedAt = now }
     }
 
     /// Notes an answer of APNs.
     mutating func answered(at now: Instant, isMoreInFlight: Bool) {
-        since = isMoreInFlight ? now : nil
+        startedAt = isMoreInFlight ? now : nil
         answeredAt = now
         // This runs for every push. Nearly always there is nothing else to reset.
-        if mustReset { reset() }
+        if hasStateToReset { reset() }
     }
 
     /// Notes that nothing waits any more.
     mutating func end() {
-        since = nil
+        startedAt = nil
         reset()
     }
 
     private mutating func reset() {
-        mustReset = false
+        hasStateToReset = false
         connectingSince = nil
         unansweredUntil = nil
         blocksOthers = false
@@ -75,23 +77,24 @@ struct AppSilence: Sendable {
             return
         }
         let begin = connectingSince ?? now
-        mustReset = true
+        hasStateToReset = true
         connectingSince = begin
-        if now.milliseconds(since: begin) < Self.longMilliseconds { since = now }
+        // This is not silence yet, so its start moves on with the time.
+        if now.milliseconds(since: begin) < Self.longMilliseconds { startedAt = now }
     }
 
     /// Returns the length of the silence.
-    func milliseconds(at now: Instant) -> Int { since.map { now.milliseconds(since: $0) } ?? 0 }
+    func durationMilliseconds(at now: Instant) -> Int { startedAt.map { now.milliseconds(since: $0) } ?? 0 }
 
     /// Decides whether the app blocks others.
-    mutating func updateBlocksOthers(beside others: OtherApps, at now: Instant) {
-        let silence = milliseconds(at: now)
+    mutating func updateBlocksOthers(among all: AllApps, at now: Instant) {
+        let silence = durationMilliseconds(at: now)
         guard silence >= Self.shortMilliseconds else {
             blocksOthers = false
             return
         }
-        mustReset = true
-        if !isAnswered(others, at: now) { unansweredUntil = now }
+        hasStateToReset = true
+        if !isAnotherAppAnswered(all, at: now) { unansweredUntil = now }
         // When APNs answers again, the apps do not all get their answers at the same moment. So an app blocks others
         // only after APNs has answered other apps for a short time.
         let othersAnsweredFor = unansweredUntil.map { now.milliseconds(since: $0) } ?? Self.shortMilliseconds
@@ -99,12 +102,14 @@ struct AppSilence: Sendable {
     }
 
     /// Whether APNs answers another app, or no push of another app has left yet.
-    private func isAnswered(_ others: OtherApps, at now: Instant) -> Bool {
-        let silence = milliseconds(at: now)
-        let isOtherActive = others.leastMilliseconds < Self.shortMilliseconds
-        if isOtherActive, others.leastMilliseconds + Self.marginMilliseconds <= silence { return true }
-        guard let answeredAt = others.answeredAt else { return false }
-        let answerAge = now.milliseconds(since: answeredAt)
-        return answerAge < Self.answerCountsMilliseconds && answerAge + Self.marginMilliseconds <= silence
+    private func isAnotherAppAnswered(_ all: AllApps, at now: Instant) -> Bool {
+        let silence = durationMilliseconds(at: now)
+        func isLater(_ milliseconds: Int) -> Bool {
+            milliseconds + Self.networkFailureSpreadMilliseconds <= silence
+        }
+        let isAnotherActive = all.leastMilliseconds < Self.shortMilliseconds && isLater(all.leastMilliseconds)
+        let answerAge = all.answeredAt.map { now.milliseconds(since: $0) } ?? .max
+        let wasRecentlyAnswered = answerAge < Self.answerCountsMilliseconds && isLater(answerAge)
+        return isAnotherActive || wasRecentlyAnswered
     }
 }

@@ -1,13 +1,15 @@
 internal import Lifecycle
 
-/// A breaker that pauses an app whose settings are wrong. It opens after too many wrong tokens, or after a
-/// few answers that name the app's setting. While it is open, no token is dropped, and one push at a time
-/// probes whether the setting is right again.
+/// A breaker that pauses an app whose settings are wrong. It opens if APNs refuses the proven tokens of many
+/// recipients, or after a few answers that name the app's setting. While it is open, no token is dropped, and one push
+/// at a time probes whether the setting is right again.
+///
+/// A proven token is one that APNs has accepted before. Unproven tokens do not count, because anyone with a report key
+/// can invent them. Otherwise such a person could pause all pushes of the app. `UnprovenTokens` handles them.
 struct Breaker: Sendable {
-    /// Length of a counting window. The last two windows count together.
-    static let windowMilliseconds = 1_000
-    /// Lower limit of wrong tokens that opens the breaker.
-    static let wrongTokensMin = 20
+    /// Lower limit of recipients with a refused proven token that opens the breaker. One person can have several
+    /// tokens, but cannot make many recipients with accepted tokens.
+    static let refusedRecipientsMin = 20
     /// Lower limit of answers that name the app's setting.
     static let misconfiguredAnswersMin = 3
     /// Lower limit of the share of all answers, for both causes.
@@ -15,16 +17,17 @@ struct Breaker: Sendable {
     /// Pause between two probes.
     static let probePauseMilliseconds = 5_000
 
-    private struct AnswerCounts: Sendable {
+    private struct Counts: AnswerCounts {
         /// Answers that say nothing against the app's settings.
         var good = 0
+        /// Refusals of proven tokens.
         var wrongTokens = 0
+        /// Fingerprints of recipients whose proven token was refused, up to `refusedRecipientsMin`.
+        var refusedRecipients: [UInt64] = []
         var misconfigured = 0
     }
 
-    private var current = AnswerCounts()
-    private var previous = AnswerCounts()
-    private var windowEnd = Instant(nanoseconds: 0)
+    private var window = AnswerWindow<Counts>()
     /// Time of the last accepted push. It is kept here for `RetryRule`.
     private var acceptedAt: Instant?
     /// The reason from APNs for which it is open; nil if it is closed.
@@ -37,38 +40,50 @@ struct Breaker: Sendable {
     // MARK: Answers
 
     mutating func accepted(_ count: Int, at now: Instant) {
-        advanceWindow(to: now)
-        current.good += count
+        window.advance(to: now)
+        window.current.good += count
         acceptedAt = now
     }
 
     /// Counts an answer that says nothing about the app's settings. APNs processed the push.
     mutating func answeredOtherwise(at now: Instant) {
-        advanceWindow(to: now)
-        current.good += 1
+        window.advance(to: now)
+        window.current.good += 1
     }
 
-    /// Counts a wrong token. Returns whether this opens the breaker.
-    mutating func wrongToken(because reason: String, at now: Instant) -> Bool {
-        advanceWindow(to: now)
-        current.wrongTokens += 1
-        let count = current.wrongTokens + previous.wrongTokens
-        guard count >= Self.wrongTokensMin, isLargeShare(count) else { return false }
+    /// Counts a refusal of a proven token. Returns whether this opens the breaker.
+    ///
+    /// - Parameter recipient: fingerprint of the token's recipient.
+    mutating func wrongToken(of recipient: UInt64, because reason: String, at now: Instant) -> Bool {
+        window.advance(to: now)
+        window.current.wrongTokens += 1
+        noteRefusedRecipient(recipient)
+        let recipients = window.current.refusedRecipients.count + window.previous.refusedRecipients.count
+        let count = window.current.wrongTokens + window.previous.wrongTokens
+        guard recipients >= Self.refusedRecipientsMin, isLargeShare(count) else { return false }
         return open(because: reason, at: now)
+    }
+
+    private mutating func noteRefusedRecipient(_ recipient: UInt64) {
+        guard window.current.refusedRecipients.count < Self.refusedRecipientsMin,
+            !window.current.refusedRecipients.contains(recipient),
+            !window.previous.refusedRecipients.contains(recipient)
+        else { return }
+        window.current.refusedRecipients.append(recipient)
     }
 
     /// Counts an answer that names the app's setting. Returns whether this opens the breaker.
     mutating func misconfigured(because reason: String, at now: Instant) -> Bool {
-        advanceWindow(to: now)
-        current.misconfigured += 1
-        let count = current.misconfigured + previous.misconfigured
+        window.advance(to: now)
+        window.current.misconfigured += 1
+        let count = window.current.misconfigured + window.previous.misconfigured
         guard count >= Self.misconfiguredAnswersMin, isLargeShare(count) else { return false }
         return open(because: reason, at: now)
     }
 
     /// Returns whether so many wrong answers are a large share of these and the good ones.
     private func isLargeShare(_ wrongAnswers: Int) -> Bool {
-        let answers = wrongAnswers + current.good + previous.good
+        let answers = wrongAnswers + window.current.good + window.previous.good
         return Double(wrongAnswers) >= Self.wrongShareMin * Double(answers)
     }
 
@@ -79,14 +94,6 @@ struct Breaker: Sendable {
         isProbing = false
         nextProbe = now.advanced(byMilliseconds: Self.probePauseMilliseconds)
         return wasClosed
-    }
-
-    private mutating func advanceWindow(to now: Instant) {
-        guard now >= windowEnd else { return }
-        let isNextWindow = now < windowEnd.advanced(byMilliseconds: Self.windowMilliseconds)
-        previous = isNextWindow ? current : AnswerCounts()
-        current = AnswerCounts()
-        windowEnd = now.advanced(byMilliseconds: Self.windowMilliseconds)
     }
 
     // MARK: Probes
@@ -107,12 +114,12 @@ struct Breaker: Sendable {
             return false
         }
         cause = nil
-        current = AnswerCounts()
-        previous = AnswerCounts()
+        window.reset()
         return true
     }
 
-    /// Ends a probe whose push did not leave. The next push may probe.
+    /// Ends a probe that shows nothing: its push did not leave, or APNs refused an unproven token. The next push may
+    /// probe at once, so that invented tokens cannot keep the breaker open.
     mutating func giveUpProbe() { isProbing = false }
 
     // MARK: Accepted pushes

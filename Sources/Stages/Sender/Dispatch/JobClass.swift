@@ -1,5 +1,5 @@
 /// The class of a job in the order of pushes. Urgent jobs go first, but normal jobs get a share of the pushes.
-enum JobClass: Sendable, Hashable {
+enum JobClass: Sendable, Hashable, CaseIterable {
     case urgent
     case normal
 }

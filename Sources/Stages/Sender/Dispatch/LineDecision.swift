@@ -72,7 +72,8 @@ extension DeliveryPlan {
         for sheet: Sheet, line: Int, isProbe: Bool, by availability: AvailabilityCheck
     ) -> LineDecision {
         let (app, state) = (sheet.app, sheet.states[line])
-        let isSuspect = state.isSuspect || sheet.wasRefusedBefore || suspects.contains(sheet.subjects[line])
+        let isSuspect =
+            wasRefused(sheet, line: line) || prefersSuspectConnections(sheet, line: line, by: availability)
         let capacity: Int
         switch sheet.availabilityInTurn(isSuspect: isSuspect, by: availability) {
         case .closed(let reason):
@@ -91,6 +92,26 @@ extension DeliveryPlan {
             return .storeIntent(startsMax: capacityLeft, isSuspect: isSuspect, isProbe: isProbe)
         }
         return .push(isSuspect: isSuspect, isProbe: isProbe)
+    }
+
+    /// Whether APNs refused the line's token last, so that it has to use the suspect connections.
+    private mutating func wasRefused(_ sheet: Sheet, line: Int) -> Bool {
+        let state = sheet.states[line]
+        // An unproven token may use them without a refusal.
+        let usedThemAfterRefusal = state.isSuspect && !state.isUnproven
+        return usedThemAfterRefusal || sheet.wasRefusedBefore || suspects.contains(sheet.subjects[line])
+    }
+
+    /// Whether the line is unproven and uses the suspect connections because they have room.
+    private mutating func prefersSuspectConnections(
+        _ sheet: Sheet, line: Int, by availability: AvailabilityCheck
+    ) -> Bool {
+        let app = sheet.app
+        guard app.unproven.areSuspect(at: time.now), !isProven(sheet, line: line),
+            case .open(let capacity) = sheet.availabilityInTurn(isSuspect: true, by: availability)
+        else { return false }
+        let hasIntent = sheet.states[line].reservation == .permitAndIntent
+        return capacity > (hasIntent ? 0 : app.waitingStarts(isSuspect: true))
     }
 }
 

@@ -25,14 +25,14 @@ struct SheetEviction {
 
     /// Decides which apps block others. Returns whether sheets have to move.
     func updateBlockingApps(_ apps: [AppQueues], at now: Instant, isConnecting: (AppQueues) -> Bool) -> Bool {
-        var others = AppSilence.OtherApps()
+        var all = AppSilence.AllApps()
         for app in apps {
-            if app.silence.milliseconds(at: now) >= Self.connectingMilliseconds {
+            if app.silence.durationMilliseconds(at: now) >= Self.connectingMilliseconds {
                 app.silence.noteConnecting(isConnecting(app), at: now)
             }
-            others.add(app.silence, hasSheets: app.sheetCount > 0, at: now)
+            all.add(app.silence, hasSheets: app.sheetCount > 0, at: now)
         }
-        for app in apps { app.silence.updateBlocksOthers(beside: others, at: now) }
+        for app in apps { app.silence.updateBlocksOthers(among: all, at: now) }
         return hasSeveralApps && apps.contains(where: \.silence.blocksOthers)
     }
 
@@ -51,7 +51,7 @@ struct SheetEviction {
     /// Returns the tier to which a sheet moves to make room. If APNs is silent for very long, sheets that
     /// come from a tier wait longer, so that a backlog is not rewritten every few seconds.
     func tier(for sheet: Sheet, at now: Instant) -> LaterTier {
-        let isVeryLong = sheet.app.silence.milliseconds(at: now) >= AppSilence.veryLongMilliseconds
+        let isVeryLong = sheet.app.silence.durationMilliseconds(at: now) >= AppSilence.veryLongMilliseconds
         return sheet.topic.tier != nil && isVeryLong ? .minutes2 : .seconds5
     }
 }

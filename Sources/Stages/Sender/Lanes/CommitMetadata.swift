@@ -24,12 +24,14 @@ package struct CommitMetadata: Sendable, Hashable {
 
     /// Reads metadata. Returns nil for damaged text or another version. Then all receipts are read.
     package init?(text: String) {
-        let parts = text.split(separator: " ").map { Int64($0) }
-        guard (3...4).contains(parts.count), parts[0] == Int64(Self.schemaVersion),
-            let receiptsFrom = parts[1], let window = parts[2]
+        let fields = text.split(separator: " ")
+        let numbers = fields.compactMap { Int64($0) }
+        guard numbers.count == fields.count, (3...4).contains(numbers.count),
+            numbers[0] == Int64(Self.schemaVersion)
         else { return nil }
-        guard receiptsFrom >= 0, (0...Self.windowMax).contains(window) else { return nil }
-        self.init(receiptsFrom: receiptsFrom, window: window, endedAt: parts.count == 4 ? parts[3] : nil)
+        let (receiptsFrom, window, endedAt) = (numbers[1], numbers[2], numbers.dropFirst(3).first)
+        guard receiptsFrom >= 0, (0...Self.windowMax).contains(window), endedAt ?? 0 >= 0 else { return nil }
+        self.init(receiptsFrom: receiptsFrom, window: window, endedAt: endedAt)
     }
 
     /// The largest valid window. A larger one is not possible by any setting, so the text is damaged.

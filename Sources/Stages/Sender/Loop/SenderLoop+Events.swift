@@ -17,6 +17,11 @@ extension SenderLoop {
             log.info(
                 "apns accepts an app's pushes again", .field("app", name.app),
                 .field("environment", name.environment.rawValue))
+        case .unprovenTokensRefused(let name, let reason):
+            log.warning(
+                "apns refuses most tokens that it never accepted before; they use separate connections: if the app is new, correct its setting, otherwise look for invented reports",
+                .field("app", name.app), .field("environment", name.environment.rawValue),
+                .field("reason", reason), .field("setting", Self.setting(for: reason)))
         case .settling(let lane, let milliseconds):
             log.info(
                 "the last pushes of an earlier sender may still be in flight; its jobs wait",

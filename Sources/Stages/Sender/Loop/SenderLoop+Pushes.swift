@@ -216,7 +216,7 @@ extension SenderLoop {
             isLate: outcome.isLate)
     }
 
-    // MARK: Dead tokens
+    // MARK: Dead and proven tokens
 
     /// Reports a dead token. Ingest drops it unless the phone has reported it again since.
     func report(_ dead: DeliveryActions.DeadToken) {
@@ -231,5 +231,21 @@ extension SenderLoop {
                 reason: dead.reason, invalidatedAt: dead.invalidatedAt,
                 dispatchedAt: time.unixMilliseconds))
         writer.report(report)
+        metrics.deadTokens.add()
+    }
+
+    /// Reports a token that APNs has accepted for the first time. From then on the registry calls it proven.
+    func report(_ proven: DeliveryActions.ProvenToken) {
+        let (sheet, fields) = (proven.sheet, proven.sheet.index.lines[proven.line])
+        guard let token = token(of: sheet, line: proven.line),
+            let entry = RegistryKey.Entry(text: sheet.text(fields.entry))
+        else { return }
+        var report = Report(
+            app: sheet.head.app, environment: sheet.head.environment,
+            installation: sheet.text(fields.installation), kind: .provenToken)
+        report.proof = Maybe(
+            Report.TokenProof(tokenHash: Hex.text(of: seal.hash(of: token)), entry: entry))
+        writer.report(report)
+        metrics.provenTokens.add()
     }
 }

@@ -264,6 +264,7 @@ final class SenderLoop: IterationHook {
         if !actions.pushes.isEmpty { metrics.count(actions.pushes, at: time.unixMilliseconds) }
         if !actions.withdrawals.isEmpty { for profile in usedProfiles { client?.withdrawAll(of: profile) } }
         for token in actions.deadTokens { report(token) }
+        for token in actions.provenTokens { report(token) }
         for read in actions.reads { receipts.read(lane: read.lane, from: read.from) }
         if !actions.reads.isEmpty { wakeups?.receipts.raise() }
         if !actions.pauses.isEmpty { pause(actions.pauses) }

@@ -20,6 +20,7 @@ struct SenderMetrics {
     let clockAhead: Gauge
     let suspectTokens: Gauge
     let deadTokens: Counter
+    let provenTokens: Counter
     let written: Counter
     let writeFailures: Counter
 
@@ -55,6 +56,8 @@ struct SenderMetrics {
             help: "remembered tokens that APNs refused the last time")
         deadTokens = metrics.counter(
             "flotilla_sender_dead_tokens_total", help: "tokens reported as dead")
+        provenTokens = metrics.counter(
+            "flotilla_sender_proven_tokens_total", help: "tokens reported as accepted for the first time")
         written = metrics.counter(
             "flotilla_sender_written_total", help: "records stored: receipts, later tiers, dead letters")
         writeFailures = metrics.counter(
@@ -63,11 +66,22 @@ struct SenderMetrics {
         for code in Self.deadLetterCodes { _ = deadLetters(code) }
     }
 
-    func count(_ receipt: Receipt) {
-        for part in receipt.parts {
+    /// Counts the jobs of a record that is written for the first time.
+    func count(_ write: RecordToWrite) {
+        switch write.content {
+        case .receipt(let parts): count(parts, of: write)
+        case .tier: break
+        case .deadLetter(let code): deadLetters(code).add(write.lines.count)
+        case .malformed(let record): deadLetters(record.error.code).add()
+        }
+    }
+
+    private func count(_ parts: [Receipt.Part], of write: RecordToWrite) {
+        for part in parts {
             outcomes[part.outcome]?.add(part.lines.count)
-            guard part.outcome == .accepted else { continue }
-            answered.observe(acceptedAt: receipt.acceptedAt, now: receipt.writtenAt, jobs: part.lines.count)
+            guard part.outcome == .accepted, let sheet = write.sheet else { continue }
+            answered.observe(
+                acceptedAt: sheet.head.acceptedAt, now: write.writtenAt, jobs: part.lines.count)
         }
     }
 

@@ -60,6 +60,8 @@ final class SenderWriter {
 
     /// Writes a record behind those that wait for room in the producer's queue.
     func write(_ write: RecordToWrite, id: UInt64) {
+        // A record that is written again was counted before.
+        if !write.isRepeated { metrics.count(write) }
         if !waiting.isEmpty || !send(write, id: id) { waiting.append((id, write)) }
     }
 
@@ -84,13 +86,11 @@ final class SenderWriter {
         var headers = RecordHeaders(capacity: 1)
         let addressees = write.addressees
         if !addressees.isEmpty { headers.add(ReceiptLines.header, value: addressees.span) }
-        let isSent = unsafe json.withBytes { bytes in
+        return unsafe json.withBytes { bytes in
             unsafe send(
                 to: .receipts, partition: write.lane, value: bytes.bindMemory(to: UInt8.self).span,
                 headers: &headers, id: id)
         }
-        if isSent { metrics.count(receipt) }
-        return isSent
     }
 
     /// Sends jobs to the dead letters, as a sheet that can be sent again.
@@ -103,11 +103,9 @@ final class SenderWriter {
                 stage: SenderService.name, code: code, reason: Self.reason(of: write, code: code),
                 topic: layout.name(of: sheet.topic.topic), partition: write.lane, offset: sheet.offset,
                 writtenAt: sheet.head.acceptedAt, rejectedAt: write.writtenAt))
-        let isSent = send(
+        return send(
             to: .deadLetters, partition: write.lane, value: sheet.content.body.span, headers: &headers,
             id: id)
-        if isSent { metrics.deadLetters(code).add(write.lines.count) }
-        return isSent
     }
 
     /// Sends a malformed record to the dead letters as it is, with the headers of a dead letter behind its own.
@@ -119,11 +117,9 @@ final class SenderWriter {
                 stage: SenderService.name, code: record.error.code, reason: record.error.description,
                 topic: layout.name(of: record.topic.topic), partition: write.lane, offset: record.offset,
                 writtenAt: record.writtenAt, rejectedAt: write.writtenAt))
-        let isSent = send(
+        return send(
             to: .deadLetters, partition: write.lane, key: record.key?.span, value: record.value?.span,
             headers: &headers, id: id)
-        if isSent { metrics.deadLetters(record.error.code).add() }
-        return isSent
     }
 
     /// Returns the headers of a sheet with some lines of another one.
@@ -133,6 +129,9 @@ final class SenderWriter {
         headers.add(SheetHeaderName.flotilla, value: sheet.content.flotilla.span)
         headers.add(SheetHeaderName.to, value: sheet.content.lines(lines, by: sheet.index).span)
         headers.add(SheetHeaderName.origin, value: origin.headerValue.span)
+        if let value = UnprovenLines.headerValue(of: lines.positions(of: sheet.unprovenLines)) {
+            headers.add(SheetHeaderName.unproven, value: value.span)
+        }
         return headers
     }
 
@@ -142,8 +141,7 @@ final class SenderWriter {
         return answer.isEmpty ? code : "\(code): APNs said \(answer)"
     }
 
-    /// Writes a report of a dead token. If it is lost with the process, the next push finds the dead token
-    /// again.
+    /// Writes a report of a dead or a proven token. If it is lost with the process, a later push finds the fact again.
     func report(_ report: Report) {
         report.encode(to: &json)
         var headers = RecordHeaders(capacity: 0)
@@ -153,7 +151,6 @@ final class SenderWriter {
                 to: .reports, partition: nil, key: key.span, value: bytes.bindMemory(to: UInt8.self).span,
                 headers: &headers, id: Self.unawaited)
         }
-        metrics.deadTokens.add()
     }
 
     private func send(

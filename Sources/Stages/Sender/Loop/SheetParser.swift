@@ -17,11 +17,10 @@ enum SheetParser {
                 apns: try bytes(of: SheetHeaderName.apns, in: headers, for: .topic),
                 flotilla: try bytes(of: SheetHeaderName.flotilla, in: headers, for: .version),
                 to: try bytes(of: SheetHeaderName.to, in: headers, for: .lines))
-            var origin: [UInt8]?
-            if let header = headers.last(named: SheetHeaderName.origin) {
-                origin = [UInt8](copying: header.value)
-            }
-            return .sheet(try SheetRecord(content, origin: origin))
+            return .sheet(
+                try SheetRecord(
+                    content, origin: optionalBytes(of: SheetHeaderName.origin, in: headers),
+                    unproven: optionalBytes(of: SheetHeaderName.unproven, in: headers)))
         } catch {
             return .malformed(copy(record, from: topic, error: error))
         }
@@ -37,6 +36,14 @@ enum SheetParser {
             throw .missing(line)
         }
         return bytes
+    }
+
+    /// Returns the value of a header; nil if the record lacks the header.
+    private static func optionalBytes(of name: StaticString, in headers: borrowing RecordHeaderList)
+        -> [UInt8]?
+    {
+        guard let header = headers.last(named: name) else { return nil }
+        return [UInt8](copying: header.value)
     }
 
     private static func copy(

@@ -67,7 +67,7 @@ struct OutcomeRecords {
         return waitingLines * Self.shareOfPermits >= permits.limit
     }
 
-    /// Orders the records of a sheet's outcomes. Final outcomes and releases share a receipt. Returns the lines that
+    /// Orders the records of a sheet's outcomes. Final outcomes share a receipt. Returns the lines that
     /// the next owner of the lane takes over, because their records must not be written.
     mutating func write(
         _ sheet: Sheet, transfers: TransferTiming, at time: CurrentTime, into actions: inout DeliveryActions
@@ -103,13 +103,18 @@ struct OutcomeRecords {
         return forgotten.lineSet
     }
 
-    /// Orders the record of an outcome by which jobs go to another topic. Their receipt follows when it is stored.
+    /// Orders the record of an outcome that has a separate record. If jobs go to another topic, their receipt follows
+    /// when that record is stored.
     private mutating func orderRecord(
         for outcome: LineOutcome, of sheet: Sheet, lines: LineSet, at time: CurrentTime,
         into actions: inout DeliveryActions
     ) {
         switch outcome {
-        case .final, .released: break
+        case .final: break
+        case .released:
+            // A release must not be written without a lease, and final outcomes must be. So it has a separate receipt.
+            let part = Receipt.Part(.released, lines: sheet.originLines(of: lines))
+            order(.receipt([part]), of: sheet, lines: lines, in: sheet.lane, at: time, into: &actions)
         case .retryInTier(let tier, let tries, let status, let reason):
             let origin = sheet.origin(of: lines, in: tier, tries: tries, reason: reason, at: time)
             order(
@@ -153,8 +158,9 @@ struct OutcomeRecords {
     mutating func writeAgain(
         _ id: UInt64, of lanes: LaneOwnership, at now: Instant, into actions: inout DeliveryActions
     ) -> RecordToWrite? {
-        guard let write = unacknowledged[id] else { return nil }
-        unacknowledged[id]?.isRepeated = true
+        guard var write = unacknowledged[id] else { return nil }
+        write.isRepeated = true
+        unacknowledged[id] = write
         switch write.isTransfer ? lanes.transferTiming(of: write.laneInHand, at: now) : .now {
         case .now: actions.writes.append((id, write))
         case .later: recordsWithoutLease.append(id)
@@ -181,13 +187,12 @@ struct OutcomeRecords {
 }
 
 extension Sheet {
-    /// Returns the part of a receipt for an outcome; nil for an outcome by which jobs go to another topic.
+    /// Returns the part of the shared receipt for an outcome; nil for an outcome that has a separate record.
     fileprivate func receiptPart(for outcome: LineOutcome, of lines: LineBitmap) -> Receipt.Part? {
         switch outcome {
         case .final(let result, let status, let reason):
             Receipt.Part(result, lines: originLines(of: lines.lineSet), status: status, reason: reason)
-        case .released: Receipt.Part(.released, lines: originLines(of: lines.lineSet))
-        case .retryInTier, .deadLetter: nil
+        case .released, .retryInTier, .deadLetter: nil
         }
     }
 }

@@ -30,7 +30,7 @@ package struct RecordToWrite {
     /// for other records, and while an earlier owner may still write there.
     let unknownBefore: Int?
     /// Whether it was written before and that copy may be stored too.
-    var isRepeated = false
+    package internal(set) var isRepeated = false
 
     init(
         _ content: Content, of sheet: Sheet?, lines: LineSet, in lane: Lane, at time: CurrentTime,
@@ -48,8 +48,14 @@ package struct RecordToWrite {
 
     package var lane: Int32 { laneInHand.number }
 
-    /// Whether it gives jobs to a later attempt.
-    var isTransfer: Bool { if case .tier = content { true } else { false } }
+    /// Whether it gives jobs to a later attempt or to the next owner of the lane.
+    var isTransfer: Bool {
+        switch content {
+        case .tier: true
+        case .receipt(let parts): parts.first?.outcome == .released
+        case .deadLetter, .malformed: false
+        }
+    }
 
     /// The receipt; nil for other records.
     package var receipt: Receipt? {

@@ -47,10 +47,18 @@ package struct DeliveryActions {
         package let invalidatedAt: Int64?
     }
 
+    /// A token that APNs has accepted for the first time.
+    package struct ProvenToken {
+        package let sheet: Sheet
+        package let line: Int
+    }
+
     /// An event for the log or a metric.
     package enum Event: Sendable, Hashable {
         case breakerOpened(AppEnvironment, reason: String)
         case breakerClosed(AppEnvironment)
+        /// APNs refuses most tokens that it has never accepted.
+        case unprovenTokensRefused(AppEnvironment, reason: String)
         /// The lane waits until the pushes of an earlier owner have ended.
         case settling(lane: Int32, milliseconds: Int)
         /// No earlier owner of the lane can have pushes in flight any more.
@@ -64,6 +72,7 @@ package struct DeliveryActions {
     package var withdrawals: [UInt64] = []
     package var writes: [(id: UInt64, write: RecordToWrite)] = []
     package var deadTokens: [DeadToken] = []
+    package var provenTokens: [ProvenToken] = []
     package var reads: [ReceiptRead] = []
     package var pauses: [PartitionPause] = []
     package var resumes: [PartitionResume] = []
@@ -82,7 +91,9 @@ package struct DeliveryActions {
 
     /// Whether the plan asks for any action.
     var hasAny: Bool {
-        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !deadTokens.isEmpty || !reads.isEmpty
+        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !deadTokens.isEmpty
+            || !provenTokens.isEmpty
+            || !reads.isEmpty
             || !pauses.isEmpty || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased
             || !events.isEmpty
     }
@@ -92,6 +103,7 @@ package struct DeliveryActions {
         withdrawals.removeAll(keepingCapacity: true)
         writes.removeAll(keepingCapacity: true)
         deadTokens.removeAll(keepingCapacity: true)
+        provenTokens.removeAll(keepingCapacity: true)
         reads.removeAll(keepingCapacity: true)
         pauses.removeAll(keepingCapacity: true)
         resumes.removeAll(keepingCapacity: true)

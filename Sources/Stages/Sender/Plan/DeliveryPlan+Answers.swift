@@ -12,6 +12,7 @@ extension DeliveryPlan {
         sheet.app.noteAnswer(at: time.now)
         sheet.app.breaker.accepted(1, at: time.now)
         if sheet.states[line].isSuspect { suspects.noteAccepted(sheet.subjects[line]) }
+        if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
         if sheet.states[line].isProbe { endProbe(sheet, line: line, isMended: true) }
         accept(sheet, line: line)
     }
@@ -70,7 +71,9 @@ extension DeliveryPlan {
         switch answer.disposition {
         case .tokenSuspect:
             suspects.noteRefused(sheet.subjects[line])
-            isOpened = app.breaker.wrongToken(because: reason, at: time.now)
+            guard isProven(sheet, line: line) else { return unprovenTokenRefused(sheet, line: line, reason) }
+            isOpened = app.breaker.wrongToken(
+                of: sheet.recipientFingerprint(of: line, seed: seed), because: reason, at: time.now)
         case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
             isOpened = app.breaker.misconfigured(because: reason, at: time.now)
         case nil:
@@ -82,6 +85,7 @@ extension DeliveryPlan {
             // does not count in the breaker's window.
             isMended = true
             suspects.noteAccepted(sheet.subjects[line])
+            if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
         case .tokenGone, .tokenThrottled, .connectionUnusable, .serverTrouble, .requestFaulty, .channelGone,
             .channelLimit:
             app.breaker.answeredOtherwise(at: time.now)
@@ -90,6 +94,33 @@ extension DeliveryPlan {
         }
         if isOpened { actions.events.append(.breakerOpened(app.name, reason: reason)) }
         endProbe(sheet, line: line, isMended: isMended)
+    }
+
+    // MARK: Unproven tokens
+
+    /// Whether APNs has accepted the line's token before, as far as the sheet and this process know.
+    func isProven(_ sheet: Sheet, line: Int) -> Bool {
+        !sheet.states[line].isUnproven
+            || reportedTokens.contains(sheet.tokenFingerprint(of: line, seed: seed))
+    }
+
+    /// Reports an accepted token as proven, unless it was reported or too many are.
+    private mutating func noteProven(_ sheet: Sheet, line: Int) {
+        sheet.app.unproven.accepted(at: time.now)
+        guard sheet.app.unproven.mayReport, !sheet.head.isBroadcast else { return }
+        let token = sheet.tokenFingerprint(of: line, seed: seed)
+        guard !reportedTokens.contains(token) else { return }
+        reportedTokens.insert(token)
+        sheet.app.unproven.countReport()
+        actions.provenTokens.append(DeliveryActions.ProvenToken(sheet: sheet, line: line))
+    }
+
+    /// Handles the refusal of an unproven token. It says nothing about the app's settings.
+    private mutating func unprovenTokenRefused(_ sheet: Sheet, line: Int, _ reason: String) {
+        if sheet.app.unproven.refused(at: time.now) {
+            actions.events.append(.unprovenTokensRefused(sheet.app.name, reason: reason))
+        }
+        if sheet.states[line].isProbe { giveUpProbe(sheet, line: line) }
     }
 
     private mutating func endProbe(_ sheet: Sheet, line: Int, isMended: Bool) {
@@ -169,8 +200,10 @@ extension DeliveryPlan {
                 sheet, line: line, as: .final(.expired, status: answer.status, reason: answer.reasonCode))
         }
         let triesHere = Int(sheet.states[line].tries)
-        // A move that is no try gives back the last try that was counted here.
-        let tries = sheet.earlierTries + (countsAsTry ? triesHere : max(0, triesHere - 1))
+        // If a move is no try, the try of this push is subtracted, but only if it was counted. A push that surely did not
+        // arrive was not counted.
+        let uncounted = !countsAsTry && answer.end.mayHaveArrived ? 1 : 0
+        let tries = sheet.earlierTries + triesHere - uncounted
         decide(
             sheet, line: line,
             as: .retryInTier(tier, tries: tries, status: answer.status, reason: answer.reasonCode))

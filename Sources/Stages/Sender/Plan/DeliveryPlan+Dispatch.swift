@@ -211,7 +211,9 @@ extension DeliveryPlan {
     }
 
     private mutating func mayStoreIntent(of sheet: Sheet, line: Int) -> Bool {
-        sheet.isUnsent(line) && !claims.isSubjectBusy(sheet, line: line)
+        let avoidsUsualConnections =
+            sheet.states[line].isUnproven && sheet.app.unproven.areSuspect(at: time.now)
+        return sheet.isUnsent(line) && !avoidsUsualConnections && !claims.isSubjectBusy(sheet, line: line)
             && !suspects.contains(sheet.subjects[line])
     }
 }

@@ -7,18 +7,19 @@ internal import Lifecycle
 // `decide`, `accept`: the line has an outcome, which is written later.
 // `skip`:             an earlier owner or a duplicate has done the job. Nothing is written.
 // `abandon`:          the next owner of the lane takes over a line without an outcome.
-// `forget`:           the next owner takes over a line whose outcome must not be written.
+// `leaveDecided`:     the next owner takes over lines with outcomes that must not be written.
 extension DeliveryPlan {
     /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
-        guard moveToDecided(sheet, line: line) else { return }
+        guard endTurn(of: sheet, line: line) else { return }
         sheet.addOutcome(outcome, for: line)
         // The next owner reads the sheet again, so its offset stays open.
         if outcome == .released { sheet.isAbandoned = true }
         records.add(sheet, at: time.now)
     }
 
-    /// Decides the same outcome for all lines that have not left and are not about to leave.
+    /// Decides the same outcome for all lines that wait. A line whose duplicate is done is skipped. A line whose
+    /// duplicate is under way waits for it.
     mutating func decideWaiting(_ sheet: Sheet, as outcome: LineOutcome) {
         for line in 0..<sheet.lineCount where sheet.states[line].stage.isWaiting {
             switch duplicateProgress(of: sheet, line: line) {
@@ -31,27 +32,32 @@ extension DeliveryPlan {
     }
 
     mutating func accept(_ sheet: Sheet, line: Int) {
-        guard moveToDecided(sheet, line: line) else { return }
+        guard endTurn(of: sheet, line: line) else { return }
         sheet.addAccepted(line)
         records.add(sheet, at: time.now)
     }
 
-    private mutating func moveToDecided(_ sheet: Sheet, line: Int) -> Bool {
+    /// Moves a line to `decided`, and settles its subject, its probe and its sheet. Returns false if the line was
+    /// decided already.
+    private mutating func endTurn(of sheet: Sheet, line: Int) -> Bool {
         guard sheet.move(line, on: .decided) else { return false }
         if sheet.needsLedger {
-            // The subject stays held until the outcome is stored.
+            // A duplicate may exist, so the subject stays held until the outcome is stored.
             claims.holdSubject(sheet, line: line)
         } else {
             claims.freeSubject(sheet, line: line)
         }
         if sheet.states[line].isProbe { giveUpProbe(sheet, line: line) }
+        // The app's queue removes such sheets from time to time, because a removal searches the whole queue.
         if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.noteSheetIsOver() }
         return true
     }
 
-    /// Ends a line without a record, because an earlier owner or a duplicate has done its job.
-    mutating func skip(_ sheet: Sheet, line: Int) {
-        guard moveToDecided(sheet, line: line) else { return }
+    /// Ends a line whose job an earlier owner or a duplicate has done.
+    mutating func skip(_ sheet: Sheet, line: Int) { endWithoutRecord(sheet, line: line) }
+
+    private mutating func endWithoutRecord(_ sheet: Sheet, line: Int) {
+        guard endTurn(of: sheet, line: line) else { return }
         claims.giveBackPermit(sheet, line: line)
         sheet.move(line, on: .finished)
         claims.freeSubject(sheet, line: line)
@@ -63,7 +69,7 @@ extension DeliveryPlan {
         if state.stage.isDecided { return }
         if state.reservation == .permitAndIntent { return decide(sheet, line: line, as: .released) }
         sheet.isAbandoned = true
-        skip(sheet, line: line)
+        endWithoutRecord(sheet, line: line)
     }
 
     /// Leaves the sheets of a lane to its next owner. Pushes in flight finish.
@@ -81,7 +87,7 @@ extension DeliveryPlan {
     }
 
     /// Leaves decided lines to the next owner of the lane, because their record must not be written.
-    mutating func forget(_ sheet: Sheet, lines: LineSet) {
+    mutating func leaveDecided(_ sheet: Sheet, lines: LineSet) {
         if !lines.isEmpty { sheet.isAbandoned = true }
         claims.finish(sheet, lines: lines)
         removeIfDone(sheet)
@@ -112,6 +118,7 @@ extension DeliveryPlan {
     /// tier and died before the receipt. Then it still lies on the first sheet.
     ///
     /// The copy that is decided first counts, as soon as its outcome is stored. The other copy waits for that.
+    /// The function is mutating although it changes nothing, because otherwise each call copies the plan.
     mutating func duplicateProgress(of sheet: Sheet, line: Int) -> DuplicateProgress {
         guard sheet.needsLedger else { return .notStarted }
         if sheet.recordedProgress(of: line) == .done { return .done }

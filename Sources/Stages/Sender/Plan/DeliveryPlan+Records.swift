@@ -8,8 +8,8 @@ extension DeliveryPlan {
     mutating func writeOutcomes() {
         for sheet in records.takeDue(at: time.now, permits: claims.permits) {
             let transfers = lanes.transferTiming(of: sheet.lane, at: time.now)
-            let forgotten = records.write(sheet, transfers: transfers, at: time, into: &actions)
-            forget(sheet, lines: forgotten)
+            let leftLines = records.write(sheet, transfers: transfers, at: time, into: &actions)
+            leaveDecided(sheet, lines: leftLines)
         }
     }
 
@@ -29,7 +29,7 @@ extension DeliveryPlan {
     /// Writes a record now or when there is a lease. Lines of a record that must not be written are forgotten.
     private mutating func writeAgain(_ id: UInt64) {
         let forbidden = records.writeAgain(id, of: lanes, at: time.now, into: &actions)
-        if let forbidden, let sheet = forbidden.sheet { forget(sheet, lines: forbidden.lines) }
+        if let forbidden, let sheet = forbidden.sheet { leaveDecided(sheet, lines: forbidden.lines) }
     }
 
     // MARK: Stored records

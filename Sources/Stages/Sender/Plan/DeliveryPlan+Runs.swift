@@ -43,6 +43,8 @@ extension DeliveryPlan {
 
     /// Returns the number of pushed lines.
     private mutating func pushLines(of sheet: Sheet, atMost countMax: Int) -> Int {
+        // A line that may use the suspect connections is checked alone.
+        let areUnprovenSuspect = !sheet.unprovenLines.isEmpty && sheet.app.unproven.areSuspect(at: time.now)
         var line = sheet.cursor
         var count = 0
         while line < sheet.lineCount, count < countMax {
@@ -52,7 +54,8 @@ extension DeliveryPlan {
                 continue
             }
             let subject = sheet.subjects[line]
-            guard state.isOrdinary, !suspects.contains(subject), !versions.isOutdated(sheet, line: line),
+            guard state.isOrdinary, !(areUnprovenSuspect && state.isUnproven), !suspects.contains(subject),
+                !versions.isOutdated(sheet, line: line),
                 claims.holdSubject(subject)
             else { break }
             sheet.pushOrdinary(line)

@@ -25,6 +25,7 @@ package struct DeliveryPlan {
     var queues = DispatchQueues()
     var claims: LineClaims
     var suspects = SuspectSubjects()
+    var reportedTokens = ReportedTokens()
     var eviction = SheetEviction()
     var records: OutcomeRecords
 

@@ -6,6 +6,8 @@ struct LineState: Sendable {
     var holdsSubject = false
     /// Whether it uses the suspect connections.
     var isSuspect = false
+    /// Whether APNs has never accepted its token, according to the sheet.
+    var isUnproven = false
     /// Whether its push is the probe that tests whether the app's breaker may close.
     var isProbe = false
     /// Number of retries in this process.

@@ -13,6 +13,8 @@ package final class Sheet {
     package let offset: Int64
     package let head: SheetHead
     package let index: SheetIndex
+    /// The lines whose tokens APNs had never accepted when the sheet was written.
+    package let unprovenLines: LineSet
     @safe @exclusivity(unchecked) package private(set) var content: SheetContent
     /// A strong reference, because access to an unowned one costs more than all other bookkeeping of a push.
     /// A lane that is given up has dropped its sheets when it is freed.
@@ -100,6 +102,7 @@ package final class Sheet {
     ) {
         (self.topic, self.offset, self.lane, self.app, self.group) = (topic, offset, lane, app, group)
         (head, index, content) = (record.head, record.index, record.content)
+        unprovenLines = record.unprovenLines
         if let origin = record.origin {
             originPosition = JobPosition(
                 topic: origin.topic, partition: origin.partition, offset: origin.offset)
@@ -115,6 +118,7 @@ package final class Sheet {
         states = Array(repeating: LineState(), count: record.index.lines.count)
         unfinishedLines = states.count
         undecidedLines = states.count
+        unprovenLines.forEachLine { states[$0].isUnproven = true }
     }
 
     package var lineCount: Int { states.count }
@@ -176,6 +180,27 @@ package final class Sheet {
                 subjects.append(builder.fingerprint.high)
             }
         }
+    }
+
+    /// Returns the fingerprint of a line's token in the app's environment.
+    func tokenFingerprint(of line: Int, seed: UInt64) -> UInt64 {
+        fingerprint(of: index.lines[line].token, seed: seed)
+    }
+
+    /// Returns the fingerprint of a line's recipient.
+    func recipientFingerprint(of line: Int, seed: UInt64) -> UInt64 {
+        fingerprint(of: index.lines[line].recipient, seed: seed)
+    }
+
+    /// - Parameter part: the range of a field in the header `to`.
+    private func fingerprint(of part: Range<Int32>, seed: UInt64) -> UInt64 {
+        var builder = FingerprintBuilder(seed: seed)
+        unsafe content.to.withUnsafeBytes { bytes in
+            unsafe builder.add(
+                UnsafeRawBufferPointer(rebasing: bytes[Int(part.lowerBound)..<Int(part.upperBound)]))
+        }
+        builder.add(app.number)
+        return builder.fingerprint.high
     }
 
     /// Computes the activities, for sends to a recipient's scope. The group counts too, because versions are ordered

@@ -7,12 +7,19 @@ package struct SheetRecord: Sendable {
     package let index: SheetIndex
     /// The position where the jobs were first stored; nil if that is this record.
     package let origin: SheetOrigin?
+    /// The lines whose tokens APNs has never accepted.
+    package let unprovenLines: LineSet
 
-    /// - Parameter originHeader: the value of the header `origin`.
-    package init(_ content: SheetContent, origin originHeader: [UInt8]?) throws(SheetError) {
+    /// - Parameters:
+    ///   - originHeader: the value of the header `origin`.
+    ///   - unprovenHeader: the value of the header `unproven`.
+    package init(
+        _ content: SheetContent, origin originHeader: [UInt8]?, unproven unprovenHeader: [UInt8]? = nil
+    ) throws(SheetError) {
         self.content = content
         head = try SheetHead(apns: content.apns.span, flotilla: content.flotilla.span)
         index = try SheetIndex(parsing: content.to)
+        unprovenLines = try UnprovenLines.parse(unprovenHeader, lineCount: index.lines.count)
         guard let originHeader else {
             origin = nil
             return

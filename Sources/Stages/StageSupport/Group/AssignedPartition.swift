@@ -33,6 +33,8 @@ package enum PartitionState: Equatable, Sendable {
     case serving
     /// The next records are gone. The partition is checked regularly until it can continue. The text is for operators.
     case outOfRange(String)
+    /// The results of the records cannot be written now. The partition waits until they can. The text is for operators.
+    case setAside(String)
 }
 
 extension AssignedPartition {
@@ -43,7 +45,10 @@ extension AssignedPartition {
 
     /// Whether the next record can be read.
     package var isReadable: Bool {
-        if case .outOfRange = state { false } else { true }
+        switch state {
+        case .restoring, .serving: true
+        case .outOfRange, .setAside: false
+        }
     }
 
     /// The reason why the records wait, for operators. Nil while they are served.
@@ -52,6 +57,7 @@ extension AssignedPartition {
         case .serving: nil
         case .restoring: "\(name) is being restored"
         case .outOfRange(let text): "\(name) stopped: \(text)"
+        case .setAside(let text): "\(name) waits: \(text)"
         }
     }
 }

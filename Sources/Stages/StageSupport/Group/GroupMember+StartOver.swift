@@ -17,7 +17,9 @@ extension GroupMember {
         scheduleNextTry()
         let serving = assignedPartitions.values.filter(\.isServing).map(\.partition)
         consumer.pause(topicPartitions(numbered: serving))
-        for partition in assignedPartitions.keys { assignedPartitions[partition]?.state = .restoring }
+        for partition in assignedPartitions.keys {
+            assignedPartitions[partition]?.state = stateWhileRestoring(partition)
+        }
         resetPositions()
     }
 
@@ -82,7 +84,7 @@ extension GroupMember {
         try owner?.startRestoring(numbers, followedOffsets: followedOffsets)
         let now = time.now()
         for partition in numbers {
-            assignedPartitions[partition]?.state = .restoring
+            assignedPartitions[partition]?.state = stateWhileRestoring(partition)
             assignedPartitions[partition]?.restoringSince = now
         }
         startOverState = .done

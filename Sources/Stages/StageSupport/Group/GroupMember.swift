@@ -14,8 +14,8 @@ package import Topics
 ///      └──────────────┴──────────────┘  anything fails, or the group offers partitions
 ///
 /// No call waits for Kafka: queries are submitted, and their answers come as events. `+StartOver` has these steps, and
-/// `+Reading` serves the partitions afterwards. `+Gaps` handles offsets that are out of range, and `+Ends` commits
-/// ends.
+/// `+Reading` serves the partitions afterwards. `+Gaps` handles offsets that are out of range, `+Ends` commits
+/// ends. `GroupMember+SetAside.swift` handles partitions whose results cannot be written.
 package final class GroupMember<Part: AssignedPartition> {
     /// The progress of a start-over.
     enum StartOverState {
@@ -27,9 +27,10 @@ package final class GroupMember<Part: AssignedPartition> {
         case done
     }
 
-    /// The pause before the loop starts over. It doubles with each failure, up to the maximum.
+    /// The pause before the loop starts over. It doubles with each failure, up to the maximum. Each attempt asks Kafka
+    /// a few questions and waits for the answers, so a short pause is no load. All partitions wait for its end.
     static var retryPauseMillisecondsMin: Int { 10 }
-    static var retryPauseMillisecondsMax: Int { 5000 }
+    static var retryPauseMillisecondsMax: Int { 1000 }
 
     let consumer: Consumer
     let layout: TopicLayout
@@ -72,6 +73,8 @@ package final class GroupMember<Part: AssignedPartition> {
     var awaitedEnds = AwaitedEnds()
     var uncommittedEnds: UncommittedEnds
     var openGaps = OpenGaps()
+    /// The assigned partitions that wait, and the partitions of other topics that have to take records again.
+    var setAsidePartitions: [Int32: Set<TopicPartition>] = [:]
     /// Whether the loop has records that are not committed. Then no end is committed, because they lie below it.
     package var isHoldingRecords = false
 
@@ -208,6 +211,7 @@ package final class GroupMember<Part: AssignedPartition> {
     private func releasePartitions() throws {
         try owner?.partitionsRevoked()
         assignedPartitions.removeAll()
+        setAsidePartitions = [:]
         offeredPartitions = nil
         startOverState = .done
         resetPositions()

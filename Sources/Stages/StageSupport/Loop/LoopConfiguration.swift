@@ -25,6 +25,8 @@ package struct LoopConfiguration {
 
     package var batchRecordsMax = RecordBatch.recordsMaxDefault
     package var batchBytesMax = RecordBatch.bytesMaxDefault
+    /// The number of failed transactions with only one record after which that record is set aside.
+    package var loneRecordTriesMax = LoneRecordFailures.triesMaxDefault
     /// The most rows and bytes that are committed and not read back into the view. Above either limit the loop takes no
     /// records.
     package var overlayRowsMax = Int.max
@@ -34,6 +36,7 @@ package struct LoopConfiguration {
     /// Limits of the consumer's prefetch. Nil for its defaults.
     package var prefetchKibibytesMax: Int?
     package var partitionKibibytesMax: Int?
+    package var fetchKibibytesMax: Int?
 
     package init(
         stage: String, group: String, inputName: String, topics: [TopicName], outputTopics: [TopicName],

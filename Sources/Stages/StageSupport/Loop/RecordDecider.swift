@@ -18,6 +18,10 @@ package protocol RecordDecider: StageDecider where Step: RecordStep, Part: Posit
     var isOutputFull: Bool { get }
     /// Decides records of the part until all are taken, `recordsMax` are taken, or the output is full.
     func decideRecords(of part: inout BatchPart, in batch: borrowing RecordBatch, recordsMax: Int) throws
+    /// Sends a record to the dead letters, because its output is never committed.
+    func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord)
+    /// The size of the output.
+    var outputByteCount: Int { get }
     /// Adds the changed rows to the output, after the last record.
     func addChangedRows()
     /// Queues the output. Returns false if the producer refused a record.
@@ -46,9 +50,11 @@ extension RecordDecider {
         addChangedRows()
         stage.reportStep(.decided)
         guard try stage.commit(taken.offsets, readIn: batch.epoch, send: sendOutput) else {
+            noteFailure(of: taken)
             return stage.sizeLimit.shrink(afterFailureOf: taken.count)
         }
         applyCommittedChanges(at: stage.time.now())
+        for offset in taken.offsets { stage.loneFailures.recordCommit(of: offset.partition) }
         for (partition, topic, offset) in taken.endOffsets {
             stage.member.assignedPartitions[partition]?.markCommitted(below: offset, in: topic)
         }
@@ -66,6 +72,12 @@ extension RecordDecider {
         stage.reportStep(.overlayUpdated)
         publishOutcomes()
         return true
+    }
+
+    private func noteFailure(of taken: TakenRecords) {
+        guard taken.count == 1, let end = taken.offsets.first else { return }
+        stage.loneFailures.recordFailure(
+            at: end.offset - 1, of: end.partition, outputBytes: outputByteCount)
     }
 
     private func beginBatch(_ batch: inout PendingBatch) -> Bool {
@@ -102,7 +114,11 @@ extension RecordDecider {
             let takenBefore = batch.parts[index].takenCount
             let (partition, topic) = (batch.parts[index].partition, batch.parts[index].topic)
             do {
-                try decideRecords(of: &batch.parts[index], in: batch.records, recordsMax: remaining)
+                if setAsideFirstRecord(of: batch.parts[index], in: batch.records) {
+                    batch.parts[index].markNextTaken()
+                } else {
+                    try decideRecords(of: &batch.parts[index], in: batch.records, recordsMax: remaining)
+                }
             } catch let error as StoreError {
                 try stage.views.rebuild(partition, after: error)
                 return nil
@@ -116,8 +132,26 @@ extension RecordDecider {
                 OffsetToCommit(
                     partition: stage.topicPartition(of: stage.configuration.topics[topic], number: partition),
                     offset: endOffset))
+            if stage.isLimitedToOnePartition { break }
         }
         return taken
+    }
+
+    /// Sets the next record of the part aside if its output is never committed. Returns false if it is decided.
+    private func setAsideFirstRecord(of part: BatchPart, in records: borrowing RecordBatch) -> Bool {
+        if stage.loneFailures.isEmpty { return false }
+        let (index, topic) = (part.nextIndex, stage.configuration.topics[part.topic])
+        let partition = stage.topicPartition(of: topic, number: part.partition)
+        guard
+            let rejection = stage.loneFailures.reasonToSetAside(
+                recordAt: records[index].offset, of: partition)
+        else { return false }
+        stage.log.error(
+            "a record goes to the dead letters, because the cluster does not commit its output",
+            .field("partition", partition.description), .field("offset", records[index].offset),
+            .field("reason", rejection.reason))
+        setAside(recordAt: index, of: records, as: rejection)
+        return true
     }
 }
 

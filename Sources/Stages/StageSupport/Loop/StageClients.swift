@@ -23,6 +23,14 @@ package final class StageClients<Decider: StageDecider> {
     package var clock: ClusterClock
     /// The limit of the records that one transaction takes.
     package internal(set) var sizeLimit: TransactionSizeLimit
+    /// The records that fail alone.
+    var loneFailures: LoneRecordFailures
+    /// The partition whose work the last transaction took, if it was limited to one.
+    private var lastLimitedPartition: Int32 = -1
+    /// The end of the time in which each transaction takes the work of one partition.
+    private var limitedUntil = Instant(nanoseconds: 0)
+    /// The length of that time. It is enough for a turn of all partitions.
+    private static var limitedMilliseconds: Int { 5000 }
 
     /// Takes clients that exist. A simulation makes its own.
     package init(
@@ -41,6 +49,7 @@ package final class StageClients<Decider: StageDecider> {
         self.writer = writer
         self.transaction = transaction
         sizeLimit = TransactionSizeLimit(recordsMax: configuration.batchRecordsMax)
+        loneFailures = LoneRecordFailures(triesMax: configuration.loneRecordTriesMax)
         member = GroupMember(
             consumer: consumer, layout: layout, topics: configuration.topics,
             followedTopics: configuration.followedTopics,
@@ -70,6 +79,17 @@ package final class StageClients<Decider: StageDecider> {
         options.sessionMilliseconds = configuration.sessionMilliseconds
         configuration.prefetchKibibytesMax.map { options.prefetchKibibytesMax = $0 }
         configuration.partitionKibibytesMax.map { options.partitionKibibytesMax = $0 }
+        configuration.fetchKibibytesMax.map { options.fetchKibibytesMax = $0 }
+        let transaction = TransactionRunner(topics: configuration.outputTopics.map(layout.name), log: log) {
+            id in
+            try TransactionalProducer(
+                settings: kafka, options: configuration.producerOptions,
+                transactionalID: id == 0 ? identity : "\(identity).spare-\(id)",
+                name: "\(configuration.group)-transactions",
+                log: log, metrics: processMetrics)
+        }
+        // An open transaction of an earlier run is ended while the other clients are made.
+        _ = try transaction.prepare(withinMilliseconds: 1)
         self.init(
             configuration, layout: layout, context, metrics: metrics,
             clock: ClusterClock(
@@ -90,12 +110,7 @@ package final class StageClients<Decider: StageDecider> {
             writer: NonTransactionalWriter(
                 kafka: kafka, layout: layout, name: "\(configuration.group)-plain", log: log,
                 metrics: processMetrics),
-            transaction: TransactionRunner(topics: configuration.outputTopics.map(layout.name), log: log) {
-                try TransactionalProducer(
-                    settings: kafka, options: configuration.producerOptions, transactionalID: identity,
-                    name: "\(configuration.group)-transactions",
-                    log: log, metrics: processMetrics)
-            })
+            transaction: transaction)
         if let problem = try transaction.prepare(withinMilliseconds: TransactionRunner.startMillisecondsMax) {
             throw StageFailure.client(problem)
         }
@@ -154,12 +169,37 @@ package final class StageClients<Decider: StageDecider> {
         }
         let outcome = try transaction.run(
             committing: offsets, for: group, onStep: onTransactionStep, meanwhile: meanwhile, send: send)
-        guard outcome == .committed else {
-            member.startOverLater()
-            return false
+        switch outcome {
+        case .committed:
+            onStep(.committed)
+            return true
+        case .startOver: break
+        case .unavailable(let written):
+            let partitions = Set(offsets.map(\.partition.partition))
+            // If the transaction has the work of several partitions, the next ones try them one by one.
+            limitedUntil = time.now().advanced(byMilliseconds: Self.limitedMilliseconds)
+            if partitions.count == 1, let partition = partitions.first {
+                member.setAside(partition, until: written)
+            }
         }
-        onStep(.committed)
-        return true
+        member.startOverLater()
+        return false
+    }
+
+    /// Whether a transaction takes the work of only one partition, because a transaction has just failed at a partition
+    /// that takes no records. Its next failure then tells which work has to wait.
+    package var isLimitedToOnePartition: Bool {
+        !transaction.unavailablePartitions.isEmpty && time.now() < limitedUntil
+    }
+
+    /// Returns the partitions whose work the next transaction takes: usually all, else one after another.
+    ///
+    /// - Parameter partitions: those with work, in ascending order.
+    package func partitionsOfNextTransaction(from partitions: [Int32]) -> [Int32] {
+        guard isLimitedToOnePartition, partitions.count > 1 else { return partitions }
+        let next = partitions.first { $0 > lastLimitedPartition } ?? partitions[0]
+        lastLimitedPartition = next
+        return [next]
     }
 
     /// Runs a transaction that takes no records. It commits the unchanged offsets of its partitions, which proves that

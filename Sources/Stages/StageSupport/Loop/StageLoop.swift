@@ -53,6 +53,8 @@ package final class StageLoop<Decider: StageDecider> {
         if stage.clock.observe(machineTime: stage.time.wall().milliseconds, at: now) {
             decider.machineClockStepped()
         }
+        let recovered = try stage.transaction.recoverPartitions(at: now)
+        if !recovered.isEmpty { stage.member.resumeSetAside(after: recovered) }
         try stage.member.performDueWork()
         if !batch.isTaken, !canDecide { dropBatch() }
         if mayProcessRecords(at: now) {

@@ -67,15 +67,18 @@ package struct Overlay {
         repeatedKeys.insert(key)
     }
 
-    /// Hands out the repeated rows and removes them. A row with outstanding records stays, because such a
+    /// The keys of the repeated rows that the view can get. A row with outstanding records stays, because such a
     /// record would overwrite the repeated times in the view.
-    package mutating func takeRepeatedRows(_ each: (_ key: HashedKey, _ record: [UInt8]) -> Void) {
-        repeatedKeys = repeatedKeys.filter { key in
-            guard let number = index(of: key), rows[number].outstanding == 0 else { return true }
-            each(key, rows[number].record)
-            removeRow(at: number)
-            return false
-        }
+    package var writableRepeatedKeys: [HashedKey] {
+        repeatedKeys.filter { key in index(of: key).map { rows[$0].outstanding == 0 } ?? false }
+    }
+
+    /// Removes a repeated row, one of `writableRepeatedKeys`, and returns its record. Returns nil if it has left.
+    package mutating func takeRepeatedRow(of key: HashedKey) -> [UInt8]? {
+        guard repeatedKeys.remove(key) != nil, let number = index(of: key) else { return nil }
+        let record = rows[number].record
+        removeRow(at: number)
+        return record
     }
 
     /// Notes a committed record.

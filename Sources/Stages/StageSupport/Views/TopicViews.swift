@@ -29,6 +29,8 @@ package final class TopicViews {
     /// The most kibibytes, still compressed, of one partition in a broker's answer. So an answer holds records of
     /// several partitions.
     private static let partitionKibibytesMax = 256
+    /// The most kibibytes of one broker's answer, still compressed. It bounds the answers of many partitions.
+    private static let fetchKibibytesMax = 4096
     /// The longest wait of a fetch for new records. These fetches are most of the cost of an idle Flotilla.
     private static let fetchMilliseconds = 250
     /// The number of records that one iteration reads and writes. During this time all other work of the loop waits.
@@ -81,6 +83,7 @@ package final class TopicViews {
         var options = ConsumerOptions(membership: .manual)
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
         options.partitionKibibytesMax = Self.partitionKibibytesMax
+        options.fetchKibibytesMax = Self.fetchKibibytesMax
         // An empty partition reports its end after one fetch wait, and a start waits for these ends.
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
         consumer = try Consumer(settings: kafka, options: options, name: name, log: log, metrics: metrics)
@@ -236,14 +239,17 @@ package final class TopicViews {
     /// it.
     package func writeRepeatedRows() throws {
         for partition in overlays.keys {
-            guard let view = openViews[partition], diskFull == nil, overlays[partition]?.repeatedCount != 0
-            else {
-                continue
+            var keys = overlays[partition]?.writableRepeatedKeys[...] ?? []
+            while !keys.isEmpty, diskFull == nil, let view = openViews[partition] {
+                changeOverlay(of: partition) { overlay in
+                    for key in keys.prefix(Self.writtenRowsMax) {
+                        guard let record = overlay.takeRepeatedRow(of: key) else { continue }
+                        view.put(key: key.bytes.span, value: record.span)
+                    }
+                }
+                keys = keys.dropFirst(Self.writtenRowsMax)
+                if view.pendingRowCount > 0 { try writePendingRows(of: partition) }
             }
-            overlays[partition]?.takeRepeatedRows { key, record in
-                view.put(key: key.bytes.span, value: record.span)
-            }
-            if view.pendingRowCount > 0 { try writePendingRows(of: partition) }
         }
     }
 

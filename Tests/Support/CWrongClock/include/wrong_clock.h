@@ -1,4 +1,4 @@
-// Preloaded into a process, it makes that process's clock wrong by as many nanoseconds as the first eight bytes of the
-// file $WRONG_CLOCK say, from the moment they are written. The monotonic clock stays right, as on a machine whose clock
-// somebody sets.
+// A library for LD_PRELOAD that gives a process a wrong wall clock. The environment variable WRONG_CLOCK names a file.
+// Its first eight bytes are the difference to the true time in nanoseconds. The process follows each change of the
+// file at once. The monotonic clock stays right, as on a machine whose wall clock is set.
 #pragma once

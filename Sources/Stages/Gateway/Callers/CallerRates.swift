@@ -1,0 +1,83 @@
+internal import CatalogRecords
+internal import Lifecycle
+
+/// The rates of keys and addresses: requests, bytes of bodies, and reports, each per second. The server's threads charge
+/// requests and bytes from a request's head. The thread for reports charges the reports of a body.
+final class CallerRates: Sendable {
+    /// The rate of one unit, for addresses and for keys.
+    private struct Rate {
+        let peerLimit: RateLimit
+        let keyLimit: RateLimit
+        var peers: RateLimiter
+        var keys: RateLimiter
+
+        init(
+            _ peerLimit: RateLimit, perPeer peerCountMax: Int, _ keyLimit: RateLimit, perKey keyCountMax: Int,
+            now: Instant
+        ) {
+            (self.peerLimit, self.keyLimit) = (peerLimit, keyLimit)
+            peers = RateLimiter(
+                countMax: peerCountMax, windowMilliseconds: 1000, entriesMax: GatewayLimits.peersCountedMax,
+                now: now)
+            keys = RateLimiter(
+                countMax: keyCountMax, windowMilliseconds: 1000, entriesMax: GatewayLimits.keysCountedMax,
+                now: now)
+        }
+
+        mutating func charge(_ amount: Int, to caller: RequestCaller, at now: Instant) -> ExceededLimit? {
+            if let peer = caller.countedPeer, let wait = peers.charge(amount, to: peer, now: now) {
+                return ExceededLimit(limit: peerLimit, countMax: peers.countMax, waitMilliseconds: wait)
+            }
+            guard let wait = keys.charge(amount, to: caller.key.id, now: now) else { return nil }
+            return ExceededLimit(limit: keyLimit, countMax: keys.countMax, waitMilliseconds: wait)
+        }
+    }
+
+    private struct Rates {
+        var requests: Rate
+        var bytes: Rate
+        var reports: Rate
+    }
+
+    private let rates: TracedLock<Rates>
+
+    init(limits: GatewayLimits, now: Instant = .now()) {
+        rates = TracedLock(
+            Rates(
+                requests: Rate(
+                    .peerRequests, perPeer: limits.requestsPerPeerAndSecondMax,
+                    .keyRequests, perKey: limits.requestsPerKeyAndSecondMax, now: now),
+                bytes: Rate(
+                    .peerBytes, perPeer: limits.bytesPerPeerAndSecondMax,
+                    .keyBytes, perKey: limits.bytesPerKeyAndSecondMax, now: now),
+                reports: Rate(
+                    .peerReports, perPeer: limits.reportsPerPeerAndSecondMax,
+                    .keyReports, perKey: limits.reportsPerKeyAndSecondMax, now: now)))
+    }
+
+    /// Charges a request and its body. Returns the limit that the request exceeds.
+    ///
+    /// - Parameter byteCount: The announced size of the body. It is 0 if the body comes in chunks.
+    func chargeRequest(
+        of caller: RequestCaller, bytes byteCount: Int, at now: Instant = .now()
+    ) -> ExceededLimit? {
+        rates.withLock { rates in
+            rates.requests.charge(1, to: caller, at: now)
+                ?? rates.bytes.charge(byteCount, to: caller, at: now)
+        }
+    }
+
+    /// Charges a body that came in chunks. Its size was unknown before.
+    func chargeChunks(
+        of caller: RequestCaller, bytes byteCount: Int, at now: Instant = .now()
+    ) -> ExceededLimit? {
+        rates.withLock { $0.bytes.charge(byteCount, to: caller, at: now) }
+    }
+
+    /// Charges the reports of one body. Returns the limit that they exceed.
+    func chargeReports(
+        of caller: RequestCaller, count: Int, at now: Instant = .now()
+    ) -> ExceededLimit? {
+        rates.withLock { $0.reports.charge(count, to: caller, at: now) }
+    }
+}

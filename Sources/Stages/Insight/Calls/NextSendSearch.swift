@@ -1,0 +1,35 @@
+/// The search for the first send of a group after a time. Lists begin with the newest send and have a limit, so the first
+/// send after an old one may be far behind the beginning of the list.
+enum NextSendSearch {
+    /// The first range that is searched. A busy group has a send about every second.
+    private static let rangeMilliseconds: Int64 = 60_000
+    /// The growth of the range after an empty list.
+    private static let growth: Int64 = 8
+
+    /// Returns the time of the first send after `start`.
+    ///
+    /// - Parameters:
+    ///   - known: the time of some send after `start`.
+    ///   - limit: the number of times that a complete list has at most.
+    ///   - list: returns the times of the sends in a range, the newest first. A list of `limit` times or more may lack
+    ///     earlier ones.
+    static func firstTime(
+        after start: Int64, atMost known: Int64, limit: Int, list: (Range<Int64>) async -> [Int64]
+    ) async -> Int64 {
+        var (lower, first) = (start + 1, known)
+        var width = rangeMilliseconds
+        while lower < first {
+            let end = min(first, lower + width)
+            let times = await list(lower..<end)
+            guard let earliest = times.min(), lower..<end ~= earliest else {
+                lower = end
+                width = min(width * growth, known)
+                continue
+            }
+            first = earliest
+            if times.count < limit { break }
+            width = max(1, (first - lower) / 2)
+        }
+        return first
+    }
+}

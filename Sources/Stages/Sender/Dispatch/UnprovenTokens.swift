@@ -1,0 +1,77 @@
+internal import Lifecycle
+
+/// The decision how pushes to an app's unproven tokens leave. An unproven token is one that APNs has never accepted,
+/// as far as the sheet and this process know.
+///
+/// Usually they use the usual connections. After a first start to millions of new phones all tokens are unproven, and
+/// the single suspect connection would be a bottleneck. But anyone with a report key can invent tokens, and APNs slows
+/// down connections with many refusals. So if APNs refuses most of them, the suspect connections are preferred. If these
+/// are full, the usual ones are used, so that honest unproven tokens never wait. When most are accepted again, the
+/// preference ends at once.
+struct UnprovenTokens: Sendable {
+    /// Lower limit of refusals that makes unproven tokens suspect.
+    static let refusedMin = 20
+    /// Lower limit of the share of refusals among the answers for unproven tokens.
+    static let refusedShareMin = 0.5
+    /// Unproven tokens stay suspect for this time after the last refusal within both limits.
+    static let suspicionMilliseconds = 60_000
+    /// Limit of accepted tokens that are reported as proven in a second. After a first start to millions of phones, a
+    /// report for each token would delay the reports of the phones. The breaker needs only a sample, and a token
+    /// that is left out is reported after a later push.
+    static let reportsPerSecondMax = 200
+
+    private struct Counts: AnswerCounts {
+        var accepted = 0
+        var refused = 0
+        var reports = 0
+    }
+
+    private var window = AnswerWindow<Counts>()
+    private var suspectUntil: Instant?
+
+    /// Whether pushes to unproven tokens prefer the suspect connections.
+    func areSuspect(at now: Instant) -> Bool { suspectUntil.map { now < $0 } ?? false }
+
+    /// Counts an accepted unproven token.
+    mutating func accepted(at now: Instant) {
+        window.advance(to: now)
+        window.current.accepted += 1
+        if suspectUntil != nil, !areMostRefused { suspectUntil = nil }
+    }
+
+    /// Counts a refused unproven token. Returns whether unproven tokens become suspect with it.
+    mutating func refused(at now: Instant) -> Bool {
+        window.advance(to: now)
+        window.current.refused += 1
+        let refusals = window.current.refused + window.previous.refused
+        guard refusals >= Self.refusedMin, areMostRefused else { return false }
+        let wereSuspect = areSuspect(at: now)
+        suspectUntil = now.advanced(byMilliseconds: Self.suspicionMilliseconds)
+        return !wereSuspect
+    }
+
+    private var areMostRefused: Bool {
+        let refusals = window.current.refused + window.previous.refused
+        let answers = refusals + window.current.accepted + window.previous.accepted
+        return Double(refusals) >= Self.refusedShareMin * Double(answers)
+    }
+
+    // MARK: Reports of proven tokens
+
+    /// Whether one more token may be reported as proven now. `accepted` has begun the window.
+    var mayReport: Bool { window.current.reports < Self.reportsPerSecondMax }
+
+    mutating func countReport() { window.current.reports += 1 }
+}
+
+/// Tokens that this process has reported as proven, as fingerprints. Sheets that were written before the report
+/// reached the registry still call them unproven. They count as proven here, and are not reported again.
+struct ReportedTokens: Sendable {
+    /// Limit of remembered tokens. A forgotten one is reported once more.
+    private static let countMax = 200_000
+
+    private var tokens = BoundedTable<UInt64, Bool>(max: ReportedTokens.countMax)
+
+    func contains(_ token: UInt64) -> Bool { tokens.count > 0 && tokens[token] != nil }
+    mutating func insert(_ token: UInt64) { tokens.set(true, for: token) }
+}

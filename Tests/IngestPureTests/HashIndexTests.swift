@@ -1,0 +1,35 @@
+import Simulation
+import StageSupport
+import Testing
+
+@testable import Ingest
+
+/// The index from the hashes of keys to the numbers of their rows, for one batch.
+@Suite struct HashIndexTests {
+    @Test func `numbers are numbers by hash even if hashes collide`() {
+        var random = SeededGenerator(seed: 1)
+        var index = HashIndex()
+        for _ in 0..<3 {
+            var hashes: [UInt32] = []
+            for _ in 0..<5000 {
+                // A seventh of them share three hashes. The others are multiples of 16.
+                let isShared = random.number(below: 7) == 0
+                let hash =
+                    isShared ? UInt32(random.number(below: 3)) : UInt32(random.number(below: 1 << 20)) << 4
+                index.add(hash: hash)
+                hashes.append(hash)
+            }
+            #expect(index.count == hashes.count)
+            for (number, hash) in hashes.enumerated() {
+                var probe = index.makeProbe(hash: hash)
+                var numbers: [Int] = []
+                while let next = index.nextNumber(for: &probe) { numbers.append(next) }
+                #expect(numbers.contains(number), "the index lost the number \(number)")
+                #expect(numbers.allSatisfy { hashes[$0] == hash })
+            }
+            index.removeAll()
+            var probe = index.makeProbe(hash: hashes[0])
+            #expect(index.nextNumber(for: &probe) == nil)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Lifecycle
+import Testing
+
+@testable import Sender
+
+/// The breaker of one app: it opens if a setting of the app seems wrong.
+@Suite struct BreakerTests {
+    /// Returns a time after the start of the test.
+    private func at(_ milliseconds: Int) -> Instant {
+        Instant(nanoseconds: 0).advanced(byMilliseconds: 10_000 + milliseconds)
+    }
+
+    @Test func `a burst of wrong tokens opens the breaker, and one among many does not`() {
+        var breaker = Breaker()
+        for milliseconds in 0..<1_000 {
+            breaker.accepted(9, at: at(milliseconds))
+            let opens = breaker.wrongToken(
+                of: UInt64(milliseconds), because: "BadDeviceToken", at: at(milliseconds))
+            #expect(!opens, "one wrong token among ten opened the breaker")
+        }
+        var breakerWithBurst = Breaker()
+        let opens = (0..<30).map {
+            breakerWithBurst.wrongToken(of: UInt64($0), because: "BadDeviceToken", at: at($0))
+        }
+        #expect(opens.firstIndex(of: true) == Breaker.refusedRecipientsMin - 1)
+        #expect(breakerWithBurst.isOpen)
+        #expect(opens.filter { $0 }.count == 1, "an open breaker opened again")
+    }
+
+    @Test func `wrong tokens of a few recipients do not open the breaker, in any window`() {
+        var breaker = Breaker()
+        for milliseconds in 0..<5_000 {
+            let recipient = UInt64(milliseconds % (Breaker.refusedRecipientsMin - 1))
+            let opens = breaker.wrongToken(of: recipient, because: "BadDeviceToken", at: at(milliseconds))
+            #expect(!opens, "\(Breaker.refusedRecipientsMin - 1) recipients opened the breaker")
+        }
+    }
+
+    @Test func `most unproven tokens must be refused to be suspect, and acceptance ends it`() {
+        var unproven = UnprovenTokens()
+        for milliseconds in 0..<100 {
+            unproven.accepted(at: at(milliseconds))
+            let begins = unproven.refused(at: at(milliseconds))
+            #expect(!begins || milliseconds >= UnprovenTokens.refusedMin - 1)
+        }
+        var attacked = UnprovenTokens()
+        let begins = (0..<30).map { attacked.refused(at: at($0)) }
+        #expect(begins.firstIndex(of: true) == UnprovenTokens.refusedMin - 1)
+        #expect(begins.filter { $0 }.count == 1, "the suspicion began twice")
+        #expect(attacked.areSuspect(at: at(30)))
+        #expect(!attacked.areSuspect(at: at(30 + UnprovenTokens.suspicionMilliseconds)))
+        for milliseconds in 30..<61 { attacked.accepted(at: at(milliseconds)) }
+        #expect(!attacked.areSuspect(at: at(61)))
+    }
+
+    @Test func `one push probes the setting and closes the breaker`() {
+        var breaker = Breaker()
+        for milliseconds in 0..<3 {
+            _ = breaker.misconfigured(because: "InvalidProviderToken", at: at(milliseconds))
+        }
+        #expect(breaker.isOpen)
+        #expect(!breaker.isProbeDue(at: at(100)))
+        #expect(breaker.isProbeDue(at: at(5_100)))
+
+        breaker.beginProbe()
+        #expect(!breaker.isProbeDue(at: at(5_200)), "a second probe left beside the first")
+        let closesAfterFailure = breaker.endProbe(isMended: false, at: at(5_300))
+        #expect(!closesAfterFailure)
+
+        let isDueAgain = breaker.isProbeDue(at: at(10_400))
+        #expect(isDueAgain)
+        breaker.beginProbe()
+        let closesAfterSuccess = breaker.endProbe(isMended: true, at: at(10_500))
+        #expect(closesAfterSuccess)
+        #expect(!breaker.isOpen)
+    }
+}

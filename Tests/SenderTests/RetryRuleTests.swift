@@ -1,0 +1,116 @@
+import APNs
+import Identifiers
+import Jobs
+import Payloads
+import Sends
+import Testing
+
+@testable import Sender
+
+/// The decision of `RetryRule` after each answer of APNs.
+@Suite struct RetryRuleTests {
+    private func decision(
+        after answer: PushAnswer, event: PushEvent = .update, tries: Int = 1, repeats: Int = 0
+    ) -> RetryDecision {
+        decision(after: answer, event: event, history: PushHistory(tries: tries, repeats: repeats))
+    }
+
+    private func decision(
+        after answer: PushAnswer, event: PushEvent = .update, history: PushHistory
+    ) -> RetryDecision {
+        RetryRule.decision(after: answer, of: head(of: event), history: history)
+    }
+
+    private func head(of event: PushEvent) -> SheetHead {
+        SheetHead(
+            topic: "t", priority: .immediate, expiration: 0, app: "shop", environment: .production, send: "s",
+            group: "g", scope: .group, generation: 0, version: 5, event: event, deadline: 10, acceptedAt: 0)
+    }
+
+    @Test(arguments: APNsReason.allCases)
+    func `every reason of APNs has a decision`(reason: APNsReason) {
+        let answer = PushAnswer(answered: reason.disposition, status: reason.status, reason: reason.rawValue)
+        let expected: RetryDecision =
+            switch reason.disposition {
+            case .accepted: .accepted
+            case .tokenGone: .rejected(isDead: true)
+            case .tokenSuspect: .retryInTier(.seconds5, countsAsTry: true)
+            case .tokenThrottled, .serverTrouble: .retryInTier(.seconds5, countsAsTry: true)
+            case .connectionUnusable: .retryHere(afterMilliseconds: 300)
+            case .requestFaulty: .deadLetter(code: "request_faulty")
+            case .channelGone, .channelLimit: .deadLetter(code: "channel_gone")
+            case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
+                .retryInTier(.minutes2, countsAsTry: false)
+            }
+        #expect(decision(after: answer) == expected)
+    }
+
+    @Test func `a start of unknown outcome is not sent again, but an update is`() {
+        let unknown = PushAnswer(.unknown(.connectionLost))
+        #expect(decision(after: unknown, event: .start) == .unknown)
+        #expect(decision(after: unknown) == .retryHere(afterMilliseconds: 300))
+        #expect(decision(after: unknown, repeats: 1) == .retryInTier(.seconds5, countsAsTry: true))
+    }
+
+    @Test func `a push that APNs did not process does not use up tries`() {
+        let refused = PushAnswer(.notProcessed(.refused))
+        #expect(decision(after: refused, tries: 99) == .retryHere(afterMilliseconds: 100))
+    }
+
+    @Test func `a job without tries left becomes a dead letter`() {
+        let answer = PushAnswer(answered: .serverTrouble, status: 503)
+        #expect(decision(after: answer, tries: 3) == .retryInTier(.minutes2, countsAsTry: true))
+        #expect(decision(after: answer, tries: 6) == .deadLetter(code: "attempts_exhausted"))
+    }
+
+    @Test func `a wrong token is dead if others were accepted between two refusals`() {
+        let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
+        /// - Parameters:
+        ///   - tier: The tier in which the job waited after the first refusal.
+        ///   - acceptedMilliseconds: The time since another push of the app was accepted.
+        func decision(
+            refusedBefore tier: LaterTier?, acceptedMilliseconds: Int?, isBreakerOpen: Bool = false
+        ) -> RetryDecision {
+            var history = PushHistory(tries: 2)
+            (history.refusedBefore, history.millisecondsSinceAccepted) = (tier, acceptedMilliseconds)
+            history.isBreakerOpen = isBreakerOpen
+            return self.decision(after: answer, history: history)
+        }
+        #expect(
+            decision(refusedBefore: nil, acceptedMilliseconds: 0)
+                == .retryInTier(.seconds5, countsAsTry: true))
+        // Another push was accepted within the wait, so the token is wrong and not the setting.
+        #expect(
+            decision(refusedBefore: .seconds5, acceptedMilliseconds: 3_000) == .rejected(isDead: true))
+        #expect(
+            decision(refusedBefore: .seconds5, acceptedMilliseconds: 6_000)
+                == .retryInTier(.minutes2, countsAsTry: true))
+        #expect(
+            decision(refusedBefore: .minutes2, acceptedMilliseconds: 60_000) == .rejected(isDead: true))
+        #expect(
+            decision(refusedBefore: .minutes2, acceptedMilliseconds: nil) == .rejected(isDead: false))
+        #expect(
+            decision(refusedBefore: .seconds5, acceptedMilliseconds: 0, isBreakerOpen: true)
+                == .retryInTier(.minutes2, countsAsTry: false))
+    }
+
+    @Test func `a token that is refused repeatedly in the short tier uses up its tries`() {
+        let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
+        var history = PushHistory(tries: head(of: .update).attemptsMax - 1, refusedBefore: .seconds5)
+        #expect(decision(after: answer, history: history) == .retryInTier(.minutes2, countsAsTry: true))
+        history.tries += 1
+        #expect(decision(after: answer, history: history) == .rejected(isDead: false))
+    }
+
+    @Test(arguments: [
+        (300, LaterTier.minutes2, LaterTier?.some(.minutes2)), (300, .seconds5, .seconds5),
+        (60, .minutes2, .seconds5), (60, .seconds5, .seconds5), (3, .minutes2, nil),
+    ])
+    func `near its deadline a job waits in the longest tier that still fits`(
+        secondsToDeadline: Int, tier: LaterTier, expected: LaterTier?
+    ) {
+        let time = CurrentTime.testStart
+        let deadline = time.unixMilliseconds / 1000 + Int64(secondsToDeadline)
+        #expect(tier.longest(before: deadline, at: time) == expected)
+    }
+}

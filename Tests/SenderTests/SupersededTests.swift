@@ -1,0 +1,49 @@
+import Identifiers
+import Jobs
+import Payloads
+import Sends
+import Testing
+
+@testable import Sender
+
+/// The sheets that a sender drops, because the fan-out has announced newer versions.
+@Suite struct SupersededTests {
+    /// Returns the versions that a sender knows after a note about the group.
+    private func versions(update: Int64, end: Int64, cancelled: [String] = []) -> NewestGroupVersions {
+        var versions = NewestGroupVersions(seed: 1)
+        _ = versions.merge(
+            SupersededVersions(
+                app: "shop", group: "g", updateVersion: update, endVersion: end, cancelledSends: cancelled))
+        return versions
+    }
+
+    /// Returns the head of a sheet with version 5, or another one.
+    private func head(of event: PushEvent, scope: ScopeKind = .group, version: Int64 = 5) -> SheetHead {
+        SheetHead(
+            topic: "t", priority: .immediate, expiration: 0, app: "shop", environment: .production, send: "s",
+            group: "g", scope: scope, generation: 0, version: version, event: event, deadline: 10,
+            acceptedAt: 0)
+    }
+
+    private func staleness(of head: SheetHead, by versions: NewestGroupVersions) -> Staleness? {
+        versions.staleness(of: head, group: versions.fingerprint(app: "shop", group: "g"))
+    }
+
+    @Test func `a newer update drops an update, only an END drops a start, and nothing drops an END`() {
+        let newerUpdate = versions(update: 6, end: 0)
+        #expect(staleness(of: head(of: .update), by: newerUpdate) == .newer)
+        #expect(staleness(of: head(of: .update, version: 6), by: newerUpdate) == nil)
+        #expect(staleness(of: head(of: .start), by: newerUpdate) == nil)
+        #expect(staleness(of: head(of: .start), by: versions(update: 0, end: 6)) == .ended)
+        #expect(staleness(of: head(of: .end), by: versions(update: 9, end: 9)) == nil)
+        #expect(staleness(of: head(of: .update, scope: .recipient), by: newerUpdate) == nil)
+    }
+
+    @Test func `a cancelled send is dropped, and a send without conflation is kept`() {
+        let cancelled = versions(update: 0, end: 0, cancelled: ["s"])
+        #expect(staleness(of: head(of: .start), by: cancelled) == .cancelled)
+        var unconflatable = head(of: .update)
+        unconflatable.isConflatable = false
+        #expect(staleness(of: unconflatable, by: versions(update: 6, end: 0)) == nil)
+    }
+}

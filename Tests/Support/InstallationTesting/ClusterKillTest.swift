@@ -1,0 +1,265 @@
+internal import Foundation
+internal import IngestTesting
+internal import ProcessTesting
+internal import SenderTesting
+internal import Simulation
+internal import Telemetry
+
+/// A match on a complete fleet while the nodes of its Kafka cluster die and return, one at a time.
+///
+/// The fleet's processes are left alone. They must live through every death, no phone may be behind for long, and the
+/// verdict of `InstallationCheck` must find that nothing is lost or duplicated.
+package final class ClusterKillTest {
+    package struct Plan: Sendable {
+        package var processesPerStage = 2
+        package var phones = 3000
+        /// The number of deaths. The nodes die in turn, in a new random order each time.
+        package var kills = 30
+        package var nodeCount = 3
+        /// The time for which a node is away, and the calm time after its return.
+        package var awayMilliseconds = 7000...20_000
+        package var calmMilliseconds = 8000
+        /// The longest time for which a phone may show an older state than the newest accepted one.
+        package var behindMillisecondsMax: Int64 = 15_000
+        package var seed: UInt64 = 1
+        /// Called with a line about the progress of the test.
+        package var report: @Sendable (String) -> Void = { _ in }
+
+        package init() {}
+    }
+
+    /// The nodes of the cluster, which the test kills and starts by their numbers from 1.
+    package struct Nodes: Sendable {
+        package let kill: @Sendable (Int) async throws -> Void
+        package let start: @Sendable (Int) async throws -> Void
+
+        package init(
+            kill: @escaping @Sendable (Int) async throws -> Void,
+            start: @escaping @Sendable (Int) async throws -> Void
+        ) {
+            (self.kill, self.start) = (kill, start)
+        }
+    }
+
+    package struct Result: Sendable {
+        package internal(set) var faults: [String] = []
+        package internal(set) var killCount = 0
+        package internal(set) var updateCount = 0
+        /// The longest time that a phone was behind, and that no gateway accepted an update.
+        package internal(set) var behindMillisecondsMax: Int64 = 0
+        package internal(set) var refusedMillisecondsMax: Int64 = 0
+        package internal(set) var verdict = ""
+
+        package var summary: String {
+            """
+            \(killCount) deaths of nodes, \(updateCount) updates; a phone was behind for \(behindMillisecondsMax) ms at \
+            most, and updates were refused for \(refusedMillisecondsMax) ms at most; \(verdict)
+            """
+        }
+    }
+
+    private enum NodeState {
+        case calm(until: Int64)
+        case away(node: Int, until: Int64)
+    }
+
+    private static let updateIntervalMilliseconds: Int64 = 1000
+    private static let screenIntervalMilliseconds: Int64 = 250
+    private static let completionSecondsMax = 180.0
+    private static let permits = 500
+
+    private let plan: Plan
+    private let nodes: Nodes
+    private let fleet: Fleet
+    private let backend: FleetBackend
+    private let match: FleetMatch
+    private let secret: String
+    private var random: SeededGenerator
+    private var result = Result()
+    private var state: NodeState
+    /// The nodes of the current turn that are still to die.
+    private var remainingNodes: [Int] = []
+    /// The running command for a node, which the updates do not wait for.
+    private var command: Task<Void, any Error>?
+    /// The time at which each state was accepted, by its goals.
+    private var acceptedAt: [Int64] = []
+    private var nextScreens: Int64 = 0
+
+    /// - Parameters:
+    ///   - programs: The directory with `flotilla`.
+    ///   - brokers: The cluster of the nodes.
+    package init(plan: Plan, nodes: Nodes, programs: String, brokers: [String], directory: String)
+        async throws
+    {
+        self.plan = plan
+        self.nodes = nodes
+        random = SeededGenerator(seed: plan.seed)
+        var fleetPlan = FleetPlan()
+        fleetPlan.processesPerStage = plan.processesPerStage
+        fleetPlan.phones = plan.phones
+        fleetPlan.brokers = brokers
+        fleetPlan.isSealed = true
+        fleetPlan.permits = Self.permits
+        let canary = "canary\(plan.seed)"
+        secret = "secret-\(canary)"
+        fleet = try await Fleet(plan: fleetPlan, programs: programs, directory: directory, canary: canary)
+        backend = FleetBackend(fleet: fleet)
+        match = FleetMatch(group: "match-\(canary)", fleet: fleet, backend: backend, secret: secret)
+        state = .calm(until: 0)
+    }
+
+    package func run() async throws -> Result {
+        defer { try? fleet.writeLogs() }
+        // No node dies before the match has begun.
+        state = .calm(until: .max)
+        try await match.wait(for: plan.phones, in: match.startBody(isDryRun: true), meanwhile: advance)
+        var sends = [try await match.send(match.startBody(), named: "start", meanwhile: advance)]
+        try await waitUntilShown(goals: 0)
+        acceptedAt = [WallTime.now().milliseconds]
+        state = .calm(until: WallTime.now().milliseconds)
+        while !areAllNodesBack { sends.append(try await sendNextUpdate()) }
+        let lastGoals = acceptedAt.count - 1
+        try await waitUntilShown(goals: lastGoals)
+        sends.append(
+            try await match.send(match.endBody(goals: lastGoals + 1), named: "end", meanwhile: advance))
+        acceptedAt.append(WallTime.now().milliseconds)
+        try await waitUntilShown(goals: lastGoals + 1)
+        try await waitUntilComplete(sends)
+        let view = try await InstallationOutsideView(of: fleet, by: backend, group: match.group, sends: sends)
+        try await fleet.stop()
+        let check = try InstallationCheck(
+            fleet: fleet, view: view, secret: secret, permits: Self.permits, after: [], peaks: [],
+            replayed: [])
+        result.faults += check.faults
+        result.verdict = check.summary
+        checkTimes()
+        return result
+    }
+
+    private func checkTimes() {
+        if result.behindMillisecondsMax > plan.behindMillisecondsMax {
+            result.faults.append("a phone was behind for \(result.behindMillisecondsMax) ms")
+        }
+    }
+
+    // MARK: The match
+
+    private func sendNextUpdate() async throws -> FleetBackend.AcceptedSend {
+        let goals = acceptedAt.count
+        let began = WallTime.now().milliseconds
+        let send = try await match.send(
+            match.updateBody(goals: goals), named: "update-\(goals)", meanwhile: advance)
+        let now = WallTime.now().milliseconds
+        acceptedAt.append(now)
+        result.updateCount += 1
+        result.refusedMillisecondsMax = max(result.refusedMillisecondsMax, now - began)
+        while WallTime.now().milliseconds < began + Self.updateIntervalMilliseconds {
+            try await advanceAndPause()
+        }
+        return send
+    }
+
+    private func advanceAndPause() async throws {
+        try await advance()
+        try await Task.sleep(for: .milliseconds(20))
+    }
+
+    private func waitUntilShown(goals: Int) async throws {
+        let limit = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        var screens = ""
+        while Date() < limit {
+            try await advanceAndPause()
+            screens = try await backend.screens(of: match.group)
+            if screens.contains("\"activities\":\(plan.phones),"), Self.oldestGoals(in: screens) == goals {
+                return
+            }
+        }
+        throw KillTestFailure(
+            "phones do not show \(match.contentState(goals: goals)): \(screens)\n\(logEnds)")
+    }
+
+    private func waitUntilComplete(_ sends: [FleetBackend.AcceptedSend]) async throws {
+        let limit = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        for send in sends {
+            while try await backend.progress(of: send, key: fleet.mainApp.readKey)?.isComplete != true {
+                guard Date() < limit else {
+                    throw KillTestFailure("the send \(send.id) does not become complete\n\(logEnds)")
+                }
+                try await advanceAndPause()
+            }
+        }
+    }
+
+    private var logEnds: String {
+        fleet.members.map { "\($0.name): \($0.process.errors.suffix(1500))" }.joined(separator: "\n")
+    }
+
+    // MARK: The background
+
+    /// Does the background work: kills and starts nodes, looks at the screens, and watches the processes.
+    private func advance() async throws {
+        let now = WallTime.now().milliseconds
+        try await advanceNodes(at: now)
+        for member in fleet.members where !member.isRetired && !member.process.isRunning {
+            result.faults.append("\(member.name) ended: \(member.process.errors.suffix(300))")
+            try await member.restartIfExited()
+        }
+        if now >= nextScreens, !acceptedAt.isEmpty {
+            nextScreens = now + Self.screenIntervalMilliseconds
+            try await measurePhones()
+        }
+    }
+
+    private var areAllNodesBack: Bool {
+        if case .calm(let until) = state, result.killCount == plan.kills {
+            return command == nil && WallTime.now().milliseconds >= until
+        }
+        return false
+    }
+
+    private func advanceNodes(at now: Int64) async throws {
+        switch state {
+        case .calm(let until):
+            guard now >= until, result.killCount < plan.kills else { return }
+            try await finishCommand()
+            if remainingNodes.isEmpty { remainingNodes = Array(1...plan.nodeCount).shuffled(using: &random) }
+            let node = remainingNodes.removeLast()
+            result.killCount += 1
+            plan.report("death \(result.killCount) of \(plan.kills): node \(node); \(progressText)")
+            let nodes = nodes
+            command = Task { try await nodes.kill(node) }
+            let away = Int.random(in: plan.awayMilliseconds, using: &random)
+            state = .away(node: node, until: now + Int64(away))
+        case .away(let node, let until):
+            guard now >= until else { return }
+            try await finishCommand()
+            let nodes = nodes
+            command = Task { try await nodes.start(node) }
+            try await finishCommand()
+            state = .calm(until: WallTime.now().milliseconds + Int64(plan.calmMilliseconds))
+        }
+    }
+
+    private var progressText: String {
+        "\(result.updateCount) updates, a phone was behind for \(result.behindMillisecondsMax) ms at most"
+    }
+
+    private func finishCommand() async throws {
+        try await command?.value
+        command = nil
+    }
+
+    /// Measures for how long the phone with the oldest state has missed the next one.
+    private func measurePhones() async throws {
+        // The screens are read after the time, so no phone counts as behind for a state that it got in between.
+        let now = WallTime.now().milliseconds
+        guard let oldest = Self.oldestGoals(in: try await backend.screens(of: match.group)),
+            oldest + 1 < acceptedAt.count
+        else { return }
+        result.behindMillisecondsMax = max(result.behindMillisecondsMax, now - acceptedAt[oldest + 1])
+    }
+
+    private static func oldestGoals(in screens: String) -> Int? {
+        screens.matches(of: #/"home":(\d+)/#).compactMap { Int($0.1) }.min()
+    }
+}

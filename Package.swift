@@ -289,7 +289,7 @@ let package = Package(
 
         // Tests of the stages.
         tests("ConsoleTests", "Console"),
-        tests("TopicsTests", "Topics", "Kafka", "KafkaTesting", "Telemetry"),
+        tests("TopicsTests", "Topics", "Kafka", "KafkaTesting", "Lifecycle", "Telemetry"),
         tests(
             "CatalogTests", "Catalog", "Topics", "Identifiers", "RecordFormat", "TokenSealing",
             "CatalogRecords", "Kafka", "KafkaTesting", "JSON", "Cryptography", "Telemetry", "Lifecycle",

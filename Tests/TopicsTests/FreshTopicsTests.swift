@@ -1,5 +1,6 @@
 import Kafka
 import KafkaTesting
+import Lifecycle
 import Telemetry
 import Testing
 
@@ -46,7 +47,13 @@ struct FreshTopicsTests {
         let admin = try makeAdmin(for: cluster)
         try layout.create([.events, .reports], on: admin)
         #expect(try admin.deleteTopics([layout.name(of: .events)]).map(\.code) == [.none])
-        try layout.create([.events, .reports], on: admin)
+        // The cluster may keep the topic for a moment after its answer. Then a call finds it, and the next one creates it.
+        let limit = Instant.now().advanced(byMilliseconds: 15_000)
+        var created: [String] = []
+        while created.isEmpty, Instant.now() < limit {
+            created = try layout.create([.events, .reports], on: admin)
+        }
+        #expect(created == [layout.name(of: .events)])
         #expect(try layout.check([.events, .reports], on: admin) == [])
     }
 }

@@ -49,12 +49,13 @@ extension TopicLayout {
     }
 
     /// Creates missing topics and returns the names of the created ones.
+    ///
+    /// It asks to create every topic, because a broker may still list a topic that was deleted a moment ago. Only the
+    /// controller knows. If it refuses a listed topic, the topic exists.
     private func createMissing(_ topics: [TopicName], on admin: AdminClient) throws -> [String] {
-        let existingNames = Set(try admin.topics(withinMilliseconds: Self.requestMilliseconds).map(\.name))
-        let missing = topics.filter { !existingNames.contains(name(of: $0)) }
-        if missing.isEmpty { return [] }
+        let listedNames = Set(try admin.topics(withinMilliseconds: Self.requestMilliseconds).map(\.name))
         let outcomes = try admin.createTopics(
-            missing.map { topic in
+            topics.map { topic in
                 let required = requirements(of: topic)
                 return NewTopic(
                     name: name(of: topic), partitionCount: required.partitions,
@@ -63,7 +64,9 @@ extension TopicLayout {
             })
         // Another process may have created the topic. After a passing error the caller tries again.
         for outcome in outcomes
-        where outcome.code != .none && outcome.code != .topicExists && outcome.code.retryability != .always {
+        where outcome.code != .none && outcome.code != .topicExists && outcome.code.retryability != .always
+            && !listedNames.contains(outcome.name)
+        {
             throw TopicNotCreated(
                 topic: outcome.name, text: outcome.text,
                 lacksBrokers: outcome.code == Self.invalidReplicationFactor)

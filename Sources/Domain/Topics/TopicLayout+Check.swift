@@ -25,8 +25,15 @@ extension TopicLayout {
     ) throws(KafkaError) -> [TopicMismatch] {
         let limit = Instant.now().advanced(byMilliseconds: KafkaErrorCode.topicSettleMilliseconds)
         while true {
-            let mismatches = try currentMismatches(of: topics, on: admin)
-            if mismatches.isEmpty || Instant.now() >= limit { return mismatches }
+            do throws(KafkaError) {
+                let mismatches = try currentMismatches(of: topics, on: admin)
+                if mismatches.isEmpty || Instant.now() >= limit { return mismatches }
+            } catch {
+                // The broker that was asked for the settings does not know the topic yet.
+                guard error.code.retryability == .untilTopicSettles, Instant.now() < limit else {
+                    throw error
+                }
+            }
             usleep(Self.pauseMicroseconds)
         }
     }

@@ -286,13 +286,13 @@ struct LanePageTests {
                     var key = key(number)
                     key.app = app
                     key.entry = .update(activity: "\(group.utf8.count) \(number)")
-                    try lane.hear(key, token(number, group: group).encoded(), offset: offset)
+                    try lane.apply(token(number, group: group).encoded(), to: key, offset: offset)
                     offset += 1
                 }
             }
             var alone = key(7)
             alone.app = app
-            try lane.hear(alone, token(7, group: nil).encoded(), offset: offset)
+            try lane.apply(token(7, group: nil).encoded(), to: alone, offset: offset)
             offset += 1
         }
         try lane.commit(offset)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The directory of one benchmark. It is removed at the end unless `keep` was called.
+/// The directory of one benchmark. It is removed at the end, unless a proof in it failed.
 final class BenchmarkDirectory {
     let path: String
     private var isKept = false
@@ -15,9 +15,15 @@ final class BenchmarkDirectory {
 
     deinit { if !isKept { Self.removeTree(at: path) } }
 
-    func keep() {
-        isKept = true
-        print("the files are kept in \(path)")
+    /// Runs a proof in the directory. If it fails, the directory is kept.
+    func runProof(_ proof: (_ path: String) throws -> Void) throws {
+        do {
+            try proof(path)
+        } catch {
+            isKept = true
+            print("the files are kept in \(path)")
+            throw error
+        }
     }
 
     private static func removeTree(at path: String) {

@@ -39,23 +39,16 @@ enum ClusterProof {
         plan.report(
             "seed \(plan.seed), \(plan.kills) deaths, \(plan.processesPerStage) processes of each stage, \(plan.phones) phones"
         )
-        let (path, finalPlan) = (directory.path, plan)
-        let result: ClusterKillTest.Result
-        do {
-            result = try runBlocking {
+        let finalPlan = plan
+        try directory.runProof { path in
+            let result = try runBlocking {
                 try await ClusterKillTest(
                     plan: finalPlan, nodes: cluster.nodes, programs: FleetBenchmark.programsDirectory,
                     brokers: cluster.brokers, directory: path
                 ).run()
             }
-        } catch {
-            directory.keep()
-            throw error
-        }
-        print(result.summary)
-        guard result.faults.isEmpty else {
-            directory.keep()
-            throw BenchmarkFailure(result.faults.joined(separator: "\n"))
+            print(result.summary)
+            if !result.faults.isEmpty { throw BenchmarkFailure(result.faults.joined(separator: "\n")) }
         }
         print("no process ended, no phone was behind for too long, and nothing was lost or duplicated")
     }

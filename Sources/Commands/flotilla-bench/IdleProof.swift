@@ -16,18 +16,15 @@ enum IdleProof {
             }
         }
         let directory = try BenchmarkDirectory()
-        let (path, finalPlan) = (directory.path, plan)
-        do {
+        let finalPlan = plan
+        try directory.runProof { path in
             let faults = try runBlocking {
                 try await InstallationIdleTest(
                     plan: finalPlan, programs: FleetBenchmark.programsDirectory, brokers: brokers,
                     directory: path
                 ).run()
             }
-            guard faults.isEmpty else { throw BenchmarkFailure(faults.joined(separator: "\n")) }
-        } catch {
-            directory.keep()
-            throw error
+            if !faults.isEmpty { throw BenchmarkFailure(faults.joined(separator: "\n")) }
         }
         print(
             "\(plan.phones) phones show the newest state after each of two idle times")

@@ -25,23 +25,16 @@ enum InstallationProof {
             "installation: seed \(plan.seed), \(plan.processesPerStage) of each stage, \(plan.phones) phones, \(plan.updates) updates"
         )
         fflush(nil)
-        let (path, finalPlan) = (directory.path, plan)
-        let verdict: InstallationCheck
-        do {
-            verdict = try runBlocking {
+        let finalPlan = plan
+        try directory.runProof { path in
+            let verdict = try runBlocking {
                 try await InstallationKillTest(
                     plan: finalPlan, programs: FleetBenchmark.programsDirectory, brokers: brokers,
                     directory: path
                 ).run()
             }
-        } catch {
-            directory.keep()
-            throw error
-        }
-        print(verdict.summary)
-        guard verdict.faults.isEmpty else {
-            directory.keep()
-            throw BenchmarkFailure(verdict.faults.joined(separator: "\n"))
+            print(verdict.summary)
+            if !verdict.faults.isEmpty { throw BenchmarkFailure(verdict.faults.joined(separator: "\n")) }
         }
         print("every guarantee was kept")
     }

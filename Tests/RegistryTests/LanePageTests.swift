@@ -280,12 +280,15 @@ struct LanePageTests {
         var expected: Set<String> = []
         var offset: Int64 = 0
         for app in ["one", "two"] {
-            for group in ["a", "ab", "b", UUID().uuidString, long, "\u{10FFFF}"] {
+            let groups = [
+                "a", "ab", "b", UUID().uuidString, UUID().uuidString.lowercased(), long, "\u{10FFFF}",
+            ]
+            for (index, group) in groups.enumerated() {
                 expected.insert("\(app) \(group)")
                 for number in 0..<3 {
                     var key = key(number)
                     key.app = app
-                    key.entry = .update(activity: "\(group.utf8.count) \(number)")
+                    key.entry = .update(activity: "\(index) \(number)")
                     try lane.apply(token(number, group: group).encoded(), to: key, offset: offset)
                     offset += 1
                 }

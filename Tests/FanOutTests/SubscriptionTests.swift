@@ -97,11 +97,17 @@ struct SubscriptionTests {
         #expect(lane.takeJobs().isEmpty && lane.progress.isEmpty)
     }
 
-    @Test func `a member that reports a day later renews the subscription`() throws {
+    @Test func `a lane subscribes for a token that its app's settings do not serve yet`() throws {
+        let lane = try OneLane()
+        try lane.reportToken(of: "p1", .update(activity: "a1")) { $0.environment = .sandbox }
+        #expect(lane.subscriptions.count == 1 && lane.takeJobs().isEmpty)
+    }
+
+    @Test func `a member that reports half a day later renews the subscription`() throws {
         let lane = try OneLane()
         try lane.reportToken(of: "p1", .update(activity: "a1"))
         try lane.apply(SubscriptionAnswer(key: match, generation: 0, endVersion: 0))
-        lane.now += GroupRow.membershipMilliseconds / 2 - 1
+        lane.now += GroupRow.membershipMilliseconds / 4 - 1
         try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.subscriptions.count == 1)
         lane.now += 1

@@ -21,17 +21,17 @@ extension Expander {
     }
 
     private mutating func catchUp(_ row: borrowing TokenPageRow, app id: String) throws(StoreError) {
-        guard let activity = row.activity, !row.token.isEmpty, !row.hasMovedAway,
-            let app = catalog.app(id), app.environments.contains(row.environment),
-            let recipient = Recipient(text: String(decoding: [UInt8](copying: row.recipient), as: UTF8.self))
-        else { return }
+        guard let activity = row.activity, !row.token.isEmpty, !row.hasMovedAway else { return }
         let alone = ScopeKey(app: id, activity: activity)
         var scopes: [(key: ScopeKey, scope: LaneScope)] = []
         var isJoined = false
         var group: String?
-        if let told = row.group {
-            group = try addGroupScope(named: told, app: id, to: &scopes)
-        } else if let joined = try join(row, activity, of: recipient, app: id) {
+        // The lane subscribes even if the catalog does not serve the token. A later catalog may serve it.
+        if let told = row.group { group = try addGroupScope(named: told, app: id, to: &scopes) }
+        guard let app = catalog.app(id), app.environments.contains(row.environment),
+            let recipient = Recipient(text: String(decoding: [UInt8](copying: row.recipient), as: UTF8.self))
+        else { return }
+        if group == nil, let joined = try join(row, activity, of: recipient, app: id) {
             group = try addGroupScope(named: Array(joined.utf8).span, app: id, to: &scopes)
             isJoined = true
         }

@@ -49,9 +49,9 @@ extension Expander {
 }
 
 extension LaneScope {
-    /// The time after which a lane subscribes again when a member reports. It is shorter than the time for which the
-    /// planner remembers members.
-    static let subscriptionMilliseconds = GroupRow.membershipMilliseconds / 2
+    /// The time after which a lane subscribes again when a member reports. The planner remembers members for longer: for
+    /// this time, the life of the member, and a day in which the planner or the lane is behind.
+    static let subscriptionMilliseconds = GroupRow.membershipMilliseconds / 4
 
     /// The row of a group whose sends this lane has not seen.
     static var unseen: LaneScope {

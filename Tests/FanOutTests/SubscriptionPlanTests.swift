@@ -74,3 +74,16 @@ private func subscribe(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) 
     _ = try subscribe(at: 7200, in: &rows)
     #expect(rows.rows[ScopeKey(app: "shop", group: "match")]?.membersUntil ?? 0 > row.membersUntil)
 }
+
+@Test func `a send to a named activity goes to every lane, because its lane may not have subscribed yet`()
+    throws
+{
+    var rows = Rows()
+    _ = try subscribe(at: 0, in: &rows)
+    for event in [PushEvent.update, .end] {
+        let plan = try planner.plan(makeSend(event, to: .activities(["a1"])), at: 1, in: &rows)
+        #expect(plan.expansions.map(\.lanes) == [.every] && plan.expansions[0].isUrgent)
+    }
+    let update = try planner.plan(makeSend(.update, id: "u"), at: 9, in: &rows)
+    #expect(update.expansions.map(\.lanes) == [.only(LaneSet([1]))])
+}

@@ -84,13 +84,13 @@ struct PlanBuilder {
 
     // MARK: Expansions
 
-    /// Adds an expansion for the lanes of the scope. Returns the number of these lanes.
+    /// Adds an expansion for the lanes of the scope. Returns the number of these lanes. A send to named activities goes
+    /// to every lane, because a lane may have such an activity before the planner knows that the lane has members.
     mutating func addExpansion(_ expansion: Expansion, of row: GroupRow) -> Int {
-        let lanes = lanes(of: row)
-        let isUrgent =
-            if case .activities(let names) = expansion.targets { namesOneActivity(names) } else {
-                key.recipient != nil
-            }
+        var (lanes, isUrgent) = (lanes(of: row), key.recipient != nil)
+        if case .activities(let names) = expansion.targets {
+            (lanes, isUrgent) = (.every, namesOneActivity(names))
+        }
         plan.expansions.append(
             Plan.LaneExpansion(expansion: expansion, lanes: lanes, isUrgent: isUrgent))
         return lanes.count(of: planner.lanes)

@@ -75,6 +75,42 @@ private func subscribe(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) 
     #expect(rows.rows[ScopeKey(app: "shop", group: "match")]?.membersUntil ?? 0 > row.membersUntil)
 }
 
+@Test func `subscriptions beyond the limit make no rows, and the sends to their groups go to every lane`()
+    throws
+{
+    var rows = Rows()
+    let planner = Planner(lanes: 3, subscribedGroupsMax: 2) { _, _ in 0 }
+    func subscribe(to group: String, app: String = "shop", at seconds: Int64 = 0) throws -> Plan {
+        let subscription = Subscription(lane: 1, app: app, group: group)
+        return try planner.plan(
+            .subscription(subscription), stamp: (dawn + seconds) * 1000, app: nil, in: &rows)
+    }
+    func lanes(ofUpdateTo group: String, at seconds: Int64 = 0) throws -> [MemberLanes] {
+        try planner.plan(makeSend(.update, group: group, id: "to \(group)"), at: seconds, in: &rows)
+            .expansions.map(\.lanes)
+    }
+    for group in ["a", "b"] { #expect(try subscribe(to: group).appBeyondLimit == nil) }
+    #expect(try lanes(ofUpdateTo: "unknown") == [.none])
+    let before = rows.rows
+    let plan = try subscribe(to: "c")
+    #expect(plan.appBeyondLimit == "shop" && plan.subscriptionAnswer != nil)
+    #expect(rows.rows == before)
+    #expect(try lanes(ofUpdateTo: "c") == [.every])
+    // A known group and another app are not affected, not even by the next subscriptions.
+    #expect(try subscribe(to: "b", at: 7200).appBeyondLimit == nil)
+    #expect(try subscribe(to: "a", app: "other").appBeyondLimit == nil)
+    // A group that a send uses does not count any more. A new one may have members that were not stored.
+    #expect(try lanes(ofUpdateTo: "a", at: 7200) == [.only(LaneSet([1]))])
+    #expect(try subscribe(to: "d", at: 7200).appBeyondLimit == nil)
+    #expect(try subscribe(to: "e", at: 7200).appBeyondLimit == "shop")
+    #expect(try lanes(ofUpdateTo: "d", at: 7200) == [.every])
+    // The groups end with the lives of their members.
+    let later = 7200 + GroupRow.membershipMilliseconds / 1000 + 3600
+    #expect(try subscribe(to: "f", at: later).appBeyondLimit == nil)
+    #expect(try lanes(ofUpdateTo: "f", at: later) == [.only(LaneSet([1]))])
+    #expect(try lanes(ofUpdateTo: "unknown too", at: later) == [.none])
+}
+
 @Test func `a send to a named activity goes to every lane, because its lane may not have subscribed yet`()
     throws
 {

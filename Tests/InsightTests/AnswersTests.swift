@@ -227,6 +227,10 @@ import Topics
             expiration: 0, acceptedAt: now)
         let groups = try RecordWriter(on: bed, to: .groups)
         groups.write(key: key.bytes, value: row.encoded())
+        // Only phones have named this group.
+        var namedOnly = GroupRow()
+        namedOnly.membersUntil = now
+        groups.write(key: ScopeKey(app: app, group: "named-only").bytes, value: namedOnly.encoded())
         #expect(groups.finish())
 
         var phone = Installation(app: app, subject: .installation("phone-1"))

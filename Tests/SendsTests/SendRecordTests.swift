@@ -62,6 +62,8 @@ private func state(_ version: Int64) -> ScopeState {
     row.updateVersion = 5
     row.cancelledSends = [GroupRow.CancelledSend(send: "s0", at: 3)]
     row.lastSendAt = 12
+    row.memberLanes = .only(LaneSet([3]))
+    row.membersUntil = 13
     #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
     let seen = SendIdempotencyRow(fingerprint: "f", writtenAt: 1)
     #expect(try SendIdempotencyRow.decode(seen.encoded(), with: reader) == seen)
@@ -256,6 +258,30 @@ private func makeHeld() -> Send {
     let earlier = String(decoding: scope.encoded(), as: UTF8.self)
         .replacing(#""subscription":"missing""#, with: #""mayLackUpdates":true"#)
     #expect(try LaneScope.decode(Array(earlier.utf8), with: reader) == scope)
+}
+
+@Test func `the number of groups that only phones have named reads back, and its key is no other row's`()
+    throws
+{
+    var groups = SubscribedGroups()
+    #expect(try SubscribedGroups.decode(groups.encoded(), with: reader) == groups)
+    let ends = [0, 1, 100].map {
+        SubscribedGroups.membersUntil(subscribedAt: 1_763_600_000_000 + $0 * 3_600_000)
+    }
+    for end in ends + ends { groups.add(groupWithMembersUntil: end) }
+    groups.remove(groupWithMembersUntil: ends[0])
+    groups.noteUnstoredSubscription(at: 1_763_600_000_000)
+    #expect(try SubscribedGroups.decode(groups.encoded(), with: reader) == groups)
+    #expect(groups.count == 5 && groups.end == ends[2])
+    groups.removeEnded(at: ends[0])
+    #expect(groups.count == 4)
+    let key = SubscribedGroups.key(app: "shop")
+    #expect(String(decoding: key, as: UTF8.self) == "shop/")
+    #expect(key.withUnsafeBytes { SubscribedGroups.isKey($0) })
+    #expect(key.withUnsafeBytes { !SendIdempotencyRow.isKey($0) && ScopeKey(bytes: $0) == nil })
+    for other in ["/shop/s1", "shop/m", "shop//a", "shop/m/u:a", "/", ""] {
+        #expect(Array(other.utf8).withUnsafeBytes { !SubscribedGroups.isKey($0) }, "\(other)")
+    }
 }
 
 @Test func `a set of lanes reads back, also with a thousand lanes`() throws {

@@ -30,6 +30,8 @@ package struct Plan: Sendable, Equatable {
     package var stop: LaneStop?
     /// The answer to a lane's subscription, if the group has no state to send.
     package var subscriptionAnswer: LaneAnswer?
+    /// The app of a subscription that was not stored, because only subscriptions have made too many groups of the app.
+    package var appBeyondLimit: String?
     /// The time at which the group ends automatically.
     package var autoEnd: AutomaticEnd?
     package var note: SupersededVersions?

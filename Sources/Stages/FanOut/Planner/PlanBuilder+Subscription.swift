@@ -5,9 +5,6 @@ internal import Store
 // The subscription of a lane, in which the first member of a group has appeared.
 
 extension PlanBuilder {
-    /// The step in which the end of members' lives is written, so that the subscriptions of an hour change a row once.
-    private static let membersUntilStepMilliseconds: Int64 = 3_600_000
-
     /// Adds the lane to those that get the group's sends, and answers it. The sends that are planned later follow the
     /// answer in the lane's topic.
     mutating func subscribe(_ subscription: Subscription, in table: inout some GroupTable) throws(StoreError)
@@ -16,10 +13,48 @@ extension PlanBuilder {
         let before = try currentRow(of: key, in: table)
         var row = before
         row.memberLanes.insert(subscription.lane)
-        let steps = (stamp + GroupRow.membershipMilliseconds) / Self.membersUntilStepMilliseconds + 1
-        row.membersUntil = max(row.membersUntil, steps * Self.membersUntilStepMilliseconds)
-        if row != before { table.set(row, of: key) }
+        row.membersUntil = max(row.membersUntil, SubscribedGroups.membersUntil(subscribedAt: stamp))
+        if row != before {
+            if try count(row, after: before, in: &table) {
+                table.set(row, of: key)
+            } else {
+                row = before
+                plan.appBeyondLimit = key.app
+            }
+        }
         answer(subscription, with: row)
+    }
+
+    /// Counts the group among those that only subscriptions have made, or no longer. Returns false if it is new and the
+    /// limit is reached. The app's row then says that unknown groups may have members in any lane.
+    private func count(
+        _ row: GroupRow, after before: GroupRow, in table: inout some GroupTable
+    ) throws(StoreError) -> Bool {
+        guard key.isSharedGroup else { return true }
+        let (old, new) = (before.endIfOnlySubscribed(at: stamp), row.endIfOnlySubscribed(at: stamp))
+        if old == new { return true }
+        let known = try table.subscribedGroups(of: key.app) ?? SubscribedGroups()
+        var groups = known
+        groups.removeEnded(at: stamp)
+        let isStored = old != nil || new == nil || groups.count < planner.subscribedGroupsMax
+        if isStored {
+            if let old { groups.remove(groupWithMembersUntil: old) }
+            if let new { groups.add(groupWithMembersUntil: new) }
+        } else {
+            groups.noteUnstoredSubscription(at: stamp)
+        }
+        if groups != known { table.set(groups, of: key.app) }
+        return isStored
+    }
+
+    /// Counts the group no longer, if a send has changed its row.
+    ///
+    /// - Parameter before: the row before the send.
+    func recountSubscribedGroup(
+        after before: GroupRow, in table: inout some GroupTable
+    ) throws(StoreError) {
+        if before.endIfOnlySubscribed(at: stamp) == nil { return }
+        _ = try count(try currentRow(of: key, in: table), after: before, in: &table)
     }
 
     /// Answers a lane with the last state of the group, if there is one to send.
@@ -41,5 +76,12 @@ extension PlanBuilder {
         plan.expansions.append(
             Plan.LaneExpansion(
                 expansion: expansion, lanes: .only(LaneSet([subscription.lane])), isUrgent: false))
+    }
+}
+
+extension GroupRow {
+    /// The end of the members' lives, if only subscriptions have made the row. Nil if the row is for a send, or forgotten.
+    fileprivate func endIfOnlySubscribed(at stamp: Int64) -> Int64? {
+        lastSendAt == 0 && membersUntil > stamp ? membersUntil : nil
     }
 }

@@ -32,8 +32,11 @@ struct PlanBuilder {
     func currentRow(of key: ScopeKey, in table: some GroupTable) throws(StoreError) -> GroupRow {
         if let row = try table.row(of: key), row.isKept(at: stamp) { return row }
         var row = GroupRow()
-        // The lanes with members of a shared group have subscribed, or they will, and then get its newest state.
-        if key.group != nil, key.recipient == nil { row.memberLanes = .none }
+        guard key.isSharedGroup else { return row }
+        // The lanes with members of a shared group have subscribed, or they will, and then get its newest state. Only
+        // if some subscriptions of the app were not stored, any lane may have members.
+        let groups = try table.subscribedGroups(of: key.app)
+        if groups?.hasUnstoredSubscriptions(at: stamp) != true { row.memberLanes = .none }
         return row
     }
 

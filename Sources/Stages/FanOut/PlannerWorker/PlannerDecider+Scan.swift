@@ -94,6 +94,8 @@ private struct ScannedPage {
         case .seenSend(let at):
             newestTime = max(newestTime ?? at, at)
             if let time, !Idempotency.isKept(writtenAt: at, at: time) { expiredKeys.append(key) }
+        case .subscribedGroups(let end):
+            if let time, time >= end { expiredKeys.append(key) }
         case .group(let lastAt, let membersUntil, let isHeld, let note):
             newestTime = max(newestTime ?? lastAt, lastAt)
             if isHeld, let key = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) {

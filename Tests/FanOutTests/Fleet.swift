@@ -162,6 +162,14 @@ final class LaneOwner {
         return outcome(lane.committed)
     }
 
+    /// Looks through the groups of the lane's phones after an assignment.
+    func subscribe(to groups: [String], on lane: VirtualLane, now: Int64) throws -> Outcome {
+        expander.begin(at: now, atLatest: now, catalog: catalog)
+        expander.table.written = []
+        for group in groups { try expander.subscribe(to: group, of: "shop") }
+        return outcome(lane.committed)
+    }
+
     private func outcome(_ committed: (registry: Int, urgent: Int, usual: Int)) -> Outcome {
         var outcome = Outcome(committed: committed, starts: expander.table.written)
         let output = expander.outputCopy

@@ -22,7 +22,11 @@ final class OneLane {
     var now = dawn * 1000
     private var tokens = 0
 
-    init(jobsPerSheet: Int = 3, catalog: OneApp = OneApp()) throws {
+    /// - Parameter starts: the rows of `starts` that the lane has from the beginning.
+    init(
+        jobsPerSheet: Int = 3, catalog: OneApp = OneApp(), starts: [(key: ScopeKey, value: String)] = []
+    ) throws {
+        topic.starts = starts.map { ($0.key.bytes, Array($0.value.utf8)) }
         directory = try TemporaryDirectory()
         owner = try LaneOwner(
             lane: 0, directory: directory.path, topics: topic, jobsPerSheet: jobsPerSheet, catalog: catalog)
@@ -56,6 +60,11 @@ final class OneLane {
     func apply(_ answer: SubscriptionAnswer) throws {
         topic.usual.append(answer.encoded())
         try run(expansions: 1)
+    }
+
+    /// Looks through these groups as after an assignment of the lane.
+    func subscribe(to groups: [String]) throws {
+        commit(try owner.subscribe(to: groups, on: topic, now: now))
     }
 
     func unregister(_ installation: String, _ entry: RegistryKey.Entry) throws {

@@ -252,6 +252,10 @@ import Topics
             expiration: 0, acceptedAt: now)
         let groups = try RecordWriter(on: bed, to: .groups)
         groups.write(key: groupKey.bytes, value: row.encoded())
+        // Only phones have named this group.
+        var namedOnly = GroupRow()
+        namedOnly.membersUntil = now
+        groups.write(key: ScopeKey(app: app, group: "named-only").bytes, value: namedOnly.encoded())
         #expect(groups.finish())
     }
 

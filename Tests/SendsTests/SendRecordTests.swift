@@ -63,6 +63,8 @@ private func state(_ version: Int64) -> ScopeState {
     row.updateVersion = 5
     row.cancelledSends = [GroupRow.CancelledSend(send: "s0", at: 3)]
     row.lastSendAt = 12
+    row.memberLanes = .only(LaneSet([3]))
+    row.membersUntil = 13
     #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
 }
 
@@ -132,7 +134,7 @@ private func makeHeldSend() -> Send {
     expansion.forcesRestart = true
     expansion.isDryRun = true
     expansion.carriesOwnState = true
-    expansion.answersStateRequest = true
+    expansion.answersSubscription = true
     expansion.cursor = [0, 255, 16]
     expansion.tally.targeted = 10
     expansion.tally.expanded = 7
@@ -252,20 +254,61 @@ private func makeHeldSend() -> Send {
     }
 }
 
-@Test func `a group state request reads back among sends, and one without a valid lane is refused`() throws {
-    let stateRequest = GroupStateRequest(lane: 11, app: "shop", group: "m/1")
-    let request = try SendRequest.decode(stateRequest.encoded(), with: reader)
-    #expect(request == .groupState(stateRequest))
+@Test func `a subscription reads back among requests, and one without a valid lane is refused`() throws {
+    let subscription = Subscription(lane: 11, app: "shop", group: "m/1")
+    let request = try SendRequest.decode(subscription.encoded(), with: reader)
+    #expect(request == .subscription(subscription))
     #expect(request.scopeKey == ScopeKey(app: "shop", group: "m/1"))
-    let textWithWrongLane = String(decoding: stateRequest.encoded(), as: UTF8.self).replacing(
+    let textWithWrongLane = String(decoding: subscription.encoded(), as: UTF8.self).replacing(
         "11", with: "-1")
     #expect(throws: RecordDecodingError.self) {
         try SendRequest.decode(Array(textWithWrongLane.utf8), with: reader)
     }
 }
 
-@Test func `a lane's row of a scope keeps its mark for missing updates`() throws {
+@Test func `a lane's row of a scope keeps the state of its subscription`() throws {
     var scope = LaneScope()
-    scope.mayMissUpdates = true
-    #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
+    for state in LaneScope.SubscriptionState.allCases {
+        scope.subscription = state
+        #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
+    }
+    scope.subscription = .missing
+    let earlier = String(decoding: scope.encoded(), as: UTF8.self)
+        .replacing(#""subscription":"missing""#, with: #""mayLackUpdates":true"#)
+    #expect(try LaneScope.decode(Array(earlier.utf8), with: reader) == scope)
+}
+
+@Test func `the number of groups that only phones have named reads back, and its key is no other row's`()
+    throws
+{
+    var groups = SubscribedGroups()
+    #expect(try SubscribedGroups.decode(groups.encoded(), with: reader) == groups)
+    let ends = [0, 1, 100].map {
+        SubscribedGroups.membersUntil(subscribedAt: 1_763_600_000_000 + $0 * 3_600_000)
+    }
+    for end in ends + ends { groups.add(groupWithMembersUntil: end) }
+    groups.remove(groupWithMembersUntil: ends[0])
+    groups.noteUnstoredSubscription(at: 1_763_600_000_000)
+    #expect(try SubscribedGroups.decode(groups.encoded(), with: reader) == groups)
+    #expect(groups.count == 5 && groups.end == ends[2])
+    groups.removeEnded(at: ends[0])
+    #expect(groups.count == 4)
+    let key = SubscribedGroups.key(app: "shop")
+    #expect(String(decoding: key, as: UTF8.self) == "shop/")
+    #expect(key.withUnsafeBytes { SubscribedGroups.isKey($0) })
+    #expect(key.withUnsafeBytes { !SendIdempotencyRow.isKey($0) && ScopeKey(bytes: $0) == nil })
+    for other in ["/shop/s1", "shop/m", "shop//a", "shop/m/u:a", "/", ""] {
+        #expect(Array(other.utf8).withUnsafeBytes { !SubscribedGroups.isKey($0) }, "\(other)")
+    }
+}
+
+@Test func `a set of lanes reads back, also with a thousand lanes`() throws {
+    var row = GroupRow()
+    #expect(try GroupRow.decode(row.encoded(), with: reader).memberLanes == .every)
+    for lanes in [[], [0], [7, 8], [0, 10], Array(stride(from: 1, to: 1000, by: 7))] {
+        row.memberLanes = .only(LaneSet(lanes))
+        let read = try GroupRow.decode(row.encoded(), with: reader).memberLanes
+        #expect(read == row.memberLanes && read.lanes(of: 1000) == lanes)
+        #expect(lanes.allSatisfy(read.contains) && !read.contains(999))
+    }
 }

@@ -6,6 +6,7 @@ internal import Jobs
 internal import Kafka
 internal import Lifecycle
 internal import Payloads
+internal import Sends
 internal import Topics
 
 /// The fan-out benchmark with as many groups as phones. Half are private groups of one name, updated for their
@@ -22,6 +23,8 @@ final class SmallGroupsBenchmark {
     private static let restoredStreamSecondsMax = 20
     /// The time by which a stream may exceed its duration.
     private static let excessSecondsMax = 600
+    /// The most updates whose expansions are counted.
+    private static let countedUpdatesMax = 1000
 
     private let testBed: FanOutTestBed
     private let options: FanOutBenchmark.Options
@@ -48,6 +51,7 @@ final class SmallGroupsBenchmark {
             "  \(grouped(Double(options.rate))) updates a second for \(options.seconds) s, until the job is visible: "
                 + "\(latencies)")
         print("  private memory of the process: \(testBed.peakPrivateMiB) MiB")
+        try measureExpansions()
         try updateEveryGroup()
         print("  private memory of the process then: \(try testBed.stop()) MiB")
         print("  its state: \(try describeRestoredRecords())")
@@ -121,6 +125,33 @@ final class SmallGroupsBenchmark {
         print(
             "  all groups, as fast as it goes: \(grouped(Double(options.smallGroups) / seconds)) updates a second"
         )
+    }
+
+    /// Counts the expansions of updates to groups that are not private. Each of these groups has one phone.
+    private func measureExpansions() throws {
+        _ = try testBed.waitUntilIdle()
+        let expansions = try testBed.watch([.expansions, .expansionsUrgent])
+        let updates = Set(
+            (0..<min(Self.countedUpdatesMax, options.smallGroups / 2)).map { number in
+                testBed.send(
+                    .update, to: group(number: 2 * number + 1), state: state, id: "counted-\(number)")
+            })
+        try testBed.flushSends()
+        _ = try testBed.waitUntilIdle()
+        let reader = JSONReader(limits: Expansion.limits)
+        var count = 0
+        while expansions.poll(
+            waitMilliseconds: 1000,
+            forEach: { record in
+                guard let value = [UInt8](copying: record.value),
+                    case .expansion(let expansion)? = try? ExpansionRequest.decode(value, with: reader),
+                    updates.contains(expansion.send)
+                else { return }
+                count += 1
+            }) > 0
+        {}
+        let mean = String(format: "%.2f", Double(count) / Double(max(1, updates.count)))
+        print("  an update of a group of one phone: \(mean) expansions, with \(options.lanes) lanes")
     }
 
     /// Sends at a steady rate, each time to another group. Prints the processor time of the stage.

@@ -31,7 +31,7 @@ extension TopicLayout {
             return retained(
                 forMilliseconds: 30 * Self.day,
                 recordBytesMax: topic == .deadLetters ? Self.deadLetterBytes : nil)
-        case .sends, .sendsTimed:
+        case .sends, .sendsTimed, .subscriptions:
             return retained(forMilliseconds: 7 * Self.day, recordBytesMax: Self.largeRecordBytes)
         case .superseded, .members: return compacted(partitions: 1, deletedAfterMilliseconds: Self.day)
         case .expansionsUrgent, .expansions:
@@ -62,7 +62,7 @@ extension TopicName {
     package var hasTransactions: Bool {
         switch self {
         case .installations, .registry, .events, .groups, .expansionsUrgent, .expansions, .progress, .starts,
-            .jobsUrgent, .jobs, .sendsTimed, .schedulesAuto, .timers, .replies:
+            .jobsUrgent, .jobs, .sendsTimed, .subscriptions, .schedulesAuto, .timers, .replies:
             true
         case .catalog, .reports, .sends, .superseded, .jobsLater5s, .jobsLater2m, .receipts, .schedules,
             .members, .audit, .deadLetters:

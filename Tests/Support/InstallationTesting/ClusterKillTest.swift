@@ -3,6 +3,7 @@ internal import IngestTesting
 internal import ProcessTesting
 internal import SenderTesting
 internal import Simulation
+internal import Synchronization
 internal import Telemetry
 
 /// A match on a complete fleet while the nodes of its Kafka cluster die and return, one at a time.
@@ -61,6 +62,31 @@ package final class ClusterKillTest {
     private enum NodeState {
         case calm(until: Int64)
         case away(node: Int, until: Int64)
+        /// The command that starts the node runs.
+        case returning
+    }
+
+    /// A running command for a node, which the updates do not wait for.
+    private final class NodeCommand: Sendable {
+        private let result = Mutex<Swift.Result<Void, any Error>?>(nil)
+
+        init(_ action: @escaping @Sendable () async throws -> Void) {
+            Task {
+                do {
+                    try await action()
+                    result.withLock { $0 = .success(()) }
+                } catch {
+                    result.withLock { $0 = .failure(error) }
+                }
+            }
+        }
+
+        /// Returns whether the command has ended. Throws the error with which it ended.
+        func hasEnded() throws -> Bool {
+            guard let result = result.withLock({ $0 }) else { return false }
+            try result.get()
+            return true
+        }
     }
 
     private static let updateIntervalMilliseconds: Int64 = 1000
@@ -79,8 +105,8 @@ package final class ClusterKillTest {
     private var state: NodeState
     /// The nodes of the current turn that are still to die.
     private var remainingNodes: [Int] = []
-    /// The running command for a node, which the updates do not wait for.
-    private var command: Task<Void, any Error>?
+    /// The command of the last death or return.
+    private var command: NodeCommand?
     /// The time at which each state was accepted, by its goals.
     private var acceptedAt: [Int64] = []
     private var nextScreens: Int64 = 0
@@ -199,7 +225,7 @@ package final class ClusterKillTest {
     /// Does the background work: kills and starts nodes, looks at the screens, and watches the processes.
     private func advance() async throws {
         let now = WallTime.now().milliseconds
-        try await advanceNodes(at: now)
+        try advanceNodes(at: now)
         for member in fleet.members where !member.isRetired && !member.process.isRunning {
             result.faults.append("\(member.name) ended: \(member.process.errors.suffix(300))")
             try await member.restartIfExited()
@@ -212,41 +238,35 @@ package final class ClusterKillTest {
 
     private var areAllNodesBack: Bool {
         if case .calm(let until) = state, result.killCount == plan.kills {
-            return command == nil && WallTime.now().milliseconds >= until
+            return WallTime.now().milliseconds >= until
         }
         return false
     }
 
-    private func advanceNodes(at now: Int64) async throws {
+    private func advanceNodes(at now: Int64) throws {
+        let nodes = nodes
         switch state {
         case .calm(let until):
             guard now >= until, result.killCount < plan.kills else { return }
-            try await finishCommand()
             if remainingNodes.isEmpty { remainingNodes = Array(1...plan.nodeCount).shuffled(using: &random) }
             let node = remainingNodes.removeLast()
             result.killCount += 1
             plan.report("death \(result.killCount) of \(plan.kills): node \(node); \(progressText)")
-            let nodes = nodes
-            command = Task { try await nodes.kill(node) }
+            command = NodeCommand { try await nodes.kill(node) }
             let away = Int.random(in: plan.awayMilliseconds, using: &random)
             state = .away(node: node, until: now + Int64(away))
         case .away(let node, let until):
-            guard now >= until else { return }
-            try await finishCommand()
-            let nodes = nodes
-            command = Task { try await nodes.start(node) }
-            try await finishCommand()
-            state = .calm(until: WallTime.now().milliseconds + Int64(plan.calmMilliseconds))
+            guard now >= until, try command?.hasEnded() == true else { return }
+            command = NodeCommand { try await nodes.start(node) }
+            state = .returning
+        case .returning:
+            guard try command?.hasEnded() == true else { return }
+            state = .calm(until: now + Int64(plan.calmMilliseconds))
         }
     }
 
     private var progressText: String {
         "\(result.updateCount) updates, a phone was behind for \(result.behindMillisecondsMax) ms at most"
-    }
-
-    private func finishCommand() async throws {
-        try await command?.value
-        command = nil
     }
 
     /// Measures for how long the phone with the oldest state has missed the next one.

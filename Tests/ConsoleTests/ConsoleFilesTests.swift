@@ -1,7 +1,9 @@
+import Compression
 import Foundation
 import Testing
 
 @testable import Console
+@testable import HTTPServer
 
 /// The console's files: the binary has exactly the files of `web/`, and they keep the rules that the policy
 /// relies on.
@@ -26,6 +28,40 @@ struct ConsoleFilesTests {
         }
         #expect(
             Set(ConsoleFile.all.values.map(\.entityTag)).count == sources.count, "tags differ between files")
+    }
+
+    private func answer(to name: String, headers: HTTPHeaders = [:]) -> HTTPResponse {
+        let request = HTTPRequest(
+            method: .get, path: "/console/\(name)", query: [], headers: headers, peer: "127.0.0.1")
+        return ConsolePages.response(file: name, to: request)
+    }
+
+    @Test func `a browser gets compressed files, and the first load is small`() throws {
+        var total = 0
+        for (name, file) in ConsoleFile.all {
+            let compressed = answer(to: name, headers: ["Accept-Encoding": "br;q=0.5, gzip, deflate"])
+            #expect(
+                compressed.headers["vary"] == "Accept-Encoding"
+                    && compressed.headers["etag"] == file.entityTag)
+            total += compressed.body.count
+            if compressed.headers["content-encoding"] == "gzip" {
+                let plain = unsafe compressed.body.withUnsafeBytes {
+                    unsafe Gzip.decompress($0, max: 1 << 20)
+                }
+                #expect(plain == file.bytes, "\(name)")
+            }
+        }
+        #expect(total < 100_000)
+        for header in ["", "gzip;q=0", "identity"] {
+            #expect(
+                answer(to: "app.js", headers: ["Accept-Encoding": header]).headers["content-encoding"] == nil)
+        }
+    }
+
+    @Test func `no script has more than 200 lines`() throws {
+        for (name, text) in try sources() where name.hasSuffix(".js") {
+            #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 206, "\(name)")
+        }
     }
 
     /// Data becomes text nodes. No script uses a function that makes markup from data or runs it.

@@ -32,16 +32,19 @@ struct InsightEndpoint: Sendable {
             parameters: request.query.map { InsightQuery.Parameter(name: $0.name, value: $0.value) })
         let format = kind == .events ? request.query(named: "format") : nil
         let reply = authorized.reply
-        return relay.ask(query) { answer in reply.send(Self.response(from: answer, format: format)) }
+        return relay.ask(query) { answer in
+            reply.send(Self.response(from: answer, format: format, to: request))
+        }
     }
 
-    private static func response(from answer: HTTPClientResponse?, format: String?) -> HTTPResponse {
+    private static func response(
+        from answer: HTTPClientResponse?, format: String?, to request: HTTPRequest
+    ) -> HTTPResponse {
         guard let answer, let body = answer.body, (200...599).contains(answer.status) else {
             return Unavailable.insightUnavailable
         }
-        guard answer.status == 200, let format, format != "json" else {
-            return .json(body, status: answer.status)
-        }
+        guard answer.status == 200 else { return .json(body, status: answer.status) }
+        guard let format, format != "json" else { return PolledAnswer.response(body, to: request) }
         return file(from: body, format: format)
     }
 

@@ -11,8 +11,14 @@ import { count, counted, share } from "./format.js";
 import { ask, to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { sendColumns } from "./sends.js";
+import { isReal } from "./groupstate.js";
+import { outcomeNames, outcomeSeries } from "./outcome.js";
 
-const stateTag = (group) => (group.state === "live" ? tag("live", "live") : tag("", "ended"));
+/** The state of a group. A mistyped group is not live: it has no start, and no phone has reported it. */
+export function stateTag(group) {
+  if (group.state !== "live") return tag("", "ended");
+  return isReal(group) ? tag("live", "live") : tag("warn", "no phones");
+}
 
 const onNewest = (group) => {
   const whole = Math.max(group.running ?? 0, group.onNewest ?? 0);
@@ -80,15 +86,12 @@ export const groupsPage = { title: "Groups", show: listPage };
 function history(versions) {
   const pushed = versions.filter(({ dryRun }) => !dryRun);
   if (pushed.length < 2) return null;
-  const names = ["accepted", "superseded", "rejected", "other"];
-  const buckets = pushed.reverse().slice(-40).map((send) => {
-    const report = send.report ?? {};
-    return { at: send.acceptedAt, parts: [report.accepted ?? 0, report.superseded ?? 0, report.rejected ?? 0,
-      (report.expired ?? 0) + (report.unknown ?? 0)] };
-  });
+  const kinds = outcomeNames.map((name) => ({ name, series: outcomeSeries[name] }));
+  const buckets = pushed.reverse().slice(-40).map(({ acceptedAt, report = {} }) => (
+    { at: acceptedAt, parts: kinds.map(({ name }) => report[name] ?? 0) }));
   return card("Versions", "pushes of each version, the newest at the right", h("div.in",
-    columns("Pushes by version", buckets, names),
-    legend(names.map((name, series) => ({ name, series })))));
+    columns("Pushes by version", buckets, kinds),
+    legend(kinds)));
 }
 
 function onePage(place, { parameters: { id }, asked }) {

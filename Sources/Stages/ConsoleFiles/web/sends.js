@@ -11,15 +11,15 @@ import { count } from "./format.js";
 import { ask, to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { environments, failures, leftOut, reportParts, sendBar, sendFigures, sendFunnel, systems, targets, verdictTag } from "./report.js";
-import { verdicts } from "./words.js";
+import { outcomeOf } from "./outcome.js";
 
 export const sendColumns = (isGroupShown = true) => [
+  isGroupShown && { title: "Group", kind: "name", cell: (send) => send.groupId
+    ? h("a", { href: toAsking({ user: send.userId }, "groups", send.groupId) }, send.groupId) : "–" },
   { title: "Accepted", kind: "time", cell: (send) => moment(send.acceptedAt) },
   { title: "Send", kind: "name", cell: (send) => h("a", { href: toAsking({ at: send.acceptedAt }, "sends", send.sendId) },
     send.event ?? "send", send.dryRun ? " (dry run)" : "") },
-  { title: "State", cell: (send) => verdictTag(send.verdict, send.isComplete) },
-  isGroupShown && { title: "Group", kind: "name", cell: (send) => send.groupId
-    ? h("a", { href: toAsking({ user: send.userId }, "groups", send.groupId) }, send.groupId) : "–" },
+  { title: "State", cell: (send) => verdictTag(send) },
   { title: "Targeted", kind: "number", cell: (send) => count(targets(send).all) },
   { title: "Accepted by APNs", kind: "number", cell: (send) => count(send.report?.accepted) },
   { title: "Rejected", kind: "number", cell: (send) => count(send.report?.rejected) },
@@ -101,12 +101,12 @@ function onePage(place, { parameters: { id }, asked }) {
 
   function draw() {
     const said = freshness.notices();
-    const [, word, sentence] = verdicts[send?.verdict] ?? [];
+    const [, word, sentence] = send ? outcomeOf(send) : [];
     const isOpen = send && !send.isComplete && !["cancelled", "stopping"].includes(send.verdict);
     show(top, head(send?.dryRun ? "Dry run" : "Send", {
       back: { href: "#/sends", text: "Sends" },
-      tag: send && verdictTag(send.verdict, send.isComplete),
-      sub: send ? (send.isComplete && send.verdict === "planned" ? "Every lane is done." : sentence ?? word) : null,
+      tag: send && verdictTag(send),
+      sub: send ? sentence || word : null,
       actions: [
         send?.groupId && h("a.button", { href: to("groups", send.groupId) }, "Its group"),
         isOpen && may("send") && h("button.danger", { type: "button", onclick: (event) =>

@@ -318,7 +318,7 @@ def names_with_markup():
           document.body.append(place);
           place.append(parts.table('names', [{title: 'Name', cell: (name) => name}], names));
           for (const name of names) place.append(h('p', {title: name}, name), parts.head(name, {sub: name}), parts.notice('', name),
-            charts.bar(name, [{name, value: 1, series: 0}], 2, [name]), preview({title: name, layout: {sides: [], lines: []}, event: 'start', alert: {title: name}, state: {[name]: name}}));
+            charts.bar(name, [{name, value: 1, series: 0}], 2, [name]), preview({title: name, layout: {sides: [], lines: [], steps: []}, event: 'start', alert: {title: name}, state: {[name]: name}}));
           done([place.querySelectorAll('script, img, iframe, b:not(.says b), [onerror], [onload], [onfocus]').length, place.textContent.includes('<script>'), !!window.hasRun]);
         }, (error) => done([String(error)]))""", names)
     check(made == [0, True, False], f"10,000 names with markup are text in every element: {made}")

@@ -130,6 +130,7 @@ def step_2_older_form(browser):
 
 def step_3_trial_of_another_body(browser):
     browser.open(f"compose?event=start&type={TYPE}&at={time.time_ns()}")
+    browser.wait("3: an empty start is open", lambda: browser.field("attributes").is_displayed() and browser.field("attributesType").get_attribute("value") == TYPE)
     browser.field("contentState").send_keys('{"home":0,"away":0}')
     browser.field("attributes").send_keys('{"home":"Larks","away":"Terns"}')
     put(browser, "groupId", f"friendly-{RUN}")
@@ -351,6 +352,29 @@ def step_match_mode(browser):
     browser.wait("match: put back is confirmed with its change", lambda: f"{state['home'] + 1}:0 → {state['home']}:0" in dialog(browser) and is_ready(browser))
     browser.click(browser.find("dialog button[value=yes]"))
     until("the earlier state on all phones", lambda: shows(FINAL, state["home"]))
+
+
+def step_preview(browser):
+    PROXY.canned[f"/v1/activity-types/{TYPE}"] = {"name": TYPE, "contentStateSchema": {"home": "int", "away": "int", "minute": "int", "kickOff": "date.unixSeconds?", "phase": "string?"},
+        "attributesSchema": {"cup": "string", "homeName": "string", "awayName": "string"},
+        "layout": {"title": "cup", "sides": [{"score": "home", "name": "homeName"}, {"score": "away", "name": "awayName"}], "progress": {"field": "minute", "end": 90},
+                   "countdown": "kickOff", "lines": ["phase"], "steps": [{"label": "no goal", "field": "home", "add": -1}]}}
+    browser.open(f"compose?event=start&type={TYPE}&at={time.time_ns()}")
+    browser.wait("preview: the form has the fields of the schema", lambda: browser.field("attributes.cup").is_displayed())
+    for path, value in [("attributes.cup", "Cup final"), ("attributes.homeName", "Larks"), ("attributes.awayName", "Terns"), ("contentState.home", 2), ("contentState.away", 1),
+                        ("contentState.minute", 45), ("contentState.phase", "half time")]:
+        put(browser, path, value)
+    drawn = lambda: " ".join(browser.find(".phone").text.split())  # noqa: E731
+    browser.wait("preview: the lock screen shows title, sides, scores and lines", lambda: "Cup final starts Larks 2:1 Terns phase half time" in drawn())
+    check(browser.run("const bar = document.querySelector('.phone progress'); return bar.value / bar.max") == 0.5, "preview: the progress is half")
+    islands = browser.run("return [...document.querySelectorAll('.island')].map((one) => one.innerText.replace(/\\s+/g, ' ').trim())")
+    check(islands == ["2 1", "2:1", "Larks 2:1 Terns"], f"preview: the Dynamic Island is compact, minimal and expanded: {islands}")
+    browser.picture("safety-preview")
+    browser.open("")
+    browser.driver.refresh()
+    browser.wait("preview: the card has the buttons of the layout", lambda: "no goal" in browser.find_text("article", FINAL).text)
+    del PROXY.canned[f"/v1/activity-types/{TYPE}"]
+    browser.driver.refresh()
 
 
 def step_13_small_screen(_):

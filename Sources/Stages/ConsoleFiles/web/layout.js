@@ -37,12 +37,23 @@ export function fieldWords(name) {
 }
 
 /** The layout that a schema suggests: the first two whole numbers are the scores of two sides. */
-export function layoutOf(schema) {
+function suggestedLayout(schema) {
   const members = Object.entries(schema?.$object ?? schema ?? {}).filter(([name]) => !name.startsWith("$"));
   const named = (kind) => members.filter(([, type]) => kindOf(type) === kind).map(([name]) => name);
   const numbers = named("number");
-  const sides = numbers.length >= 2 ? numbers.slice(0, 2).map((score) => ({ name: fieldWords(score), score })) : [];
-  return { sides, countdown: named("time")[0], lines: [...named("text"), ...(sides.length ? numbers.slice(2) : numbers)] };
+  const sides = numbers.length >= 2 ? numbers.slice(0, 2).map((score) => ({ score })) : [];
+  const steps = sides.map(({ score }) => ({ label: `${fieldWords(score)} +1`, field: score, add: 1 }));
+  return { sides, steps, countdown: named("time")[0], lines: [...named("text"), ...(sides.length ? numbers.slice(2) : numbers)] };
+}
+
+/**
+ * The layout of a type: its own, or the one that its schema suggests.
+ *
+ * @param own the type's `layout`, as in the book's page about schemas.
+ */
+export function layoutOf(schema, own) {
+  const layout = own ? { sides: [], steps: [], lines: [], ...own } : suggestedLayout(schema);
+  return { ...layout, timeKind: plainType((schema?.$object ?? schema)?.[layout.countdown]) };
 }
 
 /** The score of a state, such as `1:0`. Undefined if the state has no two sides. */
@@ -63,10 +74,7 @@ export function shortText(value) {
   return text.length > 40 ? text.slice(0, 39) + "…" : text;
 }
 
-/** The buttons of a live card: one step for each side. `change` returns the state after the step. */
-export function steps(layout, state) {
-  return layout.sides.filter(({ score }) => typeof state?.[score] === "number").map(({ name, score }) => ({
-    label: `${name} +1`,
-    change: () => ({ ...state, [score]: state[score] + 1 }),
-  }));
-}
+/** The buttons of a live card. `change` returns the state after the step. */
+export const steps = (layout, state) => layout.steps
+  .filter(({ field, add }) => typeof state?.[field] === "number" && state[field] + add >= 0)
+  .map(({ label, field, add }) => ({ label, change: () => ({ ...state, [field]: state[field] + add }) }));

@@ -10,20 +10,22 @@ import { SendDialog } from "./senddialog.js";
 const undoMilliseconds = 60_000;
 const addressOf = (group) => `match ${group.groupId} ${group.userId ?? ""}`;
 
-/** The schemas of activity types. Each type is read once. */
-const schemas = new Map();
+/** The activity types. Each type is read once. */
+const types = new Map();
 
-function schemaOf(type) {
-  if (!schemas.has(type)) {
-    schemas.set(type, null);
-    get(`/v1/activity-types/${segment(type)}`).then(({ contentStateSchema }) => schemas.set(type, contentStateSchema ?? null), () => schemas.delete(type));
+function typeOf(name) {
+  if (!types.has(name)) {
+    types.set(name, null);
+    get(`/v1/activity-types/${segment(name)}`).then((type) => types.set(name, type), () => types.delete(name));
   }
-  return schemas.get(type);
+  return types.get(name);
 }
 
 /** The layout of a live group. */
-export const layoutOfGroup = (group) =>
-  layoutOf((group.attributesType && schemaOf(group.attributesType)) ?? schemaOfState(group.newest?.contentState));
+export function layoutOfGroup(group) {
+  const type = group.attributesType ? typeOf(group.attributesType) : null;
+  return layoutOf(type?.contentStateSchema ?? schemaOfState(group.newest?.contentState), type?.layout);
+}
 
 /** The sends of this page that can be put back, by group. */
 export class Match {

@@ -12,17 +12,41 @@ const textOf = (state, name) => {
   return value === undefined || value === null || value === "" ? undefined : shortText(value);
 };
 
-/** The name of a side: the attribute of the same name, if it is a text. */
+/** The name of a side: the attribute of the layout or of a similar name, if it is a text. */
 function sideName({ name, score }, attributes) {
-  const found = [score, name, `${name}Team`, `${name}TeamName`, `${name}Name`].map((key) => attributes?.[key]).find((value) => typeof value === "string" && value);
-  return found ?? name;
+  const words = score.replace(/(Score|Goals|Points)$/, "");
+  const found = [name, score, `${words}Name`, words].map((key) => attributes?.[key]).find((value) => typeof value === "string" && value);
+  return found ?? fieldWords(score);
+}
+
+/** The time of a field, from the kind in the schema. Without a kind, from the size of the number. */
+function timeOf(value, kind) {
+  if (typeof value === "string") return Date.parse(value);
+  if (typeof value !== "number") return NaN;
+  if (kind === "date.reference2001" || (!kind && value < 978_307_200)) return (value + 978_307_200) * 1000;
+  return kind === "date.unixMilliseconds" || (!kind && value > 1e11) ? value : value * 1000;
+}
+
+/** The time that is left until the countdown's end, as a phone counts it down. */
+function countdownText(layout, state) {
+  const left = Math.floor((timeOf(state?.[layout.countdown], layout.timeKind) - Date.now()) / 1000);
+  if (Number.isNaN(left)) return undefined;
+  const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60].map((part) => Math.max(0, part));
+  const two = (part) => String(part).padStart(2, "0");
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
+}
+
+function progressBar({ progress }, state) {
+  const value = progress && state?.[progress.field];
+  if (typeof value !== "number") return null;
+  return h("progress", { value: String(Math.max(0, Math.min(value, progress.end))), max: String(progress.end), "aria-label": fieldWords(progress.field) });
 }
 
 /** The values that no side shows, as `[name, text]`. */
 function otherLines(layout, state, attributes) {
   const used = new Set(layout.sides.map(({ score }) => score));
   const names = layout.lines.length ? layout.lines : Object.keys(state ?? {});
-  const lines = names.filter((name) => !used.has(name)).map((name) => [fieldWords(name), textOf(state, name)]);
+  const lines = names.filter((name) => !used.has(name) && name !== layout.countdown).map((name) => [fieldWords(name), textOf(state, name)]);
   const own = layout.sides.length ? [] : Object.entries(attributes ?? {}).map(([name, value]) => [fieldWords(name), shortText(value)]);
   return [...own, ...lines].filter(([, text]) => text !== undefined);
 }
@@ -36,9 +60,11 @@ function board(layout, state, attributes) {
 function activity({ layout, event, state, attributes, title, isStale }) {
   const lines = otherLines(layout, state, attributes);
   const word = event === "end" ? "ended" : isStale ? "outdated" : { start: "starts", update: "now" }[event] ?? "now";
-  return h(event === "end" ? "div.activity.over" : "div.activity",
-    h("div.app", h("span", title), h("span", word)),
+  return h(event === "end" || isStale ? "div.activity.over" : "div.activity",
+    h("div.app", h("span", textOf(attributes, layout.title) ?? title), h("span", word)),
     board(layout, state, attributes),
+    progressBar(layout, state),
+    layout.countdown && h("div.countdown", countdownText(layout, state)),
     lines.length > 0 && h("dl", lines.slice(0, linesMax).flatMap(([name, text]) => [h("dt", name), h("dd", text)])),
     lines.length > linesMax && h("span.nothing", `and ${lines.length - linesMax} more`),
     !lines.length && !layout.sides.length && h("span.nothing", "No content yet"));
@@ -47,7 +73,7 @@ function activity({ layout, event, state, attributes, title, isStale }) {
 /** The Dynamic Island: compact, minimal and expanded. */
 function islands({ layout, state, attributes }) {
   const texts = layout.sides.map(({ score }) => textOf(state, score) ?? "–");
-  const first = otherLines(layout, state, attributes)[0]?.[1];
+  const first = (layout.countdown && countdownText(layout, state)) ?? otherLines(layout, state, attributes)[0]?.[1];
   const [leading, trailing] = texts.length === 2 ? texts : [first ?? "●", ""];
   const minimal = scoreOf(layout, state) ?? first ?? "●";
   return h("div.islands",

@@ -93,7 +93,7 @@ export class SendForm {
 
   /** The schema of the state: the type's own, or one that the group's newest state suggests. */
   get schema() { return this.type?.contentStateSchema ?? schemaOfState(this.basis?.state); }
-  get layout() { return layoutOf(this.schema ?? schemaOfState(this.state)); }
+  get layout() { return layoutOf(this.schema ?? schemaOfState(this.state), this.type?.layout); }
 
   #drawContent() {
     const [state, attributes] = [this.state, this.attributes];

@@ -131,7 +131,7 @@ enum CatalogObjectKind: String, Sendable, CaseIterable {
             writtenName.report("must be the name in the path, or be omitted")
         }
         let type = ActivityType(name: name, from: object)
-        object.reportUnknownFields()
+        ActivityType.reportUnknownFields(in: object)
         try context.throwProblems()
         let isNew = !context.app.activityTypes.contains { $0.name.isExactlyEqual(to: name) }
         if isNew, context.app.activityTypes.count >= ActivityType.countPerAppMax {

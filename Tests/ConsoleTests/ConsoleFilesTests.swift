@@ -58,6 +58,28 @@ struct ConsoleFilesTests {
         }
     }
 
+    @Test func `only the confirmed send and the trial post a send, and the trial is a dry run`() throws {
+        let sources = try sources()
+        let posts = sources.flatMap { name, text in
+            text.matches(of: /post\("\/v1\/sends", [^;]*;/).map { (name, String($0.output)) }
+        }.sorted { $0.0 < $1.0 }
+        #expect(posts.map(\.0) == ["deliver.js", "trial.js"])
+        #expect(posts.last?.1.contains("...body, dryRun: true }") == true)
+        let callers = sources.filter { $0.value.contains("deliver(") && $0.key != "deliver.js" }.keys.sorted()
+        #expect(callers == ["senddialog.js"])
+    }
+
+    @Test func `every dialog has its focus on the harmless button, and Enter confirms nothing`() throws {
+        let sources = try sources()
+        let dialogs = sources.filter { $0.value.contains("showModal()") }
+        #expect(dialogs.keys.sorted() == ["parts.js", "senddialog.js"])
+        for (name, text) in dialogs {
+            #expect(text.contains(#"value: "no", autofocus: true"#), "\(name)")
+            #expect(text.firstMatch(of: /("keydown", |onkeydown: )withoutEnter/) != nil, "\(name)")
+            #expect(text.firstMatch(of: /value: "yes", autofocus/) == nil, "\(name)")
+        }
+    }
+
     @Test func `no script has more than 200 lines`() throws {
         for (name, text) in try sources() where name.hasSuffix(".js") {
             #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 206, "\(name)")

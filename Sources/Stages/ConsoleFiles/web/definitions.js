@@ -57,6 +57,9 @@ function page(place, { asked }) {
     const said = h("div");
     const form = h("form.stack", { onsubmit: async (event) => {
       event.preventDefault();
+      const isMeant = await confirm(`Send definition ${definition.notificationKey}?`,
+        [h("p", `It starts ${group.value.trim() || "its group"} for the user ${user.value.trim()}, now.`)], "Send");
+      if (!isMeant) return;
       try {
         const accepted = await during(event.submitter, () => post("/rest/3.0/sendNotification", {
           notificationKey: definition.notificationKey, target: { extId: user.value.trim() },

@@ -84,10 +84,9 @@ function listPage(place, { asked }) {
 export const groupsPage = { title: "Groups", show: listPage };
 
 function history(versions) {
-  const pushed = versions.filter(({ dryRun }) => !dryRun);
-  if (pushed.length < 2) return null;
+  if (versions.length < 2) return null;
   const kinds = outcomeNames.map((name) => ({ name, series: outcomeSeries[name] }));
-  const buckets = pushed.reverse().slice(-40).map(({ acceptedAt, report = {} }) => (
+  const buckets = versions.toReversed().slice(-40).map(({ acceptedAt, report = {} }) => (
     { at: acceptedAt, parts: kinds.map(({ name }) => report[name] ?? 0) }));
   return card("Versions", "pushes of each version, the newest at the right", h("div.in",
     columns("Pushes by version", buckets, kinds),
@@ -115,7 +114,8 @@ function onePage(place, { parameters: { id }, asked }) {
       ],
     }));
     if (!group) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
-    const { newest, versions = [] } = group;
+    const { newest } = group;
+    const versions = (group.versions ?? []).filter(({ dryRun }) => !dryRun);
     const whole = Math.max(group.running ?? 0, group.onNewest ?? 0);
     const on = Math.min(group.onNewest ?? 0, whole);
     show(body, ...said,

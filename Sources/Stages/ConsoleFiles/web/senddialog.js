@@ -12,6 +12,7 @@ import { deliver, lookUp } from "./deliver.js";
 import { trialFindings } from "./trialresult.js";
 import { sendSentence, unsure } from "./sendwords.js";
 import { preview } from "./preview.js";
+import { stateWords } from "./layout.js";
 
 /** The time after which a reader may send although the trial has not counted all phones. */
 const trialPatienceMilliseconds = 8000;
@@ -22,7 +23,8 @@ export class SendDialog {
   #trial = null; #newest = null; #stateError = null; #refusal = null;
   /** What the dialog does: checking, asking, sending or looking up. */
   #phase = "checking";
-  #isSure = h("input", { type: "checkbox", onchange: () => this.#draw() });
+  /** Whether the reader has ticked the box of a doubt. */
+  #isSure = false;
   #end = new AbortController();
   #openedAt = Date.now();
   #lookupNote = null;
@@ -95,7 +97,7 @@ export class SendDialog {
   get #mayConfirm() {
     if (this.#phase !== "asking" || this.#isMoved || !this.#trial) return false;
     const doubt = this.#doubt;
-    if (doubt) return this.#isSure.checked;
+    if (doubt) return this.#isSure;
     return this.#trial.isComplete;
   }
 
@@ -132,7 +134,7 @@ export class SendDialog {
 
   #draw() {
     if (!this.#dialog.isConnected) return;
-    this.#title.textContent = sendSentence({ ...this.#send, newest: this.#newest, trial: this.#trial });
+    this.#title.textContent = this.#isMoved ? `${this.#newest.id} has moved on` : sendSentence({ ...this.#send, newest: this.#newest, trial: this.#trial });
     this.#yes.disabled = !this.#mayConfirm;
     this.#yes.hidden = this.#isMoved || this.#phase === "looking";
     this.#no.textContent = this.#phase === "looking" ? "Close" : "Not now";
@@ -160,11 +162,13 @@ export class SendDialog {
     const isRunning = this.#newest?.isKnown && this.#newest.state !== undefined;
     const doubt = this.#doubt;
     return [
+      isRunning && body.event === "start" && notice("", `The group already runs. Phones that join get its newest state, ${stateWords(layout, this.#newest.state)}, and not the state of this form.`),
       isRunning && body.event !== "start" && body.contentState !== undefined && changeTable(this.#newest.state, body.contentState),
       trialFindings(this.#trial),
       h("details.preview", { open: window.innerWidth > 520 }, h("summary", "Preview"),
         preview({ layout, event: body.event, alert: body.alert, state: body.contentState ?? this.#newest?.state, attributes, staleDate: body.staleDate })),
-      doubt && [notice("warn", coded(doubt.text)), h("label.check", this.#isSure, doubt.box)],
+      doubt && [notice("warn", coded(doubt.text)), h("label.check",
+        h("input", { type: "checkbox", checked: this.#isSure, onchange: (event) => { this.#isSure = event.target.checked; this.#draw(); } }), doubt.box)],
       this.#phase === "sending" && h("p", { role: "status" }, "Sending …"),
     ];
   }

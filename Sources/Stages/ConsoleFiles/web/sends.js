@@ -33,6 +33,8 @@ function listPage(place, { asked }) {
   let first = null;
   let further = [];
   let next = null;
+  // Each confirmation of a send makes a trial, so trials would hide the sends.
+  let areTrialsShown = false;
   const body = h("div.stack");
   const input = h("input", { type: "search", value: group, placeholder: "all groups" });
   place.append(
@@ -44,15 +46,16 @@ function listPage(place, { asked }) {
       ask({ group });
       first = null; further = []; next = null;
       stop.now();
-    } }, field("Group", input, { wide: true }), h("button", "Show")),
+    } }, field("Group", input, { wide: true }), h("button", "Show"),
+    h("label.check", h("input", { type: "checkbox", onchange: (event) => { areTrialsShown = event.target.checked; draw(); } }), "Show trials")),
     body);
 
   function draw() {
     const said = freshness.notices();
     if (!first) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
     const known = new Set(first.sends.map(({ sendId }) => sendId));
-    const all = [...first.sends, ...further.filter(({ sendId }) => !known.has(sendId))];
-    show(body, ...said, h("section.card", all.length
+    const all = [...first.sends, ...further.filter(({ sendId }) => !known.has(sendId))].filter(({ dryRun }) => areTrialsShown || !dryRun);
+    show(body, ...said, h("section.card", all.length || next
       ? [table("Sends", sendColumns(), all, (send) => send.sendId), next && h("div.more",
         h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Show older"))]
       : empty("No sends", "Sends of the last 24 hours are listed here with their outcomes.")));

@@ -30,7 +30,8 @@ function whatChanges({ body, layout, newest }) {
 
 /** A send in one sentence: `1:0 → 2:0, cup-final, everyone with it: 944 phones, now`. */
 export function sendSentence({ body, layout, newest, trial }) {
-  const phones = trial?.phones === undefined ? "counting the phones …" : counted(trial.phones, "phone");
+  const unknown = trial?.error ? "an unknown number of phones" : "counting the phones …";
+  const phones = trial?.phones === undefined ? unknown : counted(trial.phones, "phone");
   return [whatChanges({ body, layout, newest }), body.groupId, audienceWords(body)].filter(Boolean).join(", ")
     + `: ${phones}, ${timeWords(body.when)}`;
 }

@@ -100,7 +100,7 @@ def score_a_goal():
     browser = Browser()
     browser.log_in("ADMIN")
     browser.wait("the page Now lists the group, with its markup as text", lambda: GROUP in browser.text())
-    card = browser.find_text("article", "Update")
+    card = browser.find_text("article", GROUP)
     browser.click(card.find_element(By.XPATH, ".//a[normalize-space(.)='Update']"))
     browser.wait("an update is filled in with the group's state", lambda: browser.field("contentState.home").get_attribute("value") == "0")
     browser.field("contentState.home").clear()

@@ -14,12 +14,13 @@ TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf
 class Proxy:
     def __init__(self, host, port, folder=None):
         self.target, self.folder = (host, port), folder
-        # The calls that reach the gateway, as (method, path, whether it is a send and no trial).
-        self.calls = []
+        # The idempotency keys of the sends that reach the gateway, without trials.
+        self.send_keys = set()
         self.bytes = 0
         # "lost": the gateway gets a send, and its answer is lost. "refused": a send does not reach the gateway. After both
-        # the gateway is "down": nothing reaches it.
+        # the gateway is "down": nothing reaches it. "killed": `kill` ends the gateway before it has read a send.
         self.fault = None
+        self.kill = lambda: None
         # Answers by path, in place of the gateway's.
         self.canned = {}
         proxy = self
@@ -52,6 +53,10 @@ class Proxy:
             self.fault = "down"
             request.close_connection = True
             return
+        if is_send:
+            self.send_keys.add(request.headers["Idempotency-Key"])
+        if self.fault == "killed" and is_send:
+            self.kill()
         answer = self.file(request.path) or self.canned_answer(request.path) or self.forward(request, body)
         if self.fault == "lost" and is_send:
             self.fault = "down"
@@ -82,12 +87,11 @@ class Proxy:
             return 404, [], b""
 
     def sends(self):
-        """Returns how often a page has asked for a send, without trials."""
-        return sum(call[2] for call in self.calls)
+        """Returns the number of sends that pages have asked for, without trials. A browser may repeat a request by itself
+        when its connection breaks. The idempotency key is the same then."""
+        return len(self.send_keys)
 
     def forward(self, request, body):
-        is_send = request.command == "POST" and request.path == "/v1/sends" and b'"dryRun"' not in body
-        self.calls.append((request.command, request.path, is_send))
         connection = http.client.HTTPConnection(*self.target, timeout=60)
         headers = {name: value for name, value in request.headers.items() if name.lower() not in ("host", "connection", "content-length")}
         connection.request(request.command, request.path, body or None, headers)

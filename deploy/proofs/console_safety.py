@@ -1,8 +1,12 @@
 """Makes the mistakes of a busy match night in the console, in headless Chromium. None of them may change a lock screen."""
 import base64
 import os
+import socket
+import subprocess
+import sys
 import time
 import urllib.error
+import urllib.request
 
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -13,14 +17,14 @@ from console_browser import PICTURES, Browser, api, check, failures
 from console_proxy import Proxy
 
 console_browser.LIMIT = 20
-# The page asks for groups that do not exist, and the proxy loses answers.
+# The proxy loses answers, and a look-up may find no send.
 console_browser.REFUSED += ("status of 404", "ERR_EMPTY_RESPONSE")
 TYPE = "MatchAttributes"
 # A phone that was started for a group is not started again, so each run has its own groups.
 RUN = time.strftime("%H%M%S")
 FINAL, SECOND, UNKNOWN = f"cup-final-{RUN}", f"derby-{RUN}", f"cup-fnal-{RUN}"
 ADDRESS = os.environ["GATEWAY"].removeprefix("http://").split(":")
-PROXY = Proxy(ADDRESS[0], int(ADDRESS[1]), os.environ.get("FLOTILLA_WEB"))
+PROXY = Proxy(ADDRESS[0], int(ADDRESS[1]), os.environ.get("CONSOLE_FILES"))
 console_browser.CONSOLE = PROXY.address
 
 
@@ -256,6 +260,42 @@ def step_9_lost_answer(browser):
     check(browser.field("contentState.home").get_attribute("value") == "8", "9: the form is unchanged")
 
 
+def step_9_killed_gateway(browser):
+    """Kills a second gateway, which has a session of the first one, in the middle of a send."""
+    first = PROXY.target
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    gateway = subprocess.Popen(
+        [os.environ["FLOTILLA"], "run", "gateway", "--data", f"{os.environ['DATA']}/second", "--kafka-brokers", os.environ["BROKER"], "--gateway-listen", f"127.0.0.1:{port}",
+         "--admin-listen", "127.0.0.1:0", "--tokens-sealing-keys-file", f"{os.environ['DATA']}/up/sealing-keys"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until("the second gateway and its way to insight", lambda: is_serving(port))
+        PROXY.target, PROXY.fault, PROXY.kill = ("127.0.0.1", port), "killed", gateway.kill
+        open_update(browser, SECOND, 8)
+        before = PROXY.sends()
+        press_send(browser)
+        browser.wait("9: a second gateway shows the dialog", lambda: is_ready(browser))
+        browser.click(browser.find("dialog button[value=yes]"))
+        browser.wait("9: with a killed gateway too, the send is looked up", lambda: "looks up whether it is stored" in dialog(browser))
+        PROXY.target, PROXY.fault = first, None
+        browser.wait("9: another gateway knows that it was not stored", lambda: "nothing was sent" in browser.text())
+        check(PROXY.sends() == before + 1, "9: the console does not send again by itself")
+    finally:
+        PROXY.target = first
+        gateway.kill()
+        gateway.wait()
+
+
+def is_serving(port):
+    try:
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/groups", headers={"Authorization": "Bearer " + os.environ["ADMIN"]})
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
+
+
 def step_10_form_survives(browser):
     browser.open(f"compose?event=update&group={SECOND}&type={TYPE}&at=survives")
     browser.wait("10: the form is filled in", lambda: browser.field("contentState.home").get_attribute("value") == "7")
@@ -354,6 +394,28 @@ def step_match_mode(browser):
     until("the earlier state on all phones", lambda: shows(FINAL, state["home"]))
 
 
+def step_match_by_keyboard(browser):
+    browser.open("")
+    browser.driver.refresh()
+    browser.wait("keyboard: the card has its buttons", lambda: "home +1" in browser.text())
+    home = group(FINAL)["newest"]["contentState"]["home"]
+    tab_until(browser, f"return document.activeElement.textContent === 'home +1' && document.activeElement.closest('article').innerText.startsWith('{FINAL}')")
+    keys(browser, Keys.SPACE)
+    browser.wait("keyboard: Space opens the dialog", lambda: is_ready(browser) and f"{home}:0 → {home + 1}:0, {FINAL}" in dialog(browser))
+    tab_until(browser, "return document.activeElement.value === 'yes'")
+    keys(browser, Keys.SPACE)
+    until("the goal by keyboard", lambda: shows(FINAL, home + 1))
+    check(True, "keyboard: Tab and Space alone bring a goal to all phones")
+
+
+def tab_until(browser, script, limit=60):
+    for _ in range(limit):
+        if browser.run(script):
+            return
+        keys(browser, Keys.TAB)
+    raise TimeoutError(script)
+
+
 def step_preview(browser):
     PROXY.canned[f"/v1/activity-types/{TYPE}"] = {"name": TYPE, "contentStateSchema": {"home": "int", "away": "int", "minute": "int", "kickOff": "date.unixSeconds?", "phase": "string?"},
         "attributesSchema": {"cup": "string", "homeName": "string", "awayName": "string"},
@@ -398,6 +460,13 @@ def step_13_small_screen(_):
     shot = browser.command("Page.captureScreenshot")
     with open(f"{PICTURES}/safety-13-dialog.png", "wb") as file:
         file.write(base64.b64decode(shot["data"]))
+    keys(browser, Keys.ESCAPE)
+    # A zoom of 200 % on a laptop is a screen of half its size.
+    browser.command("Emulation.setDeviceMetricsOverride", width=640, height=400, deviceScaleFactor=2, mobile=False)
+    press_send(browser)
+    browser.wait("13: at a zoom of 200 % the dialog counts", lambda: is_ready(browser))
+    seen = browser.run("const box = document.querySelector('dialog button[value=yes]').getBoundingClientRect(); return box.bottom <= innerHeight && document.documentElement.scrollWidth <= innerWidth")
+    check(seen, "13: at a zoom of 200 % the buttons are on the screen, and nothing is cut off")
     check(not browser.errors(), f"13: no error in the browser's console {browser.errors()[:3] or ''}")
     browser.close()
 
@@ -414,6 +483,9 @@ def main():
     browser.log_in("ADMIN")
     for name, step in sorted(((name, step) for name, step in globals().items() if name.startswith("step_")),
                              key=lambda one: int("".join(filter(str.isdigit, one[0])) or 99)):
+        # Further arguments select steps by a part of their names.
+        if len(sys.argv) > 2 and not any(part in name for part in sys.argv[2:]):
+            continue
         print(f"     {name.replace('_', ' ')}", flush=True)
         PROXY.fault = None
         try:

@@ -20,6 +20,8 @@ import { saveDefinition } from "./definitions.js";
 import { isSameBody, Trial } from "./trial.js";
 import { composeAside } from "./composeaside.js";
 
+const retryMilliseconds = 2000;
+
 export class Composer {
   signal = new AbortController();
   #asked; #address; #form; #key = freshKey(); #body; #trial = null; #newest = null;
@@ -85,8 +87,12 @@ export class Composer {
     try {
       this.#newest = await this.#form.readGroup(this.signal.signal);
     } catch (error) {
-      if (!this.signal.signal.aborted) show(this.#said, notice("warn", coded(what(error))));
+      if (this.signal.signal.aborted) return;
+      show(this.#said, notice("warn", coded(what(error))));
+      if (error.isAway) setTimeout(() => { if (id === this.#form?.groupId && !this.#form.basis) this.#groupChosen(id); }, retryMilliseconds);
+      return;
     }
+    show(this.#said);
     this.#changed({ isByReader: false });
     this.#drawMoved();
   }

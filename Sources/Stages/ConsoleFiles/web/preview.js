@@ -77,9 +77,9 @@ function islands({ layout, state, attributes }) {
   const [leading, trailing] = texts.length === 2 ? texts : [first ?? "●", ""];
   const minimal = scoreOf(layout, state) ?? first ?? "●";
   return h("div.islands",
-    h("figure", h("div.island.compact", h("b", leading), h("i"), h("b", trailing)), h("figcaption", "compact")),
-    h("figure", h("div.island.minimal", h("b", minimal)), h("figcaption", "minimal")),
-    h("figure", h("div.island.expanded", board(layout, state, attributes) ?? h("b", first ?? "●")), h("figcaption", "expanded")));
+    h("figure", h("div.island.compact", h("strong", leading), h("i"), h("strong", trailing)), h("figcaption", "compact")),
+    h("figure", h("div.island.minimal", h("strong", minimal)), h("figcaption", "minimal")),
+    h("figure", h("div.island.expanded", board(layout, state, attributes) ?? h("strong", first ?? "●")), h("figcaption", "expanded")));
 }
 
 /**

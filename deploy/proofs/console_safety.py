@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -82,9 +83,17 @@ def open_update(browser, name, home=None):
 
 
 def put(browser, path, value):
-    field = browser.field(path)
-    field.clear()
-    field.send_keys(str(value))
+    """Writes a value into a field. A form draws its fields again when it has read its activity type."""
+    def is_written():
+        try:
+            field = browser.field(path)
+            field.clear()
+            field.send_keys(str(value))
+            return browser.field(path).get_attribute("value") == str(value)
+        except WebDriverException:
+            return False
+
+    until(f"{path} is {value}", is_written)
 
 
 def press_send(browser):
@@ -135,8 +144,8 @@ def step_2_older_form(browser):
 def step_3_trial_of_another_body(browser):
     browser.open(f"compose?event=start&type={TYPE}&at={time.time_ns()}")
     browser.wait("3: an empty start is open", lambda: browser.field("attributes").is_displayed() and browser.field("attributesType").get_attribute("value") == TYPE)
-    browser.field("contentState").send_keys('{"home":0,"away":0}')
-    browser.field("attributes").send_keys('{"home":"Larks","away":"Terns"}')
+    put(browser, "contentState", '{"home":0,"away":0}')
+    put(browser, "attributes", '{"home":"Larks","away":"Terns"}')
     put(browser, "groupId", f"friendly-{RUN}")
     put(browser, "alert.title", "Kick-off")
     browser.click(browser.find("button[value=dry]"))
@@ -175,7 +184,7 @@ def step_4_enter(browser):
 
 def step_5_nothing_reached(browser):
     browser.open(f"compose?event=update&group={UNKNOWN}&type={TYPE}&at={time.time_ns()}")
-    browser.field("contentState").send_keys('{"home":1,"away":0}')
+    put(browser, "contentState", '{"home":1,"away":0}')
     press_send(browser)
     browser.wait("5: the dialog says that the group is unknown", lambda: f"{UNKNOWN} is unknown" in dialog(browser) and ": 0 phones" in dialog(browser))
     check(not is_ready(browser), "5: a send to an unknown group needs a box")

@@ -6,6 +6,7 @@ import { discardDraft, drafts, saveDraft } from "./drafts.js";
 import { freshKey, lookUp } from "./deliver.js";
 import { layoutOf, schemaOfState, stateWords, steps } from "./layout.js";
 import { SendDialog } from "./senddialog.js";
+import { session } from "./session.js";
 
 const undoMilliseconds = 60_000;
 const addressOf = (group) => `match ${group.groupId} ${group.userId ?? ""}`;
@@ -14,11 +15,13 @@ const addressOf = (group) => `match ${group.groupId} ${group.userId ?? ""}`;
 const types = new Map();
 
 function typeOf(name) {
-  if (!types.has(name)) {
-    types.set(name, null);
-    get(`/v1/activity-types/${segment(name)}`).then((type) => types.set(name, type), () => types.delete(name));
+  // Another log-in may belong to another app.
+  const key = `${session.app} ${name}`;
+  if (!types.has(key)) {
+    types.set(key, null);
+    get(`/v1/activity-types/${segment(name)}`).then((type) => types.set(key, type), () => types.delete(key));
   }
-  return types.get(name);
+  return types.get(key);
 }
 
 /** The layout of a live group. */

@@ -1,6 +1,6 @@
 // Figures over many sends: the pushes per second, and the failed pushes of the last hour.
 
-import { get, query } from "./api.js";
+import { call, query } from "./api.js";
 
 const looksKept = 40;
 const pagesMax = 10;
@@ -45,7 +45,8 @@ export async function failuresOfTheHour(signal, now = Date.now()) {
   const byReason = {};
   let cursor;
   for (let page = 0; page < pagesMax; page += 1) {
-    const answer = await get(query("/v1/sends", { from: now - hour, limit: pageSize, cursor }), signal);
+    // Each page is read once only, so it is not kept for a comparison.
+    const answer = await call("GET", query("/v1/sends", { from: now - hour, limit: pageSize, cursor }), { signal });
     for (const { report } of answer.sends) {
       for (const [reason, number] of Object.entries(report?.rejectedBy ?? {})) byReason[reason] = (byReason[reason] ?? 0) + number;
     }

@@ -23,8 +23,8 @@ export class SendDialog {
   #trial = null; #newest = null; #stateError = null; #refusal = null;
   /** What the dialog does: checking, asking, sending or looking up. */
   #phase = "checking";
-  /** Whether the reader has ticked the box of a doubt. */
-  #isSure = false;
+  /** The doubt whose box the reader has ticked. Another doubt needs another tick. */
+  #sureOf = null;
   #end = new AbortController();
   #openedAt = Date.now();
   #lookupNote = null;
@@ -88,17 +88,17 @@ export class SendDialog {
 
   get #isMoved() { return this.#newest !== null && hasMoved(this.#send.basis, this.#newest); }
 
+  get #isSlow() { return Date.now() - this.#openedAt > trialPatienceMilliseconds; }
+
   /** The reason for which the reader must tick a box before the send, or null. */
   get #doubt() {
-    const isSlow = Date.now() - this.#openedAt > trialPatienceMilliseconds;
-    return unsure({ body: this.#send.body, newest: this.#newest, stateError: this.#stateError, trial: this.#trial, isSlow });
+    return unsure({ body: this.#send.body, newest: this.#newest, stateError: this.#stateError, trial: this.#trial, isSlow: this.#isSlow });
   }
 
   get #mayConfirm() {
-    if (this.#phase !== "asking" || this.#isMoved || !this.#trial) return false;
+    if (this.#phase !== "asking" || this.#isMoved || !(this.#trial.isOver || this.#isSlow)) return false;
     const doubt = this.#doubt;
-    if (doubt) return this.#isSure;
-    return this.#trial.isComplete;
+    return doubt ? this.#sureOf === doubt.text : true;
   }
 
   async #confirmed() {
@@ -168,7 +168,7 @@ export class SendDialog {
       h("details.preview", { open: window.innerWidth > 520 }, h("summary", "Preview"),
         preview({ layout, event: body.event, alert: body.alert, state: body.contentState ?? this.#newest?.state, attributes, staleDate: body.staleDate })),
       doubt && [notice("warn", coded(doubt.text)), h("label.check",
-        h("input", { type: "checkbox", checked: this.#isSure, onchange: (event) => { this.#isSure = event.target.checked; this.#draw(); } }), doubt.box)],
+        h("input", { type: "checkbox", checked: this.#sureOf === doubt.text, onchange: (event) => { this.#sureOf = event.target.checked ? doubt.text : null; this.#draw(); } }), doubt.box)],
       this.#phase === "sending" && h("p", { role: "status" }, "Sending …"),
     ];
   }

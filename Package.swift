@@ -179,8 +179,8 @@ let package = Package(
 
         // The outside world on one machine.
         module(
-            "OneMachine/Broker", "Compression", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd",
-            "CLZ4"),
+            "OneMachine/Broker", "Compression", "Containers", "Telemetry", "Lifecycle", "CLinux", "CCRC32C",
+            "CZstd", "CLZ4"),
         module(
             "OneMachine/APNsSimulator", "APNs", "Identifiers", "ContentSchemas", "Payloads",
             "CatalogRecords", "InstallationRecords", "HTTP2", "HTTPClient", "HTTPServer", "JSON",
@@ -205,7 +205,7 @@ let package = Package(
         module(
             "Tests/Support/InsightTesting", "Insight", "IngestTesting", "Topics", "Identifiers",
             "RecordFormat", "Payloads", "CatalogRecords", "InstallationRecords", "Sends", "Schedules",
-            "Jobs", "Members", "Kafka", "JSON", "Lifecycle", "Simulation", "Telemetry"),
+            "Jobs", "Members", "Kafka", "JSON", "Lifecycle", "ProcessTesting", "Simulation", "Telemetry"),
         module(
             "Tests/Support/SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "Identifiers",
             "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords", "Sends", "Jobs", "Kafka", "JSON",

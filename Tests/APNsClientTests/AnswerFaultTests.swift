@@ -75,6 +75,7 @@ import Testing
 
     // MARK: Provider tokens
 
+    /// Returns a time in the past, at which a provider token was made.
     private func minutesAgo(_ minutes: Int) -> Instant {
         Instant.now().advanced(byMilliseconds: -minutes * 60_000)
     }
@@ -116,12 +117,12 @@ import Testing
     }
 
     @Test func `too many token updates restore the previous token`() async throws {
-        let tries = TracedLock(0)
+        let attemptCount = TracedLock(0)
         let server = try ScriptedServer { connection, request in
             guard request.tag == 2 else { return connection.accept(request) }
-            let isFirst = tries.withLock { tries in
-                tries += 1
-                return tries == 1
+            let isFirst = attemptCount.withLock { count in
+                count += 1
+                return count == 1
             }
             if isFirst {
                 connection.refuse(request, status: 403, reason: "ExpiredProviderToken")

@@ -8,24 +8,26 @@ import Testing
 
 @testable import APNs
 
-/// The limits of one app, and the capacity that other apps keep.
+/// The limits of one app, and the capacity that other apps keep. `Pusher` has one app by default; `other` is a second
+/// one.
 @Suite struct CapacityKeyTests {
     private static let other = PushProfile(
         environment: .sandbox, bundleID: "com.example.other", key: Pusher.keyName)
 
     @Test func `an app whose pushes get no answer does not slow another app`() async throws {
-        let dead = UInt64(100_000)
+        // The server ignores pushes from this tag on.
+        let firstUnanswered = UInt64(100_000)
         let server = try ScriptedServer { connection, request in
-            if request.tag < dead { connection.accept(request) }
+            if request.tag < firstUnanswered { connection.accept(request) }
         }
         let alone = try Pusher(server)
         let beside = try Pusher(server)
-        let taken = beside.onLoop { client -> Int in
+        let takenCount = beside.onLoop { client -> Int in
             guard let template = try? Pusher.template(client, Self.other) else { return -1 }
             let limits = PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
             return (0..<5_000).count { index in
                 let token = Pusher.token(UInt64(index))
-                let tag = dead + UInt64(index)
+                let tag = firstUnanswered + UInt64(index)
                 return
                     (try? client.push(
                         template, token: token.span, id: PushID(high: 0, low: tag), tag: tag,
@@ -33,7 +35,7 @@ import Testing
                     != nil
             }
         }
-        #expect(taken == beside.provider.settings.pool.waitingMax, "it holds only its waiting pushes")
+        #expect(takenCount == beside.provider.settings.pool.waitingMax, "it holds only its waiting pushes")
         // Both run at the same time, so that other load on the machine slows both.
         let startedAt = Instant.now()
         alone.push(1..<4_001)
@@ -45,8 +47,7 @@ import Testing
         #expect(besideMilliseconds < 3 * aloneMilliseconds + 2_000)
     }
 
-    /// APNs lowers the stream limit of a connection with bad tokens. This server lowers it to one stream at
-    /// once.
+    // APNs lowers the stream limit of a connection with bad tokens. This server lowers it to one stream at once.
     @Test func `a thousand bad tokens do not slow the good tokens`() async throws {
         let firstBadToken = UInt64(100_000)
         let server = try ScriptedServer { connection, request in
@@ -77,7 +78,7 @@ import Testing
         #expect(besideMilliseconds < 3 * aloneMilliseconds + 2_000)
     }
 
-    @Test func `room is known before a push, and a refused push has its reason`() async throws {
+    @Test func `the capacity is known before a push, and a push above it is refused as full`() async throws {
         let server = try ScriptedServer { connection, request in
             connection.after(milliseconds: 50) { connection.accept(request) }
         }
@@ -119,7 +120,7 @@ import Testing
             $0.pool.waitingMax = 10
         }
         pusher.push(1..<101)
-        try await eventually("pushes without room") { pusher.onLoop { $0.openPushes } >= 10 }
+        try await eventually("a full pool") { pusher.onLoop { $0.openPushes } >= 10 }
         let channels = pusher.onLoop { ChannelClient(client: $0) }
         #expect(try await channels.listChannels(for: Pusher.profile) == ["a"])
     }
@@ -175,6 +176,7 @@ import Testing
                 pusher.push(last..<last + 1, deadlineMilliseconds: 300, isSuspect: isSuspect)
                 _ = try await pusher.outcome(of: last)
             }
+            // A few pushes are overdue before the connection counts as deaf.
             #expect(last <= first + 4, "\(last)")
         }
     }

@@ -23,24 +23,34 @@ import Testing
         /// Bytes that do not form frames.
         case noise
 
+        fileprivate static let endStream: UInt8 = 1
+        fileprivate static let endHeaders: UInt8 = 4
         /// The number of bytes after which the peer stops.
         static let totalMax = 512 * 1024 * 1024
 
-        /// Returns the bytes that the flood repeats. The frame types are 1 HEADERS, 4 SETTINGS, 6 PING and
-        /// 9 CONTINUATION.
+        /// The types of HTTP/2 frames.
+        fileprivate enum FrameType {
+            static let headers: UInt8 = 1
+            static let settings: UInt8 = 4
+            static let ping: UInt8 = 6
+            static let continuation: UInt8 = 9
+        }
+
+        /// Returns the bytes that the flood repeats.
         func repeatedBytes(on stream: Int32) -> [UInt8] {
             switch self {
             case .continuations:
                 Flood.frame(
-                    type: 9, stream: stream, payload: [UInt8](repeating: 0, count: 8_000))
-            case .settings: Flood.frame(type: 4, payload: [UInt8](repeating: 0x09, count: 6 * 2_500))
-            case .pings:
-                [[UInt8]](
-                    repeating: Flood.frame(type: 6, payload: [UInt8](repeating: 7, count: 8)), count: 500
+                    type: FrameType.continuation, stream: stream, payload: [UInt8](repeating: 0, count: 8_000)
                 )
-                .flatMap(
-                    \.self)
-            case .emptySettings: [[UInt8]](repeating: Flood.frame(type: 4), count: 1_000).flatMap(\.self)
+            // An entry has 6 bytes.
+            case .settings:
+                Flood.frame(type: FrameType.settings, payload: [UInt8](repeating: 0x09, count: 6 * 2_500))
+            case .pings:
+                Flood.repeated(
+                    Flood.frame(type: FrameType.ping, payload: [UInt8](repeating: 7, count: 8)), count: 500)
+            case .emptySettings: Flood.repeated(Flood.frame(type: FrameType.settings), count: 1_000)
+            // The first three bytes of a frame are its length.
             case .largeFrame:
                 [0xFF, 0xFF, 0xFF, 0, 0] + Flood.bigEndian(stream) + [UInt8](repeating: 0, count: 8_000)
             case .noise: (0..<8_000).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ 13) }
@@ -49,7 +59,8 @@ import Testing
 
         /// Returns the bytes before the flood.
         func firstBytes(on stream: Int32) -> [UInt8] {
-            self == .continuations ? Flood.frame(type: 1, stream: stream, payload: [0x88]) : []
+            self == .continuations
+                ? Flood.frame(type: FrameType.headers, stream: stream, payload: [0x88]) : []
         }
 
         fileprivate static func frame(
@@ -58,6 +69,10 @@ import Testing
             let count = payload.count
             return [UInt8(count >> 16), UInt8(count >> 8 & 255), UInt8(count & 255), type, flags]
                 + bigEndian(stream) + payload
+        }
+
+        private static func repeated(_ frame: [UInt8], count: Int) -> [UInt8] {
+            [[UInt8]](repeating: frame, count: count).flatMap(\.self)
         }
 
         private static func bigEndian(_ stream: Int32) -> [UInt8] {
@@ -100,7 +115,8 @@ import Testing
         let server = try ScriptedServer { connection, request in
             guard request.tag == 2 else { return connection.accept(request) }
             let bomb = Flood.frame(
-                type: 1, flags: 5, stream: request.stream.number, payload: Self.headerBomb)
+                type: Flood.FrameType.headers, flags: Flood.endStream | Flood.endHeaders,
+                stream: request.stream.number, payload: Self.headerBomb)
             connection.send(raw: bomb, after: [], total: bomb.count)
         }
         let pusher = try Pusher(server) {

@@ -9,7 +9,8 @@ import Testing
 
 @testable import APNs
 
-/// Closing connections, refused streams and changed limits: which pushes are sent again, and which are not.
+/// Closing connections, refused streams and changed limits: which pushes are sent again, and which are not. HTTP/2 says
+/// that a refused stream, and a stream above the last one of a GOAWAY, was not processed. All others may have been.
 @Suite struct GoodbyeFaultTests {
     /// Holds requests until there are five of them, then sends GOAWAY with one of them as the last stream.
     private final class GoawaySender: Sendable {
@@ -98,15 +99,15 @@ import Testing
 
     @Test func `the client always obeys the peer's stream limit`() async throws {
         let limits = [1_000, 1, 0, 500, 7]
-        let step = TracedLock(0)
+        let requestCount = TracedLock(0)
         let server = try ScriptedServer { connection, request in
-            let place = step.withLock { step in
-                step += 1
-                return step
+            let number = requestCount.withLock { count in
+                count += 1
+                return count
             }
-            if place % 300 == 0 {
-                connection.change(streamsMax: limits[place / 300 % limits.count])
-                // No request stays parked forever.
+            if number % 300 == 0 {
+                connection.change(streamsMax: limits[number / 300 % limits.count])
+                // Otherwise requests would wait forever after a limit of 0.
                 connection.after(milliseconds: 60) { connection.change(streamsMax: 400) }
             }
             connection.after(milliseconds: 1) { connection.accept(request) }
@@ -118,7 +119,7 @@ import Testing
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
     }
 
-    @Test func `parked requests end at their deadline as unprocessed`() async throws {
+    @Test func `requests that wait for a stream end at their deadline as unprocessed`() async throws {
         let server = try ScriptedServer { connection, request in
             connection.accept(request)
             connection.change(streamsMax: 0)

@@ -13,6 +13,7 @@ import Testing
 
 /// A network that breaks, loses everything silently, or is down for a while.
 @Suite struct NetworkFaultTests {
+    /// Makes a pusher that reaches the server over this port.
     private func pusher(
         _ server: ScriptedServer, over port: Int, _ change: (inout APNsSettings) -> Void = { _ in }
     ) throws -> Pusher {
@@ -23,7 +24,7 @@ import Testing
 
     // MARK: Broken
 
-    /// Three connections break at random bytes: in the handshake, in a request or in an answer.
+    // Three connections break at random bytes: in the handshake, in a request or in an answer.
     @Test(.timeLimit(.minutes(10)), arguments: 0..<trialCount(base: 24))
     func `a connection may break at any byte: nothing is lost, and possible duplicates are known`(seed: Int)
         async throws
@@ -34,9 +35,9 @@ import Testing
             guard number <= 3 else { return nil }
             return cuts.withLock { 1 + $0.number(below: [4_000, 12_000, 80_000][$0.number(below: 3)]) }
         }
-        let open = 40
+        let openPushesMax = 40
         let pusher = try pusher(server, over: relay.port) {
-            $0.pool.requestsMax = open
+            $0.pool.requestsMax = openPushesMax
             $0.pool.connectionsMax = 2
             $0.pool.backoffMilliseconds = 10...100
         }
@@ -45,9 +46,9 @@ import Testing
         let outcomes = try await pusher.allOutcomes(atLeast: count)
         let unknown = outcomes.filter { $0.value[0].end != .answered }
         #expect(unknown.values.allSatisfy { $0.map(\.end) == [.unknown(.connectionLost)] }, "seed \(seed)")
-        #expect(unknown.count <= 3 * open, "seed \(seed)")
+        #expect(unknown.count <= 3 * openPushesMax, "seed \(seed)")
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } }, "seed \(seed)")
-        // Repeats the push until it is answered, as a sender does for a push that may be repeated.
+        // A sender repeats such pushes if they may be repeated.
         for tag in unknown.keys { try await repeatUntilAnswered(tag, by: pusher) }
         let accepted = server.read { $0.accepted }
         #expect(accepted.count == count, "seed \(seed): a push is lost")
@@ -65,9 +66,10 @@ import Testing
 
     // MARK: Silent
 
-    /// Whether the test uses the default settings, which needs ten times the usual trials.
+    /// Whether the tests wait as long as the default settings say. They do with `TEST_SCALE` of 10 or more.
     private let isFullSize = trialCount(base: 1) >= 10
 
+    /// Accepts a request after 5 ms.
     private func acceptSlowly(_ request: ServedRequest, on connection: ServedConnection) {
         connection.after(milliseconds: 5) { connection.accept(request) }
     }
@@ -130,7 +132,7 @@ import Testing
 
     // MARK: Down
 
-    /// The downtime is a minute if the tests run at ten times their usual size.
+    // The downtime is a minute if `isFullSize`, else 4 s.
     @Test(.timeLimit(.minutes(4)))
     func `a host that is down costs one connect a second for all apps, and then all pushes arrive`()
         async throws
@@ -155,7 +157,7 @@ import Testing
         try await eventually("the end of the downtime", seconds: Double(2 * seconds)) {
             Instant.now().seconds(since: startedAt) >= Double(seconds)
         }
-        let attempts = pusher.connects("failed")
+        let attempts = pusher.connectCount("failed")
         let limit = Int(Instant.now().seconds(since: startedAt)) + 10
         #expect((seconds / 2...limit).contains(attempts), "\(attempts) connects")
         #expect(pusher.outcomes.isEmpty)
@@ -168,7 +170,7 @@ import Testing
 
 extension Pusher {
     /// Returns the number of connect attempts with this result.
-    func connects(_ result: String) -> Int {
+    func connectCount(_ result: String) -> Int {
         let line = metrics.render().split(separator: "\n").first {
             $0.hasPrefix("flotilla_apns_connects_total{result=\"\(result)\"}")
         }

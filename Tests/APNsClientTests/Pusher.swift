@@ -9,12 +9,13 @@ import Telemetry
 
 @testable import APNs
 
-/// A client on its own loop, which records the outcome of each push. Only the test holds it, so that it is
-/// released on the test's thread.
+/// An APNs client on its own loop, which records the outcome of each push. A push has a tag, a number that is also its
+/// apns-id. Only the test holds the pusher, so that it is released on the test's thread.
 final class Pusher: Sendable {
     /// The outcome of a push, as the client reported it.
     struct Outcome: Sendable {
         let end: PushEnd
+        /// Whether it follows the outcome of an overdue push.
         let isLate: Bool
         let status: Int
         let disposition: ResponseDisposition?
@@ -31,6 +32,9 @@ final class Pusher: Sendable {
     static let keyName = ProviderKeyName(teamID: "TEAM123456", keyID: "KEY1234567")
     static let profile = PushProfile(environment: .sandbox, bundleID: "com.example.matchday", key: keyName)
 
+    /// - Parameters:
+    ///   - tokensAt: the time at which the provider token is made, if it is made before the first push.
+    ///   - wall: the client's wall clock.
     init(
         _ server: Endpoint, trust: TLSTrust, tokensAt: Instant? = nil,
         key: (name: ProviderKeyName, pem: String) = (Pusher.keyName, SigningKey().pem),
@@ -131,7 +135,8 @@ final class Pusher: Sendable {
 
     /// Returns the token to which the push with a tag goes.
     static func token(_ tag: UInt64) -> [UInt8] {
-        (0..<32).map { $0 < 24 ? 0xAB : UInt8(truncatingIfNeeded: tag >> UInt64(8 * ($0 - 24))) }
+        let tagBytes = (0..<8).map { UInt8(truncatingIfNeeded: tag >> UInt64(8 * $0)) }
+        return [UInt8](repeating: 0xAB, count: 24) + tagBytes
     }
 
     /// Writes another key to the file and reloads it.
@@ -144,6 +149,8 @@ final class Pusher: Sendable {
 
     // MARK: Outcomes
 
+    /// The outcomes of each push, by its tag. An overdue push has two: when it is overdue, and when no answer can
+    /// follow.
     var outcomes: [UInt64: [Outcome]] { recorder.state.withLock { $0.outcomes } }
     /// The largest number of pushes that were open at the same time.
     var openPushesMax: Int { recorder.state.withLock { $0.openPushesMax } }
@@ -180,6 +187,7 @@ private final class PushRecorder: PushReceiver, @unchecked Sendable {
 
     let state = TracedLock(State())
     var client: APNsClient?
+    /// Each sends a push, and returns whether the client has taken it.
     var waiting: ArraySlice<() -> Bool> = []
 
     /// Sends waiting pushes until the client takes no more.

@@ -7,7 +7,8 @@ import Testing
 @testable import APNs
 @testable import APNsSimulator
 
-/// Tests every reason of the table: the simulator sends it, and the client must react as the table says.
+/// Every reason of Apple's table (`APNsReason`). The simulator sends it, because a request is wrong or by a script, and
+/// the client must react as the reason's disposition says.
 @Suite struct ReasonTests {
     // MARK: Wrong requests
 
@@ -15,7 +16,9 @@ import Testing
     func `a wrong request gets its reason and its disposition, and is not sent again`(
         wrong: WrongRequest
     ) async throws {
-        let stand = try SimulatorStand(key: wrong.key, clockLag: wrong.clockLag) { $0.channelsMax = 0 }
+        let stand = try SimulatorStand(key: wrong.key, clockLagSeconds: wrong.clockLagSeconds) {
+            $0.channelsMax = 0
+        }
         let profile = stand.profile
         try stand.pusher.push(1) { try wrong.template(for: $0, profile: profile) }
         let outcome = try await stand.pusher.outcome(of: 1)
@@ -58,7 +61,7 @@ import Testing
 
     // MARK: Good requests
 
-    /// Answers the first `times` requests of push 1 with the reason.
+    /// Returns a script that gives the first `times` requests of push 1 this answer.
     private func script(_ answer: String, times: Int) -> String {
         let token = String(decoding: Hex.encode(Pusher.token(1)), as: UTF8.self)
         return """
@@ -87,7 +90,9 @@ import Testing
     }
 
     @Test(arguments: [APNsReason.idleTimeout, .shutdown, .unrelatedKeyID])
-    func `a connection that is over again and again is reported in the end`(reason: APNsReason) async throws {
+    func `a push whose connections all end is reported after a limited number of them`(reason: APNsReason)
+        async throws
+    {
         let stand = try SimulatorStand(script(#""reason":"\#(reason.rawValue)""#, times: 100))
         stand.pusher.push(1..<2, profile: stand.profile)
         let outcome = try await stand.pusher.outcome(of: 1)
@@ -99,7 +104,7 @@ import Testing
 
     @Test func `an old expired token is replaced, and its connection is kept`() async throws {
         let stand = try SimulatorStand(
-            script(#""reason":"ExpiredProviderToken""#, times: 1), tokenAge: 1_800)
+            script(#""reason":"ExpiredProviderToken""#, times: 1), tokenAgeSeconds: 1_800)
         stand.pusher.push(1..<2, profile: stand.profile)
         #expect(try await stand.pusher.outcome(of: 1).disposition == .accepted)
         let requests = stand.requests(of: 1)
@@ -113,7 +118,7 @@ import Testing
             tokens, ["ExpiredProviderToken", "TooManyProviderTokenUpdates", "ExpiredProviderToken"]
         ).map { #"{"match":{"tokens":["\#($0)"],"times":1},"answer":{"reason":"\#($1)"}}"# }
         let stand = try SimulatorStand(
-            #"{"rules":[\#(rules.joined(separator: ","))]}"#, tokenAge: 1_800)
+            #"{"rules":[\#(rules.joined(separator: ","))]}"#, tokenAgeSeconds: 1_800)
         for tag in UInt64(1)...3 {
             stand.pusher.push(tag..<tag + 1, profile: stand.profile)
             #expect(try await stand.pusher.outcome(of: tag).disposition == .accepted)

@@ -1,7 +1,7 @@
 import Lifecycle
 
-/// A network between a client and a server. It forwards bytes and can inject faults into a connection: break
-/// it after a number of bytes, or silently drop everything.
+/// A TCP relay that stands for the network between a client and a server. It forwards bytes, and can inject faults into
+/// a connection: break it after a number of bytes, or silently drop everything. The near end is the client's.
 final class Relay: Sendable {
     private let run: RunningLoop
     private let listener: TCPListener
@@ -59,6 +59,7 @@ private final class RelayedConnection: @unchecked Sendable {
         farEnd.serve(self, other: near)
     }
 
+    /// Forwards bytes up to the limit, and then resets both ends.
     func forward(_ bytes: UnsafeRawBufferPointer, to other: TCPConnection) {
         guard !isLost else { return }
         let count = min(bytes.count, bytesLeft)
@@ -69,6 +70,7 @@ private final class RelayedConnection: @unchecked Sendable {
         far.reset()
     }
 
+    /// Closes the other end, unless the connection drops everything.
     func closeOther(_ other: TCPConnection) { if !isLost { other.close() } }
 }
 
@@ -77,6 +79,7 @@ private final class RelayEnd: TCPConnectionDelegate {
     private var connection: RelayedConnection?
     private var other: TCPConnection?
 
+    /// Begins to pass bytes to the other end. The references form a cycle, which `didClose` breaks.
     func serve(_ connection: RelayedConnection, other: TCPConnection) {
         self.connection = connection
         self.other = other

@@ -4,14 +4,16 @@ import Lifecycle
 import Synchronization
 import TLS
 
-/// An APNs server for tests: TLS, HTTP/2, and a closure that decides what to do with each request.
+/// An APNs server for tests: TLS, HTTP/2, and a script, a closure that decides what to do with each request. A request
+/// that the script ignores gets no answer. The server counts what it has received and accepted.
 final class ScriptedServer: Sendable {
     typealias Script = @Sendable (ServedConnection, ServedRequest) -> Void
 
     /// The connections, requests and answers of the server.
     struct State {
-        /// Number of accepted connections, and the open ones by number.
+        /// The number of accepted connections. They are numbered from 1.
         var connections = 0
+        /// The open connections by number.
         var open: [Int: ServedConnection] = [:]
         /// Connections over which each push was answered with 200, one entry for each answer.
         var accepted: [UInt64: [Int]] = [:]
@@ -27,6 +29,7 @@ final class ScriptedServer: Sendable {
 
     var port: Int { listener.port }
     var loop: EventLoop { running.loop }
+
     /// Reads the state under its lock.
     func read<T>(_ body: (State) -> T) -> T { state.withLock { body($0) } }
 
@@ -80,10 +83,12 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
     let number: Int
     let session: ServerSession
     let tls: TLSConnection
+    /// The number of received requests.
     private(set) var requests = 0
     private let state: TracedLock<ScriptedServer.State>
     private let script: ScriptedServer.Script
     private var timers: [LoopTimer] = []
+    /// The bytes that are sent repeatedly beside the session, and their limit.
     private var flood: (bytes: [UInt8], total: Int) = ([], 0)
     private var unsentFlood: ArraySlice<UInt8> = []
     /// Number of bytes of the flood that were taken.
@@ -122,6 +127,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
             if let bearer = headers["authorization"] { $0.bearers.insert(bearer) }
         }
         let served = ServedRequest(
+            // The last group of a UUID has twelve hexadecimal digits.
             stream: request.stream, tag: UInt64(id.suffix(12), radix: 16) ?? 0,
             method: text(batch.method(of: request)), path: text(batch.path(of: request)), headers: headers,
             body: Array(batch.body(of: request)))
@@ -156,6 +162,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         tls.requestFill()
     }
 
+    /// Answers with any status and body.
     func refuse(_ request: ServedRequest, status: Int, body: String, headers: [HeaderField] = []) {
         guard let template = try? ResponseTemplate(status: status, headers: headers) else { return }
         let bytes = Array(body.utf8)
@@ -174,6 +181,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         tls.requestFill()
     }
 
+    /// Announces another limit of concurrent streams.
     func change(streamsMax: Int) {
         session.changeSettings(SettingsChange(concurrentStreamsMax: UInt32(streamsMax)))
         tls.requestFill()

@@ -86,7 +86,7 @@ import Testing
         }
         #expect(pusher.outcomes.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
         let seconds = Int(Instant.now().seconds(since: startedAt)) + 2
-        #expect((1...seconds).contains(pusher.connects("failed")))
+        #expect((1...seconds).contains(pusher.connectCount("failed")))
         let trouble = pusher.onLoop { $0.health(of: Pusher.profile)?.lastFailure }
         #expect(trouble?.contains("127.0.0.1") == true)
     }
@@ -124,7 +124,7 @@ import Testing
         #expect(outcomes.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
         #expect(server.read { $0.plaintextBytes } == 0)
         let health = try #require(pusher.onLoop { $0.health(of: Pusher.profile) })
-        let word =
+        let expectedWords =
             switch impostor {
             case .unknownAuthority: "not signed by a known CA"
             case .wrongHost: "elsewhere.example"
@@ -132,7 +132,8 @@ import Testing
             case .noHTTP2: "localhost"
             }
         #expect(
-            !health.isWorking && health.lastFailure?.contains(word) == true, "\(health.lastFailure ?? "")")
+            !health.isWorking && health.lastFailure?.contains(expectedWords) == true,
+            "\(health.lastFailure ?? "")")
         #expect(pusher.metrics.render().contains("flotilla_apns_connects_total{result=\"refused\"}"))
     }
 

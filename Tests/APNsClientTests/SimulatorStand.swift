@@ -8,16 +8,21 @@ import Telemetry
 
 @testable import APNsSimulator
 
-/// A simulated APNs with a script, a journal and a few phone tokens, and a client for it.
+/// A simulated APNs with a script, a journal and a few dead tokens (`DeadTokens`), and a client for it, `pusher`.
 final class SimulatorStand: Sendable {
-    /// Quality of the client's key.
+    /// The key of the client, and what the simulator allows it.
     enum Key: Sendable {
         case valid
         /// A key that differs from the one that Apple has under this name.
         case forged
+        /// A key that is valid in the sandbox, while the client pushes in production.
         case sandboxOnly
+        /// A key that is valid for another app.
         case otherApp
     }
+
+    private static let sandboxKeyID = "SANDBOXKEY"
+    private static let otherAppKeyID = "NARROWKEY1"
 
     static let app = "com.example.matchday"
     /// An app without the broadcast capability.
@@ -36,10 +41,10 @@ final class SimulatorStand: Sendable {
 
     /// - Parameters:
     ///   - script: the script as JSON.
-    ///   - tokenAge: age in seconds of the client's provider token.
-    ///   - clockLag: seconds by which the client's clock is behind.
+    ///   - tokenAgeSeconds: the age of the client's provider token.
+    ///   - clockLagSeconds: the time by which the client's clock is behind.
     init(
-        _ script: String = "{}", key: Key = .valid, tokenAge: Int = 0, clockLag: Int = 0,
+        _ script: String = "{}", key: Key = .valid, tokenAgeSeconds: Int = 0, clockLagSeconds: Int = 0,
         simulator change: @Sendable (inout SimulatorSettings) -> Void = { _ in },
         client: (inout APNsSettings) -> Void = { _ in }
     ) throws {
@@ -62,24 +67,26 @@ final class SimulatorStand: Sendable {
         self.run = run
         try parts.simulator.start()
 
-        let keyIDs: [Key: String] = [
-            .valid: credentials.keyID, .forged: credentials.keyID, .sandboxOnly: "SANDBOXKEY",
-        ]
-        let name = ProviderKeyName(
-            teamID: SimulatorCredentials.teamID, keyID: keyIDs[key] ?? "NARROWKEY1")
+        let keyID =
+            switch key {
+            case .valid, .forged: credentials.keyID
+            case .sandboxOnly: Self.sandboxKeyID
+            case .otherApp: Self.otherAppKeyID
+            }
+        let name = ProviderKeyName(teamID: SimulatorCredentials.teamID, keyID: keyID)
         profile = PushProfile(environment: .production, bundleID: Self.app, key: name)
         let ports = parts.simulator.ports
         let push = Endpoint(host: "localhost", port: ports.production)
         let channels = Endpoint(host: "localhost", port: ports.productionChannels)
         pusher = try Pusher(
             push, trust: .authorities(.text(credentials.authority.certificatePEM)),
-            tokensAt: Instant.now().advanced(byMilliseconds: -tokenAge * 1_000),
+            tokensAt: Instant.now().advanced(byMilliseconds: -tokenAgeSeconds * 1_000),
             key: (name, key == .valid ? credentials.signingKey.pem : otherKey.pem),
             {
                 $0.production = .init(push: push, broadcast: push, channels: channels)
                 client(&$0)
             },
-            wall: { WallTime(milliseconds: WallTime.now().milliseconds - Int64(clockLag) * 1_000) })
+            wall: { WallTime(milliseconds: WallTime.now().milliseconds - Int64(clockLagSeconds) * 1_000) })
     }
 
     private static func settings(
@@ -89,9 +96,9 @@ final class SimulatorStand: Sendable {
         let team = SimulatorCredentials.teamID
         settings.keys = [
             ProviderKey(
-                keyID: "SANDBOXKEY", teamID: team, key: otherKey.verifyingKey, environments: [.sandbox]),
+                keyID: sandboxKeyID, teamID: team, key: otherKey.verifyingKey, environments: [.sandbox]),
             ProviderKey(
-                keyID: "NARROWKEY1", teamID: team, key: otherKey.verifyingKey, apps: ["com.example.other"]),
+                keyID: otherAppKeyID, teamID: team, key: otherKey.verifyingKey, apps: ["com.example.other"]),
         ]
         settings.apps = [app: SimulatedApp(), quietApp: SimulatedApp(mayBroadcast: false)]
         change(&settings)
@@ -114,13 +121,15 @@ final class SimulatorStand: Sendable {
         } ?? []
     }
 
+    /// The counts of the whole journal.
     var summary: JournalSummary {
         let parts = parts
         return run.loop.perform { parts.journal.summary } ?? JournalSummary()
     }
 }
 
-/// Tokens that begin with `aa` to `ad` are dead, each for another reason. All others are valid.
+/// Tokens that begin with `aa` to `ad` are dead, each for another reason. All others are valid. The tokens of `Pusher`
+/// begin with `ab` too, but have 32 bytes, and are valid.
 private final class DeadTokens: SimulatedPhones {
     func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64

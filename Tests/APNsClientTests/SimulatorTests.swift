@@ -11,7 +11,7 @@ import Testing
 
 /// The client against the simulator, which is stricter than APNs.
 @Suite struct SimulatorTests {
-    /// A simulator and a client for it.
+    /// A simulator without faults, and a client for its sandbox.
     private final class Stand: Sendable {
         let run: RunningLoop
         let simulator: Simulator

@@ -24,7 +24,7 @@ import Testing
     @Test func `pushes that wait for a connection end as unprocessed, and channel calls return`()
         async throws
     {
-        // Accepts connections and never sends a byte.
+        // The server accepts connections and never sends a byte.
         let run = try RunningLoop()
         let mute = MuteListener()
         let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 100) { _ in

@@ -3,14 +3,15 @@ import Testing
 
 @testable import APNs
 
-/// A request that APNs refuses for one reason. The client sends it like any other request.
+/// A request that APNs refuses for one reason. It is a valid push, or a valid request of another kind, with one change.
+/// The client sends it like any other request. The tokens `aa01` to `ad01` are dead (`SimulatorStand`).
 struct WrongRequest: Sendable, CustomTestStringConvertible {
     enum Port: Sendable { case push, channels }
 
     let reason: APNsReason
     var key = SimulatorStand.Key.valid
     /// Seconds by which the client's clock is behind.
-    var clockLag = 0
+    var clockLagSeconds = 0
     var method = "POST"
     var port = Port.push
     var path = "/3/device/" + String(repeating: "c0de", count: 16)
@@ -32,6 +33,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         spoil(&self)
     }
 
+    /// A broadcast with one change.
     private static func broadcast(
         _ reason: APNsReason, spoiledBy spoil: (inout WrongRequest) -> Void
     ) -> WrongRequest {
@@ -43,6 +45,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         }
     }
 
+    /// The creation of a channel with one change.
     private static func create(_ reason: APNsReason, spoiledBy spoil: (inout WrongRequest) -> Void)
         -> WrongRequest
     {
@@ -55,6 +58,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         }
     }
 
+    /// The header of this name. A nil removes it.
     private subscript(_ name: String) -> String? {
         get { headers.first { $0.0 == name }?.1 }
         set {
@@ -63,6 +67,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         }
     }
 
+    /// Pushes to a device token.
     static let direct: [WrongRequest] = [
         WrongRequest(.badPath) { $0.path = "/2/device/c0de" },
         WrongRequest(.methodNotAllowed) { $0.method = "PUT" },
@@ -87,7 +92,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         WrongRequest(.topicDisallowed) { $0.key = .otherApp },
         // Two attempts: a young token that has expired is first tried over another connection.
         WrongRequest(.expiredProviderToken) {
-            $0.clockLag = 7_200
+            $0.clockLagSeconds = 7_200
             $0.attempts = 2
         },
     ]
@@ -105,6 +110,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         create(.cannotCreateChannel) { _ in },
     ]
 
+    /// Makes the request as a template, around the checks of the client's own functions.
     func template(for client: APNsClient, profile: PushProfile) throws -> PushTemplate {
         let hosts = client.provider.settings.hosts(for: profile.environment)
         let key = ConnectionPool.Key(

@@ -3,20 +3,21 @@ import Synchronization
 
 @testable import APNsSimulator
 
-/// Phones with fixed standings of tokens. They remember the pushes that they got.
+/// Phones that a test replaces by a table: the status of each token. Other tokens are valid. They remember the pushes
+/// that they got.
 final class KnownTokens: SimulatedPhones, Sendable {
-    private let standings: [PushToken: TokenStatus]
+    private let statuses: [PushToken: TokenStatus]
     private let pushes = Mutex<[AcceptedPush]>([])
     private let ticks = Mutex(0)
 
-    init(_ standings: [PushToken: TokenStatus] = [:]) { self.standings = standings }
+    init(_ statuses: [PushToken: TokenStatus] = [:]) { self.statuses = statuses }
 
     var delivered: [AcceptedPush] { pushes.withLock { $0 } }
     var tickCount: Int { ticks.withLock { $0 } }
 
     func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64
-    ) -> TokenStatus { standings[token] ?? .valid }
+    ) -> TokenStatus { statuses[token] ?? .valid }
 
     func deliver(_ push: AcceptedPush) { pushes.withLock { $0.append(push) } }
     func tick(at time: Int64) { ticks.withLock { $0 += 1 } }

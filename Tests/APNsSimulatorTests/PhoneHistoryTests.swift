@@ -6,26 +6,30 @@ import Testing
 
 @testable import APNsSimulator
 
-/// A second, plain implementation of the rules: all activities ever, in a list that is searched from end to
-/// end.
-private struct Model {
+/// A second, plain implementation of the phones' rules: all activities ever, in a list that is searched from end to
+/// end. Times are milliseconds since 1970, timestamps are seconds.
+private struct PhoneModel {
     struct Activity {
+        /// The longest time for which an ended activity stays on the screen: four hours.
+        static let shownAfterEndMilliseconds: Int64 = 4 * 3_600_000
+
         var phone: Int
         var token: PushToken?
         var score: Int
         var timestamp: Int64
         var startedAt: Int64
         var staleAt: Int64?
-        /// Time of its end, and time when it leaves.
         var endedAt: Int64?
+        /// When an ended activity leaves the screen.
         var leavesAt: Int64?
         var isRemoved = false
 
-        mutating func grow(to now: Int64) {
-            let wall = startedAt + 8 * 3_600_000
-            if endedAt == nil, now >= wall {
-                endedAt = wall
-                leavesAt = wall + 4 * 3_600_000
+        mutating func advance(to now: Int64) {
+            // The system ends an activity after eight hours.
+            let systemEndAt = startedAt + 8 * 3_600_000
+            if endedAt == nil, now >= systemEndAt {
+                endedAt = systemEndAt
+                leavesAt = systemEndAt + Self.shownAfterEndMilliseconds
             }
             if let leavesAt, now >= leavesAt { isRemoved = true }
         }
@@ -38,49 +42,54 @@ private struct Model {
 
     var activities: [Activity] = []
     var away: Set<Int> = []
-    var kept: [Int: (token: PushToken, payload: PushPayload)] = [:]
+    /// The newest push for each phone that is away.
+    var storedPushes: [Int: (token: PushToken, payload: PushPayload)] = [:]
 
-    mutating func grow(to now: Int64) {
-        for index in activities.indices { activities[index].grow(to: now) }
+    mutating func advance(to now: Int64) {
+        for index in activities.indices { activities[index].advance(to: now) }
     }
 
-    func running(_ phone: Int) -> Int {
+    func runningCount(onPhone phone: Int) -> Int {
         activities.count { $0.phone == phone && !$0.isRemoved && $0.endedAt == nil }
     }
 
-    mutating func update(_ token: PushToken, _ payload: PushPayload, _ score: Int?, at now: Int64) {
-        guard let index = activities.firstIndex(where: { $0.token == token }), !activities[index].isRemoved,
-            activities[index].endedAt == nil, let timestamp = payload.timestamp,
-            timestamp > activities[index].timestamp
-        else { return }
+    /// Shows a push if the activity runs and the timestamp is newer than its own.
+    mutating func update(_ token: PushToken, _ payload: PushPayload, score: Int?, at now: Int64) {
+        guard let index = activities.firstIndex(where: { $0.token == token }) else { return }
+        let isRunning = !activities[index].isRemoved && activities[index].endedAt == nil
+        guard isRunning, let timestamp = payload.timestamp, timestamp > activities[index].timestamp else {
+            return
+        }
         activities[index].timestamp = timestamp
         if let score { activities[index].score = score }
         activities[index].staleAt = payload.staleDate.map { $0 * 1_000 }
         if payload.event == .end {
             activities[index].endedAt = now
-            let date = payload.dismissalDate.map { max($0 * 1_000, now) }
-            activities[index].leavesAt = min(date ?? .max, now + 4 * 3_600_000)
+            let dismissedAt = payload.dismissalDate.map { max($0 * 1_000, now) }
+            activities[index].leavesAt = min(dismissedAt ?? .max, now + Activity.shownAfterEndMilliseconds)
         }
-        grow(to: now)
+        advance(to: now)
     }
 
+    /// The activities on a phone's screen, newest first, as "score timestamp state".
     func shown(_ phone: Int, at now: Int64) -> [String] {
         activities.filter { $0.phone == phone && !$0.isRemoved }.reversed()
             .map { "\($0.score) \($0.timestamp) \($0.state(at: now))" }
     }
 }
 
+/// A random history of phones, in which the model gets the same events.
 private struct History {
     static let phones = 4
     var fixture = PhonesFixture(History.phones, settings: { $0.stateReportShare = 0.5 })
-    var model = Model()
+    var model = PhoneModel()
     var generator: SeededGenerator
     /// The newest timestamp ever shown, by activity.
-    var fences: [String: Int64] = [:]
+    var newestTimestamps: [String: Int64] = [:]
 
-    private var seconds: Int64 { fixture.now / 1_000 }
+    private var seconds: Int64 { fixture.nowSeconds }
 
-    mutating func step() {
+    mutating func takeRandomStep() {
         let phone = generator.number(below: Self.phones)
         switch generator.number(below: 20) {
         case 0...2: start(phone)
@@ -93,15 +102,16 @@ private struct History {
         default: comeBack(phone)
         }
         fixture.tick()
-        model.grow(to: fixture.now)
+        model.advance(to: fixture.now)
     }
 
     private mutating func start(_ phone: Int) {
         guard !model.away.contains(phone) else { return }
         let score = generator.number(below: 100)
         let timestamp = seconds + Int64(generator.number(below: 5)) - 2
-        let effect = fixture.send(fixture.start(score: score, at: timestamp), to: fixture.startToken(phone))
-        guard model.running(phone) < 5 else {
+        let effect = fixture.send(
+            fixture.startPayload(score: score, at: timestamp), to: fixture.startToken(phone))
+        guard model.runningCount(onPhone: phone) < 5 else {
             #expect(effect == .tooManyActivities)
             return
         }
@@ -121,7 +131,7 @@ private struct History {
         guard let activity = own.randomElement(using: &generator), let token = activity.token else { return }
         let isEnd = generator.number(below: 12) == 0
         let score = isEnd && generator.number(below: 2) == 0 ? nil : generator.number(below: 100)
-        var payload = fixture.update(score ?? 0, at: seconds + Int64(generator.number(below: 7)) - 3)
+        var payload = fixture.updatePayload(score ?? 0, at: seconds + Int64(generator.number(below: 7)) - 3)
         if score == nil { payload.contentState = nil }
         payload.event = isEnd ? .end : .update
         if isEnd {
@@ -133,9 +143,9 @@ private struct History {
         }
         fixture.send(payload, to: token)
         if model.away.contains(phone) {
-            model.kept[phone] = (token, payload)
+            model.storedPushes[phone] = (token, payload)
         } else {
-            model.update(token, payload, score, at: fixture.now)
+            model.update(token, payload, score: score, at: fixture.now)
         }
     }
 
@@ -172,20 +182,25 @@ private struct History {
     private mutating func comeBack(_ phone: Int) {
         guard model.away.remove(phone) != nil else { return }
         fixture.phones.bringOnline(phone: phone, at: fixture.now)
-        model.grow(to: fixture.now)
-        if let (token, payload) = model.kept.removeValue(forKey: phone) {
-            let score = payload.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
-                .flatMap { Int($0.dropFirst(9).dropLast()) }
-            model.update(token, payload, score, at: fixture.now)
+        model.advance(to: fixture.now)
+        if let (token, payload) = model.storedPushes.removeValue(forKey: phone) {
+            let text = payload.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
+            let score = text.flatMap { Int(Self.score(in: $0)) }
+            model.update(token, payload, score: score, at: fixture.now)
         }
     }
 
-    /// Whether both show the same, nothing has gone back, and nothing has leaked.
+    /// Returns the digits of a content state such as `{"score":7}`.
+    private static func score(in contentState: String) -> String {
+        String(contentState.dropFirst(#"{"score":"#.count).dropLast())
+    }
+
+    /// Returns whether the phones and the model show the same, no timestamp has gone back, and no table has leaked.
     mutating func compare() -> Bool {
         for phone in 0..<Self.phones {
             let view = fixture.screen(ofPhone: phone)
             let shown = view.activities.map { activity in
-                let score = activity.text.map { $0.dropFirst(9).dropLast() } ?? "?"
+                let score = activity.text.map { Self.score(in: $0) } ?? "?"
                 return "\(score) \(activity.timestamp) \(activity.state.rawValue)"
             }
             guard shown == model.shown(phone, at: fixture.now) else {
@@ -194,17 +209,25 @@ private struct History {
                 return false
             }
             for activity in view.activities {
-                guard activity.timestamp >= fences[activity.id, default: .min] else {
+                guard activity.timestamp >= newestTimestamps[activity.id, default: .min] else {
                     Issue.record("\(activity.id) went back to \(activity.timestamp)")
                     return false
                 }
-                fences[activity.id] = activity.timestamp
+                newestTimestamps[activity.id] = activity.timestamp
             }
         }
-        let alive = model.activities.count { !$0.isRemoved }
+        return tablesHaveNoLeaks()
+    }
+
+    private func tablesHaveNoLeaks() -> Bool {
+        let shownCount = model.activities.count { !$0.isRemoved }
         let phones = fixture.phones
-        return phones.activities.count { $0.state != .free } == alive && phones.groups.count == min(1, alive)
-            && phones.contents.count <= alive && phones.storedPushes.count <= Self.phones
+        // All activities are in one group.
+        let activitiesFit = phones.activities.count { $0.state != .free } == shownCount
+        let groupsFit = phones.groups.count == min(1, shownCount)
+        let contentsFit = phones.contents.count <= shownCount
+        let storeFits = phones.storedPushes.count <= Self.phones
+        return activitiesFit && groupsFit && contentsFit && storeFits
     }
 }
 
@@ -212,7 +235,7 @@ private struct History {
     for seed in 0..<trialCount(base: 60) {
         var history = History(generator: SeededGenerator(seed: seed))
         for step in 0..<250 {
-            history.step()
+            history.takeRandomStep()
             guard history.compare() else {
                 Issue.record("seed \(seed), step \(step)")
                 return
@@ -230,9 +253,9 @@ private struct History {
                 $0.updateBudget = .init(pushes: 3, milliseconds: 10_000)
                 $0.throttling = .delay(milliseconds: 100)
             })
-        let numbers: [Int64?] = [nil, 0, -1, .max, .min, fixture.now / 1_000, fixture.now]
+        let numbers: [Int64?] = [nil, 0, -1, .max, .min, fixture.nowSeconds, fixture.now]
         for _ in 0..<300 {
-            var payload = fixture.start(
+            var payload = fixture.startPayload(
                 group: generator.number(below: 2) == 0 ? "m\(generator.number(below: 3))" : nil)
             payload.event = [nil, .start, .update, .end][generator.number(below: 4)]
             payload.timestamp = numbers[generator.number(below: 7)]

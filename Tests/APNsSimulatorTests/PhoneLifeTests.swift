@@ -10,11 +10,13 @@ import Testing
     var fixture = PhonesFixture(2)
     let tokens = [fixture.startActivity(onPhone: 0), fixture.startActivity(onPhone: 1)]
     for number in 0..<2 { fixture.phones.takeOffline(phone: number, until: fixture.now + 60_000) }
-    let time = fixture.now / 1_000
-    #expect(fixture.send(fixture.update(1, at: time + 1), to: tokens[0]) == .stored)
-    #expect(fixture.send(fixture.update(2, at: time + 2), to: tokens[0]) == .stored)
-    #expect(fixture.send(fixture.update(3, at: time + 3), to: tokens[0], expiration: 0) == .lostWhileAway)
-    #expect(fixture.send(fixture.update(1, at: time + 1), to: tokens[1], expiration: time + 30) == .stored)
+    let time = fixture.nowSeconds
+    #expect(fixture.send(fixture.updatePayload(1, at: time + 1), to: tokens[0]) == .stored)
+    #expect(fixture.send(fixture.updatePayload(2, at: time + 2), to: tokens[0]) == .stored)
+    #expect(
+        fixture.send(fixture.updatePayload(3, at: time + 3), to: tokens[0], expiration: 0) == .lostWhileAway)
+    #expect(
+        fixture.send(fixture.updatePayload(1, at: time + 1), to: tokens[1], expiration: time + 30) == .stored)
     #expect(fixture.activity(0)?.text == #"{"score":0}"#)
     fixture.pass(seconds: 60)
     #expect(fixture.activity(0)?.text == #"{"score":2}"#)
@@ -28,7 +30,7 @@ import Testing
 
 @Test func `a phone that comes back shows no older state, and sends the reports that it owes`() {
     var fixture = PhonesFixture(1)
-    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
+    #expect(fixture.send(fixture.startPayload(), to: fixture.startToken(0)) == .started)
     fixture.phones.takeOffline(phone: 0, until: fixture.now + 3_600_000)
     fixture.pass(seconds: 60)
     #expect(fixture.sink.reports(of: .updateToken).isEmpty)
@@ -48,7 +50,7 @@ import Testing
     var fixture = PhonesFixture(3, settings: { $0.storedPushesMax = 2 })
     for number in 0..<3 {
         fixture.phones.takeOffline(phone: number, until: fixture.now + 60_000)
-        let effect = fixture.send(fixture.start(), to: fixture.startToken(number))
+        let effect = fixture.send(fixture.startPayload(), to: fixture.startToken(number))
         #expect(effect == (number < 2 ? .stored : .storeIsFull))
     }
     fixture.pass(seconds: 60)
@@ -58,7 +60,7 @@ import Testing
 @Test func `an app that was quit shows pushes without reports, and reports when it is opened`() {
     var fixture = PhonesFixture(1)
     fixture.phones.quitApp(onPhone: 0)
-    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
+    #expect(fixture.send(fixture.startPayload(), to: fixture.startToken(0)) == .started)
     fixture.pass(seconds: 60)
     #expect(fixture.sink.reports(of: .updateToken).isEmpty)
     fixture.phones.openApp(onPhone: 0, at: fixture.now)
@@ -88,23 +90,23 @@ import Testing
     fixture.pass(seconds: 10)
     #expect(fixture.status(of: token) == .unregistered(since: since))
     #expect(fixture.status(of: fixture.startToken(0)) == .unregistered(since: since))
-    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .appRemoved)
+    #expect(fixture.send(fixture.startPayload(), to: fixture.startToken(0)) == .appRemoved)
     #expect(fixture.activity() == nil)
 }
 
-@Test func `tokens have the standing that APNs knows`() {
+@Test func `a token has a status that depends on its environment, app and digits`() {
     let fixture = PhonesFixture(1)
     let token = fixture.startToken(0)
-    func standing(_ token: PushToken, _ environment: Environment, _ bundle: String) -> TokenStatus {
+    func status(_ token: PushToken, _ environment: Environment, _ bundle: String) -> TokenStatus {
         fixture.phones.status(of: token, environment: environment, bundleID: bundle, at: fixture.now)
     }
-    #expect(standing(token, .production, "com.example.shop") == .valid)
-    #expect(standing(token, .sandbox, "com.example.shop") == .unknown)
-    #expect(standing(token, .production, "com.example.other") == .wrongTopic)
+    #expect(status(token, .production, "com.example.shop") == .valid)
+    #expect(status(token, .sandbox, "com.example.shop") == .unknown)
+    #expect(status(token, .production, "com.example.other") == .wrongTopic)
     for index in token.bytes.indices {
         var bytes = token.bytes
         bytes[index] ^= 1
-        #expect(PushToken(bytes: bytes).map { standing($0, .production, "com.example.shop") } == .unknown)
+        #expect(PushToken(bytes: bytes).map { status($0, .production, "com.example.shop") } == .unknown)
     }
     let tokens = PhoneTokens(seed: 2, byteCount: 32)
     for kind in [PhoneTokens.Identity.TokenKind.start, .update] {
@@ -118,7 +120,7 @@ import Testing
     let future = fixture.phones.tokens.token(
         of: .init(
             kind: .update, phone: 0, index: 99, generation: 0, processNumber: fixture.phones.processNumber))
-    #expect(standing(future, .production, "com.example.shop") == .unknown)
+    #expect(status(future, .production, "com.example.shop") == .unknown)
 }
 
 @Test func `after a restart of the simulator the earlier activities are gone, and no others`() {
@@ -129,7 +131,7 @@ import Testing
     let new = after.startActivity(onPhone: 0)
     for token in old {
         #expect(after.status(of: token) == .unregistered(since: (PhonesFixture.begin + 60) * 1_000))
-        #expect(after.send(after.update(7, at: after.now / 1_000 + 1), to: token) == .noLongerShown)
+        #expect(after.send(after.updatePayload(7, at: after.nowSeconds + 1), to: token) == .noLongerShown)
     }
     #expect(new != old[0] && after.status(of: new) == .valid)
     #expect(after.activity()?.text == #"{"score":0}"#)
@@ -173,10 +175,10 @@ private let channel = "Y2hhbm5lbA=="
     fixture.startActivity(onPhone: 2, channel: "b3RoZXI=")
     fixture.startActivity(onPhone: 3)
     #expect(fixture.sink.reports(of: .updateToken).count == 1, "a listener of a channel needs no token")
-    fixture.phones.deliver(fixture.push(fixture.update(5), .channel(channel)))
+    fixture.phones.deliver(fixture.push(fixture.updatePayload(5), .channel(channel)))
     #expect((0..<4).map { fixture.activity($0)?.text == #"{"score":5}"# } == [true, true, false, false])
     #expect(fixture.activity(0)?.channel == channel)
-    var elsewhere = fixture.push(fixture.update(6, at: fixture.now / 1_000 + 1), .channel(channel))
+    var elsewhere = fixture.push(fixture.updatePayload(6, at: fixture.nowSeconds + 1), .channel(channel))
     elsewhere.environment = .sandbox
     fixture.phones.deliver(elsewhere)
     #expect(fixture.activity(0)?.text == #"{"score":5}"#, "channels are not shared between environments")
@@ -189,7 +191,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
     fixture.startActivity(onPhone: 1, channel: channel)
     fixture.phones.takeOffline(phone: 1, until: fixture.now + 60_000)
     fixture.pass(seconds: 10)
-    let goal = fixture.update(5, at: fixture.now / 1_000 + 100)
+    let goal = fixture.updatePayload(5, at: fixture.nowSeconds + 100)
     fixture.phones.deliver(fixture.push(goal, .channel(channel), isStored: isStored))
     fixture.startActivity(onPhone: 2, channel: channel)
     fixture.pass(seconds: 60)
@@ -202,8 +204,9 @@ func `a phone that is late or was away gets the stored message, if the channel s
 @Test func `a long broadcast is delivered in turns, in order, to every listener`() {
     var fixture = PhonesFixture(25, settings: { $0.broadcastPhonesPerTick = 10 })
     for number in 0..<25 { fixture.startActivity(onPhone: number, channel: channel) }
-    fixture.phones.deliver(fixture.push(fixture.update(1), .channel(channel)))
-    fixture.phones.deliver(fixture.push(fixture.update(2, at: fixture.now / 1_000 + 1), .channel(channel)))
+    fixture.phones.deliver(fixture.push(fixture.updatePayload(1), .channel(channel)))
+    fixture.phones.deliver(
+        fixture.push(fixture.updatePayload(2, at: fixture.nowSeconds + 1), .channel(channel)))
     func showing(_ score: Int) -> Int {
         (0..<25).count { fixture.activity($0)?.text == "{\"score\":\(score)}" }
     }
@@ -219,7 +222,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
     for _ in 0..<500 {
         fixture.startActivity(onPhone: 0, channel: channel)
         fixture.phones.dismiss(activity: fixture.activity()!.id, onPhone: 0, at: fixture.now)
-        fixture.phones.deliver(fixture.push(fixture.update(1), .channel(channel)))
+        fixture.phones.deliver(fixture.push(fixture.updatePayload(1), .channel(channel)))
     }
     #expect(fixture.phones.channels.channels[0].listeners.count < 100)
     #expect(fixture.phones.activities.count == 1)
@@ -237,7 +240,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
         fixture.startActivity(onPhone: number, channel: number == 24 ? "b3RoZXI=" : channel)
     }
     for score in 1...20 {
-        let payload = fixture.update(score, at: fixture.now / 1_000 + Int64(score))
+        let payload = fixture.updatePayload(score, at: fixture.nowSeconds + Int64(score))
         fixture.phones.deliver(fixture.push(payload, .channel(channel)))
         fixture.phones.deliver(fixture.push(payload, .channel("b3RoZXI=")))
         #expect(fixture.phones.channels.broadcasts.count <= 4)
@@ -252,7 +255,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
     var fixture = PhonesFixture(1, settings: { $0.endedActivitiesMax = 3 })
     for score in 0..<30 {
         let token = fixture.startActivity(onPhone: 0, score: score)
-        #expect(fixture.send(fixture.end(), to: token) == .ended)
+        #expect(fixture.send(fixture.endPayload(), to: token) == .ended)
     }
     fixture.startActivity(onPhone: 0, score: 30)
     #expect(fixture.screen().activities.map(\.text) == [30, 29, 28].map { "{\"score\":\($0)}" })

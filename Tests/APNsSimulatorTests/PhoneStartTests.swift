@@ -15,7 +15,7 @@ import Testing
     let first = try #require(fixture.sink.reports(of: .startToken).first { $0.installation == "phone-1" })
     #expect(first.attributesType == "Match")
     #expect(first.token == String(decoding: fixture.startToken(1).hex, as: UTF8.self))
-    #expect(fixture.send(fixture.start(score: 2), to: fixture.startToken(1)) == .started)
+    #expect(fixture.send(fixture.startPayload(score: 2), to: fixture.startToken(1)) == .started)
     #expect(fixture.sink.reports(of: .updateToken).isEmpty, "a token takes a while")
     let shown = try #require(fixture.activity(1))
     #expect(shown.text == #"{"score":2}"# && shown.group == "m1" && shown.state == .active)
@@ -35,7 +35,7 @@ import Testing
 }
 
 private func changed(_ change: (inout PushPayload) -> Void) -> PushPayload {
-    var payload = PhonesFixture(1).start()
+    var payload = PhonesFixture(1).startPayload()
     change(&payload)
     return payload
 }
@@ -68,7 +68,7 @@ func `an invalid start is ignored silently, and the reason is remembered`(
 func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
     let fixture = PhonesFixture(1)
     let body = """
-        {"aps":{"event":"start","timestamp":\(fixture.now / 1_000),"content-state":{"score":1},
+        {"aps":{"event":"start","timestamp":\(fixture.nowSeconds),"content-state":{"score":1},
          "attributes-type":"Match","attributes":{"team":"A"},"alert":\(alert)}}
         """
     let payload = try #require(try JSONReader().read(Array(body.utf8)) { PushPayload($0, depth: .whole) })
@@ -87,7 +87,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
         #expect(received?.id == PushID(high: 7, low: 9))
         return received?.problem
     }
-    var update = fixture.update(1, at: fixture.now / 1_000 + 1)
+    var update = fixture.updatePayload(1, at: fixture.nowSeconds + 1)
     update.contentState = raw(#"{"score":"1"}"#)
     // Send twice: the second result comes from the cache, also after the result of another push.
     for _ in 1...2 {
@@ -109,27 +109,28 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
     #expect(old.sink.reports(of: .startToken).isEmpty)
     #expect(old.status(of: old.startToken(0)) == .unknown)
     let middle = PhonesFixture(1, population: { $0.systems = [(OSVersion(17, 6), 1)] })
-    var payload = middle.start()
+    var payload = middle.startPayload()
     payload.channel = "Y2hhbm5lbA=="
     #expect(middle.send(payload, to: middle.startToken(0)) == .systemHasNoChannels)
-    #expect(middle.send(middle.start(), to: middle.startToken(0)) == .started)
+    #expect(middle.send(middle.startPayload(), to: middle.startToken(0)) == .started)
 }
 
 @Test func `a phone with Live Activities switched off shows none`() throws {
     let fixture = PhonesFixture(1, population: { $0.switchedOffShare = 1 })
-    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .switchedOff)
+    #expect(fixture.send(fixture.startPayload(), to: fixture.startToken(0)) == .switchedOff)
     #expect(try #require(fixture.sink.reports(of: .startToken).first).activitiesEnabled == false)
 }
 
 @Test func `five activities run at once, and an end permits the next one`() {
     let fixture = PhonesFixture(1)
     for number in 0..<5 {
-        #expect(fixture.send(fixture.start(group: "m\(number)"), to: fixture.startToken(0)) == .started)
+        #expect(
+            fixture.send(fixture.startPayload(group: "m\(number)"), to: fixture.startToken(0)) == .started)
     }
-    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .tooManyActivities)
+    #expect(fixture.send(fixture.startPayload(), to: fixture.startToken(0)) == .tooManyActivities)
     let token = fixture.phones.updateToken(ofActivity: fixture.phones.activityIndices(ofPhone: 0)[2])
-    #expect(fixture.send(fixture.end(at: fixture.now / 1_000 + 1), to: token) == .ended)
-    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
+    #expect(fixture.send(fixture.endPayload(at: fixture.nowSeconds + 1), to: token) == .ended)
+    #expect(fixture.send(fixture.startPayload(), to: fixture.startToken(0)) == .started)
 }
 
 @Test func `a start that is sent twice is shown twice`() throws {
@@ -143,27 +144,27 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
 
 @Test func `an app can have one start token for all its types, or one for each`() {
     let each = PhonesFixture(1, types: ["Match", "Order"])
-    #expect(each.send(each.start(type: "Order"), to: each.startToken(0, slot: 1)) == .started)
-    #expect(each.send(each.start(type: "Order"), to: each.startToken(0)) == .attributesTypeUnknown)
+    #expect(each.send(each.startPayload(type: "Order"), to: each.startToken(0, slot: 1)) == .started)
+    #expect(each.send(each.startPayload(type: "Order"), to: each.startToken(0)) == .attributesTypeUnknown)
     let one = PhonesFixture(1, population: { $0.app.hasOneStartToken = true }, types: ["Match", "Order"])
     #expect(one.sink.reports(of: .startToken).map(\.attributesType) == [nil])
-    #expect(one.send(one.start(type: "Order"), to: one.startToken(0)) == .started)
-    #expect(one.send(one.start(type: "Match"), to: one.startToken(0)) == .started)
+    #expect(one.send(one.startPayload(type: "Order"), to: one.startToken(0)) == .started)
+    #expect(one.send(one.startPayload(type: "Match"), to: one.startToken(0)) == .started)
 }
 
 @Test func `the push-to-start budget is used up, and fills again`() {
     var fixture = PhonesFixture(1, settings: { $0.startBudget = .init(pushes: 3, milliseconds: 30_000) })
     let token = fixture.startToken(0)
-    for _ in 0..<3 { #expect(fixture.send(fixture.start(), to: token) == .started) }
-    #expect(fixture.send(fixture.start(), to: token) == .startBudgetSpent)
+    for _ in 0..<3 { #expect(fixture.send(fixture.startPayload(), to: token) == .started) }
+    #expect(fixture.send(fixture.startPayload(), to: token) == .startBudgetSpent)
     fixture.pass(seconds: 10)
-    #expect(fixture.send(fixture.start(), to: token) == .started)
-    #expect(fixture.send(fixture.start(), to: token) == .startBudgetSpent)
+    #expect(fixture.send(fixture.startPayload(), to: token) == .started)
+    #expect(fixture.send(fixture.startPayload(), to: token) == .startBudgetSpent)
 }
 
 @Test func `a share of the starts yields no token until the app is opened`() {
     var fixture = PhonesFixture(400, settings: { $0.updateTokenShare = 0.4 })
-    for number in 0..<400 { fixture.send(fixture.start(), to: fixture.startToken(number)) }
+    for number in 0..<400 { fixture.send(fixture.startPayload(), to: fixture.startToken(number)) }
     fixture.pass(seconds: 60)
     let reported = fixture.sink.reports(of: .updateToken).count
     #expect((120...200).contains(reported), "\(reported)")
@@ -175,7 +176,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
 @Test func `a start token can be replaced right after its use`() {
     let fixture = PhonesFixture(1, settings: { $0.startTokenRotationShare = 1 })
     let token = fixture.startToken(0)
-    fixture.send(fixture.start(), to: token)
+    fixture.send(fixture.startPayload(), to: token)
     #expect(fixture.startToken(0) != token)
     #expect(fixture.status(of: token) == .expired(since: fixture.now))
     fixture.tick()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Collects the reports of phones, up to its capacity.
+/// Collects the reports of phones, up to its capacity. The phones send at most 1,000 at a time.
 final class CollectedReports: ReportSink {
     var freeCapacity = 1_000_000
     var reports: [Report] = []
@@ -34,7 +34,11 @@ func raw(_ text: String) -> RawJSON {
     }
 }
 
-/// Some phones, a manual clock, and functions that act as APNs.
+/// Some phones of one app, a manual clock, and functions that act as APNs.
+///
+/// Phones are numbered from 0. A test makes a payload (`startPayload`, `updatePayload`, `endPayload`), and `send`
+/// delivers it to a token and returns its effect on the phone. The clock counts milliseconds, timestamps in payloads
+/// are seconds.
 struct PhonesFixture {
     /// 2025-11-20, in seconds since 1970.
     static let begin: Int64 = 1_763_600_000
@@ -43,6 +47,8 @@ struct PhonesFixture {
     let sink = CollectedReports()
     /// Milliseconds since 1970.
     var now = begin * 1_000
+    /// Seconds since 1970, as in payloads.
+    var nowSeconds: Int64 { now / 1_000 }
 
     init(
         _ count: Int = 3, settings change: (inout PhoneSettings) -> Void = { _ in },
@@ -62,20 +68,19 @@ struct PhonesFixture {
         tick()
     }
 
+    /// An activity type whose content has a score and perhaps a date, and whose attributes have a team.
     static func type(_ name: String) -> ActivityType {
         var type = ActivityType(name: name)
         let reader = JSONReader()
-        type.contentStateSchema = try? reader.read(Array(#"{"score":"int","at":"date.reference2001?"}"#.utf8))
-        {
-            ContentSchema(from: $0)
-        }
+        let contentState = #"{"score":"int","at":"date.reference2001?"}"#
+        type.contentStateSchema = try? reader.read(Array(contentState.utf8)) { ContentSchema(from: $0) }
         type.attributesSchema = try? reader.read(Array(#"{"team":"string"}"#.utf8)) {
             ContentSchema(from: $0)
         }
         return type
     }
 
-    /// Lets time pass.
+    /// Lets time pass, and ticks the phones.
     mutating func pass(seconds: Double) {
         now += Int64(seconds * 1_000)
         tick()
@@ -83,37 +88,37 @@ struct PhonesFixture {
 
     func tick() { phones.tick(at: now) }
 
-    func start(
+    func startPayload(
         score: Int = 0, group: String? = "m1", at timestamp: Int64? = nil, type: String = "Match"
     ) -> PushPayload {
         var payload = PushPayload()
         payload.event = .start
-        payload.timestamp = timestamp ?? now / 1_000
+        payload.timestamp = timestamp ?? nowSeconds
         payload.contentState = raw("{\"score\":\(score)}")
         payload.attributesType = type
-        payload.attributes = raw(
-            group.map { "{\"team\":\"A\",\"netmeraGroupId\":\"\($0)\"}" } ?? "{\"team\":\"A\"}")
+        let groupMember = group.map { #","netmeraGroupId":"\#($0)""# } ?? ""
+        payload.attributes = raw(#"{"team":"A"\#(groupMember)}"#)
         payload.hasAlert = true
         return payload
     }
 
-    func update(_ score: Int, at timestamp: Int64? = nil) -> PushPayload {
+    func updatePayload(_ score: Int, at timestamp: Int64? = nil) -> PushPayload {
         var payload = PushPayload()
         payload.event = .update
-        payload.timestamp = timestamp ?? now / 1_000
+        payload.timestamp = timestamp ?? nowSeconds
         payload.contentState = raw("{\"score\":\(score)}")
         return payload
     }
 
-    func end(at timestamp: Int64? = nil, dismissal: Int64? = nil) -> PushPayload {
+    func endPayload(at timestamp: Int64? = nil, dismissal: Int64? = nil) -> PushPayload {
         var payload = PushPayload()
         payload.event = .end
-        payload.timestamp = timestamp ?? now / 1_000
+        payload.timestamp = timestamp ?? nowSeconds
         payload.dismissalDate = dismissal
         return payload
     }
 
-    /// Sends to a token and returns the effect.
+    /// Delivers a payload to a token. Returns its effect, or nil if no phone has the token.
     @discardableResult
     func send(
         _ payload: PushPayload, to token: PushToken, priority: Int = 10, expiration: Int64? = nil
@@ -123,6 +128,7 @@ struct PhonesFixture {
         return phones.screen(ofPhone: number, at: now).receivedPushes.first?.effect
     }
 
+    /// A push as APNs has accepted it.
     func push(
         _ payload: PushPayload, _ target: AcceptedPush.Target, priority: Int = 10, expiration: Int64? = nil,
         isStored: Bool = false
@@ -133,30 +139,34 @@ struct PhonesFixture {
             expiration: expiration, isStored: isStored, payload: payload, receivedAt: now)
     }
 
+    /// The status by which APNs accepts or refuses a push to the token.
     func status(of token: PushToken) -> TokenStatus {
         phones.status(of: token, environment: .production, bundleID: "com.example.shop", at: now)
     }
 
+    /// A phone's start token. An app with a token for each activity type has a slot for each.
     func startToken(_ number: Int, slot: Int = 0) -> PushToken {
         phones.startToken(slot: slot, ofPhone: number)
     }
 
-    /// Starts an activity and lets its token be reported.
+    /// Starts an activity, waits until its update token was reported, and returns the token.
     @discardableResult
     mutating func startActivity(
         onPhone number: Int = 0, score: Int = 0, group: String? = "m1", channel: String? = nil
     ) -> PushToken {
-        var payload = start(score: score, group: group)
+        var payload = startPayload(score: score, group: group)
         payload.channel = channel
         #expect(send(payload, to: startToken(number)) == .started)
         pass(seconds: 3)
         return phones.updateToken(ofActivity: phones.activityIndices(ofPhone: number)[0])
     }
 
+    /// The newest activity on a phone's screen.
     func activity(_ number: Int = 0) -> PhoneScreen.Activity? { screen(ofPhone: number).activities.first }
     func screen(ofPhone number: Int = 0) -> PhoneScreen { phones.screen(ofPhone: number, at: now) }
 }
 
 extension PhoneScreen.Activity {
+    /// The content state as JSON.
     var text: String? { contentState.map { String(decoding: $0.bytes, as: UTF8.self) } }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNsSimulator
 
-// Populations of phones: their shares, first launches, habits and limits.
+// Populations of phones: their shares, first launches, random events and limits.
 
 @Test func `a population follows its shares, and is the same for the same seed`() {
     func make(_ seed: UInt64) -> PhonesFixture {
@@ -39,7 +39,7 @@ import Testing
     #expect(fixture.phones.number(ofInstallation: "phone-1999") == 1_999)
 }
 
-@Test func `first launches wait for room, and none is lost or reported twice`() {
+@Test func `first launches wait until the sink has capacity, and none is lost or reported twice`() {
     let phones = Phones()
     let sink = CollectedReports()
     phones.sink = sink
@@ -86,9 +86,9 @@ import Testing
 @Test func `a group is counted by the screens of its phones, in pages`() throws {
     var fixture = PhonesFixture(100)
     let tokens = (0..<100).map { fixture.startActivity(onPhone: $0, group: $0 < 90 ? "match-42" : "other") }
-    let time = fixture.now / 1_000
+    let time = fixture.nowSeconds
     for (number, token) in tokens.enumerated() where number < 90 && number != 7 {
-        #expect(fixture.send(fixture.update(number == 3 ? 9 : 1, at: time + 1), to: token) == .shown)
+        #expect(fixture.send(fixture.updatePayload(number == 3 ? 9 : 1, at: time + 1), to: token) == .shown)
     }
     let group = try #require(fixture.phones.screens(ofGroup: "match-42", at: fixture.now))
     #expect(group.activities == 90 && group.stateCount == 3 && group.phonesWithSeveral == 0)
@@ -120,48 +120,49 @@ import Testing
     var fixture = PhonesFixture(2, settings: { $0.receptionsMax = 10 })
     let quiet = fixture.startActivity(onPhone: 0)
     let loud = fixture.startActivity(onPhone: 1)
-    #expect(fixture.send(fixture.update(1), to: quiet) == .shown)
+    #expect(fixture.send(fixture.updatePayload(1), to: quiet) == .shown)
     for number in 1...20 {
-        fixture.send(fixture.update(number, at: fixture.now / 1_000 + Int64(number)), to: loud)
+        fixture.send(fixture.updatePayload(number, at: fixture.nowSeconds + Int64(number)), to: loud)
     }
     #expect(fixture.screen(ofPhone: 1).receivedPushes.count == 10)
     #expect(fixture.screen(ofPhone: 0).receivedPushes.isEmpty)
     #expect(fixture.phones.screen(ofPhone: 1, receptions: 3, at: fixture.now).receivedPushes.count == 3)
     #expect(
         fixture.screen(ofPhone: 1).receivedPushes.map(\.timestamp)
-            == (11...20).reversed().map { fixture.now / 1_000 + $0 })
+            == (11...20).reversed().map { fixture.nowSeconds + $0 })
 }
 
-@Test func `habits keep their mean for turns of any length`() {
-    for turn in [0.25, 5] {
+@Test func `random events of phones keep their mean rate for ticks of any length`() {
+    for tickSeconds in [0.25, 5] {
         var fixture = PhonesFixture(400)
-        var habits = PhoneEventRates()
-        habits.leavesPerHour = 6
-        habits.awayMilliseconds = 1...2
-        fixture.phones.eventRates = habits
-        var left = 0
+        var rates = PhoneEventRates()
+        rates.leavesPerHour = 6
+        // So short that a phone is back at the next tick.
+        rates.awayMilliseconds = 1...2
+        fixture.phones.eventRates = rates
+        var leaveCount = 0
         fixture.tick()
-        for _ in 0..<Int(1_200 / turn) {
-            fixture.pass(seconds: turn)
-            left += fixture.phones.phones.count { $0.traits.contains(.away) }
+        for _ in 0..<Int(1_200 / tickSeconds) {
+            fixture.pass(seconds: tickSeconds)
+            leaveCount += fixture.phones.phones.count { $0.traits.contains(.away) }
         }
-        // 400 phones, six times an hour, for 20 minutes.
-        #expect((640...960).contains(left), "turns of \(turn) s: \(left)")
+        // 400 phones, six times an hour, for 20 minutes: 800 on average.
+        #expect((640...960).contains(leaveCount), "ticks of \(tickSeconds) s: \(leaveCount)")
     }
 }
 
-@Test func `every habit occurs`() {
+@Test func `every random event of a phone occurs`() {
     var fixture = PhonesFixture(200)
     for number in 0..<200 { fixture.startActivity(onPhone: number) }
-    var habits = PhoneEventRates()
-    habits.leavesPerHour = 10
-    habits.dismissalsPerHour = 1
-    habits.tokenRotationsPerHour = 10
-    habits.quitsPerHour = 2
-    habits.opensPerHour = 5
-    habits.updatesPerHour = 1
-    habits.uninstallsPerHour = 0.5
-    fixture.phones.eventRates = habits
+    var rates = PhoneEventRates()
+    rates.leavesPerHour = 10
+    rates.dismissalsPerHour = 1
+    rates.tokenRotationsPerHour = 10
+    rates.quitsPerHour = 2
+    rates.opensPerHour = 5
+    rates.updatesPerHour = 1
+    rates.uninstallsPerHour = 0.5
+    fixture.phones.eventRates = rates
     for _ in 0..<720 { fixture.pass(seconds: 5) }
     #expect(fixture.sink.reports(of: .updateToken).count > 400)
     #expect(fixture.sink.reports(of: .startToken).count > 200)
@@ -170,7 +171,7 @@ import Testing
     #expect((0..<200).contains { fixture.phones.phones[$0].traits.contains(.removed) })
 }
 
-@Test func `a turn stays within its limits, and the next turns do the rest`() {
+@Test func `a tick stays within its limits, and the next ticks do the rest`() {
     var fixture = PhonesFixture(
         100,
         settings: {
@@ -181,7 +182,7 @@ import Testing
     #expect(fixture.sink.reports.count == 30)
     for _ in 0..<6 { fixture.tick() }
     #expect(fixture.sink.reports.count == 200)
-    for number in 0..<100 { fixture.send(fixture.start(), to: fixture.startToken(number)) }
+    for number in 0..<100 { fixture.send(fixture.startPayload(), to: fixture.startToken(number)) }
     fixture.pass(seconds: 1)
     #expect(fixture.phones.activities.count { $0.isTokenReported } == 40)
     for _ in 0..<4 { fixture.tick() }

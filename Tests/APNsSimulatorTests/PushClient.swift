@@ -6,15 +6,17 @@ import TLS
 
 @testable import HTTP2
 
-/// The outcome of one request.
+/// The outcome of one request. The status is 0 if no answer came.
 struct TestAnswer: Sendable {
     var end: RequestOutcome.EndReason
     var status: Int
+    /// The code of a reset.
     var code: HTTP2ErrorCode
     var headers: [String: String]
     var body: String
 
     var reason: String? { field("reason") }
+    /// The time at which a token ceased to be valid, in milliseconds since 1970.
     var timestamp: Int64? {
         body.split(separator: "\"timestamp\":").dropFirst().first.flatMap { Int64($0.prefix { $0.isNumber }) }
     }
@@ -24,9 +26,11 @@ struct TestAnswer: Sendable {
     }
 }
 
-/// A client connection that sends given requests, as many at a time as the peer allows. `@unchecked
-/// Sendable`: everything but `state` is used on the loop only.
+/// A client connection that sends given requests, as many at a time as the peer allows.
+///
+/// `@unchecked Sendable`: everything but `state` and `heldConnection` is used on the loop only.
 final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
+    /// The events of the connection, which tests read on other threads.
     private struct State {
         var goaway: Goaway?
         var streamsMax: [Int] = []
@@ -39,7 +43,9 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
     ])
     private let heldConnection = TracedLock<TLSConnection?>(nil)
     private var connection: TLSConnection? { heldConnection.withLock { $0 } }
+    /// Requests that have no stream.
     private var waiting: [(TestRequest, CheckedContinuation<TestAnswer, Never>)] = []
+    /// The requests that were sent, by their tags.
     private var open: [UInt64: CheckedContinuation<TestAnswer, Never>] = [:]
     private var lastTag: UInt64 = 0
     private let state = Mutex(State())
@@ -61,6 +67,7 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
     var streamsMax: [Int] { state.withLock { $0.streamsMax } }
     var closeReason: String? { state.withLock { $0.closeReason } }
 
+    /// Sends a request, and waits for its end.
     func send(_ request: TestRequest) async -> TestAnswer {
         await withCheckedContinuation { continuation in
             loop.execute {
@@ -72,6 +79,7 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
 
     func close() { loop.execute { self.connection?.close() } }
 
+    /// Sends as many waiting requests as the session takes. Ends them if the connection is over.
     private func submit() {
         while !waiting.isEmpty, session.availableRequests > 0 {
             let (request, continuation) = waiting.removeFirst()

@@ -11,12 +11,14 @@ import Testing
 
 // The posts of phones' reports to a server that answers by a script.
 
+/// Returns one report of each phone.
 private func reports(ofPhones numbers: Range<Int>) -> [Report] {
     numbers.map {
         Report(app: "shop", environment: .production, installation: "phone-\($0)", kind: .heartbeat)
     }
 }
 
+/// Returns the installations that reported in a body.
 private func installations(in body: [UInt8]) throws -> [String] {
     try ReportServer.reports(in: body).map { $0.installation ?? "" }
 }
@@ -24,7 +26,8 @@ private func installations(in body: [UInt8]) throws -> [String] {
 /// Holds a poster that is used only on its loop.
 private final class PosterBox: @unchecked Sendable { var poster: ReportPoster? }
 
-/// Posts `count` reports to a server with these steps until all are settled, and checks the result.
+/// Posts `count` reports to a server with these steps until each was accepted or refused for good. Then `check` gets
+/// the server and the poster's counts.
 private func postReports(
     count: Int, toServerWith steps: [ReportServer.Step], log: Log = .silent,
     pauses: ClosedRange<Int> = ReportPoster.pauseMilliseconds,

@@ -2,8 +2,12 @@ import InstallationRecords
 import JSON
 import Lifecycle
 
-/// A server with scripted answers that keeps the received bodies.
+/// An HTTP server to which phones post their reports. It answers each request by the next step of its script, and after
+/// the script with 202. It keeps the received requests.
+///
+/// `@unchecked Sendable`: everything but `state` is used on the loop only, or set once.
 final class ReportServer: @unchecked Sendable {
+    /// The reaction to one request. The number is the status.
     enum Step {
         case answer(Int)
         case answerAndClose(Int)
@@ -16,7 +20,7 @@ final class ReportServer: @unchecked Sendable {
     private let state = TracedLock<(steps: [Step], bodies: [[UInt8]], heads: [String])>(([], [], []))
     private let loop: EventLoop
     private var listener: TCPListener?
-    /// Use on the loop only.
+    /// The open connections.
     private var open: [ObjectIdentifier: TCPConnection] = [:]
 
     init(_ steps: [Step], on loop: EventLoop) throws {
@@ -32,7 +36,9 @@ final class ReportServer: @unchecked Sendable {
 
     var port: Int { listener?.port ?? 0 }
     var bodies: [[UInt8]] { state.withLock { $0.bodies } }
+    /// The request lines with their headers.
     var heads: [String] { state.withLock { $0.heads } }
+
     /// Stops before the loop does, so that no caller waits for the loop forever.
     func stop() {
         listener?.stop()
@@ -41,12 +47,14 @@ final class ReportServer: @unchecked Sendable {
 
     fileprivate func closed(_ connection: TCPConnection) { open[ObjectIdentifier(connection)] = nil }
 
+    /// Decodes the reports of a body.
     static func reports(in body: [UInt8]) throws -> [Report] {
         try JSONReader(limits: JSONLimits(bytesMax: 1 << 20, keysMax: 64_000)).read(body) { value in
             value.array(countMax: 1_000).map { Report(app: "shop", from: $0.object()) }
         }
     }
 
+    /// Keeps a request, and returns the step that answers it.
     fileprivate func next(_ head: String, _ body: [UInt8]) -> Step {
         state.withLock { state in
             state.heads.append(head)
@@ -55,6 +63,7 @@ final class ReportServer: @unchecked Sendable {
         }
     }
 
+    /// A connection. It collects bytes until a request is complete.
     private final class Served: TCPConnectionDelegate {
         let connection: TCPConnection
         let server: ReportServer
@@ -67,16 +76,18 @@ final class ReportServer: @unchecked Sendable {
 
         func didReceive(_ new: UnsafeRawBufferPointer) {
             bytes += new
-            guard let split = bytes.indices.first(where: { bytes[$0...].starts(with: "\r\n\r\n".utf8) })
-            else {
+            let emptyLine = "\r\n\r\n".utf8
+            guard let headEnd = bytes.indices.first(where: { bytes[$0...].starts(with: emptyLine) }) else {
                 return
             }
-            let head = String(decoding: bytes[..<split], as: UTF8.self)
-            let length = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }
-                .flatMap { Int($0.dropFirst(16)) }
-            guard let length, bytes.count >= split + 4 + length else { return }
-            let body = Array(bytes[(split + 4)..<(split + 4 + length)])
-            bytes.removeFirst(split + 4 + length)
+            let head = String(decoding: bytes[..<headEnd], as: UTF8.self)
+            let lengthField = "Content-Length: "
+            let length = head.split(separator: "\r\n").first { $0.hasPrefix(lengthField) }
+                .flatMap { Int($0.dropFirst(lengthField.count)) }
+            let bodyStart = headEnd + emptyLine.count
+            guard let length, bytes.count >= bodyStart + length else { return }
+            let body = Array(bytes[bodyStart..<(bodyStart + length)])
+            bytes.removeFirst(bodyStart + length)
             act(server.next(head, body))
         }
 

@@ -5,8 +5,8 @@ import Testing
 
 @testable import APNs
 
-/// Simulates hours of a provider whose wall clock is set to other times at random. APNs knows the true time, and refuses
-/// a token whose `iat` is more than an hour away from it.
+/// Simulates hours of a provider whose wall clock is set to other times at random. APNs knows the true time, and
+/// refuses a token whose `iat` is more than an hour away from it.
 private struct TokenWorld {
     var random: SeededGenerator
     var policy = ProviderTokenPolicy()
@@ -36,12 +36,14 @@ private struct TokenWorld {
     mutating func passTimeAndPush() {
         now = now.advanced(byMilliseconds: 1 + random.number(below: 4 * 60_000))
         if clockIsUnstable, random.number(below: 12) == 0 {
-            errorMilliseconds =
-                random.number(below: 3) == 0 ? 0 : Int64(random.number(below: 8 * 3_600_000)) - 4 * 3_600_000
+            // The clock is correct, or wrong by up to four hours.
+            let isCorrect = random.number(below: 3) == 0
+            errorMilliseconds = isCorrect ? 0 : Int64(random.number(below: 8 * 3_600_000)) - 4 * 3_600_000
         }
         push()
     }
 
+    /// Pushes with the token that the policy gives, and once more if the policy replaces a refused token.
     mutating func push() {
         if policy.decide(at: now, wall: wall) == .make {
             policy.recordToken(at: now, wall: wall)
@@ -119,7 +121,7 @@ private struct TokenWorld {
     @Test func `a small correction of the clock makes no token`() {
         var world = TokenWorld(seed: 1, clockIsUnstable: false)
         world.push()
-        // Below the size of a step, and above it.
+        // A step has a minute. This is less, and then more.
         world.errorMilliseconds = 59_000
         world.push()
         #expect(world.tokensMadeAt.count == 1)

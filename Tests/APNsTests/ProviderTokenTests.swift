@@ -8,6 +8,7 @@ import Testing
 
 // Provider tokens: their form and signature, and when they are replaced.
 
+/// Returns the instant so many minutes after the start.
 private func minutes(_ count: Int) -> Instant { Instant(nanoseconds: Int64(count) * 60_000_000_000) }
 
 @Test func `a provider token has the documented form and a valid signature`() throws {
@@ -26,6 +27,7 @@ private func minutes(_ count: Int) -> Instant { Instant(nanoseconds: Int64(count
     #expect(key.verifyingKey.isValidSignature(signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
 }
 
+/// Returns the wall clock so many minutes after the start.
 private func wall(_ minute: Int) -> WallTime {
     WallTime(milliseconds: 1_763_600_000_000 + Int64(minute) * 60_000)
 }

@@ -3,7 +3,8 @@ import Testing
 @testable import Broker
 
 /// The requests and responses of coordinators, in each version that the broker offers, compared with the bytes that
-/// another implementation writes (`WireVectors`).
+/// another implementation writes (`WireVectors`). A version without a field decodes to the field's default, so the
+/// expectations say from which version on a field exists.
 struct CodecTests {
     /// Decodes the vector of a request to its last byte.
     private func decode<Request>(
@@ -14,6 +15,7 @@ struct CodecTests {
         return try WireReader.read(bytes, flexible: key.versions.isFlexible(version)) {
             (reader) throws(WireError) in
             let request = try body(&reader)
+            // A request of this version has no bytes after it.
             guard reader.remaining == 0 else { throw .truncated(wanted: 0, left: reader.remaining) }
             return request
         }
@@ -140,6 +142,7 @@ struct CodecTests {
         }
     }
 
+    /// The errors of a request for partition 3 of the topic "t".
     private func errors(_ error: ErrorCode) -> PartitionErrors {
         PartitionErrors(topics: [.init(topic: "t", partitions: [.init(index: 3, error: error)])])
     }

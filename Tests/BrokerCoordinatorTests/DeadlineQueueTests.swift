@@ -3,12 +3,12 @@ import Testing
 
 @testable import Broker
 
-/// A queue of keys with deadlines, of which the earliest counts.
+/// A queue of keys with deadlines. The earliest of a key's deadlines counts.
 struct DeadlineQueueTests {
     @Test func `keys come in the order of their earliest deadline, once each`() {
         var queue = DeadlineQueue<Int>()
-        for (key, at) in [(1, 30), (2, 10), (3, 20), (1, 5), (2, 40)] {
-            queue.schedule(key, at: Instant(nanoseconds: Int64(at)))
+        for (key, nanoseconds) in [(1, 30), (2, 10), (3, 20), (1, 5), (2, 40)] as [(Int, Int64)] {
+            queue.schedule(key, at: Instant(nanoseconds: nanoseconds))
         }
         #expect(queue.earliest == Instant(nanoseconds: 5))
         #expect(queue.takeDue(at: Instant(nanoseconds: 15)) == [1, 2])

@@ -4,6 +4,7 @@ import Lifecycle
 struct Dice: RandomNumberGenerator {
     private var numbers: SplitMix64
 
+    /// Begins one step of the generator later, so that the seed 0 does not begin with the state 0.
     init(seed: UInt64) { numbers = SplitMix64(state: seed &+ 0x9E37_79B9_7F4A_7C15) }
 
     mutating func next() -> UInt64 { numbers.next() }
@@ -22,7 +23,7 @@ struct Dice: RandomNumberGenerator {
             let position = below(copy.count)
             switch below(4) {
             case 0: copy[position] = UInt8(truncatingIfNeeded: next())
-            // Bounds of lengths and signs.
+            // Zero, the largest and smallest signed byte, and -1: the bounds of lengths.
             case 1: copy[position] = [0, 0x7f, 0x80, 0xff][below(4)]
             case 2: copy.remove(at: position)
             default: copy.insert(UInt8(truncatingIfNeeded: next()), at: position)

@@ -1,10 +1,14 @@
 @testable import Broker
 
-/// The requests of group members, with defaults for what a test does not look at.
+/// The requests of group members. By default they are for the group "g" and partition 0 of the topic "t".
+///
+/// The version of a join decides how a new client without an instance id is admitted. Up to version 3 it becomes a
+/// member at once. From version 4 its first join is refused with MEMBER_ID_REQUIRED and a member id, with which it
+/// joins again.
 enum Requests {
     static func join(
         _ group: String = "g", member: String = "", instance: String? = nil, version: Int16 = 5,
-        session: Int32 = 10_000, rebalance: Int32 = 30_000, type: String = "consumer",
+        sessionMilliseconds: Int32 = 10_000, rebalanceMilliseconds: Int32 = 30_000, type: String = "consumer",
         protocols: [String] = ["range"], metadata: [UInt8] = [1]
     ) -> GroupRequest {
         .join(
@@ -79,11 +83,14 @@ enum Requests {
     }
 }
 
+/// The offset in the answer for a partition of which the group has committed no offset.
+let noOffset: Int64 = -1
+
 extension GroupResponse {
     var join: JoinGroupResponse? { if case .join(let body) = self { body } else { nil } }
     var sync: SyncGroupResponse? { if case .sync(let body) = self { body } else { nil } }
 
-    /// The first error of an answer of any kind.
+    /// The error of the answer, or the error of its first member, partition or group. `ErrorCode.none` is success.
     var error: ErrorCode? {
         switch self {
         case .join(let body): body.error
@@ -113,18 +120,16 @@ struct GroupMembership: Equatable {
 }
 
 extension GroupDriver {
-    /// Brings a group to a stable generation. The assignment of each member is its number.
+    /// Brings the group "g" to its first generation, which is stable. The assignment of each member is one byte, its
+    /// index. Members without an entry in `instances` are dynamic.
     func stableGroup(memberCount: Int = 1, instances: [String?] = [], metadata: [UInt8] = [1])
         -> [GroupMembership]
     {
+        func instance(at index: Int) -> String? { index < instances.count ? instances[index] : nil }
         let tokens = (0..<memberCount).map { index in
-            send(
-                Requests.join(
-                    instance: index < instances.count ? instances[index] : nil, version: 3, metadata: metadata
-                ))
+            send(Requests.join(instance: instance(at: index), version: 3, metadata: metadata))
         }
-        // The group waits for more members first.
-        pass(milliseconds: 500)
+        passInitialRebalanceDelay()
         let joins = tokens.compactMap { take($0)?.join }
         let assignments = Dictionary(
             uniqueKeysWithValues: joins.enumerated().map { ($1.memberID, [UInt8($0)]) })
@@ -132,14 +137,15 @@ extension GroupDriver {
             let isLeader = join.leaderID == join.memberID
             _ = send(
                 Requests.sync(
-                    member: join.memberID, generation: join.generation,
-                    instance: index < instances.count ? instances[index] : nil,
+                    member: join.memberID, generation: join.generation, instance: instance(at: index),
                     assignments: isLeader ? assignments : [:]))
         }
         return joins.enumerated().map { index, join in
             GroupMembership(
-                member: join.memberID, generation: join.generation,
-                instance: index < instances.count ? instances[index] : nil)
+                member: join.memberID, generation: join.generation, instance: instance(at: index))
         }
     }
+
+    /// Lets the time pass for which a new group waits for more members before its first generation.
+    func passInitialRebalanceDelay() { pass(milliseconds: 200) }
 }

@@ -3,26 +3,33 @@ import Telemetry
 
 @testable import Broker
 
-/// A group coordinator with a log. The test decides when appends become durable.
+/// A `GroupCoordinator` with a log in memory and a clock that only the test moves.
+///
+/// `send` gives a request to the coordinator, and `take` returns its answer, or nil while it waits. `ask` does both.
+/// The coordinator's appends to the log are durable at once. If `storesAtOnce` is false, an append waits until the test
+/// stores it (`storeNext`, `storeAll`) or fails it (`failNext`). Partitions of the topic "missing" do not exist.
 final class GroupDriver {
+    /// The wall clock when the steady clock was 0, in November 2023.
+    private static let wallStartMilliseconds: Int64 = 1_700_000_000_000
+
     var settings: GroupSettings
     var coordinator: GroupCoordinator
-    /// The time of the simulation.
-    private(set) var milliseconds: Int64 = 1_000_000
+    /// The steady clock, in milliseconds.
+    private(set) var nowMilliseconds: Int64 = 1_000_000
     /// The durable records.
     private(set) var log: [CoordinatorRecord] = []
     /// Appends that the test has neither stored nor failed.
-    private(set) var unstoredAppends: [(AppendID, [CoordinatorRecord])] = []
+    private(set) var unstoredAppends: [(id: AppendID, records: [CoordinatorRecord])] = []
     private(set) var answers: [ReplyToken: GroupResponse] = [:]
-    /// The ends of transactions that were answered, with whether they are durable.
-    private(set) var ended: [MarkersID: Bool] = [:]
+    /// The answered ends of transactions, by their id: true if the end is durable, false if its append failed.
+    private(set) var endIsDurable: [MarkersID: Bool] = [:]
     /// Whether each append becomes durable at once.
     var storesAtOnce = true
     private var lastToken: UInt64 = 0
     /// The state of the random generator that makes member ids.
     private var randomState: UInt64
     /// Milliseconds by which the machine's clock has jumped ahead. The expiry clock does not follow it.
-    var clockLead: Int64 = 0
+    var clockLeadMilliseconds: Int64 = 0
 
     init(_ settings: GroupSettings = GroupSettings(), seed: UInt64 = 1) {
         self.settings = settings
@@ -31,33 +38,36 @@ final class GroupDriver {
             settings: settings,
             at: ClockReading(steady: Instant(nanoseconds: 0), wall: WallTime(milliseconds: 0)),
             partitionExists: { _ in true })
-        restart(keeping: 0)
+        // Replaces this coordinator by one that uses the driver's clock and random numbers.
+        restart()
     }
 
     var now: ClockReading {
         ClockReading(
-            steady: Instant(nanoseconds: milliseconds * 1_000_000),
-            wall: WallTime(milliseconds: 1_700_000_000_000 + milliseconds + clockLead),
-            expiry: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
+            steady: Instant(nanoseconds: nowMilliseconds * 1_000_000),
+            wall: WallTime(
+                milliseconds: Self.wallStartMilliseconds + nowMilliseconds + clockLeadMilliseconds),
+            expiry: WallTime(milliseconds: Self.wallStartMilliseconds + nowMilliseconds))
     }
 
-    /// Kills the process and starts the next one. Of the unstored appends, only the first `keptAppends` are durable.
-    func restart(keeping keptAppends: Int) {
-        for (_, records) in unstoredAppends.prefix(keptAppends) { log += records }
+    /// Kills the process and starts the next one. Of the unstored appends, only the first `keptAppends` became durable.
+    func restart(keepingUnstoredAppends keptAppends: Int = 0) {
+        for append in unstoredAppends.prefix(keptAppends) { log += append.records }
         unstoredAppends = []
         coordinator = GroupCoordinator(
-            settings: settings, at: now, random: { [unowned self] in self.draw() },
+            settings: settings, at: now, random: { [unowned self] in self.randomNumber() },
             partitionExists: { $0.topic != "missing" })
         for record in log { _ = coordinator.restore(record) }
         coordinator.finishRestoring(at: now)
     }
 
-    func draw() -> UInt64 {
+    /// Returns the next number of a linear congruential generator with Knuth's constants.
+    private func randomNumber() -> UInt64 {
         randomState = randomState &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return randomState ^ (randomState >> 29)
     }
 
-    /// Sends a request whose answer is taken later.
+    /// Sends a request. `take` returns its answer.
     func send(_ request: GroupRequest, clientID: String = "client") -> ReplyToken {
         lastToken += 1
         let token = ReplyToken(lastToken)
@@ -66,27 +76,29 @@ final class GroupDriver {
         return token
     }
 
-    /// Sends a request, and returns its answer, or nil if it has to wait.
+    /// Sends a request, and returns its answer. If the answer has to wait, returns nil, and the answer is lost.
     func ask(_ request: GroupRequest) -> GroupResponse? {
         answers.removeValue(forKey: send(request))
     }
 
-    /// Takes the answer of a request that was sent before.
+    /// Returns the answer of a request that was sent before, once. Returns nil while the answer waits.
     func take(_ token: ReplyToken) -> GroupResponse? { answers.removeValue(forKey: token) }
 
     /// Lets time pass, with a tick at each deadline of the coordinator.
     func pass(milliseconds passed: Int64) {
-        let end = milliseconds + passed
+        let end = nowMilliseconds + passed
         while true {
+            // The first whole millisecond after the deadline.
             let next = coordinator.nextDeadline.nanoseconds / 1_000_000 + 1
             guard next <= end else { break }
-            milliseconds = max(milliseconds + 1, next)
+            nowMilliseconds = max(nowMilliseconds + 1, next)
             perform(coordinator.tick(at: now))
         }
-        milliseconds = max(milliseconds, end)
+        nowMilliseconds = max(nowMilliseconds, end)
         perform(coordinator.tick(at: now))
     }
 
+    /// Makes the oldest unstored append durable.
     func storeNext() {
         guard !unstoredAppends.isEmpty else { return }
         let (id, records) = unstoredAppends.removeFirst()
@@ -94,6 +106,7 @@ final class GroupDriver {
         perform(coordinator.appendSucceeded(id, at: now))
     }
 
+    /// Lets the oldest unstored append fail.
     func failNext() {
         guard !unstoredAppends.isEmpty else { return }
         let (id, _) = unstoredAppends.removeFirst()
@@ -102,6 +115,7 @@ final class GroupDriver {
 
     func storeAll() { while !unstoredAppends.isEmpty { storeNext() } }
 
+    /// Ends a transaction in these groups, as the transaction coordinator does. `endIsDurable` has the outcome.
     func endTransaction(ofProducer producer: Int64, commits: Bool, groups: [String]) -> MarkersID {
         lastToken += 1
         let id = MarkersID(lastToken)
@@ -120,7 +134,7 @@ final class GroupDriver {
                 precondition(answers[token] == nil, "a request was answered twice")
                 answers[token] = response
             case .persist(let id, let records): unstoredAppends.append((id, records))
-            case .transactionEnded(let id, let durable): ended[id] = durable
+            case .transactionEnded(let id, let durable): endIsDurable[id] = durable
             }
         }
         if storesAtOnce { storeAll() }

@@ -2,20 +2,23 @@ import Testing
 
 @testable import Broker
 
-/// The errors of each request of a group, as on Kafka.
+/// The errors that a group answers to each request of its members, as Kafka does. The tests build requests with
+/// `Requests`, and give them to the coordinator of a `GroupDriver`.
 struct GroupErrorTests {
-    @Test func `joins that cannot be let in`() {
+    @Test func `a join that breaks a rule or exceeds a limit is refused`() {
         var settings = GroupSettings()
         settings.membersPerGroupMax = 1
         settings.groupsMax = 2
         settings.memberBytesMax = 100
         let driver = GroupDriver(settings)
+        // The group "g" has its one member.
         _ = driver.stableGroup()
+        // Their order matters: "second" takes the last group that `groupsMax` admits.
         let cases: [(GroupRequest, ErrorCode)] = [
             (Requests.join(""), .invalidGroupID),
-            (Requests.join(session: 5_999), .invalidSessionTimeout),
-            (Requests.join(session: 1_800_001), .invalidSessionTimeout),
-            (Requests.join(session: -1), .invalidSessionTimeout),
+            (Requests.join(sessionMilliseconds: 5_999), .invalidSessionTimeout),
+            (Requests.join(sessionMilliseconds: 1_800_001), .invalidSessionTimeout),
+            (Requests.join(sessionMilliseconds: -1), .invalidSessionTimeout),
             (Requests.join(metadata: Array(repeating: 0, count: 200)), .invalidRequest),
             (Requests.join("new", member: "nobody"), .unknownMemberID),
             (Requests.join(member: "nobody"), .groupMaxSizeReached),
@@ -41,18 +44,18 @@ struct GroupErrorTests {
     @Test func `heartbeats, syncs and commits of unknown members are refused`() {
         let driver = GroupDriver()
         let member = driver.stableGroup()[0].member
-        typealias Make = (String, String, Int32) -> GroupRequest
-        let kinds: [Make] = [
+        typealias MakeRequest = (_ group: String, _ member: String, _ generation: Int32) -> GroupRequest
+        let requestKinds: [MakeRequest] = [
             { Requests.heartbeat($0, member: $1, generation: $2) },
             { Requests.sync($0, member: $1, generation: $2) },
         ]
-        for make in kinds {
-            #expect(driver.ask(make("", member, 1))?.error == .invalidGroupID)
-            #expect(driver.ask(make("nobody's", member, 1))?.error == .unknownMemberID)
-            #expect(driver.ask(make("g", "nobody", 1))?.error == .unknownMemberID)
-            #expect(driver.ask(make("g", member, 0))?.error == .illegalGeneration)
-            #expect(driver.ask(make("g", member, 2))?.error == .illegalGeneration)
-            #expect(driver.ask(make("g", member, 1))?.error == ErrorCode.none)
+        for makeRequest in requestKinds {
+            #expect(driver.ask(makeRequest("", member, 1))?.error == .invalidGroupID)
+            #expect(driver.ask(makeRequest("nobody's", member, 1))?.error == .unknownMemberID)
+            #expect(driver.ask(makeRequest("g", "nobody", 1))?.error == .unknownMemberID)
+            #expect(driver.ask(makeRequest("g", member, 0))?.error == .illegalGeneration)
+            #expect(driver.ask(makeRequest("g", member, 2))?.error == .illegalGeneration)
+            #expect(driver.ask(makeRequest("g", member, 1))?.error == ErrorCode.none)
         }
         #expect(driver.ask(Requests.leave("", member: member))?.error == .invalidGroupID)
         #expect(driver.ask(Requests.leave("nobody's", member: member))?.error == .unknownMemberID)
@@ -68,10 +71,10 @@ struct GroupErrorTests {
         #expect(driver.ask(Requests.sync(member: member, generation: 1))?.error == .rebalanceInProgress)
         #expect(
             driver.ask(Requests.commit(member: member, generation: 1, offset: 5))?.error == ErrorCode.none)
-        let rejoined = members.map { driver.send(Requests.join(member: $0.member, version: 3)) }
+        let rejoinTokens = members.map { driver.send(Requests.join(member: $0.member, version: 3)) }
         #expect(driver.take(newcomer)?.join?.generation == 2)
-        #expect(rejoined.map { driver.take($0)?.join?.generation } == [2, 2])
-        // The generation is known, its assignment is not: the commit must wait for it.
+        #expect(rejoinTokens.map { driver.take($0)?.join?.generation } == [2, 2])
+        // The members have the generation, but no assignment. So a commit is refused until they have it.
         #expect(
             driver.ask(Requests.commit(member: member, generation: 2, offset: 6))?.error
                 == .rebalanceInProgress)
@@ -84,7 +87,7 @@ struct GroupErrorTests {
     @Test func `a member that asks again before its assignment gets the same answer`() {
         let driver = GroupDriver()
         let token = driver.send(Requests.join(version: 3))
-        driver.pass(milliseconds: 200)
+        driver.passInitialRebalanceDelay()
         let join = driver.take(token)?.join
         let repeated = driver.ask(Requests.join(member: join?.memberID ?? "", version: 3))?.join
         #expect(repeated == join)
@@ -111,12 +114,14 @@ struct GroupErrorTests {
     @Test func `a member that never asks for its assignment is removed after the rebalance timeout`() {
         let driver = GroupDriver()
         let tokens = (0..<2).map { _ in
-            driver.send(Requests.join(version: 3, session: 60_000, rebalance: 7_000))
+            driver.send(
+                Requests.join(version: 3, sessionMilliseconds: 60_000, rebalanceMilliseconds: 7_000))
         }
-        driver.pass(milliseconds: 200)
+        driver.passInitialRebalanceDelay()
         let joins = tokens.compactMap { driver.take($0)?.join }
         let waiting = driver.send(Requests.sync(member: joins[1].memberID, generation: 1))
         driver.pass(milliseconds: 8_000)
+        // The leader, `joins[0]`, has sent no SyncGroup for longer than the rebalance timeout.
         #expect(driver.take(waiting)?.error == .rebalanceInProgress)
         #expect(
             driver.ask(Requests.heartbeat(member: joins[0].memberID, generation: 1))?.error
@@ -127,25 +132,26 @@ struct GroupErrorTests {
     @Test func `a member that does not join in time is not in the generation`() {
         let driver = GroupDriver()
         let tokens = (0..<2).map { _ in
-            driver.send(Requests.join(version: 3, session: 60_000, rebalance: 7_000))
+            driver.send(
+                Requests.join(version: 3, sessionMilliseconds: 60_000, rebalanceMilliseconds: 7_000))
         }
-        driver.pass(milliseconds: 200)
+        driver.passInitialRebalanceDelay()
         let joins = tokens.compactMap { driver.take($0)?.join }
         for join in joins { _ = driver.send(Requests.sync(member: join.memberID, generation: 1)) }
-        let newcomer = driver.send(Requests.join(version: 3, rebalance: 7_000))
-        let back = driver.send(Requests.join(member: joins[1].memberID, version: 3))
+        let newcomer = driver.send(Requests.join(version: 3, rebalanceMilliseconds: 7_000))
+        let returning = driver.send(Requests.join(member: joins[1].memberID, version: 3))
         driver.pass(milliseconds: 6_000)
-        #expect(driver.take(back) == nil)
+        #expect(driver.take(returning) == nil)
         driver.pass(milliseconds: 2_000)
-        // The leader stayed away: the oldest that came leads.
-        let join = driver.take(back)?.join
+        // The old leader did not join, so the oldest member that did is the leader.
+        let join = driver.take(returning)?.join
         #expect(join?.generation == 2)
         #expect(join?.leaderID == joins[1].memberID)
         #expect(join?.members.count == 2)
         #expect(driver.take(newcomer)?.join?.generation == 2)
     }
 
-    @Test func `a promised id lapses with its session`() {
+    @Test func `a member id that no client uses within the session is forgotten`() {
         let driver = GroupDriver()
         let id = driver.ask(Requests.join(version: 5))?.join?.memberID ?? ""
         driver.pass(milliseconds: 11_000)
@@ -177,7 +183,7 @@ struct GroupErrorTests {
         let driver = GroupDriver()
         driver.storesAtOnce = false
         let token = driver.send(Requests.join(version: 3))
-        driver.pass(milliseconds: 200)
+        driver.passInitialRebalanceDelay()
         driver.failNext()
         #expect(driver.take(token)?.error == .coordinatorNotAvailable)
         driver.storesAtOnce = true
@@ -191,6 +197,6 @@ struct GroupErrorTests {
         let commit = driver.send(Requests.commit("simple", offset: 3))
         driver.failNext()
         #expect(driver.take(commit)?.error == .coordinatorNotAvailable)
-        #expect(driver.ask(Requests.fetch("simple"))?.fetchedOffset?.offset == -1)
+        #expect(driver.ask(Requests.fetch("simple"))?.fetchedOffset?.offset == noOffset)
     }
 }

@@ -2,17 +2,20 @@ import Testing
 
 @testable import Broker
 
+/// The generations of a group: members join, the leader assigns the partitions (SyncGroup), and a silent member is
+/// removed. `GroupDriver` holds the coordinator's clock and log.
 struct GroupGenerationTests {
     @Test func `members that come together share the first generation`() throws {
         let driver = GroupDriver()
         let tokens = (0..<3).map { _ in driver.send(Requests.join(version: 3)) }
-        let early = tokens.compactMap { driver.take($0) }
-        #expect(early.isEmpty)
-        driver.pass(milliseconds: 200)
+        let earlyAnswers = tokens.compactMap { driver.take($0) }
+        #expect(earlyAnswers.isEmpty)
+        driver.passInitialRebalanceDelay()
         let joins = tokens.compactMap { driver.take($0)?.join }
         #expect(joins.count == 3)
         #expect(Set(joins.map(\.generation)) == [1])
         #expect(Set(joins.map(\.leaderID)).count == 1)
+        // Only the leader learns who the members are.
         #expect(joins.filter { $0.leaderID == $0.memberID }.map(\.members.count) == [3])
         #expect(joins.filter { $0.leaderID != $0.memberID }.map(\.members.count) == [0, 0])
     }
@@ -20,17 +23,17 @@ struct GroupGenerationTests {
     @Test func `every member gets the assignment that the leader made for it`() throws {
         let driver = GroupDriver()
         let tokens = (0..<2).map { _ in driver.send(Requests.join(version: 3)) }
-        driver.pass(milliseconds: 200)
+        driver.passInitialRebalanceDelay()
         let joins = tokens.compactMap { driver.take($0)?.join }
         let leader = try #require(joins.first { $0.memberID == $0.leaderID })
         let other = try #require(joins.first { $0.memberID != $0.leaderID })
         let waiting = driver.send(Requests.sync(member: other.memberID, generation: 1))
         #expect(driver.take(waiting) == nil)
-        let mine = driver.ask(
+        let leaderAnswer = driver.ask(
             Requests.sync(
                 member: leader.memberID, generation: 1,
                 assignments: [leader.memberID: [1], other.memberID: [2]]))
-        #expect(mine?.sync?.assignment == [1])
+        #expect(leaderAnswer?.sync?.assignment == [1])
         #expect(driver.take(waiting)?.sync?.assignment == [2])
         #expect(
             driver.ask(Requests.heartbeat(member: other.memberID, generation: 1))?.error == ErrorCode.none)
@@ -41,7 +44,7 @@ struct GroupGenerationTests {
         let refused = try #require(driver.ask(Requests.join(version: 5))?.join)
         #expect(refused.error == .memberIDRequired)
         let token = driver.send(Requests.join(member: refused.memberID, version: 5))
-        driver.pass(milliseconds: 200)
+        driver.passInitialRebalanceDelay()
         let join = try #require(driver.take(token)?.join)
         #expect(join.error == .none)
         #expect(join.memberID == refused.memberID)
@@ -51,7 +54,7 @@ struct GroupGenerationTests {
         let driver = GroupDriver()
         driver.storesAtOnce = false
         let token = driver.send(Requests.join(version: 3))
-        driver.pass(milliseconds: 200)
+        driver.passInitialRebalanceDelay()
         #expect(driver.take(token) == nil)
         driver.storeNext()
         let join = try #require(driver.take(token)?.join)
@@ -62,8 +65,11 @@ struct GroupGenerationTests {
         #expect(driver.take(sync)?.sync?.assignment == [9])
     }
 
-    @Test func `a member that is silent for its session is out and the others share again`() throws {
+    @Test func `a member that is silent for its session is removed, and the others join a new generation`()
+        throws
+    {
         let driver = GroupDriver()
+        // Their session is 10 s.
         let members = driver.stableGroup(memberCount: 2)
         driver.pass(milliseconds: 6_000)
         #expect(

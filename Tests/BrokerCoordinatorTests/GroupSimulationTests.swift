@@ -3,14 +3,14 @@ import Testing
 
 @testable import Broker
 
-/// Random histories of a group. Members join, share partitions, commit, pause, die and return. The log is slow or fails,
-/// and the broker dies. After each step, the group is checked against its invariants.
+/// Random histories of a group. Members join, share partitions, commit, pause, die and return. The log is slow or
+/// fails, and the broker dies. After each step, the group is checked against its invariants.
 struct GroupSimulationTests {
     @Test(arguments: 0..<8)
     func `the group keeps its invariants for all behavior of members and log`(batch: Int) {
         for seed in Simulations.seeds(of: batch) {
             var simulation = GroupSimulation(seed: seed)
-            if let fault = simulation.run(steps: 60) {
+            if let fault = simulation.firstFault(steps: 60) {
                 Issue.record("seed \(seed): \(fault)")
                 return
             }
@@ -18,15 +18,21 @@ struct GroupSimulationTests {
     }
 }
 
-/// One random history, equal for equal seeds.
+/// One random history of a group with four clients, equal for equal seeds. A function that returns a `String` returns
+/// the first violated invariant in words, or nil.
 struct GroupSimulation {
     /// The state that a client believes to have.
     private struct Client {
+        /// The steps from outside the group to a member with an assignment.
         enum Phase: Equatable {
             case out
+            /// JoinGroup was sent.
             case joining(ReplyToken)
+            /// The client is in a generation, without an assignment.
             case joined
+            /// SyncGroup was sent.
             case syncing(ReplyToken)
+            /// The client has its assignment.
             case stable
         }
 
@@ -37,7 +43,6 @@ struct GroupSimulation {
         var isLeader = false
         /// The members of its generation, if it leads.
         var members: [String] = []
-        var lastHeartbeatAt: Int64 = 0
     }
 
     /// A member of a generation.
@@ -49,12 +54,15 @@ struct GroupSimulation {
     private var dice: Dice
     private let driver: GroupDriver
     private var clients: [Client]
-    /// Every assignment that a member got, by generation and member.
-    private var assigned: [GenerationMember: [UInt8]] = [:]
-    /// The assignments that each generation's leader sent. Members must get no others.
-    private var intended: [Int32: [String: [UInt8]]] = [:]
-    private var acknowledged: Int64 = -1
-    private var attempted: Int64 = 0
+    /// The assignments that members received. An assignment is two bytes: the index of the member, and the low byte of
+    /// the generation.
+    private var received: [GenerationMember: [UInt8]] = [:]
+    /// The assignments that the leader of a generation sent, by generation and member.
+    private var sent: [Int32: [String: [UInt8]]] = [:]
+    private var highestAcknowledgedOffset: Int64 = noOffset
+    /// The newest offset that a client tried to commit. Each commit has the next one.
+    private var lastOffset: Int64 = 0
+    /// Commits whose answer was not taken.
     private var commits: [(token: ReplyToken, offset: Int64)] = []
     private var highestGeneration: Int32 = 0
 
@@ -64,41 +72,52 @@ struct GroupSimulation {
         driver.storesAtOnce = dice.chance(percent: 50)
         clients = (0..<4).map { index in
             var client = Client()
-            if index >= 2 { client.instance = "static-\(index)" }
+            let isStatic = index >= 2
+            if isStatic { client.instance = "static-\(index)" }
             return client
         }
     }
 
-    mutating func run(steps: Int) -> String? {
+    /// Runs the history, and returns the first violated invariant, or nil.
+    mutating func firstFault(steps: Int) -> String? {
         for step in 0..<steps {
             takeStep()
-            if let fault = takeAnswers() ?? check() { return "step \(step): \(fault)" }
+            if let fault = takeAnswers() ?? violatedInvariant() { return "step \(step): \(fault)" }
         }
         return settle()
     }
 
     private mutating func takeStep() {
         let index = dice.below(clients.count)
+        // The ranges are percentages.
         switch dice.below(100) {
         case 0..<55: advance(index)
         case 55..<65: commit(index)
         case 65..<70: leave(index)
-        case 70..<75: clients[index] = Client(instance: clients[index].instance)
+        case 70..<75: restartClient(at: index)
         case 75..<90: driver.pass(milliseconds: Int64(dice.below(4_000)))
         case 90..<96: driver.storeNext()
         case 96..<98: driver.failNext()
-        default:
-            driver.restart(keeping: dice.below(3))
-            // The connections end with the process, so no request gets an answer.
-            for index in clients.indices {
-                switch clients[index].phase {
-                case .joining: clients[index].phase = .out
-                case .syncing: clients[index].phase = .joined
-                case .out, .joined, .stable: break
-                }
-            }
-            commits = []
+        default: restartBroker()
         }
+    }
+
+    private mutating func restartBroker() {
+        driver.restart(keepingUnstoredAppends: dice.below(3))
+        // The connections end with the process, so no request gets an answer.
+        for index in clients.indices {
+            switch clients[index].phase {
+            case .joining: clients[index].phase = .out
+            case .syncing: clients[index].phase = .joined
+            case .out, .joined, .stable: break
+            }
+        }
+        commits = []
+    }
+
+    /// A restarted client knows only its instance id.
+    private mutating func restartClient(at index: Int) {
+        clients[index] = Client(instance: clients[index].instance)
     }
 
     /// Lets a client send its next request.
@@ -117,41 +136,42 @@ struct GroupSimulation {
                 for (index, member) in client.members.enumerated() {
                     assignments[member] = [UInt8(index), UInt8(truncatingIfNeeded: client.generation)]
                 }
-                if intended[client.generation] == nil { intended[client.generation] = assignments }
+                // A leader repeats the assignments that it sent before.
+                if let sent = sent[client.generation] { assignments = sent }
+                sent[client.generation] = assignments
             }
             let request = Requests.sync(
                 member: client.member, generation: client.generation, instance: client.instance,
-                assignments: intended[client.generation].flatMap { client.isLeader ? $0 : nil } ?? [:])
+                assignments: assignments)
             clients[index].phase = .syncing(driver.send(request))
         case .stable:
-            clients[index].lastHeartbeatAt = driver.milliseconds
             let answer = driver.ask(
                 Requests.heartbeat(
                     member: client.member, generation: client.generation, instance: client.instance))
-            handle(answer?.error ?? .none, at: index)
+            followError(answer?.error ?? .none, at: index)
         case .joining, .syncing: break
         }
     }
 
-    /// Lets a client leave its generation, or the group, after an error.
-    private mutating func handle(_ error: ErrorCode, at index: Int) {
+    /// Does what a client does after an error: it joins again with its member id, or as a new client.
+    private mutating func followError(_ error: ErrorCode, at index: Int) {
         switch error {
         case .none: break
         case .rebalanceInProgress, .illegalGeneration, .coordinatorNotAvailable:
             clients[index].phase = .out
-        default: clients[index] = Client(instance: clients[index].instance)
+        default: restartClient(at: index)
         }
     }
 
     private mutating func commit(_ index: Int) {
         let client = clients[index]
         guard client.phase == .stable else { return }
-        attempted += 1
+        lastOffset += 1
         let token = driver.send(
             Requests.commit(
                 member: client.member, generation: client.generation, instance: client.instance,
-                offset: attempted))
-        commits.append((token, attempted))
+                offset: lastOffset))
+        commits.append((token, lastOffset))
     }
 
     private mutating func leave(_ index: Int) {
@@ -166,30 +186,32 @@ struct GroupSimulation {
             switch clients[index].phase {
             case .joining(let token):
                 guard let join = driver.take(token)?.join else { continue }
-                if let fault = handle(join, at: index) { return fault }
+                if let fault = take(join, at: index) { return fault }
             case .syncing(let token):
                 guard let sync = driver.take(token)?.sync else { continue }
-                if let fault = handle(sync, at: index) { return fault }
+                if let fault = take(sync, at: index) { return fault }
             case .out, .joined, .stable: continue
             }
         }
         for commit in commits {
             guard let answer = driver.take(commit.token) else { continue }
-            if answer.error == ErrorCode.none { acknowledged = max(acknowledged, commit.offset) }
+            guard answer.error == ErrorCode.none else { continue }
+            highestAcknowledgedOffset = max(highestAcknowledgedOffset, commit.offset)
         }
         return nil
     }
 
-    private mutating func handle(_ join: JoinGroupResponse, at index: Int) -> String? {
+    private mutating func take(_ join: JoinGroupResponse, at index: Int) -> String? {
         if join.error == .memberIDRequired {
             clients[index].member = join.memberID
             clients[index].phase = .out
             return nil
         }
         guard join.error == .none else {
-            handle(join.error, at: index)
+            followError(join.error, at: index)
             return nil
         }
+        // Answers are taken in the order of the clients, not of their arrival, so one may be a generation late.
         if join.generation < highestGeneration - 1 {
             return "generation \(join.generation) was answered after \(highestGeneration)"
         }
@@ -205,36 +227,28 @@ struct GroupSimulation {
         return nil
     }
 
-    private mutating func handle(_ sync: SyncGroupResponse, at index: Int) -> String? {
+    private mutating func take(_ sync: SyncGroupResponse, at index: Int) -> String? {
         guard sync.error == .none else {
-            handle(sync.error, at: index)
+            followError(sync.error, at: index)
             return nil
         }
         let client = clients[index]
         let member = GenerationMember(generation: client.generation, member: client.member)
-        if let before = assigned[member], before != sync.assignment {
+        if let before = received[member], before != sync.assignment {
             return "\(member) got \(before), then \(sync.assignment)"
         }
-        if sync.assignment.count == 2, sync.assignment[1] != UInt8(truncatingIfNeeded: client.generation) {
+        let isAssigned = sync.assignment.count == 2
+        if isAssigned, sync.assignment[1] != UInt8(truncatingIfNeeded: client.generation) {
             return "\(member) got the assignment of another generation"
         }
-        assigned[member] = sync.assignment
+        received[member] = sync.assignment
         clients[index].phase = .stable
-        clients[index].lastHeartbeatAt = driver.milliseconds
         return nil
     }
 
-    /// Returns the first invariant that does not hold.
-    private func check() -> String? {
+    private func violatedInvariant() -> String? {
         guard let group = driver.coordinator.groups["g"] else { return nil }
-        // Two members never share an assignment of one generation.
-        var holders: [[UInt8]: String] = [:]
-        for (holder, assignment) in assigned
-        where holder.generation == group.generation && !assignment.isEmpty {
-            guard group.members[holder.member] != nil else { continue }
-            if let other = holders[assignment] { return "\(holder.member) and \(other) share \(assignment)" }
-            holders[assignment] = holder.member
-        }
+        if let fault = sharedAssignment(in: group) { return fault }
         if group.state == .stable && group.members.isEmpty { return "a stable group has no members" }
         if group.state == .empty && !group.members.isEmpty { return "an empty group has members" }
         if let leader = group.leaderID, group.members[leader] == nil { return "the leader is not a member" }
@@ -249,18 +263,32 @@ struct GroupSimulation {
         return nil
     }
 
-    /// Ends the history: each acknowledged commit is there, and the group reaches a stable generation.
+    /// Returns a fault if two members share an assignment of one generation.
+    private func sharedAssignment(in group: Group) -> String? {
+        var holders: [[UInt8]: String] = [:]
+        for (holder, assignment) in received
+        where holder.generation == group.generation && !assignment.isEmpty {
+            guard group.members[holder.member] != nil else { continue }
+            if let other = holders[assignment] { return "\(holder.member) and \(other) share \(assignment)" }
+            holders[assignment] = holder.member
+        }
+        return nil
+    }
+
+    /// Ends the history without further disturbances. The group must reach a stable generation with all clients, and an
+    /// acknowledged commit must survive a restart.
     private mutating func settle() -> String? {
         while !driver.unstoredAppends.isEmpty {
             driver.storeNext()
             if let fault = takeAnswers() { return "at the end: \(fault)" }
         }
         driver.storesAtOnce = true
+        // 60 s in all, longer than the sessions (10 s) and the rebalance timeout (30 s).
         for _ in 0..<40 {
             for index in clients.indices { advance(index) }
             driver.pass(milliseconds: 1_500)
             for index in clients.indices {
-                if let fault = takeAnswers() ?? check() { return "at the end: \(fault)" }
+                if let fault = takeAnswers() ?? violatedInvariant() { return "at the end: \(fault)" }
                 if case .stable = clients[index].phase { advance(index) }
             }
         }
@@ -270,9 +298,9 @@ struct GroupSimulation {
             return "the group is \(state) in the end, its clients are \(clients.map { "\($0.phase)" })"
         }
         guard Set(stable.map(\.generation)).count == 1 else { return "two generations at once" }
-        driver.restart(keeping: 0)
-        let offset = driver.ask(Requests.fetch())?.fetchedOffset?.offset ?? -1
-        return offset >= acknowledged && offset <= attempted
-            ? nil : "committed \(acknowledged), found \(offset)"
+        driver.restart()
+        let offset = driver.ask(Requests.fetch())?.fetchedOffset?.offset ?? noOffset
+        let isExpected = offset >= highestAcknowledgedOffset && offset <= lastOffset
+        return isExpected ? nil : "committed \(highestAcknowledgedOffset), found \(offset)"
     }
 }

@@ -2,23 +2,25 @@ import Testing
 
 @testable import Broker
 
-/// Offsets that a group commits in a transaction: they count when the transaction commits.
+/// Offsets that a group commits in a transaction (TxnOffsetCommit). They are pending until the transaction commits, and
+/// are then the group's offsets. A fetch with `stable: true` is refused while an offset is pending. By default,
+/// producer 7 commits them.
 struct GroupTransactionTests {
     @Test(arguments: [true, false])
-    func `offsets of a transaction count when it commits`(commits: Bool) {
+    func `offsets of a transaction are pending until it ends, and count if it commits`(commits: Bool) {
         let driver = GroupDriver()
         _ = driver.ask(Requests.commit(offset: 1))
         #expect(driver.ask(Requests.transactionalCommit(offset: 2))?.error == ErrorCode.none)
         #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == 1)
         #expect(driver.ask(Requests.fetch(stable: true))?.error == .unstableOffsetCommit)
-        driver.restart(keeping: 0)
+        driver.restart()
         #expect(driver.ask(Requests.fetch(stable: true))?.error == .unstableOffsetCommit)
         #expect(driver.ask(Requests.fetch(partition: 1, stable: true))?.error == ErrorCode.none)
         let end = driver.endTransaction(ofProducer: 7, commits: commits, groups: ["g"])
-        #expect(driver.ended[end] == true)
+        #expect(driver.endIsDurable[end] == true)
         for _ in 0..<2 {
             #expect(driver.ask(Requests.fetch(stable: true))?.fetchedOffset?.offset == (commits ? 2 : 1))
-            driver.restart(keeping: 0)
+            driver.restart()
         }
     }
 
@@ -27,21 +29,21 @@ struct GroupTransactionTests {
         _ = driver.ask(Requests.transactionalCommit(offset: 2))
         driver.storesAtOnce = false
         let failed = driver.endTransaction(ofProducer: 7, commits: true, groups: ["g"])
-        #expect(driver.ended[failed] == nil)
+        #expect(driver.endIsDurable[failed] == nil)
         driver.failNext()
-        #expect(driver.ended[failed] == false)
+        #expect(driver.endIsDurable[failed] == false)
         #expect(driver.ask(Requests.fetch(stable: true))?.error == .unstableOffsetCommit)
         let end = driver.endTransaction(ofProducer: 7, commits: true, groups: ["g"])
         driver.storeNext()
-        #expect(driver.ended[end] == true)
+        #expect(driver.endIsDurable[end] == true)
         _ = driver.send(Requests.commit(offset: 9))
         driver.storeNext()
         let repeated = driver.endTransaction(ofProducer: 7, commits: true, groups: ["g", "nobody's"])
-        #expect(driver.ended[repeated] == true)
+        #expect(driver.endIsDurable[repeated] == true)
         #expect(driver.ask(Requests.fetch(stable: true))?.fetchedOffset?.offset == 9)
     }
 
-    @Test func `transactions of two producers do not touch each other`() {
+    @Test func `the end of a producer's transaction leaves the offsets of another producer pending`() {
         let driver = GroupDriver()
         _ = driver.ask(Requests.transactionalCommit(producer: 1, partition: 0, offset: 10))
         _ = driver.ask(Requests.transactionalCommit(producer: 2, partition: 1, offset: 20))
@@ -71,23 +73,25 @@ struct GroupTransactionTests {
     }
 
     @Test(arguments: [true, false])
-    func `a deleted topic's offsets do not come back when their transaction commits`(atOnce: Bool) {
+    func `a deleted topic's offsets do not come back when their transaction commits`(
+        deletionIsDurableFirst: Bool
+    ) {
         let driver = GroupDriver()
         _ = driver.ask(Requests.transactionalCommit(topic: "gone", offset: 2))
         _ = driver.ask(Requests.transactionalCommit(topic: "kept", offset: 3))
-        // Otherwise the transaction commits before the removal is durable.
-        driver.storesAtOnce = atOnce
+        driver.storesAtOnce = deletionIsDurableFirst
         driver.deleteOffsets(ofTopic: "gone")
         _ = driver.endTransaction(ofProducer: 7, commits: true, groups: ["g"])
         driver.storeAll()
         for _ in 0..<2 {
-            #expect(driver.ask(Requests.fetch(topic: "gone", stable: true))?.fetchedOffset?.offset == -1)
+            #expect(
+                driver.ask(Requests.fetch(topic: "gone", stable: true))?.fetchedOffset?.offset == noOffset)
             #expect(driver.ask(Requests.fetch(topic: "kept", stable: true))?.fetchedOffset?.offset == 3)
-            driver.restart(keeping: 0)
+            driver.restart()
         }
     }
 
-    @Test func `a topic that is deleted while a transaction's end is on its way loses its offsets`() {
+    @Test func `a topic that is deleted before a transaction's end is durable loses its offsets`() {
         let driver = GroupDriver()
         _ = driver.ask(Requests.transactionalCommit(topic: "gone", offset: 2))
         driver.storesAtOnce = false
@@ -95,12 +99,13 @@ struct GroupTransactionTests {
         driver.deleteOffsets(ofTopic: "gone")
         driver.storeAll()
         for _ in 0..<2 {
-            #expect(driver.ask(Requests.fetch(topic: "gone", stable: true))?.fetchedOffset?.offset == -1)
-            driver.restart(keeping: 0)
+            #expect(
+                driver.ask(Requests.fetch(topic: "gone", stable: true))?.fetchedOffset?.offset == noOffset)
+            driver.restart()
         }
     }
 
-    @Test func `offsets whose append failed are pending no more`() {
+    @Test func `offsets whose append failed are no longer pending`() {
         let driver = GroupDriver()
         driver.storesAtOnce = false
         let token = driver.send(Requests.transactionalCommit(offset: 1))

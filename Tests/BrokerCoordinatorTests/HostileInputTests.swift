@@ -11,12 +11,14 @@ struct HostileInputTests {
         _ = groups.stableGroup(memberCount: 2)
         var decodedCount = 0
         for (name, vector) in WireVectors.all.sorted(by: { $0.key < $1.key }) {
+            // A vector has the name "JoinGroupRequest 5". Responses have no API key here, and are skipped.
             guard let api = api(of: name), let version = Int16(name.split(separator: " ")[1]) else {
                 continue
             }
+            // First every truncation, then random damage.
             for round in 0..<400 {
-                let bytes =
-                    round < vector.count ? Array(vector.prefix(round)) : random.damagedCopy(of: vector)
+                let isTruncation = round < vector.count
+                let bytes = isTruncation ? Array(vector.prefix(round)) : random.damagedCopy(of: vector)
                 guard let request = decode(bytes, as: api, version: version) else { continue }
                 decodedCount += 1
                 switch request {
@@ -40,7 +42,7 @@ struct HostileInputTests {
             _ = transactions.ask(producer.add())
             _ = transactions.ask(producer.addOffsets())
         }
-        var applied = 0
+        var appliedCount = 0
         for round in 0..<8_000 {
             let isGroup = round % 2 == 0
             let log = isGroup ? groups.log : transactions.log
@@ -50,17 +52,17 @@ struct HostileInputTests {
                 value: record.value.map { random.damagedCopy(of: $0) })
             let outcome =
                 isGroup ? groups.coordinator.restore(damaged) : transactions.coordinator.restore(damaged)
-            if outcome == .applied { applied += 1 }
+            if outcome == .applied { appliedCount += 1 }
             guard round % 400 == 399 else { continue }
-            // The restored state runs for a moment and is discarded.
+            // Every 400 records, the restored state runs for a moment and is discarded.
             groups.coordinator.finishRestoring(at: groups.now)
             _ = transactions.coordinator.finishRestoring(at: transactions.now)
             groups.pass(milliseconds: 50)
             transactions.pass(milliseconds: 50)
-            groups.restart(keeping: 0)
-            transactions.restart(keeping: 0)
+            groups.restart()
+            transactions.restart()
         }
-        #expect(applied > 1_000)
+        #expect(appliedCount > 1_000)
     }
 
     /// A decoded request, by the coordinator that handles it.
@@ -70,6 +72,7 @@ struct HostileInputTests {
         case other
     }
 
+    /// Returns the API key of a request's vector, nil for a response.
     private func api(of name: String) -> APIKey? {
         let names: [String: APIKey] = [
             "FindCoordinator": .findCoordinator, "JoinGroup": .joinGroup, "SyncGroup": .syncGroup,
@@ -83,6 +86,7 @@ struct HostileInputTests {
         return names[String(word.dropLast("Request".count))]
     }
 
+    /// Decodes a request; nil if the decoder refuses it.
     private func decode(_ bytes: [UInt8], as api: APIKey, version: Int16) -> Decoded? {
         try? WireReader.read(bytes, flexible: api.versions.isFlexible(version)) {
             (reader) throws(WireError) in

@@ -2,11 +2,14 @@ import Testing
 
 @testable import Broker
 
-/// The committed offsets of groups: durability, refusals, and when they are forgotten.
+/// The committed offsets of groups: when they are durable, which are refused, and when they expire. `GroupDriver` holds
+/// the coordinator's log, so a test decides when a commit becomes durable.
 struct OffsetTests {
-    /// The metadata of a consumer that reads the topic "t": the version, and the list of topics.
-    private static let subscription: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 1, 0x74]
-    private static let dayMilliseconds: Int64 = 86_400_000
+    /// The metadata of a consumer that reads the topic "t": version 0 (two bytes), one topic (four bytes), and its name
+    /// with its length (two bytes).
+    static let subscription: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 1, UInt8(ascii: "t")]
+    private static let hourMilliseconds: Int64 = 3_600_000
+    private static let dayMilliseconds = 24 * hourMilliseconds
 
     @Test func `an offset comes back with its metadata, also after a restart`() {
         let driver = GroupDriver()
@@ -16,7 +19,7 @@ struct OffsetTests {
             let fetched = driver.ask(Requests.fetch())?.fetchedOffset
             #expect(fetched?.offset == 42)
             #expect(fetched?.metadata == "receipts@7")
-            driver.restart(keeping: 0)
+            driver.restart()
         }
     }
 
@@ -25,7 +28,7 @@ struct OffsetTests {
         driver.storesAtOnce = false
         let token = driver.send(Requests.commit(offset: 42))
         #expect(driver.take(token) == nil)
-        #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == -1)
+        #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == noOffset)
         driver.storeNext()
         #expect(driver.take(token)?.error == ErrorCode.none)
         #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == 42)
@@ -33,10 +36,11 @@ struct OffsetTests {
 
     @Test func `an offset that may not be stored is refused alone`() {
         let driver = GroupDriver()
-        let long = String(repeating: "x", count: 4_097)
+        let bytesMax = GroupSettings().offsetMetadataBytesMax
+        let long = String(repeating: "x", count: bytesMax + 1)
         #expect(driver.ask(Requests.commit(offset: 1, metadata: long))?.error == .offsetMetadataTooLarge)
         #expect(driver.ask(Requests.commit(topic: "missing", offset: 1))?.error == .unknownTopicOrPartition)
-        let fits = String(repeating: "x", count: 4_096)
+        let fits = String(repeating: "x", count: bytesMax)
         #expect(driver.ask(Requests.commit(offset: 1, metadata: fits))?.error == ErrorCode.none)
     }
 
@@ -60,6 +64,7 @@ struct OffsetTests {
     @Test func `a commit counts as a heartbeat`() {
         let driver = GroupDriver()
         let member = driver.stableGroup()[0].member
+        // Each wait is shorter than the session of 10 s, and two together are longer.
         for _ in 0..<3 {
             driver.pass(milliseconds: 8_000)
             #expect(
@@ -73,6 +78,7 @@ struct OffsetTests {
         for (topic, partition) in [("b", 1), ("a", 2), ("b", 0)] as [(String, Int32)] {
             _ = driver.ask(Requests.commit(topic: topic, partition: partition, offset: 1))
         }
+        // Without topics, the request is for all offsets of the group.
         let request = OffsetFetchRequest(groups: [
             .init(groupID: "g", topics: nil), .init(groupID: "z", topics: nil),
         ])
@@ -85,43 +91,46 @@ struct OffsetTests {
         #expect(body.groups[1] == .init(groupID: "z"))
     }
 
-    @Test func `the offsets of a group without members are forgotten after a week`() {
+    @Test func `the offsets of a group without members expire after a week`() {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 1, metadata: Self.subscription)
         _ = driver.ask(Requests.commit(member: members[0].member, generation: 1, offset: 9))
         _ = driver.ask(Requests.commit("simple", offset: 5))
-        let beat = Requests.heartbeat(member: members[0].member, generation: 1)
-        // Eight days of heartbeats.
-        for _ in 0..<(8 * 24 * 60 * 8) {
-            driver.pass(milliseconds: 7_500)
-            _ = driver.ask(beat)
+        let heartbeat = Requests.heartbeat(member: members[0].member, generation: 1)
+        let heartbeatMilliseconds: Int64 = 7_500
+        for _ in 0..<(8 * Self.dayMilliseconds / heartbeatMilliseconds) {
+            driver.pass(milliseconds: heartbeatMilliseconds)
+            _ = driver.ask(heartbeat)
         }
+        // After eight days the group with a member keeps its offset, the group "simple" has lost its own.
         #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == 9)
-        #expect(driver.ask(Requests.fetch("simple"))?.fetchedOffset?.offset == -1)
+        #expect(driver.ask(Requests.fetch("simple"))?.fetchedOffset?.offset == noOffset)
         #expect(driver.coordinator.groups["simple"] == nil)
         _ = driver.ask(Requests.leave(member: members[0].member))
         driver.pass(milliseconds: 6 * Self.dayMilliseconds)
         #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == 9)
-        driver.pass(milliseconds: Self.dayMilliseconds + 1_200_000)
-        #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == -1)
-        driver.restart(keeping: 0)
+        // The coordinator looks for expired offsets every ten minutes.
+        driver.pass(milliseconds: Self.dayMilliseconds + 20 * 60_000)
+        #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == noOffset)
+        driver.restart()
         #expect(driver.coordinator.groups.isEmpty)
     }
 
-    @Test func `a clock that jumps ahead forgets no offset and no transactional id`() throws {
+    @Test func `a clock that jumps ahead lets no offset and no transactional id expire`() throws {
         let driver = GroupDriver()
         _ = driver.ask(Requests.commit(offset: 5))
-        driver.clockLead = 30 * Self.dayMilliseconds
-        driver.pass(milliseconds: 2 * 3_600_000)
+        driver.clockLeadMilliseconds = 30 * Self.dayMilliseconds
+        // Long enough that the coordinator has looked for expired offsets.
+        driver.pass(milliseconds: 2 * Self.hourMilliseconds)
         #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == 5)
         let producers = TransactionDriver()
         let producer = try #require(producers.producer())
-        producers.clockLead = 30 * Self.dayMilliseconds
-        producers.pass(milliseconds: 2 * 3_600_000)
+        producers.clockLeadMilliseconds = 30 * Self.dayMilliseconds
+        producers.pass(milliseconds: 2 * Self.hourMilliseconds)
         #expect(producers.ask(producer.add())?.error == ErrorCode.none)
         // A start during the jump does not shorten the time of an open transaction.
-        producers.clockLead = 60 * Self.dayMilliseconds
-        producers.restart(keeping: 0)
+        producers.clockLeadMilliseconds = 60 * Self.dayMilliseconds
+        producers.restart()
         #expect(producers.coordinator.transactions.values.allSatisfy { $0.facts.state == .ongoing })
     }
 
@@ -130,8 +139,8 @@ struct OffsetTests {
         _ = driver.ask(Requests.commit(topic: "a", offset: 1))
         _ = driver.ask(Requests.commit(topic: "b", offset: 2))
         driver.deleteOffsets(ofTopic: "a")
-        driver.restart(keeping: 0)
-        #expect(driver.ask(Requests.fetch(topic: "a"))?.fetchedOffset?.offset == -1)
+        driver.restart()
+        #expect(driver.ask(Requests.fetch(topic: "a"))?.fetchedOffset?.offset == noOffset)
         #expect(driver.ask(Requests.fetch(topic: "b"))?.fetchedOffset?.offset == 2)
     }
 }

@@ -2,15 +2,20 @@ import Testing
 
 @testable import Broker
 
-/// Producer ids and epochs: unique ids, the next epoch after an error, and fencing.
+/// Producer ids and epochs: unique ids, the next epoch after an error, and fencing. A producer with a newer epoch of
+/// the same transactional id fences the older ones: their requests are refused.
 struct ProducerIDTests {
+    /// The last epoch that a producer gets. The epoch above it is kept for the markers that abort its transaction.
+    private static let lastEpoch = Int16.max - 1
+
     @Test func `no producer id is given twice across restarts`() {
         var settings = TransactionSettings()
+        // Small, so that new blocks of ids are reserved often.
         settings.producerIDBlock = 3
         let driver = TransactionDriver(settings)
         var ids: [Int64] = []
         for round in 0..<20 {
-            if round % 5 == 0 { driver.restart(keeping: 0) }
+            if round % 5 == 0 { driver.restart() }
             guard let producer = driver.ask(Producer.initialize(nil))?.producer else { continue }
             ids.append(producer.id)
             #expect(producer.epoch == 0)
@@ -19,10 +24,11 @@ struct ProducerIDTests {
         #expect(Set(ids).count == 20)
     }
 
-    @Test func `ids are given only below an end that is durable`() {
+    @Test func `no producer id is given before its block is durable`() {
         let driver = TransactionDriver()
         driver.storesAtOnce = false
         let waiting = [driver.send(Producer.initialize(nil)), driver.send(Producer.initialize(nil))]
+        // One append reserves the block for both.
         #expect(driver.unstoredAppends.count == 1)
         #expect(driver.take(waiting[0]) == nil)
         driver.failNext()
@@ -37,14 +43,14 @@ struct ProducerIDTests {
     {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
-        let next = driver.ask(producer.nextEpoch())?.producer
-        #expect(next == Producer(id: producer.id, epoch: producer.epoch + 1))
-        #expect(driver.ask(producer.nextEpoch())?.producer == next)
-        let after = try #require(driver.ask(next?.nextEpoch() ?? producer.nextEpoch())?.producer)
-        #expect(after.epoch == producer.epoch + 2)
+        let second = try #require(driver.ask(producer.nextEpoch())?.producer)
+        #expect(second == Producer(id: producer.id, epoch: producer.epoch + 1))
+        #expect(driver.ask(producer.nextEpoch())?.producer == second)
+        let third = try #require(driver.ask(second.nextEpoch())?.producer)
+        #expect(third.epoch == producer.epoch + 2)
         #expect(driver.ask(producer.nextEpoch())?.error == .producerFenced)
         #expect(driver.ask(producer.nextEpoch(version: 3))?.error == .invalidProducerEpoch)
-        var stranger = after
+        var stranger = third
         stranger.id += 1
         #expect(driver.ask(stranger.nextEpoch())?.error == .producerFenced)
     }
@@ -59,9 +65,10 @@ struct ProducerIDTests {
     @Test func `a producer whose id was forgotten gets a new one`() throws {
         let driver = TransactionDriver()
         let first = try #require(driver.producer())
+        // A transactional id without use expires after seven days.
         driver.pass(milliseconds: 8 * 86_400_000)
         #expect(driver.coordinator.transactions.isEmpty)
-        driver.restart(keeping: 0)
+        driver.restart()
         #expect(driver.coordinator.transactions.isEmpty)
         #expect(driver.ask(first.add())?.error == .invalidProducerIDMapping)
         let second = try #require(driver.ask(first.nextEpoch())?.producer)
@@ -72,7 +79,7 @@ struct ProducerIDTests {
         let driver = TransactionDriver()
         var producer = try #require(driver.producer())
         let first = producer
-        while producer.epoch < Int16.max - 1 {
+        while producer.epoch < Self.lastEpoch {
             producer = try #require(driver.ask(producer.nextEpoch())?.producer)
         }
         #expect(producer.id == first.id)
@@ -81,14 +88,14 @@ struct ProducerIDTests {
         #expect(rotated.epoch == 0)
         // If the answer was lost, the old owner asks again and gets the same answer.
         #expect(driver.ask(producer.nextEpoch())?.producer == rotated)
-        driver.restart(keeping: 0)
+        driver.restart()
         #expect(driver.ask(producer.nextEpoch())?.producer == rotated)
     }
 
-    @Test func `fencing at the last epoch leaves room for the marker`() throws {
+    @Test func `a producer with the last epoch can be fenced, and its successor has a new id`() throws {
         let driver = TransactionDriver()
         var producer = try #require(driver.producer())
-        while producer.epoch < Int16.max - 1 {
+        while producer.epoch < Self.lastEpoch {
             producer = try #require(driver.ask(producer.nextEpoch())?.producer)
         }
         _ = driver.ask(producer.add())

@@ -2,16 +2,21 @@ import Glibc
 
 @testable import Broker
 
-/// The seeds of the simulations, and a reader of the records that they inspect.
+/// The seeds of the simulations of groups and of transactions, and a reader of the records that they inspect. A
+/// simulation runs in eight batches, which Swift Testing runs in parallel.
 enum Simulations {
-    /// The number of histories in each of the eight batches of a simulation. `SIMULATION_SEEDS` sets the number of all
-    /// batches together; 10,000 take seconds in a release build.
+    /// The number of histories in each of the eight batches. `SIMULATION_SEEDS` sets the number of all batches
+    /// together; 10,000 take seconds in a release build.
     private static let seedsPerBatch: Int = {
-        guard let text = getenv("SIMULATION_SEEDS"), let total = Int(String(cString: text)) else { return 60 }
+        let seedsByDefault = 60
+        guard let text = getenv("SIMULATION_SEEDS"), let total = Int(String(cString: text)) else {
+            return seedsByDefault
+        }
         let batchCount = 8
         return max(1, total / batchCount)
     }()
 
+    /// Returns the seeds of a batch, 0 to 7. No seed is in two batches.
     static func seeds(of batch: Int) -> [UInt64] {
         (0..<seedsPerBatch).map { UInt64(batch * seedsPerBatch + $0) }
     }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Broker
 
-/// Static members, which have an instance id and may restart without a rebalance.
+/// Static members, which have an instance id and may restart without a rebalance. `stableGroup(instances:)` makes a
+/// group of them in generation 1. A join with an instance id and without a member id is a restarted process.
 struct StaticMemberTests {
     @Test func `a restarted member keeps its assignment, and no other member joins again`() throws {
         let driver = GroupDriver()
@@ -13,13 +14,14 @@ struct StaticMemberTests {
         #expect(join.generation == 1)
         #expect(join.memberID != members[1].member)
         let sync = driver.ask(Requests.sync(member: join.memberID, generation: 1, instance: "b"))?.sync
+        // `stableGroup` assigned to each member its index.
         #expect(sync?.assignment == [1])
         #expect(
             driver.ask(Requests.heartbeat(member: members[0].member, generation: 1, instance: "a"))?.error
                 == ErrorCode.none)
     }
 
-    @Test func `a restarted leader does not learn that it leads`() throws {
+    @Test func `a restarted leader leads, but the answer names its old member id as the leader`() throws {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
         let join = try #require(driver.ask(Requests.join(instance: "a", version: 5))?.join)
@@ -43,7 +45,7 @@ struct StaticMemberTests {
             Requests.transactionalCommit(member: old, generation: 1, instance: "a", offset: 1),
         ]
         for request in requests { #expect(driver.ask(request)?.error == .fencedInstanceID, "\(request)") }
-        // Without the instance id the member is unknown.
+        // With no instance id, or with another one, the old member is unknown.
         #expect(driver.ask(Requests.heartbeat(member: old, generation: 1))?.error == .unknownMemberID)
         #expect(
             driver.ask(Requests.heartbeat(member: old, generation: 1, instance: "z"))?.error
@@ -53,16 +55,17 @@ struct StaticMemberTests {
     @Test func `a restarted member with other protocols begins a generation`() {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
-        let token = driver.send(Requests.join(instance: "b", version: 5, protocols: ["sticky", "range"]))
+        let protocols = ["sticky", "range"]
+        let token = driver.send(Requests.join(instance: "b", version: 5, protocols: protocols))
         // Both members still know the protocol "range", so there is no rebalance.
         #expect(driver.take(token)?.join?.generation == 1)
-        let protocols = ["sticky", "range"]
         let first = driver.send(
             Requests.join(member: members[0].member, instance: "a", version: 5, protocols: protocols))
         #expect(driver.take(first) == nil)
         let member = driver.coordinator.groups["g"]?.staticMemberIDs["b"] ?? ""
         _ = driver.send(Requests.join(member: member, instance: "b", version: 5, protocols: protocols))
         #expect(driver.take(first)?.join?.protocolName == "sticky")
+        // A process that no longer knows "sticky", the protocol of the generation.
         let narrowed = driver.send(Requests.join(instance: "b", version: 5, protocols: ["range"]))
         #expect(driver.take(narrowed) == nil)
         #expect(driver.coordinator.groups["g"]?.state == .preparingRebalance)
@@ -71,10 +74,12 @@ struct StaticMemberTests {
     @Test func `a static member stays a member in a rebalance that it misses`() throws {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
-        let newcomer = driver.send(Requests.join(version: 3, rebalance: 5_000))
+        let newcomer = driver.send(Requests.join(version: 3, rebalanceMilliseconds: 5_000))
         driver.pass(milliseconds: 4_000)
         _ = driver.ask(Requests.heartbeat(member: members[0].member, generation: 1, instance: "a"))
         _ = driver.ask(Requests.heartbeat(member: members[1].member, generation: 1, instance: "b"))
+        // The member "b" sends heartbeats within its session of 10 s, but does not join. The generation begins when the
+        // rebalance timeout has ended.
         for round in 0..<4 {
             driver.pass(milliseconds: 7_000)
             _ = driver.ask(Requests.heartbeat(member: members[1].member, generation: 1, instance: "b"))
@@ -99,7 +104,7 @@ struct StaticMemberTests {
     @Test func `a restart while the others wait for their assignment begins a generation`() {
         let driver = GroupDriver()
         let tokens = [nil, "b"].map { driver.send(Requests.join(instance: $0, version: 3)) }
-        driver.pass(milliseconds: 200)
+        driver.passInitialRebalanceDelay()
         let joins = tokens.compactMap { driver.take($0)?.join }
         let waiting = driver.send(Requests.sync(member: joins[1].memberID, generation: 1, instance: "b"))
         let rejoining = driver.send(Requests.join(instance: "b", version: 5))
@@ -111,12 +116,12 @@ struct StaticMemberTests {
 
     @Test func `a group that waits for a static member sets no deadline in the past`() {
         let driver = GroupDriver()
-        let token = driver.send(Requests.join(instance: "a", version: 5, rebalance: 0))
+        let token = driver.send(Requests.join(instance: "a", version: 5, rebalanceMilliseconds: 0))
         driver.pass(milliseconds: 60)
         let member = driver.take(token)?.join?.memberID ?? ""
         _ = driver.send(Requests.sync(member: member, generation: 1, instance: "a"))
-        // A new member asks for a generation and leaves, so no member joins.
-        _ = driver.send(Requests.join(version: 3, rebalance: 0))
+        // A new member begins a rebalance and leaves, so the group waits for the static member only.
+        _ = driver.send(Requests.join(version: 3, rebalanceMilliseconds: 0))
         let newcomer = driver.coordinator.groups["g"]?.members.keys.first { $0 != member } ?? ""
         _ = driver.ask(Requests.leave(member: newcomer))
         for _ in 0..<50 {

@@ -3,13 +3,20 @@ import Telemetry
 
 @testable import Broker
 
-/// A transaction coordinator with a log and partitions. The test decides when appends and markers become
-/// durable.
+/// A `TransactionCoordinator` with a log in memory, partitions that take markers, and a clock that only the test moves.
+///
+/// `send` gives a request to the coordinator, and `take` returns its answer, or nil while it waits. `ask` does both.
+/// The coordinator's appends and markers are durable at once. If `storesAtOnce` is false, an append waits for
+/// `storeNext` or `failNext`. If `marksAtOnce` is false, markers wait for `writeNextMarkers` or `failMarkers`.
+/// Partitions of the topic "missing" do not exist.
 final class TransactionDriver {
+    /// The wall clock when the steady clock was 0, in November 2023.
+    private static let wallStartMilliseconds: Int64 = 1_700_000_000_000
+
     var settings: TransactionSettings
     var coordinator: TransactionCoordinator
-    /// The time of the simulation.
-    private(set) var milliseconds: Int64 = 1_000_000
+    /// The steady clock, in milliseconds.
+    private(set) var nowMilliseconds: Int64 = 1_000_000
 
     /// A durable record, or markers in the partitions.
     enum Event {
@@ -20,14 +27,14 @@ final class TransactionDriver {
     /// All durable records and markers, in their order.
     private(set) var history: [Event] = []
     /// Appends and markers that the test has neither stored nor failed.
-    private(set) var unstoredAppends: [(AppendID, [CoordinatorRecord])] = []
-    private(set) var unwrittenMarkers: [(MarkersID, TransactionMarkers)] = []
+    private(set) var unstoredAppends: [(id: AppendID, records: [CoordinatorRecord])] = []
+    private(set) var unwrittenMarkers: [(id: MarkersID, markers: TransactionMarkers)] = []
     private(set) var answers: [ReplyToken: TransactionAnswer] = [:]
     /// Whether appends, and markers, become durable at once.
     var storesAtOnce = true
     var marksAtOnce = true
     /// Milliseconds by which the machine's clock has jumped ahead. The expiry clock does not follow it.
-    var clockLead: Int64 = 0
+    var clockLeadMilliseconds: Int64 = 0
     private var lastToken: UInt64 = 0
 
     init(_ settings: TransactionSettings = TransactionSettings()) {
@@ -36,7 +43,8 @@ final class TransactionDriver {
             settings: settings,
             at: ClockReading(steady: Instant(nanoseconds: 0), wall: WallTime(milliseconds: 0)),
             partitionExists: { _ in true })
-        restart(keeping: 0)
+        // Replaces this coordinator by one that uses the driver's clock.
+        restart()
     }
 
     var log: [CoordinatorRecord] {
@@ -49,14 +57,15 @@ final class TransactionDriver {
 
     var now: ClockReading {
         ClockReading(
-            steady: Instant(nanoseconds: milliseconds * 1_000_000),
-            wall: WallTime(milliseconds: 1_700_000_000_000 + milliseconds + clockLead),
-            expiry: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
+            steady: Instant(nanoseconds: nowMilliseconds * 1_000_000),
+            wall: WallTime(
+                milliseconds: Self.wallStartMilliseconds + nowMilliseconds + clockLeadMilliseconds),
+            expiry: WallTime(milliseconds: Self.wallStartMilliseconds + nowMilliseconds))
     }
 
-    /// Kills the process and starts the next one. Of the unstored appends, only the first `keptAppends` are durable.
-    func restart(keeping keptAppends: Int) {
-        for (_, records) in unstoredAppends.prefix(keptAppends) { append(records) }
+    /// Kills the process and starts the next one. Of the unstored appends, only the first `keptAppends` became durable.
+    func restart(keepingUnstoredAppends keptAppends: Int = 0) {
+        for unstored in unstoredAppends.prefix(keptAppends) { append(unstored.records) }
         unstoredAppends = []
         unwrittenMarkers = []
         coordinator = TransactionCoordinator(
@@ -65,6 +74,7 @@ final class TransactionDriver {
         perform(coordinator.finishRestoring(at: now))
     }
 
+    /// Sends a request. `take` returns its answer.
     func send(_ request: TransactionRequest) -> ReplyToken {
         lastToken += 1
         let token = ReplyToken(lastToken)
@@ -72,24 +82,29 @@ final class TransactionDriver {
         return token
     }
 
+    /// Sends a request, and returns its answer. If the answer has to wait, returns nil, and the answer is lost.
     func ask(_ request: TransactionRequest) -> TransactionAnswer? {
         answers.removeValue(forKey: send(request))
     }
 
+    /// Returns the answer of a request that was sent before, once. Returns nil while the answer waits.
     func take(_ token: ReplyToken) -> TransactionAnswer? { answers.removeValue(forKey: token) }
 
+    /// Lets time pass, with a tick at each deadline of the coordinator.
     func pass(milliseconds passed: Int64) {
-        let end = milliseconds + passed
+        let end = nowMilliseconds + passed
         while true {
+            // The first whole millisecond after the deadline.
             let next = coordinator.nextDeadline.nanoseconds / 1_000_000 + 1
             guard next <= end else { break }
-            milliseconds = max(milliseconds + 1, next)
+            nowMilliseconds = max(nowMilliseconds + 1, next)
             perform(coordinator.tick(at: now))
         }
-        milliseconds = max(milliseconds, end)
+        nowMilliseconds = max(nowMilliseconds, end)
         perform(coordinator.tick(at: now))
     }
 
+    /// Makes the oldest unstored append durable.
     func storeNext() {
         guard !unstoredAppends.isEmpty else { return }
         let (id, records) = unstoredAppends.removeFirst()
@@ -97,12 +112,14 @@ final class TransactionDriver {
         perform(coordinator.appendSucceeded(id, at: now))
     }
 
+    /// Lets the oldest unstored append fail.
     func failNext() {
         guard !unstoredAppends.isEmpty else { return }
         let (id, _) = unstoredAppends.removeFirst()
         perform(coordinator.appendFailed(id, at: now))
     }
 
+    /// Writes the oldest unwritten markers into their partitions.
     func writeNextMarkers() {
         guard !unwrittenMarkers.isEmpty else { return }
         let (id, markers) = unwrittenMarkers.removeFirst()
@@ -116,9 +133,8 @@ final class TransactionDriver {
         history.append(.markers(markers))
     }
 
-    private func append(_ records: [CoordinatorRecord]) { history += records.map { .record($0) } }
-
-    /// Writes the markers, but not the last partition's marker and, with `failsGroups`, not the markers of the groups.
+    /// Writes the oldest unwritten markers in part. The marker of the last partition fails, and with `failsGroups` also
+    /// the markers of the groups.
     func failMarkers(failsGroups: Bool = true) {
         guard !unwrittenMarkers.isEmpty else { return }
         let (id, markers) = unwrittenMarkers.removeFirst()
@@ -130,6 +146,8 @@ final class TransactionDriver {
         perform(coordinator.markersFailed(id, remaining: remaining, at: now))
     }
 
+    private func append(_ records: [CoordinatorRecord]) { history += records.map { .record($0) } }
+
     private func perform(_ actions: [TransactionAction]) {
         for action in actions {
             switch action {
@@ -140,17 +158,22 @@ final class TransactionDriver {
             case .writeMarkers(let id, let markers): unwrittenMarkers.append((id, markers))
             }
         }
+        // Each of these calls `perform` again, until nothing is left.
         if storesAtOnce && !unstoredAppends.isEmpty { return storeNext() }
         if marksAtOnce && !unwrittenMarkers.isEmpty { writeNextMarkers() }
     }
 }
 
-/// A transactional producer, and its requests.
+/// A transactional producer, and its requests. An epoch that is too old is answered with PRODUCER_FENCED, and in older
+/// versions of a request with INVALID_PRODUCER_EPOCH. The default versions are the first with PRODUCER_FENCED.
 struct Producer: Equatable {
+    /// The transactional id.
     var name = "x"
+    /// The producer id.
     var id: Int64
     var epoch: Int16
 
+    /// Adds a partition to the transaction (AddPartitionsToTxn).
     func add(topic: String = "t", partition: Int32 = 0, version: Int16 = 2) -> TransactionRequest {
         .addPartitions(
             AddPartitionsToTxnRequest(
@@ -158,6 +181,7 @@ struct Producer: Equatable {
                 topics: [.init(topic: topic, partitions: [partition])]))
     }
 
+    /// Adds the offsets of a group to the transaction (AddOffsetsToTxn).
     func addOffsets(_ group: String = "g", version: Int16 = 2) -> TransactionRequest {
         .addOffsets(
             AddOffsetsToTxnRequest(
@@ -165,6 +189,7 @@ struct Producer: Equatable {
         )
     }
 
+    /// Commits or aborts the transaction (EndTxn).
     func end(commits: Bool, version: Int16 = 2) -> TransactionRequest {
         .end(
             EndTxnRequest(
@@ -172,11 +197,13 @@ struct Producer: Equatable {
                 commits: commits))
     }
 
-    /// Asks for the next epoch after an error.
+    /// Asks for the next epoch of this producer id, as a producer does after an error.
     func nextEpoch(version: Int16 = 4) -> TransactionRequest {
         Producer.initialize(name, version: version, id: id, epoch: epoch)
     }
 
+    /// Asks for a producer id and an epoch (InitProducerId). -1 stands for a client that has none. Without a name, the
+    /// producer is idempotent only.
     static func initialize(
         _ name: String? = "x", timeoutMilliseconds: Int32 = 10_000, version: Int16 = 4, id: Int64 = -1,
         epoch: Int16 = -1
@@ -184,12 +211,12 @@ struct Producer: Equatable {
         .initProducerID(
             InitProducerIDRequest(
                 version: version, transactionalID: name, timeoutMilliseconds: timeoutMilliseconds,
-                producerID: id,
-                producerEpoch: epoch))
+                producerID: id, producerEpoch: epoch))
     }
 }
 
 extension TransactionAnswer {
+    /// The error of the answer, or of its first partition. `ErrorCode.none` is success.
     var error: ErrorCode? {
         switch self {
         case .initProducerID(let body): body.error
@@ -198,6 +225,7 @@ extension TransactionAnswer {
         }
     }
 
+    /// The initialized producer, with the default name; nil after an error.
     var producer: Producer? {
         guard case .initProducerID(let body) = self, body.error == .none else { return nil }
         return Producer(id: body.producerID, epoch: body.producerEpoch)
@@ -205,8 +233,8 @@ extension TransactionAnswer {
 }
 
 extension TransactionDriver {
-    /// Makes a producer as `init_transactions` of librdkafka does. It asks again while the transaction of another
-    /// producer ends.
+    /// Initializes a producer as `init_transactions` of librdkafka does: it asks again while the transaction of the
+    /// producer before it is aborted.
     func producer(named name: String = "x") -> Producer? {
         for _ in 0..<3 {
             guard let answer = ask(Producer.initialize(name)) else { return nil }

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Broker
 
-/// The errors of each request of a transaction, as on Kafka.
+/// The errors that the transaction coordinator answers to each request, as Kafka does, and its retries after failures.
+/// `TransactionDriver` holds the log and the partitions, and lets them fail.
 struct TransactionErrorTests {
     @Test func `impossible requests for a producer id are refused`() {
         var settings = TransactionSettings()
@@ -14,8 +15,10 @@ struct TransactionErrorTests {
             (Producer.initialize(timeoutMilliseconds: 0), .invalidTransactionTimeout),
             (Producer.initialize(timeoutMilliseconds: -1), .invalidTransactionTimeout),
             (Producer.initialize(timeoutMilliseconds: 900_001), .invalidTransactionTimeout),
+            // A producer id and an epoch come together.
             (Producer.initialize(id: 3), .invalidRequest),
             (Producer.initialize(epoch: 3), .invalidRequest),
+            // The one transactional id that `transactionalIDsMax` admits is "x".
             (Producer.initialize("y"), .policyViolation),
         ]
         for (request, expected) in cases { #expect(driver.ask(request)?.error == expected, "\(request)") }
@@ -64,27 +67,34 @@ struct TransactionErrorTests {
         #expect(driver.ask(producer.end(commits: true))?.error == .invalidTxnState)
     }
 
-    /// The state of a transaction.
+    /// The state of a transaction, in the order of its course.
     enum Progress: CaseIterable {
-        case empty, ongoing, deciding, prepared, complete
+        /// No partition was added.
+        case empty
+        /// A partition was added.
+        case ongoing
+        /// The producer has committed, and the decision is not durable.
+        case deciding
+        /// The decision is durable, and its markers are not.
+        case prepared
+        /// The markers are durable.
+        case complete
     }
 
-    /// The errors of EndTxn in each state of a transaction that is being committed.
     @Test(arguments: [
         (Progress.empty, ErrorCode.invalidTxnState, ErrorCode.invalidTxnState),
         (.deciding, .concurrentTransactions, .concurrentTransactions),
         (.prepared, .concurrentTransactions, .invalidTxnState),
         (.complete, .none, .invalidTxnState),
     ])
-    func `a repeated decision is answered by the state of the transaction`(
-        progress: Progress, commit: ErrorCode, abort: ErrorCode
+    func `the answer to a repeated decision depends on the state of the transaction`(
+        progress: Progress, errorOfCommit: ErrorCode, errorOfAbort: ErrorCode
     ) throws {
         let (driver, producer) = try makeDriver(in: progress)
-        #expect(driver.ask(producer.end(commits: true))?.error == commit)
-        #expect(driver.ask(producer.end(commits: false))?.error == abort)
+        #expect(driver.ask(producer.end(commits: true))?.error == errorOfCommit)
+        #expect(driver.ask(producer.end(commits: false))?.error == errorOfAbort)
     }
 
-    /// The errors of the other requests.
     @Test(arguments: [
         (Progress.deciding, ErrorCode.concurrentTransactions), (.prepared, .concurrentTransactions),
     ])
@@ -97,6 +107,7 @@ struct TransactionErrorTests {
         #expect(driver.ask(producer.nextEpoch())?.error == expected)
     }
 
+    /// Makes a producer and brings its transaction, which commits, to this state.
     private func makeDriver(in progress: Progress) throws -> (TransactionDriver, Producer) {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
@@ -118,17 +129,18 @@ struct TransactionErrorTests {
         #expect(driver.take(add)?.error == .coordinatorNotAvailable)
         let end = driver.send(producer.end(commits: true))
         #expect(driver.take(end)?.error == .invalidTxnState)
-        let new = driver.send(Producer.initialize("y"))
+        let initialization = driver.send(Producer.initialize("y"))
         driver.failNext()
-        #expect(driver.take(new)?.error == .coordinatorNotAvailable)
+        #expect(driver.take(initialization)?.error == .coordinatorNotAvailable)
         #expect(driver.coordinator.transactions["y"] == nil)
     }
 
-    @Test func `an append that fails does not keep a transaction open beyond its time`() throws {
+    @Test func `if the append that aborts a timed-out transaction fails, it is repeated`() throws {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
         _ = driver.ask(producer.add())
         driver.storesAtOnce = false
+        // The timeout is 10 s.
         driver.pass(milliseconds: 10_050)
         driver.failNext()
         #expect(driver.writtenMarkers.isEmpty)
@@ -137,14 +149,14 @@ struct TransactionErrorTests {
         #expect(driver.writtenMarkers.map(\.commits) == [false])
     }
 
-    @Test func `markers that could not be written are asked for until they are`() throws {
+    @Test func `markers that could not be written are written again`() throws {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
         _ = driver.ask(producer.add())
         driver.marksAtOnce = false
         let end = driver.send(producer.end(commits: true))
         driver.failMarkers()
-        // The decision is durable, and the producer asked for the decision.
+        // The producer asked for a decision, and that is durable.
         #expect(driver.take(end)?.error == ErrorCode.none)
         #expect(driver.ask(producer.add())?.error == .concurrentTransactions)
         driver.pass(milliseconds: 300)
@@ -164,8 +176,9 @@ struct TransactionErrorTests {
         _ = driver.send(producer.end(commits: true))
         driver.failMarkers(failsGroups: false)
         driver.pass(milliseconds: 150)
-        #expect(driver.unwrittenMarkers.map(\.1.partitions) == [[TopicPartition(topic: "t", partition: 3)]])
-        #expect(driver.unwrittenMarkers.map(\.1.groups) == [[]])
+        #expect(
+            driver.unwrittenMarkers.map(\.markers.partitions) == [[TopicPartition(topic: "t", partition: 3)]])
+        #expect(driver.unwrittenMarkers.map(\.markers.groups) == [[]])
         driver.writeNextMarkers()
         #expect(driver.writtenMarkers.flatMap(\.partitions).map(\.partition).sorted() == [0, 1, 2, 3])
         #expect(driver.writtenMarkers.flatMap(\.groups) == ["g"])
@@ -177,7 +190,7 @@ struct TransactionErrorTests {
         #expect(driver.writtenMarkers.last?.partitions.map(\.partition) == [1])
     }
 
-    @Test func `markers that fail again and again are tried less and less often`() throws {
+    @Test func `markers that fail repeatedly are retried after growing waits`() throws {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
         _ = driver.ask(producer.add())
@@ -190,6 +203,7 @@ struct TransactionErrorTests {
             attempts += 1
             driver.failMarkers()
         }
+        // The waits double from 0.1 s to 10 s, so about 12 attempts fit into the 60 s.
         #expect((8..<16).contains(attempts))
         #expect(driver.coordinator.unmarkedCount == 1)
         driver.pass(milliseconds: 11_000)

@@ -9,7 +9,7 @@ struct TransactionSimulationTests {
     func `no decision is reversed, no marker is missing, and no fenced producer succeeds`(batch: Int) {
         for seed in Simulations.seeds(of: batch) {
             var simulation = TransactionSimulation(seed: seed)
-            if let fault = simulation.run(steps: 80) {
+            if let fault = simulation.firstFault(steps: 80) {
                 Issue.record("seed \(seed): \(fault)")
                 return
             }
@@ -17,20 +17,24 @@ struct TransactionSimulationTests {
     }
 }
 
-/// One random history, equal for equal seeds.
+/// One random history of two transactional ids, equal for equal seeds. A function that returns a `String` returns the
+/// first fault in words, or nil.
 struct TransactionSimulation {
     /// A running producer, which may have been fenced without knowing it.
     private struct Client {
         var producer: Producer
-        /// The partitions of its transaction, as far as it knows.
+        /// The acknowledged partitions of its transaction.
         var added: Set<TopicPartition> = []
+        /// A request to add a partition that has no answer.
         var awaitedAdd: (token: ReplyToken, partition: TopicPartition)?
+        /// A request to end the transaction that has no answer.
         var awaitedEnd: (token: ReplyToken, commits: Bool)?
-        var isOpen = false
-        /// Its decision, until the answer arrives. It may only repeat the same decision.
-        var decided: Bool?
+        var hasOpenTransaction = false
+        /// Whether it commits or aborts, from its first EndTxn until a success. It may only repeat the same decision.
+        var decidedToCommit: Bool?
     }
 
+    /// A producer id with its epoch, which identifies one owner of a transactional id.
     private struct Owner: Hashable {
         let id: Int64
         let epoch: Int16
@@ -63,7 +67,8 @@ struct TransactionSimulation {
         driver.marksAtOnce = dice.chance(percent: 50)
     }
 
-    mutating func run(steps: Int) -> String? {
+    /// Runs the history, and returns its first fault, or nil.
+    mutating func firstFault(steps: Int) -> String? {
         for step in 0..<steps {
             takeStep()
             if let fault = inspect() ?? takeAnswers() { return "step \(step): \(fault)" }
@@ -72,6 +77,7 @@ struct TransactionSimulation {
     }
 
     private mutating func takeStep() {
+        // The ranges are percentages.
         switch dice.below(100) {
         case 0..<12:
             let name = names[dice.below(2)]
@@ -87,9 +93,9 @@ struct TransactionSimulation {
     }
 
     private mutating func restart() {
-        // The markers may be in the log, although their answer never arrived.
+        // The markers may be in the partitions, although their answer did not arrive.
         if dice.chance(percent: 50) { driver.writeMarkersWithoutAnswer() }
-        driver.restart(keeping: dice.below(3))
+        driver.restart(keepingUnstoredAppends: dice.below(3))
         awaitedProducers = []
         for index in clients.indices {
             clients[index].awaitedAdd = nil
@@ -102,9 +108,10 @@ struct TransactionSimulation {
         guard !clients.isEmpty else { return }
         let index = dice.below(clients.count)
         guard clients[index].awaitedAdd == nil, clients[index].awaitedEnd == nil else { return }
-        if clients[index].decided != nil || (clients[index].isOpen && dice.chance(percent: 40)) {
-            let commits = clients[index].decided ?? dice.chance(percent: 60)
-            clients[index].decided = commits
+        let client = clients[index]
+        if client.decidedToCommit != nil || (client.hasOpenTransaction && dice.chance(percent: 40)) {
+            let commits = client.decidedToCommit ?? dice.chance(percent: 60)
+            clients[index].decidedToCommit = commits
             clients[index].awaitedEnd = (driver.send(clients[index].producer.end(commits: commits)), commits)
         } else {
             let partition = TopicPartition(topic: "t", partition: Int32(dice.below(3)))
@@ -115,6 +122,14 @@ struct TransactionSimulation {
 
     /// Takes the answers that have arrived, and returns the first fault.
     private mutating func takeAnswers() -> String? {
+        if let fault = takeInitializedProducers() { return fault }
+        for index in clients.indices {
+            if let fault = takeAnswerToAdd(at: index) ?? takeAnswerToEnd(at: index) { return fault }
+        }
+        return nil
+    }
+
+    private mutating func takeInitializedProducers() -> String? {
         for waiting in awaitedProducers {
             guard let answer = driver.take(waiting.token) else { continue }
             awaitedProducers.removeAll { $0.token == waiting.token }
@@ -126,9 +141,6 @@ struct TransactionSimulation {
             newest[waiting.name] = producer
             clients.append(Client(producer: producer))
         }
-        for index in clients.indices {
-            if let fault = takeAnswerToAdd(at: index) ?? takeAnswerToEnd(at: index) { return fault }
-        }
         return nil
     }
 
@@ -139,7 +151,7 @@ struct TransactionSimulation {
         clients[index].awaitedAdd = nil
         guard answer.error == ErrorCode.none else { return nil }
         clients[index].added.insert(adding.partition)
-        clients[index].isOpen = true
+        clients[index].hasOpenTransaction = true
         return faultOfSuccess(of: clients[index].producer)
     }
 
@@ -162,7 +174,7 @@ struct TransactionSimulation {
             ? nil : "a partition is missing from the decision"
     }
 
-    /// A producer that was fenced before the answer must not get a success.
+    /// Returns a fault if a newer producer had fenced this one before its success.
     private func faultOfSuccess(of producer: Producer) -> String? {
         guard let newest = newest[producer.name], newest != producer else { return nil }
         return "\(producer) got a success after \(newest)"
@@ -203,8 +215,8 @@ struct TransactionSimulation {
             // The record of the completion may be missing. Then the next state follows the decision.
             let completed =
                 previous.state == .prepareCommit ? TransactionState.completeCommit : .completeAbort
-            let follows = facts.state == completed || facts.state == .ongoing || facts.state == .empty
-            guard follows else { return "\(previous.state) was followed by \(facts.state)" }
+            let isAllowed = facts.state == completed || facts.state == .ongoing || facts.state == .empty
+            guard isAllowed else { return "\(previous.state) was followed by \(facts.state)" }
             guard marked[name] == previous.partitions else { return "\(name) continued without its markers" }
         }
         if let previous, previous.producerID == facts.producerID, facts.epoch < previous.epoch {
@@ -222,13 +234,14 @@ struct TransactionSimulation {
     private mutating func settle() -> String? {
         driver.storesAtOnce = true
         driver.marksAtOnce = true
+        // Each round is longer than the timeout of a transaction and the longest wait of a retry, 10 s each.
         for _ in 0..<6 {
             driver.storeNext()
             driver.writeNextMarkers()
             driver.pass(milliseconds: 11_000)
             if let fault = inspect() ?? takeAnswers() { return "at the end: \(fault)" }
         }
-        driver.restart(keeping: 0)
+        driver.restart()
         driver.pass(milliseconds: 11_000)
         if let fault = inspect() { return "after the end: \(fault)" }
         for (name, facts) in states where facts.state == .ongoing || facts.state.isPrepared {

@@ -2,8 +2,10 @@ import Testing
 
 @testable import Broker
 
+/// The course of a transaction: added partitions and groups, the decision, its markers, and its end.
+/// `TransactionDriver` holds the coordinator's log and the partitions. All producers have the transactional id "x".
 struct TransactionTests {
-    @Test func `a transaction is prepared, marked and over`() throws {
+    @Test func `the end of a transaction is answered when its markers are written`() throws {
         let driver = TransactionDriver()
         driver.marksAtOnce = false
         let producer = try #require(driver.producer())
@@ -12,13 +14,14 @@ struct TransactionTests {
         let end = driver.send(producer.end(commits: true))
         #expect(driver.take(end) == nil)
         #expect(
-            driver.unwrittenMarkers.map(\.1) == [
+            driver.unwrittenMarkers.map(\.markers) == [
                 TransactionMarkers(
                     producerID: producer.id, epoch: producer.epoch, commits: true,
                     partitions: [.init(topic: "t", partition: 0)], groups: ["g"])
             ])
         driver.writeNextMarkers()
         #expect(driver.take(end)?.error == ErrorCode.none)
+        // A repetition of the decision succeeds, the opposite decision does not.
         #expect(driver.ask(producer.end(commits: true))?.error == ErrorCode.none)
         #expect(driver.ask(producer.end(commits: false))?.error == .invalidTxnState)
     }
@@ -27,6 +30,7 @@ struct TransactionTests {
         let driver = TransactionDriver()
         let first = try #require(driver.producer())
         #expect(driver.ask(first.add())?.error == ErrorCode.none)
+        // The coordinator first aborts the open transaction, with the next epoch.
         #expect(driver.ask(Producer.initialize())?.error == .concurrentTransactions)
         #expect(driver.writtenMarkers.map(\.commits) == [false])
         #expect(driver.writtenMarkers.map(\.epoch) == [first.epoch + 1])
@@ -38,8 +42,9 @@ struct TransactionTests {
         #expect(driver.ask(second.add())?.error == ErrorCode.none)
     }
 
-    @Test func `an open transaction is aborted when its time is over`() throws {
+    @Test func `an open transaction is aborted after its timeout`() throws {
         let driver = TransactionDriver()
+        // Its transactions time out after 10 s.
         let producer = try #require(driver.producer())
         _ = driver.ask(producer.add())
         driver.pass(milliseconds: 9_000)
@@ -55,8 +60,8 @@ struct TransactionTests {
         _ = driver.ask(producer.add())
         driver.marksAtOnce = false
         _ = driver.send(producer.end(commits: true))
-        driver.restart(keeping: 0)
-        #expect(driver.unwrittenMarkers.map(\.1.commits) == [true])
+        driver.restart()
+        #expect(driver.unwrittenMarkers.map(\.markers.commits) == [true])
         driver.writeNextMarkers()
         #expect(driver.ask(producer.end(commits: true))?.error == ErrorCode.none)
     }

@@ -10,6 +10,7 @@ enum WireVectors {
         return vectors
     }()
 
+    /// Decodes hexadecimal digits in lower case.
     private static func bytes(_ hex: Substring) -> [UInt8] {
         var digits = hex.utf8.makeIterator()
         var decoded: [UInt8] = []
@@ -19,7 +20,9 @@ enum WireVectors {
         return decoded
     }
 
-    private static func value(ofDigit digit: UInt8) -> UInt8 { digit < 0x60 ? digit - 0x30 : digit - 0x57 }
+    private static func value(ofDigit digit: UInt8) -> UInt8 {
+        digit < UInt8(ascii: "a") ? digit - UInt8(ascii: "0") : digit - UInt8(ascii: "a") + 10
+    }
 
     private static let text = """
         AddOffsetsToTxnRequest 0 00017800000000000000090002000167

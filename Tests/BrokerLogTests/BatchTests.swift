@@ -3,9 +3,10 @@ import Testing
 
 @testable import Broker
 
-/// The format of record batches: checksum, header, refused batches, and varints.
+/// The format of record batches: checksum, header, refused batches, and numbers of variable length (varints).
 struct BatchTests {
     @Test func `the checksum by instruction and by table agree with the published value`() {
+        // The check value that is published with the polynomial.
         #expect(CRC32C.checksum(of: Array("123456789".utf8)) == 0xE306_9283)
         var random = SeededGenerator(seed: 3)
         for size in Array(0..<200) + [767, 768, 769, 1535, 1536, 5000] {
@@ -24,36 +25,39 @@ struct BatchTests {
         #expect(header.totalSize == bytes.count)
     }
 
-    /// The error for each kind of broken batch.
+    enum Flaw {
+        case shorterThanHeader, flippedBit, oldFormat, twoBatches, lastByteMissing, controlBatch
+        case wrongRecordCount, unknownCodec, noRecords, transactionWithoutProducer
+    }
+
     @Test(arguments: [
-        ("too short", ErrorCode.corruptMessage), ("flipped", .corruptMessage),
-        ("old format", .corruptMessage),
-        ("two batches", .invalidRecord), ("cut off", .corruptMessage), ("control", .invalidRecord),
-        ("wrong count", .invalidRecord), ("codec 5", .unsupportedCompressionType),
-        ("no records", .invalidRecord),
-        ("transaction without producer", .invalidRecord),
+        (Flaw.shorterThanHeader, ErrorCode.corruptMessage), (.flippedBit, .corruptMessage),
+        (.oldFormat, .corruptMessage), (.twoBatches, .invalidRecord), (.lastByteMissing, .corruptMessage),
+        (.controlBatch, .invalidRecord), (.wrongRecordCount, .invalidRecord),
+        (.unknownCodec, .unsupportedCompressionType), (.noRecords, .invalidRecord),
+        (.transactionWithoutProducer, .invalidRecord),
     ])
-    func `an invalid batch is refused with the protocol's error`(_ flaw: String, _ code: ErrorCode)
-        throws
-    {
+    func `an invalid batch is refused with the protocol's error`(_ flaw: Flaw, _ code: ErrorCode) throws {
         var bytes = records("a", "b")
+        /// Changes the header, and corrects the checksum.
         func change(_ body: (inout BatchHeader) -> Void) {
             var header = bytes.withBytes { BatchHeader(parsing: $0) }
             body(&header)
             bytes = BatchBuilder.assemble(header: header, body: Array(bytes[BatchHeader.size...]))
         }
         switch flaw {
-        case "too short": bytes.removeLast(bytes.count - 60)
-        case "flipped": bytes[70] ^= 1
-        // The byte of the format version.
-        case "old format": bytes[16] = 1
-        case "two batches": bytes += bytes
-        case "cut off": bytes.removeLast()
-        case "control": change { $0.attributes |= 0x20 }
-        case "wrong count": change { $0.recordCount = 3 }
-        case "codec 5": change { $0.attributes |= 5 }
-        case "no records": change { $0.recordCount = 0 }
-        default: change { $0.attributes |= 0x10 }
+        case .shorterThanHeader: bytes.removeLast(bytes.count - BatchHeader.size + 1)
+        case .flippedBit: bytes[BatchHeader.size + 9] ^= 1
+        case .oldFormat:
+            let formatVersion = 16
+            bytes[formatVersion] = 1
+        case .twoBatches: bytes += bytes
+        case .lastByteMissing: bytes.removeLast()
+        case .controlBatch: change { $0.attributes |= BatchHeader.controlBit }
+        case .wrongRecordCount: change { $0.recordCount = 3 }
+        case .unknownCodec: change { $0.attributes |= 5 }
+        case .noRecords: change { $0.recordCount = 0 }
+        case .transactionWithoutProducer: change { $0.attributes |= BatchHeader.transactionalBit }
         }
         let directory = TestDirectory(inMemory: true)
         let store = try TopicStore(path: directory.path) {}
@@ -90,9 +94,8 @@ struct BatchTests {
 
     @Test func `varints of every length are read as they were written`() {
         for shift in 0..<64 {
-            for value in [
-                Int64(1) << Int64(shift), 0 &- (Int64(1) << Int64(shift)), (Int64(1) << Int64(shift)) &- 1,
-            ] {
+            let power = Int64(1) << Int64(shift)
+            for value in [power, 0 &- power, power &- 1] {
                 var bytes: [UInt8] = []
                 Varint.append(value, to: &bytes)
                 var position = 0
@@ -100,6 +103,7 @@ struct BatchTests {
                 #expect(position == bytes.count)
             }
         }
+        // Both bytes say that another one follows.
         var position = 0
         #expect([0x80, 0x80].withBytes { Varint.read($0, at: &position) } == nil)
     }

@@ -4,13 +4,16 @@ import Testing
 
 @testable import Broker
 
-/// The catalog of topics and its second copy. No damage of the two files lets a start remove records.
+/// The catalog of topics, a file with a second copy. No damage of the two files lets a start remove records. A test
+/// fills a store, closes it, changes its files, and opens it again. `flotilla repair` (`StoreRepair`) mends what a
+/// start refuses.
 struct CatalogTests {
     private let directory = TestDirectory(inMemory: true)
+    /// The paths of the two copies.
     private var first: String { directory.path + "/catalog" }
     private var second: String { directory.path + "/logs/catalog" }
 
-    /// A store with one topic of two partitions and ten records.
+    /// Makes a closed store with one topic of two partitions and ten records. The directory of partition 1 is "t-0.1".
     private func fillStore() throws {
         let store = try TopicStore(path: directory.path) {}
         let log = try store.create("t", partitions: 2, settings: ["retention.ms": "1000"]).partitions[1]
@@ -28,6 +31,7 @@ struct CatalogTests {
         return try #require(contents)
     }
 
+    /// Expects the records of `fillStore`.
     private func expectRecords(in store: TopicStore, sourceLocation: SourceLocation = #_sourceLocation) throws
     {
         let topic = try #require(store.topic(named: "t"), sourceLocation: sourceLocation)
@@ -44,11 +48,13 @@ struct CatalogTests {
         #expect(try logDirectories(in: directory).count == 2)
     }
 
+    /// The damage of a copy.
     enum Fault: CaseIterable { case missing, flipped, empty }
 
     private func apply(_ fault: Fault, to path: String) {
         switch fault {
         case .missing: unlink(path)
+        // Any bit: the file has a checksum.
         case .flipped: flipBit(1, at: 10, in: path)
         case .empty: truncate(path, 0)
         }
@@ -62,12 +68,13 @@ struct CatalogTests {
         let damagedPath = damagesFirst ? first : second
         apply(fault, to: damagedPath)
         try expectRecords(in: try open())
+        // The start has written the damaged copy again, so now the other one may be lost.
         apply(.missing, to: damagesFirst ? second : first)
         try expectRecords(in: try open())
     }
 
     @Test(arguments: Fault.allCases)
-    func `two damaged copies are an error for a person`(_ fault: Fault) throws {
+    func `with two damaged copies the broker refuses to start and removes nothing`(_ fault: Fault) throws {
         try fillStore()
         apply(fault, to: first)
         apply(.flipped, to: second)
@@ -89,13 +96,13 @@ struct CatalogTests {
 
     @Test func `an older catalog does not remove the topics that it does not know`() throws {
         try fillStore()
-        let copy = try bytes(of: first)
+        let olderCatalog = try bytes(of: first)
         do {
             let store = try open()
             try store.create("younger", partitions: 1).partitions[0].append(records("v"))
             store.settle()
         }
-        for path in [first, second] { try Disk().replace(path, with: copy) }
+        for path in [first, second] { try Disk().replace(path, with: olderCatalog) }
         let error = try #require(throws: TopicStoreError.self) { try open() }
         #expect(error == .unknownLogs([directory.path + "/logs/younger-0.2"]))
         do {
@@ -111,9 +118,9 @@ struct CatalogTests {
 
     @Test func `the newer of two intact copies counts`() throws {
         try fillStore()
-        let copy = try bytes(of: first)
+        let olderCatalog = try bytes(of: first)
         _ = try open().create("younger", partitions: 1)
-        try Disk().replace(first, with: copy)
+        try Disk().replace(first, with: olderCatalog)
         #expect(try open().topics.map(\.name) == ["t", "younger"])
     }
 
@@ -148,28 +155,31 @@ struct CatalogTests {
         let store = try open()
         try expectRecords(in: store)
         let topic = try #require(store.topic(named: "t"))
+        // The settings are lost with the catalog. -1 keeps records without end.
         #expect(topic.settings.retentionMilliseconds == -1)
-        store.upkeep(now: at(1_000_000_000))
+        store.upkeep(now: secondsAfterNoon(1_000_000_000))
         try expectRecords(in: store)
-        #expect(try store.create("next", partitions: 1).serial == 2)
+        #expect(try store.create("next", partitions: 1).serial == 2, "a new topic has a new serial number")
     }
 
+    /// Repairs the store at a path.
     private func repair(_ path: String, disk: Disk) throws {
         let repair = try StoreRepair(path: path, disk: disk)
         try repair.apply(try repair.plan())
     }
 
-    @Test func `a repair that ends at any step is finished by the next one`() throws {
+    @Test func `a repair that is killed at any step is finished by the next one`() throws {
+        // A step is an operation of the disk. The repair needs fewer than 40.
         for step in 1..<40 {
             let fresh = CatalogTests()
             try fresh.fillStore()
             unlink(fresh.first)
             unlink(fresh.second)
             try Disk().removeDirectory(at: fresh.directory.path + "/logs/t-0.1")
-            let faulty = FaultyDisk(seed: UInt64(step))
-            faulty.die(after: step)
-            try? repair(fresh.directory.path, disk: faulty.disk)
-            if !faulty.isDead { return try fresh.expectRecords(in: try fresh.open()) }
+            let faultyDisk = FaultyDisk(seed: UInt64(step))
+            faultyDisk.die(after: step)
+            try? repair(fresh.directory.path, disk: faultyDisk.disk)
+            if !faultyDisk.isDead { return try fresh.expectRecords(in: try fresh.open()) }
             try repair(fresh.directory.path, disk: Disk())
             try fresh.expectRecords(in: try fresh.open())
         }
@@ -193,16 +203,16 @@ struct CatalogTests {
         let catalog = try #require(TopicCatalog(decoding: try bytes(of: first)))
         let old = SealedFile.seal(format: 1) { writer in
             writer.string(catalog.clusterID)
-            writer.int64(5)
+            writer.int64(5)  // the next serial number
             writer.array([catalog.entries[0]]) { writer, entry in
                 writer.string(entry.name)
                 writer.uuid(entry.id)
                 writer.bool(entry.isInternal)
                 writer.int64(entry.serial)
                 writer.int32(entry.partitionCount)
-                writer.array([("retention.ms", "1000")]) { writer, pair in
-                    writer.string(pair.0)
-                    writer.string(pair.1)
+                writer.array([(name: "retention.ms", value: "1000")]) { writer, setting in
+                    writer.string(setting.name)
+                    writer.string(setting.value)
                 }
             }
         }
@@ -219,12 +229,12 @@ struct CatalogTests {
     @Test func `a creation that fails leaves no log and no open file behind`() throws {
         for step in 1..<60 {
             let directory = TestDirectory(inMemory: true)
-            let faulty = FaultyDisk(seed: 1)
-            let store = try TopicStore(path: directory.path, disk: faulty.disk) {}
-            faulty.fail(after: step)
+            let faultyDisk = FaultyDisk(seed: 1)
+            let store = try TopicStore(path: directory.path, disk: faultyDisk.disk) {}
+            faultyDisk.fail(after: step)
             let isCreated = (try? store.create("t", partitions: 3)) != nil
-            faulty.clearFailure()
-            faulty.revive()
+            faultyDisk.clearFailure()
+            faultyDisk.revive()
             if isCreated { return }
             #expect(store.logs.isEmpty, "step \(step)")
             #expect(store.environment.open.count == 0, "step \(step)")
@@ -235,7 +245,7 @@ struct CatalogTests {
         Issue.record("the creation always fails")
     }
 
-    @Test func `a file system without locks is not another process`() throws {
+    @Test func `the error of a file system without locks advises a local disk`() throws {
         let error = TopicStoreError.disk(DiskError(operation: .lock, path: "lock", code: ENOLCK))
         #expect("\(error)".contains("local disk"))
     }

@@ -5,7 +5,9 @@ import Testing
 
 @testable import Broker
 
-/// Checkpoints: positions in the newest segment, which compaction may replace. A start uses only those that fit.
+/// Checkpoints. A checkpoint says how far the newest segment of a log was durable, so that a start need not read all of
+/// it. Compaction may replace that segment, so a start uses a checkpoint only if it fits. The files of a test outlive
+/// its stores: a second store with the same `bootID` follows a kill, one with another `bootID` a power failure.
 struct CheckpointTests {
     private static let settings = [
         "cleanup.policy": "compact", "segment.bytes": "1000000", "min.cleanable.dirty.ratio": "0.01",
@@ -20,8 +22,9 @@ struct CheckpointTests {
         return state
     }
 
+    /// - Parameter checkpointIndex: The number of records before the checkpoint.
     @Test(arguments: 1..<30)
-    func `a checkpoint from before a compaction is ignored`(_ position: Int) throws {
+    func `a checkpoint from before a compaction is ignored`(_ checkpointIndex: Int) throws {
         let directory = TestDirectory(inMemory: true)
         var expected: [String: String] = [:]
         var path = ""
@@ -31,11 +34,12 @@ struct CheckpointTests {
             path = log.checkpointPath
             var stale: [UInt8]?
             for index in 0..<30 {
-                if index == position {
+                if index == checkpointIndex {
                     log.checkpoints.requestCheckpoint()
                     store.settle()
                     stale = try Disk().contents(of: path)
                 }
+                // Compaction removes two of the first three records.
                 let key = index < 3 ? "a" : "key \(index)"
                 try log.append(records("value \(index)", key: key))
                 expected[key] = "value \(index)"
@@ -43,14 +47,15 @@ struct CheckpointTests {
             store.settle()
             try log.roll()
             store.settle()
-            store.upkeep(now: at(10))
+            store.upkeep(now: secondsAfterNoon(10))
             while store.worker.runOnce() {}
-            store.deliver(now: at(10))
+            store.deliver(now: secondsAfterNoon(10))
             store.settle()
             #expect(try state(of: log) == expected)
             #expect(try log.append(records("last", key: "last")).baseOffset == 30)
             expected["last"] = "last"
             store.settle()
+            // The compaction wrote a new checkpoint, which is replaced by the old one.
             try Disk().replace(path, with: stale ?? [])
         }
         // After a reboot, a start would cut bytes that are not a valid batch.
@@ -60,31 +65,31 @@ struct CheckpointTests {
         #expect(try state(of: log) == expected)
     }
 
-    @Test func `a compaction waits until the checkpoint on the disk points behind it`() throws {
+    @Test func `a compaction waits until the checkpoint on the disk points behind its segments`() throws {
         let directory = TestDirectory(inMemory: true)
-        let isFailing = Mutex(false)
+        let checkpointsFail = Mutex(false)
         let disk = Disk { operation, path, _ in
             let isCheckpoint = operation == .write && path.hasSuffix("/checkpoint.tmp")
-            return isCheckpoint && isFailing.withLock { $0 } ? .fail(ENOSPC) : nil
+            return isCheckpoint && checkpointsFail.withLock { $0 } ? .fail(ENOSPC) : nil
         }
         let store = try TopicStore(path: directory.path, disk: disk) {}
         let log = try store.create("t", partitions: 1, settings: Self.settings).partitions[0]
         for index in 0..<20 { try log.append(records("v\(index)", key: "k\(index % 3)")) }
         store.settle()
-        isFailing.withLock { $0 = true }
+        checkpointsFail.withLock { $0 = true }
         try log.roll()
         store.settle()
-        #expect(log.compactionPlan(now: at(10)) == nil)
+        #expect(log.compactionPlan(now: secondsAfterNoon(10)) == nil)
         #expect(log.checkpoints.hasFailed)
         // The failed checkpoint is not repeated at once.
         #expect(!store.flusher.runOnce())
-        store.upkeep(now: at(11))
+        store.upkeep(now: secondsAfterNoon(11))
         store.settle()
-        #expect(log.compactionPlan(now: at(12)) == nil)
-        isFailing.withLock { $0 = false }
-        store.upkeep(now: at(13))
+        #expect(log.compactionPlan(now: secondsAfterNoon(12)) == nil)
+        checkpointsFail.withLock { $0 = false }
+        store.upkeep(now: secondsAfterNoon(13))
         store.settle()
-        #expect(log.compactionPlan(now: at(14)) != nil)
+        #expect(log.compactionPlan(now: secondsAfterNoon(14)) != nil)
     }
 
     @Test func `damage in front of a checkpoint cuts nothing behind it`() throws {
@@ -116,6 +121,7 @@ struct CheckpointTests {
             try store.close()
             let bytes = try Disk().contents(of: log.checkpointPath)
             var misplaced = try #require(Checkpoint(decoding: bytes ?? []))
+            // Not the begin of a batch.
             misplaced.position -= 7
             try Disk().replace(log.checkpointPath, with: misplaced.encoded())
         }

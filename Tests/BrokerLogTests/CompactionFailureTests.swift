@@ -9,8 +9,10 @@ struct CompactionFailureTests {
         "cleanup.policy": "compact", "segment.bytes": "400", "min.cleanable.dirty.ratio": "0.01",
     ]
 
-    /// Returns a log of closed segments, and the newest record of each key. Some keys have only one record.
-    private func filled() throws -> (fixture: LogFixture, newest: [String: (offset: Int64, value: String)]) {
+    /// Makes a log of closed segments with 40 records. Returns it with the newest record of each key. Some keys have
+    /// only one record.
+    private func filledLog() throws -> (fixture: LogFixture, newest: [String: (offset: Int64, value: String)])
+    {
         let fixture = try LogFixture(Self.settings)
         var newest: [String: (offset: Int64, value: String)] = [:]
         for index in 0..<40 {
@@ -30,28 +32,30 @@ struct CompactionFailureTests {
     }
 
     @Test func `a pass that fails at any step, then a retention, a retry and a start lose nothing`() throws {
-        var failures = 0
+        var failureCount = 0
+        // A step is an operation of the disk. The pass needs fewer than 400.
         for step in 1..<400 {
-            let (fixture, newest) = try filled()
+            let (fixture, newest) = try filledLog()
             let log = fixture.log
-            var plan = try #require(log.compactionPlan(now: at(10)))
-            plan.segmentBytes = 1000
+            var plan = try #require(log.compactionPlan(now: secondsAfterNoon(10)))
+            // Several small segments become one.
+            plan.segmentBytes = 1_000
             log.isCompacting = true
             let firstSegment = plan.sources[0]
-            fixture.faulty.fail(after: step)
-            let result = CompactionPass.run(plan: plan, disk: fixture.faulty.disk, isStopping: { false })
+            fixture.faultyDisk.fail(after: step)
+            let result = CompactionPass.run(plan: plan, disk: fixture.faultyDisk.disk, isStopping: { false })
             if result.error == nil { break }
-            failures += 1
+            failureCount += 1
             #expect(result.groups.isEmpty)
-            log.finishCompaction(with: result, now: at(10))
+            log.finishCompaction(with: result, now: secondsAfterNoon(10))
             #expect(try leftoverFiles(of: log) == [], "step \(step)")
             // The first segment is deleted, so the retry merges other groups of segments.
             try log.settings.set("segment.bytes", to: "5000")
             let start = firstSegment.endOffset + 1
             try log.deleteRecords(before: start)
-            fixture.upkeep(at: at(11))
+            fixture.upkeep(at: secondsAfterNoon(11))
             #expect(log.logStartOffset == start)
-            fixture.upkeep(at: at(100))
+            fixture.upkeep(at: secondsAfterNoon(100))
             try log.append(records("last", key: "last"))
             fixture.store.settle()
             let copy = TestDirectory(inMemory: true)
@@ -70,40 +74,41 @@ struct CompactionFailureTests {
             expected["last"] = "last"
             #expect(state == expected, "step \(step)")
         }
-        #expect(failures > 10)
-        #expect(failures < 399)
+        #expect(failureCount > 10)
+        #expect(failureCount < 399, "the last pass must succeed")
     }
 
     @Test func `a compaction from before a reopening is not put in place`() throws {
-        let (fixture, _) = try filled()
+        let (fixture, _) = try filledLog()
         let log = fixture.log
-        let plan = try #require(log.compactionPlan(now: at(10)))
+        let plan = try #require(log.compactionPlan(now: secondsAfterNoon(10)))
         log.isCompacting = true
-        let result = CompactionPass.run(plan: plan, disk: fixture.faulty.disk, isStopping: { false })
+        let result = CompactionPass.run(plan: plan, disk: fixture.faultyDisk.disk, isStopping: { false })
         #expect(result.groups.count > 1)
-        try log.append(records("taken back", key: "k"))
-        fixture.faulty.failNext(.sync, with: .fail(EIO))
+        // A failed sync reopens the log without this record.
+        try log.append(records("unsynced", key: "k"))
+        fixture.faultyDisk.failNext(.sync, with: .fail(EIO))
         fixture.store.settle()
         #expect(log.endOffset == 40)
         #expect(try leftoverFiles(of: log).count == result.groups.count)
-        log.finishCompaction(with: result, now: at(10))
+        log.finishCompaction(with: result, now: secondsAfterNoon(10))
         #expect(try leftoverFiles(of: log) == [])
         #expect(try fixture.values().count == 40)
-        fixture.upkeep(at: at(20))
+        fixture.upkeep(at: secondsAfterNoon(20))
         #expect(try fixture.values().count < 40)
         #expect(log.closedReason == nil)
     }
 
     @Test func `a log whose leftover files cannot be removed stops before its segments change`() throws {
-        let (fixture, _) = try filled()
+        let (fixture, _) = try filledLog()
         let log = fixture.log
-        let plan = try #require(log.compactionPlan(now: at(10)))
+        let plan = try #require(log.compactionPlan(now: secondsAfterNoon(10)))
         log.isCompacting = true
         var result = CompactionResult(log: log.id, incarnation: plan.incarnation)
         result.error = .closed("a test")
         result.leftovers = [log.directory + "/0-1.swap"]
-        fixture.faulty.failNext(.remove, with: .fail(EIO))
-        log.finishCompaction(with: result, now: at(10))
+        fixture.faultyDisk.failNext(.remove, with: .fail(EIO))
+        log.finishCompaction(with: result, now: secondsAfterNoon(10))
         #expect(log.closedReason != nil)
     }
 }

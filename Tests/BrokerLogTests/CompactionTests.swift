@@ -4,14 +4,15 @@ import Testing
 
 @testable import Broker
 
-/// Compaction keeps the newest record of each key, and the records and markers that readers still need.
+/// Compaction keeps the newest record of each key, and the records and markers that readers still need. Times are
+/// seconds after `noon`. `LogFixture.upkeep` closes old segments and compacts them.
 struct CompactionTests {
     private static let settings = [
         "cleanup.policy": "compact", "segment.bytes": "2000", "min.cleanable.dirty.ratio": "0.01",
         "delete.retention.ms": "60000", "segment.ms": "1000",
     ]
 
-    /// A dictionary gets the same records, and must be equal to the state that a reader makes from the log.
+    // A dictionary gets the same records, and must be equal to the state that a reader makes from the log.
     @Test(arguments: [Codec.none, .gzip, .lz4, .zstd])
     func `a reader of a compacted log ends at the same state`(_ codec: Codec) throws {
         var random = SeededGenerator(seed: UInt64(codec.rawValue))
@@ -26,37 +27,40 @@ struct CompactionTests {
                     expected[key] = value
                     batch.append(NewRecord(key: Array(key.utf8), value: value.map { Array($0.utf8) }))
                 }
-                let bytes = BatchBuilder.batch(batch, time: at(round * 10).milliseconds)
-                try fixture.log.append(recompressed(bytes, with: codec), now: at(round * 10))
+                let bytes = BatchBuilder.batch(batch, time: secondsAfterNoon(round * 10).milliseconds)
+                try fixture.log.append(recompressed(bytes, with: codec), now: secondsAfterNoon(round * 10))
             }
-            fixture.upkeep(at: at(round * 10 + 5))
+            fixture.upkeep(at: secondsAfterNoon(round * 10 + 5))
             var state: [String: String] = [:]
             try fixture.log.forEachBatch(from: 0) { batch in
                 for record in batch.records { state[record.keyText] = record.valueText }
             }
             #expect(state == expected)
         }
-        fixture.upkeep(at: at(1000))
-        fixture.upkeep(at: at(2000))
-        var records = 0
-        try fixture.log.forEachBatch(from: 0) { records += $0.records.count }
-        #expect(records < 60, "compaction left \(records) records of 20 keys")
+        fixture.upkeep(at: secondsAfterNoon(1000))
+        fixture.upkeep(at: secondsAfterNoon(2000))
+        var recordCount = 0
+        try fixture.log.forEachBatch(from: 0) { recordCount += $0.records.count }
+        #expect(recordCount < 60, "compaction left \(recordCount) records of 20 keys")
     }
 
+    // The grace time is the setting delete.retention.ms, here 60 s.
     @Test func `a tombstone stays for its grace time and is then removed`() throws {
         let fixture = try LogFixture(Self.settings)
         try fixture.log.append(timed("v", second: 0, key: "k"))
         let tombstone = BatchBuilder.batch(
-            [NewRecord(key: Array("k".utf8), value: nil)], time: at(1).milliseconds)
-        try fixture.log.append(tombstone, now: at(1))
-        fixture.upkeep(at: at(10))
+            [NewRecord(key: Array("k".utf8), value: nil)], time: secondsAfterNoon(1).milliseconds)
+        try fixture.log.append(tombstone, now: secondsAfterNoon(1))
+        fixture.upkeep(at: secondsAfterNoon(10))
         #expect(try fixture.values() == ["-"])
-        fixture.upkeep(at: at(60))
+        fixture.upkeep(at: secondsAfterNoon(60))
         #expect(try fixture.values() == ["-"])
-        fixture.upkeep(at: at(80))
+        fixture.upkeep(at: secondsAfterNoon(80))
         #expect(try fixture.values() == [])
         #expect(fixture.log.endOffset == 2)
-        #expect(try fixture.log.append(timed("again", second: 90, key: "k"), now: at(90)).baseOffset == 2)
+        #expect(
+            try fixture.log.append(timed("again", second: 90, key: "k"), now: secondsAfterNoon(90)).baseOffset
+                == 2)
     }
 
     @Test func `snappy batches are compacted into plain ones`() throws {
@@ -66,9 +70,10 @@ struct CompactionTests {
         var header = plain.withBytes { BatchHeader(parsing: $0) }
         header.attributes = Int16(Codec.snappy.rawValue)
         // One literal, as a Snappy writer makes for bytes that it cannot compress.
-        let snappy = [UInt8(body.count), 60 << 2, UInt8(body.count - 1)] + body
+        let literalWithLengthByte: UInt8 = 60 << 2
+        let snappy = [UInt8(body.count), literalWithLengthByte, UInt8(body.count - 1)] + body
         try fixture.log.append(BatchBuilder.assemble(header: header, body: snappy))
-        fixture.upkeep(at: at(10))
+        fixture.upkeep(at: secondsAfterNoon(10))
         let batches = try StoredBatch.all(in: fixture.log.read(from: 0))
         #expect(batches.flatMap(\.records).map(\.offset) == [2])
         #expect(batches[0].header.codec == 0)
@@ -87,9 +92,9 @@ struct CompactionTests {
         try append("aborted", key: "a", sequence: 1, commits: false)
         try append("replaced", key: "b", sequence: 2, commits: true)
         try fixture.log.append(records("newest", key: "b"))
-        fixture.upkeep(at: at(10))
-        fixture.upkeep(at: at(100))
-        fixture.upkeep(at: at(200))
+        fixture.upkeep(at: secondsAfterNoon(10))
+        fixture.upkeep(at: secondsAfterNoon(100))
+        fixture.upkeep(at: secondsAfterNoon(200))
         var markers: [Int64] = []
         var values: [String] = []
         try fixture.log.forEachBatch(from: 0) { batch in
@@ -110,8 +115,8 @@ struct CompactionTests {
             producerID: 5, producerEpoch: 0, baseSequence: 0, transactional: true)
         try fixture.log.append(batch)
         try fixture.log.append(records("newer", key: "k"))
-        fixture.upkeep(at: at(10))
-        fixture.upkeep(at: at(20))
+        fixture.upkeep(at: secondsAfterNoon(10))
+        fixture.upkeep(at: secondsAfterNoon(20))
         #expect(try fixture.values() == ["old", "open", "newer"])
     }
 
@@ -126,9 +131,9 @@ struct CompactionTests {
             try log.append(bytes)
             try log.append(BatchBuilder.batch([NewRecord(key: [1], value: [2])], time: noon.milliseconds))
             store.settle()
-            store.upkeep(now: at(10))
+            store.upkeep(now: secondsAfterNoon(10))
             while store.worker.runOnce() {}
-            store.deliver(now: at(10))
+            store.deliver(now: secondsAfterNoon(10))
             store.settle()
             // Without a checkpoint, the sequence must come from the log itself.
             try Disk().removeFile(at: log.directory + "/checkpoint")
@@ -151,11 +156,12 @@ struct CompactionTests {
         fixture.store.settle()
         // Each pass compacts a few keys, so 40 passes are enough.
         for _ in 0..<40 {
-            guard var plan = fixture.log.compactionPlan(now: at(10)) else { break }
+            guard var plan = fixture.log.compactionPlan(now: secondsAfterNoon(10)) else { break }
             plan.keysMax = 7
             fixture.log.isCompacting = true
             fixture.log.finishCompaction(
-                with: CompactionPass.run(plan: plan, disk: Disk(), isStopping: { false }), now: at(10))
+                with: CompactionPass.run(plan: plan, disk: Disk(), isStopping: { false }),
+                now: secondsAfterNoon(10))
             fixture.store.settle()
         }
         #expect(try fixture.values() == Array(repeating: "second", count: 40))
@@ -167,7 +173,7 @@ struct CompactionTests {
         fixture.store.settle()
         try fixture.log.roll()
         fixture.store.settle()
-        let plan = try #require(fixture.log.compactionPlan(now: at(10)))
+        let plan = try #require(fixture.log.compactionPlan(now: secondsAfterNoon(10)))
         let result = CompactionPass.run(plan: plan, disk: Disk(), isStopping: { true })
         #expect(result.error != nil)
         #expect(try fixture.values().count == 40)

@@ -4,16 +4,19 @@ import Testing
 
 @testable import Broker
 
-/// A log with a damaged batch. Readers continue behind the damage, compaction leaves the damaged segment as it is,
-/// and a repair replaces the damage.
+/// A log with a damaged batch, one whose checksum is wrong. Readers continue behind the damage, compaction leaves the
+/// damaged segment as it is, and a repair replaces the damage.
 struct DamageRemedyTests {
     private static let settings = [
         "cleanup.policy": "compact", "segment.bytes": "400", "min.cleanable.dirty.ratio": "0.01",
         "delete.retention.ms": "0",
     ]
 
-    /// Returns a log of closed segments with three keys. The batch at `offset` is damaged.
-    private func damaged(at offset: Int64) throws -> LogFixture {
+    /// The position of a byte in the record of a batch, behind the batch's header.
+    private static let positionInRecord = BatchHeader.size + 9
+
+    /// Returns a log of closed segments with 40 records of three keys. The batch at `offset` is damaged.
+    private func logDamaged(at offset: Int64) throws -> LogFixture {
         let fixture = try LogFixture(Self.settings)
         for index in 0..<40 { try fixture.log.append(records("v\(index)", key: "k\(index % 3)")) }
         fixture.store.settle()
@@ -21,14 +24,15 @@ struct DamageRemedyTests {
         fixture.store.settle()
         let segment = fixture.log.segment(holding: offset)
         let position = try fixture.log.locateBatch(holding: offset, in: segment).position
-        flipBit(2, at: position + 70, in: segment.path)
+        flipBit(2, at: position + Self.positionInRecord, in: segment.path)
+        // Forgets the positions that the search has read.
         fixture.log.readPositions.removeAll()
         return fixture
     }
 
     @Test func `the next intact batch is found above a damaged one`() throws {
         for offset in [0, 1, 20, 39] as [Int64] {
-            let fixture = try damaged(at: offset)
+            let fixture = try logDamaged(at: offset)
             #expect(throws: LogError.self) { try fixture.log.read(from: offset) }
             #expect(try fixture.log.soundOffset(above: offset) == offset + 1)
             #expect(
@@ -37,32 +41,38 @@ struct DamageRemedyTests {
     }
 
     @Test func `damage is counted once, however often it is read`() throws {
-        let fixture = try damaged(at: 5)
+        let fixture = try logDamaged(at: 5)
         for _ in 0..<10 { #expect(throws: LogError.self) { try fixture.log.read(from: 5) } }
         #expect(fixture.store.environment.counters.damaged.value == 1)
     }
 
+    /// Reads a log as a client does that continues behind damage.
+    private func recordsAroundDamage(of log: PartitionLog) throws -> [StoredBatch.Record] {
+        var records: [StoredBatch.Record] = []
+        var offset = log.logStartOffset
+        while offset < log.endOffset {
+            do {
+                for batch in try StoredBatch.all(in: try log.read(from: offset)) {
+                    records += batch.records
+                    offset = batch.header.nextOffset
+                }
+            } catch { offset = try log.soundOffset(above: offset) }
+        }
+        return records
+    }
+
     @Test func `a compaction skips a damaged segment and leaves its file as it is`() throws {
-        let fixture = try damaged(at: 20)
+        let fixture = try logDamaged(at: 20)
         let segment = fixture.log.segment(holding: 20)
         let damagedBytes = try Disk().contents(of: segment.path)
         let size = fixture.log.size
-        for second in 10..<14 { fixture.upkeep(at: at(Int64(second))) }
+        for second in 10..<14 { fixture.upkeep(at: secondsAfterNoon(Int64(second))) }
         #expect(fixture.log.size < size)
         #expect(fixture.log.damagedSegments == [segment.baseOffset])
         #expect(try Disk().contents(of: segment.path) == damagedBytes)
         #expect(fixture.store.environment.counters.damaged.value == 1)
-        // The newest record of each key is there.
         var state: [String: String] = [:]
-        var offset = fixture.log.logStartOffset
-        while offset < fixture.log.endOffset {
-            do {
-                for batch in try StoredBatch.all(in: try fixture.log.read(from: offset)) {
-                    for record in batch.records { state[record.keyText] = record.valueText }
-                    offset = batch.header.nextOffset
-                }
-            } catch { offset = try fixture.log.soundOffset(above: offset) }
-        }
+        for record in try recordsAroundDamage(of: fixture.log) { state[record.keyText] = record.valueText }
         #expect(state == ["k0": "v39", "k1": "v37", "k2": "v38"])
     }
 
@@ -77,19 +87,12 @@ struct DamageRemedyTests {
         fixture.store.settle()
         try fixture.log.roll()
         fixture.store.settle()
+        // The first segment has the old record of "gone" in its first batch. The damage is in another batch.
         flipBit(2, at: 160, in: fixture.log.segments[0].path)
-        for second in 10..<60 { fixture.upkeep(at: at(Int64(second * 10))) }
+        for second in 10..<60 { fixture.upkeep(at: secondsAfterNoon(Int64(second * 10))) }
         #expect(!fixture.log.damagedSegments.isEmpty)
-        var values: [String] = []
-        var offset = fixture.log.logStartOffset
-        while offset < fixture.log.endOffset {
-            do {
-                for batch in try StoredBatch.all(in: try fixture.log.read(from: offset)) {
-                    values += batch.records.filter { $0.keyText == "gone" }.map { $0.valueText ?? "-" }
-                    offset = batch.header.nextOffset
-                }
-            } catch { offset = try fixture.log.soundOffset(above: offset) }
-        }
+        let recordsOfKey = try recordsAroundDamage(of: fixture.log).filter { $0.keyText == "gone" }
+        let values = recordsOfKey.map { $0.valueText ?? "-" }
         #expect(values == ["old", "-"])
     }
 
@@ -103,10 +106,10 @@ struct DamageRemedyTests {
         for index in 0..<20 { topic.append([record(index)]) { _ in } }
         store.settle()
         let segment = topic.log.activeSegment
-        for offset in [0, 7, 8, 19] as [Int64] {
-            flipBit(
-                1, at: try topic.log.locateBatch(holding: offset, in: segment).position + 65, in: segment.path
-            )
+        let damagedOffsets: [Int64] = [0, 7, 8, 19]
+        for offset in damagedOffsets {
+            let position = try topic.log.locateBatch(holding: offset, in: segment).position
+            flipBit(1, at: position + BatchHeader.size + 4, in: segment.path)
         }
         topic.log.readPositions.removeAll()
         var restored: [String] = []
@@ -114,7 +117,7 @@ struct DamageRemedyTests {
             restored.append(String(decoding: record.key, as: UTF8.self))
             return .applied
         }
-        let expected = (0..<20).filter { ![0, 7, 8, 19].contains($0) }.map { "k\($0)" }
+        let expected = (0..<20).filter { !damagedOffsets.contains(Int64($0)) }.map { "k\($0)" }
         #expect(restored == expected)
     }
 
@@ -127,7 +130,8 @@ struct DamageRemedyTests {
         store.settle()
         for offset in offsets {
             let segment = log.segment(holding: offset)
-            flipBit(2, at: try log.locateBatch(holding: offset, in: segment).position + 70, in: segment.path)
+            let position = try log.locateBatch(holding: offset, in: segment).position
+            flipBit(2, at: position + Self.positionInRecord, in: segment.path)
         }
         try store.close()
         return directory
@@ -145,7 +149,8 @@ struct DamageRemedyTests {
         let path = directory.path + "/logs/t-0.1"
         do {
             let survey = try StoreRepair(path: directory.path)
-            // Behind the last intact batch of a log, damage looks like a torn write.
+            // Behind the last intact batch of a log, damage looks like a torn write. So the offsets of the last segment
+            // need not be found.
             let damagedCount = try survey.findDamage().reduce(0) { $0 + $1.to - $1.from }
             #expect(damagedCount >= offsets.filter { $0 < 32 }.count)
         }
@@ -162,14 +167,16 @@ struct DamageRemedyTests {
         #expect(try StoreRepair(path: directory.path).findDamage() == [])
     }
 
-    @Test func `a repair that ends at any step loses nothing that could be read`() throws {
-        let expected = (0..<40).filter { ![3, 20, 39].contains($0) }.map { "v\($0)" }
+    @Test func `a repair that is killed at any step loses nothing that could be read`() throws {
+        let damagedOffsets: [Int64] = [3, 20, 39]
+        let expected = (0..<40).filter { !damagedOffsets.contains(Int64($0)) }.map { "v\($0)" }
+        // A step is an operation of the disk. The repair needs fewer than 400.
         for step in 1..<400 {
-            let directory = try storeDirectory(damagedAt: [3, 20, 39])
-            let faulty = FaultyDisk(seed: UInt64(step))
-            faulty.die(after: step)
-            _ = try? TopicStore(path: directory.path, disk: faulty.disk, bootID: "one") {}.replaceDamage()
-            let isFinished = !faulty.isDead
+            let directory = try storeDirectory(damagedAt: damagedOffsets)
+            let faultyDisk = FaultyDisk(seed: UInt64(step))
+            faultyDisk.die(after: step)
+            _ = try? TopicStore(path: directory.path, disk: faultyDisk.disk, bootID: "one") {}.replaceDamage()
+            let isFinished = !faultyDisk.isDead
             _ = try TopicStore(path: directory.path, bootID: "one") {}.replaceDamage()
             let store = try TopicStore(path: directory.path, bootID: "two") {}
             let log = try #require(store.topic(named: "t")).partitions[0]

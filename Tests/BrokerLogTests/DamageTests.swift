@@ -4,15 +4,22 @@ import Testing
 
 @testable import Broker
 
-/// One flipped bit at each position of a segment. A running log, a start after a clean stop and a start after a kill
-/// each report it, and no reader gets a wrong record.
+/// One flipped bit at each byte of a segment. A running log, a start after a clean stop and a start after a kill each
+/// report it, and no reader gets a wrong record. To report is to refuse a read, or to count damage or cut bytes in the
+/// metrics.
 struct DamageTests {
-    /// When the bit flips: below a running log, or before a start.
+    /// When the bit flips: in the files of a running log, or before a start. The start follows a close, a kill, or a
+    /// kill with the loss of all files but the segments.
     enum Moment: CaseIterable { case running, restarted, killed, killedWithoutSummaries }
 
-    private static let settings = ["segment.bytes": "330"]
+    private typealias OpenLog = (store: TopicStore, log: PartitionLog)
 
-    /// A log of a few segments with a compressed batch and a transaction in it.
+    /// So small that the log has at least three segments.
+    private static let settings = ["segment.bytes": "330"]
+    /// The compressed batch has the most records.
+    private static let recordsPerBatchMax = 3
+
+    /// Appends batches for a few segments, with a compressed batch and a transaction in them.
     private func fill(_ log: PartitionLog) throws {
         for index in 0..<4 {
             try log.append(records("value \(index)", "second", key: "k"))
@@ -26,7 +33,8 @@ struct DamageTests {
         try log.append(records("last"))
     }
 
-    private func open(_ path: String, metrics: Metrics = Metrics()) throws -> (TopicStore, PartitionLog) {
+    /// Opens the store, and its topic "t", which the first open creates.
+    private func open(_ path: String, metrics: Metrics = Metrics()) throws -> OpenLog {
         let store = try TopicStore(path: path, metrics: metrics, bootID: "same", directoryIdentity: "here") {}
         if let topic = store.topic(named: "t") { return (store, topic.partitions[0]) }
         return (store, try store.create("t", partitions: 1, settings: Self.settings).partitions[0])
@@ -53,55 +61,83 @@ struct DamageTests {
         return (records, refusedCount)
     }
 
+    /// The records that readers of a filled log must get, and the place of its files.
+    private struct FilledLog {
+        let records: [Int64: StoredBatch.Record]
+        let endOffset: Int64
+        /// The log's directory within the store's.
+        let directory: String
+    }
+
+    /// Fills a log, and makes it durable.
+    private func fill(_ running: OpenLog, in original: TestDirectory) throws -> FilledLog {
+        try fill(running.log)
+        running.store.settle()
+        return FilledLog(
+            records: readAll(running.log).records, endOffset: running.log.endOffset,
+            directory: String(running.log.directory.dropFirst(original.path.count)))
+    }
+
     @Test(arguments: Moment.allCases)
     func `a flipped bit is reported and never served`(_ moment: Moment) throws {
         let original = TestDirectory(inMemory: true)
-        var (store, log): (TopicStore?, PartitionLog?) = try open(original.path)
-        try fill(log!)
-        store!.settle()
-        let expected = readAll(log!).records
-        let end = log!.endOffset
-        let directory = log!.directory
-        if moment == .restarted { try store!.close() }
-        let segments = try Disk().names(in: directory).filter { $0.hasSuffix(".log") }
+        var running: OpenLog? = try open(original.path)
+        let filled = try fill(running!, in: original)
+        if moment == .restarted { try running!.store.close() }
+        // Without a close, this is a kill.
+        if moment != .running { running = nil }
+        let segments = try Disk().names(in: original.path + filled.directory).filter { $0.hasSuffix(".log") }
         #expect(segments.count >= 3)
         for segment in segments {
-            let path = directory + "/" + segment
-            let bytes = try #require(try Disk().contents(of: path))
-            for position in bytes.indices {
-                if moment != .running {
-                    log = nil
-                    store = nil
-                }
-                let copy = TestDirectory(inMemory: true)
-                if moment != .running { copyTree(at: original.path, to: copy.path) }
-                let damagedPath = moment == .running ? path : copy.path + path.dropFirst(original.path.count)
-                if moment == .killedWithoutSummaries {
-                    for name in try Disk().names(in: copy.path + directory.dropFirst(original.path.count))
-                    where !name.hasSuffix(".log") {
-                        unlink(copy.path + directory.dropFirst(original.path.count) + "/" + name)
-                    }
-                }
-                flipBit(position % 8, at: position, in: damagedPath)
-                defer { if moment == .running { flipBit(position % 8, at: position, in: damagedPath) } }
-                let metrics = Metrics()
-                let counters = LogCounters(metrics: metrics)
-                let opened = moment == .running ? (store!, log!) : try open(copy.path, metrics: metrics)
-                let read = readAll(opened.1)
+            let path = filled.directory + "/" + segment
+            let byteCount = try #require(try Disk().contents(of: original.path + path)).count
+            for position in 0..<byteCount {
                 let context = "\(moment) \(segment) byte \(position)"
-                for (offset, record) in read.records where record != expected[offset] {
-                    Issue.record("\(context): offset \(offset) is \(record)")
-                }
-                let reported = counters.damaged.value + counters.recoveredBytesCut.value + read.refusedCount
-                if reported == 0 { Issue.record("\(context): not reported") }
-                // Only the damaged batch is lost. At the end of the log, a start takes it for a torn append.
-                let isTail = opened.1.endOffset < end
-                let lostCount = expected.count - read.records.count
-                if lostCount > 3 || (isTail && end - opened.1.endOffset > 3) {
-                    Issue.record(
-                        "\(context): \(lostCount) records are lost, the log ends at \(opened.1.endOffset)")
+                if let running {
+                    flipBit(position % 8, at: position, in: original.path + path)
+                    expectDamageReported(in: running, metrics: Metrics(), of: filled, context: context)
+                    flipBit(position % 8, at: position, in: original.path + path)
+                } else {
+                    let copy = TestDirectory(inMemory: true)
+                    copyTree(at: original.path, to: copy.path)
+                    if moment == .killedWithoutSummaries {
+                        try removeSummaries(in: copy.path + filled.directory)
+                    }
+                    flipBit(position % 8, at: position, in: copy.path + path)
+                    let metrics = Metrics()
+                    let opened = try open(copy.path, metrics: metrics)
+                    expectDamageReported(in: opened, metrics: metrics, of: filled, context: context)
                 }
             }
+        }
+    }
+
+    /// Removes the files that a start can make again from the segments.
+    private func removeSummaries(in directory: String) throws {
+        for name in try Disk().names(in: directory) where !name.hasSuffix(".log") {
+            unlink(directory + "/" + name)
+        }
+    }
+
+    /// Expects that the damage of a batch is reported, that no reader gets a wrong record, and that only the damaged
+    /// batch is lost.
+    ///
+    /// - Parameter metrics: The metrics of a start. For a running log they count nothing, so its reads must report.
+    private func expectDamageReported(
+        in opened: OpenLog, metrics: Metrics, of filled: FilledLog, context: String
+    ) {
+        let counters = LogCounters(metrics: metrics)
+        let read = readAll(opened.log)
+        for (offset, record) in read.records where record != filled.records[offset] {
+            Issue.record("\(context): offset \(offset) is \(record)")
+        }
+        let reportCount = counters.damaged.value + counters.recoveredBytesCut.value + read.refusedCount
+        if reportCount == 0 { Issue.record("\(context): not reported") }
+        // At the end of the log, a start takes the damaged batch for a torn append, and cuts it.
+        let cutCount = filled.endOffset - opened.log.endOffset
+        let lostCount = filled.records.count - read.records.count
+        if lostCount > Self.recordsPerBatchMax || cutCount > Self.recordsPerBatchMax {
+            Issue.record("\(context): \(lostCount) records are lost, the log ends at \(opened.log.endOffset)")
         }
     }
 
@@ -123,7 +159,7 @@ struct DamageTests {
                 let copy = TestDirectory(inMemory: true)
                 copyTree(at: original.path, to: copy.path)
                 flipBit(position % 8, at: position, in: copy.path + directory + "/" + name)
-                let read = readAll(try open(copy.path).1)
+                let read = readAll(try open(copy.path).log)
                 if read.records != expected || read.refusedCount > 0 {
                     Issue.record(
                         "\(name) byte \(position): \(read.records.count) of \(expected.count) records")
@@ -131,27 +167,4 @@ struct DamageTests {
             }
         }
     }
-}
-
-/// Flips a bit of the byte at a position.
-func flipBit(_ bit: Int, at position: Int, in path: String) {
-    let descriptor = Glibc.open(path, O_RDWR)
-    var byte: UInt8 = 0
-    pread(descriptor, &byte, 1, position)
-    byte ^= 1 << UInt8(bit)
-    pwrite(descriptor, &byte, 1, position)
-    close(descriptor)
-}
-
-/// Copies a file, or a directory with all its files.
-func copyTree(at source: String, to target: String) {
-    guard let names = try? Disk().names(in: source) else {
-        let bytes = (try? Disk().contents(of: source)).flatMap { $0 } ?? []
-        let descriptor = Glibc.open(target, O_WRONLY | O_CREAT, 0o644)
-        _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        close(descriptor)
-        return
-    }
-    mkdir(target, 0o755)
-    for name in names { copyTree(at: source + "/" + name, to: target + "/" + name) }
 }

@@ -5,8 +5,10 @@ import Testing
 
 @testable import Broker
 
-/// The bytes that must be on the disk before an answer leaves.
+/// The bytes that must be on the disk before an answer leaves. An append is answered with nil if it is durable, else
+/// with an error. `settle` does the syncs that wait.
 struct DurabilityTests {
+    /// Returns the first batch of a producer.
     private static func batch(_ value: String, producer: Int64 = 7) -> [UInt8] {
         BatchBuilder.batch(
             [NewRecord(key: nil, value: Array(value.utf8))], time: noon.milliseconds, producerID: producer,
@@ -42,6 +44,7 @@ struct DurabilityTests {
             store.settle()
             return journal.entries
         }
+        // The first append also syncs the name of the segment.
         let segment = Segment.path(in: "", from: 0, suffix: "log").dropFirst()
         #expect(try append().contains("answered"))
         #expect(try append() == ["write \(segment)", "sync \(segment)", "answered"])
@@ -64,6 +67,7 @@ struct DurabilityTests {
             let store = try TopicStore(path: directory.path, disk: journal.disk) {}
             journal.removeAll()
             let logs = try store.create("t", partitions: 100).partitions
+            // One for each partition, and some for the catalog.
             #expect(syncCount() <= 106)
             for log in logs { try log.append(records("v")) }
             store.settle()
@@ -86,10 +90,10 @@ struct DurabilityTests {
         fixture.log.whenDurable(upTo: first.nextOffset) { answers.append("first \($0 == nil)") }
         let duplicate = try fixture.log.append(batch)
         #expect(duplicate.isDuplicate && duplicate.nextOffset == first.nextOffset)
-        fixture.log.whenDurable(upTo: duplicate.nextOffset) { answers.append("again \($0 == nil)") }
+        fixture.log.whenDurable(upTo: duplicate.nextOffset) { answers.append("duplicate \($0 == nil)") }
         #expect(answers == [])
         fixture.store.settle()
-        #expect(answers == ["first true", "again true"])
+        #expect(answers == ["first true", "duplicate true"])
         // The batch is durable now, so the answer comes at once.
         fixture.log.whenDurable(upTo: try fixture.log.append(batch).nextOffset) {
             answers.append("late \($0 == nil)")
@@ -105,29 +109,31 @@ struct DurabilityTests {
             answers.append("first \($0 == nil)")
         }
         fixture.log.whenDurable(upTo: try fixture.log.append(batch).nextOffset) {
-            answers.append("again \($0 == nil)")
+            answers.append("duplicate \($0 == nil)")
         }
-        fixture.faulty.failNext(.sync, with: .fail(EIO))
+        fixture.faultyDisk.failNext(.sync, with: .fail(EIO))
         fixture.store.settle()
-        #expect(answers == ["first false", "again false"])
+        #expect(answers == ["first false", "duplicate false"])
         #expect(try !fixture.log.append(batch).isDuplicate)
     }
 
-    /// A process writes and dies. The next one shows the records that it found, and then the power fails.
+    // A process writes and dies. The next one shows the records that it found, and then the power fails. The seed
+    // decides which unsynced bytes the power failure leaves.
     @Test func `no later power failure removes records that a start has shown`() throws {
         for seed in 0..<UInt64(20) {
+            let hasCheckpoint = seed % 2 == 0
             let directory = TestDirectory(inMemory: true)
-            let faulty = FaultyDisk(seed: seed)
+            let faultyDisk = FaultyDisk(seed: seed)
             func open(boot: String) throws -> TopicStore {
-                faulty.revive()
-                return try TopicStore(path: directory.path, disk: faulty.disk, bootID: boot) {}
+                faultyDisk.revive()
+                return try TopicStore(path: directory.path, disk: faultyDisk.disk, bootID: boot) {}
             }
             do {
                 let store = try open(boot: "one")
-                let log = try store.create("t", partitions: 1, settings: ["segment.bytes": "300"]).partitions[
-                    0]
-                if seed % 2 == 0 {
-                    // With a checkpoint, which describes the state before.
+                let topic = try store.create("t", partitions: 1, settings: ["segment.bytes": "300"])
+                let log = topic.partitions[0]
+                if hasCheckpoint {
+                    // The checkpoint describes the log before the unsynced records.
                     try log.append(records("settled"))
                     store.settle()
                     store.upkeep(now: noon)
@@ -141,8 +147,8 @@ struct DurabilityTests {
                 let store = try open(boot: "one")
                 shownEnd = try #require(store.topic(named: "t")).partitions[0].highWatermark
             }
-            #expect(shownEnd == (seed % 2 == 0 ? 6 : 5), "seed \(seed)")
-            faulty.losePower()
+            #expect(shownEnd == (hasCheckpoint ? 6 : 5), "seed \(seed)")
+            faultyDisk.losePower()
             let store = try open(boot: "two")
             let log = try #require(store.topic(named: "t")).partitions[0]
             #expect(log.endOffset == shownEnd, "seed \(seed): \(shownEnd) records were shown")

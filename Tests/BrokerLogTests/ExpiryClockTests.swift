@@ -4,14 +4,16 @@ import Testing
 
 @testable import Broker
 
-/// The clock by which records expire, on a machine whose clock jumps.
+/// The clock by which records expire, on a machine whose clock jumps. A lead of more than a minute is a jump, which the
+/// expiry clock follows only after an hour. It follows a smaller lead slowly: by one part in ten of the time that
+/// passes.
 struct ExpiryClockTests {
     private static let dayMilliseconds: Int64 = 86_400_000
     private static let hourMilliseconds: Int64 = 3_600_000
 
     /// A machine with a steady clock and a wall clock that a test moves.
     private struct Machine {
-        /// Milliseconds since the start.
+        /// The steady clock: milliseconds since the start, at `noon`.
         var steady: Int64 = 0
         /// Milliseconds by which the wall clock is ahead of the true time.
         var lead: Int64 = 0
@@ -89,6 +91,7 @@ struct ExpiryClockTests {
         var machine = Machine()
         machine.lead = 30_000
         machine.pass(milliseconds: 500)
+        // A tenth of the 500 ms.
         #expect(machine.error == 50)
         machine.pass(milliseconds: 600_000)
         #expect(machine.error == 30_000)
@@ -101,10 +104,14 @@ struct ExpiryClockTests {
         before.pass(milliseconds: 60_000)
         let after = Machine(saved: before.clock.saved, lead: Self.hourMilliseconds * 2)
         #expect(after.clock.isInDoubt)
+        // The true time stands at `noon` in `after`, so the minute that `before` ran counts as its error.
         #expect(after.error == 60_000)
     }
 
-    @Test func `a start after some hours of rest trusts the clock, and after a year waits an hour`() {
+    @Test
+    func
+        `a start after some hours follows the clock at once, and a start after a year follows it after an hour`()
+    {
         let afterPause = Machine(saved: .init(time: noon, isInDoubt: false), lead: Self.hourMilliseconds * 8)
         #expect(!afterPause.clock.isInDoubt)
         #expect(afterPause.error == Self.hourMilliseconds * 8)
@@ -127,7 +134,8 @@ struct ExpiryClockTests {
         #expect(file.read() == nil)
     }
 
-    @Test func `a time that was set by a clock in the future is due at once`() {
+    // A deadline further away than its period was set by a clock that was ahead.
+    @Test func `a deadline further away than its period is due at once`() {
         #expect(!noon.isDue(noon.milliseconds + 60_000, within: 60_000))
         #expect(noon.isDue(noon.milliseconds, within: 60_000))
         #expect(noon.isDue(noon.milliseconds + Self.dayMilliseconds, within: 60_000))

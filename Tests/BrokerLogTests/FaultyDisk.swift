@@ -4,15 +4,18 @@ import Synchronization
 
 @testable import Broker
 
-/// A disk that numbers its operations, and that fails or dies at chosen ones. It remembers the synced bytes, so
-/// that a test can remove the rest as a power failure would. It outlives the simulated process: bytes that a dead
-/// process has not synced can be lost until the next process syncs them.
+/// A disk that numbers its operations, and that fails or dies at chosen ones. It works on real files. It remembers
+/// which bytes and names were synced, so that `losePower` can remove the rest as a power failure does.
+///
+/// The disk outlives the simulated process. After `die`, every operation fails until `revive` gives the disk to the
+/// next process. Bytes that a dead process has not synced can be lost until the next process syncs them.
 final class FaultyDisk: Sendable {
     struct State {
         /// The number of operations until now.
-        var steps = 0
-        /// The operation at which the process dies, and the operation that fails once.
+        var stepCount = 0
+        /// The number of the operation at which the process dies.
         var dieAt: Int?
+        /// The number of the operation that fails once.
         var failAt: Int?
         var isDead = false
         /// Whether every operation that needs space fails.
@@ -21,8 +24,9 @@ final class FaultyDisk: Sendable {
         var failNext: (operation: Disk.Operation, fault: Disk.Fault)?
         /// The length of each file at its last sync.
         var syncedLengths: [String: Int] = [:]
-        /// Files whose directory was not synced after their creation.
+        /// Files whose directory was not synced after their creation. Their names can be lost.
         var created: Set<String> = []
+        /// Files that were created or written since the last power failure.
         var written: Set<String> = []
         var random: SeededGenerator
     }
@@ -33,19 +37,19 @@ final class FaultyDisk: Sendable {
 
     var disk: Disk {
         Disk { [self] operation, path, bytes in
-            state.withLock { Self.step(operation, path: path, bytes: bytes, state: &$0) }
+            state.withLock { Self.fault(of: operation, path: path, bytes: bytes, state: &$0) }
         }
     }
 
-    var steps: Int { state.withLock { $0.steps } }
     var isDead: Bool { state.withLock { $0.isDead } }
 
-    /// Lets the process die at an operation. A write may then store a part of its bytes.
-    func die(after steps: Int) { state.withLock { $0.dieAt = $0.steps + steps } }
+    /// Lets the process die at an operation, counted from now. A write may then store a part of its bytes.
+    func die(after steps: Int) { state.withLock { $0.dieAt = $0.stepCount + steps } }
 
-    /// Fails one operation. The disk works again after it.
-    func fail(after steps: Int) { state.withLock { $0.failAt = $0.steps + steps } }
+    /// Fails one operation, counted from now. The disk works again after it.
+    func fail(after steps: Int) { state.withLock { $0.failAt = $0.stepCount + steps } }
 
+    /// Fails the next operation of this kind.
     func failNext(_ operation: Disk.Operation, with fault: Disk.Fault) {
         state.withLock { $0.failNext = (operation, fault) }
     }
@@ -57,17 +61,19 @@ final class FaultyDisk: Sendable {
         }
     }
 
+    /// While the disk is full, every operation that needs space fails.
     func setFull(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
 
+    /// Forgets a `failNext` whose operation did not come.
     func clearFailure() { state.withLock { $0.failNext = nil } }
 
     /// Returns the fault of an operation, or nil if it succeeds.
-    private static func step(
-        _ operation: Disk.Operation, path: String, bytes: Int, state: inout State
+    private static func fault(
+        of operation: Disk.Operation, path: String, bytes: Int, state: inout State
     ) -> Disk.Fault? {
         if state.isDead { return .fail(EIO) }
-        state.steps += 1
-        if state.dieAt == state.steps {
+        state.stepCount += 1
+        if state.dieAt == state.stepCount {
             state.isDead = true
             if operation == .write {
                 note(operation, path: path, state: &state)
@@ -78,7 +84,7 @@ final class FaultyDisk: Sendable {
         if state.isFull, [.create, .write, .rename, .makeDirectory].contains(operation) {
             return .fail(ENOSPC)
         }
-        if state.failAt == state.steps { return .fail(ENOSPC) }
+        if state.failAt == state.stepCount { return .fail(ENOSPC) }
         if let next = state.failNext, next.operation == operation {
             state.failNext = nil
             return next.fault
@@ -87,7 +93,7 @@ final class FaultyDisk: Sendable {
         return nil
     }
 
-    /// Notes which bytes and names are synced now.
+    /// Notes which bytes and names are synced after an operation that succeeds.
     private static func note(_ operation: Disk.Operation, path: String, state: inout State) {
         switch operation {
         case .create:
@@ -114,26 +120,16 @@ final class FaultyDisk: Sendable {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Leaves the state after a power failure. Each file keeps its synced part, and perhaps a part of the rest, or
+    /// Leaves the files as a power failure does. Each file keeps its synced part, and perhaps a part of the rest, or
     /// zeros in its place. A new name may be lost.
     func losePower() {
         state.withLock { state in
             for path in state.written.sorted() where access(path, F_OK) == 0 {
-                if state.created.contains(path), state.random.next(upperBound: UInt64(2)) == 0 {
+                let losesName = state.created.contains(path) && state.random.next(upperBound: UInt64(2)) == 0
+                if losesName {
                     unlink(path)
-                    continue
-                }
-                guard let synced = state.syncedLengths[path] else { continue }
-                let size = Self.fileSize(at: path)
-                guard size > synced else { continue }
-                let keptLength = synced + Int(state.random.next(upperBound: UInt64(size - synced + 1)))
-                if state.random.next(upperBound: UInt64(3)) == 0 {
-                    let descriptor = open(path, O_WRONLY)
-                    let zeros = [UInt8](repeating: 0, count: size - keptLength)
-                    pwrite(descriptor, zeros, zeros.count, keptLength)
-                    close(descriptor)
                 } else {
-                    truncate(path, keptLength)
+                    Self.loseUnsyncedBytes(of: path, state: &state)
                 }
             }
             // All bytes that the machine finds after its start are on the disk.
@@ -141,5 +137,21 @@ final class FaultyDisk: Sendable {
             state.created = []
             state.syncedLengths = [:]
         }
+    }
+
+    private static func loseUnsyncedBytes(of path: String, state: inout State) {
+        guard let synced = state.syncedLengths[path] else { return }
+        let size = fileSize(at: path)
+        guard size > synced else { return }
+        let keptLength = synced + Int(state.random.next(upperBound: UInt64(size - synced + 1)))
+        let leavesZeros = state.random.next(upperBound: UInt64(3)) == 0
+        guard leavesZeros else {
+            truncate(path, keptLength)
+            return
+        }
+        let descriptor = open(path, O_WRONLY)
+        let zeros = [UInt8](repeating: 0, count: size - keptLength)
+        pwrite(descriptor, zeros, zeros.count, keptLength)
+        close(descriptor)
     }
 }

@@ -3,8 +3,11 @@ import Testing
 
 @testable import Broker
 
-/// Returns a batch with a valid checksum whose only record has a wrong offset or time.
-private func lyingBatch(offsetDelta: Int = 0, timestampDelta: Int64 = 0, time: Int64 = at(5).milliseconds)
+/// Returns a batch with a valid checksum whose only record has a wrong offset or time. A record stores both as the
+/// difference from the header, which is 0 in a correct batch of one record.
+private func contradictoryBatch(
+    offsetDelta: Int = 0, timestampDelta: Int64 = 0, time: Int64 = secondsAfterNoon(5).milliseconds
+)
     -> [UInt8]
 {
     var body: [UInt8] = []
@@ -20,52 +23,54 @@ private func lyingBatch(offsetDelta: Int = 0, timestampDelta: Int64 = 0, time: I
 /// Batches with a valid checksum, and with numbers that overflow or contradict each other.
 struct HostileBatchTests {
     @Test(arguments: [Int.max, 1, -1, Int.min])
-    func `a record with the offset of another is an error for its reader`(_ delta: Int) throws {
+    func `a record with the offset of another is an error for its reader`(_ offsetDelta: Int) throws {
         let fixture = try LogFixture()
         try fixture.log.append(timed("v", second: 0, key: "k"))
-        try fixture.log.append(lyingBatch(offsetDelta: delta))
+        try fixture.log.append(contradictoryBatch(offsetDelta: offsetDelta))
         try fixture.log.append(timed("v", second: 10, key: "k"))
         fixture.store.settle()
         let error = try #require(throws: LogError.self) {
-            try fixture.log.offset(forTime: at(3).milliseconds)
+            try fixture.log.offset(forTime: secondsAfterNoon(3).milliseconds)
         }
         #expect(error.code == .corruptMessage)
         #expect(throws: LogError.self) { try fixture.values() }
-        #expect(try fixture.log.offset(forTime: at(7).milliseconds)?.offset == 2)
+        #expect(try fixture.log.offset(forTime: secondsAfterNoon(7).milliseconds)?.offset == 2)
     }
 
     @Test func `a record with the offset of another ends a compaction but not the broker`() throws {
         let fixture = try LogFixture()
         try fixture.log.append(timed("v", second: 0, key: "k"))
-        try fixture.log.append(lyingBatch(offsetDelta: .max))
+        try fixture.log.append(contradictoryBatch(offsetDelta: .max))
         fixture.log.settings = try TopicSettings(overrides: [
             "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0",
         ])
         fixture.store.settle()
         try fixture.log.roll()
         fixture.store.settle()
-        let plan = try #require(fixture.log.compactionPlan(now: at(10)))
+        let plan = try #require(fixture.log.compactionPlan(now: secondsAfterNoon(10)))
         let result = CompactionPass.run(plan: plan, disk: Disk(), isStopping: { false })
         #expect(result.error?.code == .corruptMessage)
     }
 
     @Test func `a record whose time overflows is read`() throws {
         let fixture = try LogFixture()
-        try fixture.log.append(lyingBatch(timestampDelta: .max))
+        try fixture.log.append(contradictoryBatch(timestampDelta: .max))
         try fixture.log.append(timed("v", second: 10))
         fixture.store.settle()
-        #expect(try fixture.log.offset(forTime: at(3).milliseconds)?.offset == 1)
+        #expect(try fixture.log.offset(forTime: secondsAfterNoon(3).milliseconds)?.offset == 1)
         #expect(try fixture.values().count == 2)
     }
 
     @Test(arguments: [Int64.min, -2])
     func `a timestamp below -1 is refused unless the broker sets the time`(_ time: Int64) throws {
         let fixture = try LogFixture()
-        let error = try #require(throws: LogError.self) { try fixture.log.append(lyingBatch(time: time)) }
+        let error = try #require(throws: LogError.self) {
+            try fixture.log.append(contradictoryBatch(time: time))
+        }
         #expect(error == .timestampOutOfRange(time))
         #expect(fixture.log.endOffset == 0)
-        #expect(try fixture.log.append(lyingBatch(time: -1)).baseOffset == 0)
+        #expect(try fixture.log.append(contradictoryBatch(time: -1)).baseOffset == 0)
         let stamped = try LogFixture(["message.timestamp.type": "LogAppendTime"])
-        #expect(try stamped.log.append(lyingBatch(time: time)).logAppendTime == noon.milliseconds)
+        #expect(try stamped.log.append(contradictoryBatch(time: time)).logAppendTime == noon.milliseconds)
     }
 }

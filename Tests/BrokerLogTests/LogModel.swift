@@ -1,7 +1,10 @@
 @testable import Broker
 
-/// The model of a log: every appended record by offset, with the outcome of its transaction.
+/// The model of a log, with which `LogSimulation` compares a real one: every appended record by offset, with the
+/// outcome of its transaction.
 struct LogModel {
+    /// The outcome of a record: it belongs to no transaction, or to one that is open, committed or aborted. A marker
+    /// ends a transaction.
     enum Fate { case plain, open, committed, aborted, marker }
 
     struct Entry: Equatable {
@@ -10,7 +13,7 @@ struct LogModel {
         var value: String?
         var producer: Int64
         var fate: Fate
-        /// When it was appended.
+        /// The time of the append, in milliseconds since 1970.
         var time: Int64
     }
 
@@ -18,22 +21,24 @@ struct LogModel {
     /// Clients got a success for all records below this offset.
     var acknowledged: Int64 = 0
 
-    /// Cuts the model at `offset`. Later markers count as never written.
+    /// Cuts the model at `offset`. A transaction whose marker is cut off is open again.
     mutating func cut(to offset: Int64, transactions: [Transaction]) {
         guard offset < entries.count else { return }
         entries.removeLast(entries.count - Int(offset))
         for transaction in transactions where transaction.end >= offset {
-            for index in entries.indices
-            where entries[index].producer == transaction.producer && index >= transaction.start
-                && [.committed, .aborted].contains(entries[index].fate)
-            {
-                entries[index].fate = .open
+            for index in entries.indices {
+                let isOfTransaction =
+                    entries[index].producer == transaction.producer && index >= transaction.start
+                let isEnded = [.committed, .aborted].contains(entries[index].fate)
+                if isOfTransaction, isEnded { entries[index].fate = .open }
             }
         }
     }
 
+    /// A transaction that was committed or aborted.
     struct Transaction {
         var producer: Int64
+        /// The offset of its first record.
         var start: Int64
         /// The marker's offset.
         var end: Int64
@@ -45,6 +50,8 @@ struct LogModel {
     }
 
     /// Whether the record at `offset` may be missing from a compacted log.
+    ///
+    /// - Parameter isGraceOver: Whether tombstones and markers of this time may be removed.
     func mayBeMissing(_ offset: Int64, isGraceOver: (Int64) -> Bool) -> Bool {
         let entry = entries[Int(offset)]
         switch entry.fate {
@@ -60,12 +67,8 @@ struct LogModel {
     }
 }
 
-extension StoredBatch.Record {
-    var keyText: String { String(decoding: key ?? [], as: UTF8.self) }
-    var valueText: String? { value.map { String(decoding: $0, as: UTF8.self) } }
-}
-
-/// Drops aborted records as a client does, by the list that is returned with the read.
+/// Returns the committed records of some batches. It drops aborted ones as a client does, by the list of aborted
+/// transactions that comes with each read.
 func committedRecords(_ batches: [StoredBatch], aborted: [AbortedTransaction]) -> [StoredBatch.Record] {
     var upcoming = aborted.sorted { $0.firstOffset < $1.firstOffset }
     var abortedProducers: Set<Int64> = []
@@ -77,8 +80,10 @@ func committedRecords(_ batches: [StoredBatch], aborted: [AbortedTransaction]) -
         }
         if batch.header.isControl {
             if batch.commits == false { abortedProducers.remove(batch.header.producerID) }
-        } else if !(batch.header.isTransactional && abortedProducers.contains(batch.header.producerID)) {
-            records += batch.records
+        } else {
+            let isAborted =
+                batch.header.isTransactional && abortedProducers.contains(batch.header.producerID)
+            if !isAborted { records += batch.records }
         }
     }
     return records

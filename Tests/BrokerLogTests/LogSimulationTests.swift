@@ -4,7 +4,8 @@ import Testing
 
 @testable import Broker
 
-/// Random histories of a log, compared with a model. `TEST_SEED=7` runs only the history of this seed.
+/// Random histories of a log, compared with a model (`LogSimulation`). Each test has its own settings of the topic.
+/// `TEST_SEED=7` runs only the history of this seed.
 struct LogSimulationTests {
     private static var seeds: Range<UInt64> {
         if let seed = getenv("TEST_SEED").flatMap({ UInt64(String(cString: $0)) }) {

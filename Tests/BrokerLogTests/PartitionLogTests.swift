@@ -3,41 +3,11 @@ import Testing
 
 @testable import Broker
 
-/// The time at which most records of these tests are appended.
-let noon = WallTime(milliseconds: 1_700_000_000_000)
-
-/// Returns a batch of records with these values and the same key.
-func records(_ values: String..., key: String? = nil) -> [UInt8] {
-    BatchBuilder.batch(
-        values.map { NewRecord(key: key.map { Array($0.utf8) }, value: Array($0.utf8)) },
-        time: noon.milliseconds)
-}
-
-extension PartitionLog {
-    @discardableResult
-    func append(_ bytes: [UInt8], now: WallTime = noon) throws(LogError) -> AppendResult {
-        try bytes.withBytes { (raw) throws(LogError) in try append(raw, now: now) }
-    }
-
-    func read(from offset: Int64, maxBytes: Int = 1 << 20, committed: Bool = false) throws(LogError)
-        -> [UInt8]
-    {
-        var writer = WireWriter()
-        _ = try read(from: offset, maxBytes: maxBytes, committed: committed, into: &writer)
-        return writer.copied()
-    }
-}
-
-extension TopicStore {
-    /// Runs the flusher on this thread until no sync waits.
-    func settle(at now: WallTime = noon) {
-        while flusher.runOnce() { deliver(now: now) }
-    }
-}
-
-/// The way of a record: appended, durable, visible, and read after a restart.
+/// The course of a record: appended, durable, visible, and read after a restart.
 struct PartitionLogTests {
-    @Test func `appended records are read back after a restart`() throws {
+    @Test func `an append is answered when it is durable, and its records are read back after a restart`()
+        throws
+    {
         let directory = TestDirectory()
         do {
             let store = try TopicStore(path: directory.path) {}

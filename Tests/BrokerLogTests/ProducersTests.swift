@@ -2,7 +2,8 @@ import Testing
 
 @testable import Broker
 
-/// The idempotence and transactions of producers, by the table that a partition keeps of them.
+/// `Producers`, a partition's table of producers: their sequence numbers, epochs and transactions. All batches are of
+/// producer 7. The sequence is the number of a producer's first record in a batch.
 struct ProducersTests {
     private func batch(
         epoch: Int16 = 0, sequence: Int32, count: Int32 = 1, at offset: Int64 = 0, transactional: Bool = false
@@ -12,17 +13,18 @@ struct ProducersTests {
         header.recordCount = count
         header.lastOffsetDelta = count - 1
         header.maxTimestamp = 100
-        header.attributes = transactional ? 0x10 : 0
+        header.attributes = transactional ? BatchHeader.transactionalBit : 0
         return header
     }
 
+    /// Returns the table after some appends.
     private func producers(_ batches: BatchHeader...) -> Producers {
         var producers = Producers()
         for batch in batches { producers.recordAppend(batch, now: 100) }
         return producers
     }
 
-    @Test func `an unknown producer may begin anywhere`() throws {
+    @Test func `an unknown producer may begin with any sequence`() throws {
         #expect(try Producers().checkAppend(batch(sequence: 41)) == .append)
     }
 
@@ -51,6 +53,7 @@ struct ProducersTests {
     }
 
     @Test func `the sequence after the largest number is zero`() throws {
+        // The three records have the sequences max - 1, max, and 0.
         let known = producers(batch(sequence: .max - 1, count: 3))
         #expect(try known.checkAppend(batch(sequence: 1)) == .append)
         let exact = producers(batch(sequence: .max, count: 1))
@@ -68,7 +71,8 @@ struct ProducersTests {
         #expect(try known.checkAppend(batch(epoch: 2, sequence: 0)) == .append)
     }
 
-    @Test func `a marker of a newer epoch fences before any record of it`() throws {
+    @Test func `a marker of a newer epoch fences the older one, before any record of the newer epoch`() throws
+    {
         var known = producers(batch(sequence: 0, transactional: true))
         known.recordMarker(producerID: 7, epoch: 1, commit: false, at: 1, timestamp: 100)
         #expect(throws: LogError.fencedProducer(producer: 7, epoch: 0, current: 1)) {
@@ -87,7 +91,8 @@ struct ProducersTests {
         }
     }
 
-    @Test func `committed readers stop at the oldest open transaction and at unsafe markers`() {
+    @Test func `committed readers stop at the oldest open transaction, and at a marker that is not durable`()
+    {
         var known = producers(batch(sequence: 0, at: 5, transactional: true))
         #expect(known.stableOffset(highWatermark: 9) == 5)
         known.recordMarker(producerID: 7, epoch: 0, commit: true, at: 9, timestamp: 1)
@@ -95,7 +100,7 @@ struct ProducersTests {
         #expect(known.stableOffset(highWatermark: 10) == 10)
     }
 
-    @Test func `aborted transactions are found by overlap`() {
+    @Test func `a range of offsets has the aborted transactions that overlap it`() {
         var known = Producers()
         for (producer, start, end) in [(1, 0, 4), (2, 2, 9), (3, 10, 12)] as [(Int64, Int64, Int64)] {
             known.openTransactions[producer] = start

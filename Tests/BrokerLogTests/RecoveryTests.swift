@@ -4,28 +4,15 @@ import Testing
 
 @testable import Broker
 
-/// Replaces the files of a log by one segment with batches, as an earlier broker could have left it.
-func replaceFiles(with batches: [[UInt8]], in directory: String) throws {
-    let disk = Disk()
-    for name in try disk.names(in: directory) { unlink(directory + "/" + name) }
-    try disk.replace(Segment.path(in: directory, from: 0, suffix: "log"), with: Array(batches.joined()))
-}
-
-/// Returns a batch as it is stored at an offset, perhaps with another time.
-func stored(_ batch: [UInt8], at offset: Int64, time: Int64? = nil) -> [UInt8] {
-    var header = batch.withBytes { BatchHeader(parsing: $0) }
-    header.baseOffset = offset
-    if let time { header.maxTimestamp = time }
-    return BatchBuilder.assemble(header: header, body: Array(batch[BatchHeader.size...]))
-}
-
-/// The start of a log with the files of the previous process.
+/// The start of a log with the files of the previous process. A store with another `bootID` than the one before starts
+/// after a power failure or a reboot, one with the same `bootID` after a kill.
 struct RecoveryTests {
-    private static let keeping = ["retention.ms": "-1"]
+    /// Records are kept without end.
+    private static let withoutRetention = ["retention.ms": "-1"]
 
     /// Makes a closed store with one log, and returns the log's directory.
     private func makeLog(
-        in directory: TestDirectory, settings: [String: String] = keeping,
+        in directory: TestDirectory, settings: [String: String] = withoutRetention,
         fill: (PartitionLog) throws -> Void = { _ in }
     ) throws -> String {
         let store = try TopicStore(path: directory.path, bootID: "one") {}
@@ -36,24 +23,27 @@ struct RecoveryTests {
         return log.directory
     }
 
-    @Test(arguments: [(Int64.min, Int64(0)), (-1, 0), (7, 7), (Int64.max, at(10).milliseconds)])
-    func `a stored time outside of possible times is corrected`(_ time: Int64, _ arrival: Int64) throws {
+    @Test(arguments: [(Int64.min, Int64(0)), (-1, 0), (7, 7), (Int64.max, secondsAfterNoon(10).milliseconds)])
+    func `a stored time before 1970 or in the future is corrected at the start`(
+        _ time: Int64, _ correctedTime: Int64
+    ) throws {
         let directory = TestDirectory(inMemory: true)
         let path = try makeLog(in: directory)
         try replaceFiles(with: [stored(records("v"), at: 0, time: time)], in: path)
-        let store = try TopicStore(path: directory.path, clock: { at(10) }, wake: {})
+        let store = try TopicStore(path: directory.path, clock: { secondsAfterNoon(10) }, wake: {})
         let log = try #require(store.topic(named: "t")).partitions[0]
-        #expect(log.activeSegment.firstAppendedAt == arrival)
-        store.upkeep(now: at(20))
-        try log.append(records("more"), now: at(21))
+        #expect(log.activeSegment.firstAppendedAt == correctedTime)
+        store.upkeep(now: secondsAfterNoon(20))
+        try log.append(records("more"), now: secondsAfterNoon(21))
         store.settle()
         try log.roll()
         _ = try log.rebuiltIndex(of: log.segments[0])
-        #expect(log.segments[0].firstAppendedAt == arrival)
+        #expect(log.segments[0].firstAppendedAt == correctedTime)
         log.settings = try TopicSettings(overrides: [
             "cleanup.policy": "compact", "max.compaction.lag.ms": "1000", "min.cleanable.dirty.ratio": "1",
         ])
-        _ = log.compactionPlan(now: at(22))
+        // The plan computes with the time, and must not overflow.
+        _ = log.compactionPlan(now: secondsAfterNoon(22))
     }
 
     @Test func `a producer of old records is remembered after a crash`() throws {
@@ -61,11 +51,12 @@ struct RecoveryTests {
         let batch = BatchBuilder.batch(
             [NewRecord(key: nil, value: [1])], time: 1, producerID: 5, producerEpoch: 0, baseSequence: 0)
         let path = try makeLog(in: directory) { try $0.append(batch) }
+        // Without a checkpoint, the start reads the producer from the records.
         unlink(path + "/checkpoint")
-        let store = try TopicStore(path: directory.path, clock: { at(10) }, wake: {})
+        let store = try TopicStore(path: directory.path, clock: { secondsAfterNoon(10) }, wake: {})
         let log = try #require(store.topic(named: "t")).partitions[0]
-        store.upkeep(now: at(20))
-        #expect(try log.append(batch, now: at(21)).isDuplicate)
+        store.upkeep(now: secondsAfterNoon(20))
+        #expect(try log.append(batch, now: secondsAfterNoon(21)).isDuplicate)
         #expect(log.endOffset == 1)
     }
 
@@ -105,11 +96,14 @@ struct RecoveryTests {
         let directory = TestDirectory(inMemory: true)
         let path = try makeLog(in: directory)
         var batches: [[UInt8]] = []
+        // Each of the 100 records is behind an empty batch of 50,000 offsets.
+        let emptyOffsets: Int64 = 50_000
         for index in 0..<100 as Range<Int64> {
-            var filler = BatchHeader(baseOffset: index * 50_001)
-            filler.lastOffsetDelta = 49_999
-            batches.append(BatchBuilder.assemble(header: filler, body: []))
-            batches.append(stored(records("v"), at: index * 50_001 + 50_000))
+            let baseOffset = index * (emptyOffsets + 1)
+            var emptyBatch = BatchHeader(baseOffset: baseOffset)
+            emptyBatch.lastOffsetDelta = Int32(emptyOffsets - 1)
+            batches.append(BatchBuilder.assemble(header: emptyBatch, body: []))
+            batches.append(stored(records("v"), at: baseOffset + emptyOffsets))
         }
         try replaceFiles(with: batches, in: path)
         let store = try TopicStore(path: directory.path) {}
@@ -124,7 +118,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test func `a copy within one boot counts as after a power failure`() throws {
+    @Test func `a copy of the data that starts within one boot is treated as after a power failure`() throws {
         let original = TestDirectory(inMemory: true)
         let path = try makeLog(in: original) { log in
             for index in 0..<10 { try log.append(records("v\(index)")) }
@@ -138,15 +132,16 @@ struct RecoveryTests {
         let store = try TopicStore(path: copy.path, bootID: "one") {}
         #expect(!store.environment.machineStayedUp)
         let log = try #require(store.topic(named: "t")).partitions[0]
-        var read: Int64 = 0
-        while read < log.endOffset {
-            let batches = try StoredBatch.all(in: try log.read(from: read))
-            read = batches.last?.header.nextOffset ?? log.endOffset
+        // All that is left can be read.
+        var nextOffset: Int64 = 0
+        while nextOffset < log.endOffset {
+            let batches = try StoredBatch.all(in: try log.read(from: nextOffset))
+            nextOffset = batches.last?.header.nextOffset ?? log.endOffset
         }
-        #expect(read == log.endOffset)
+        #expect(nextOffset == log.endOffset)
     }
 
-    /// Opens the log, and returns the offset of the next record.
+    /// Opens the log, appends a record, and returns its offset.
     private func nextOffset(in directory: TestDirectory, flush: FlushPolicy, boot: String) throws -> Int64 {
         let store = try TopicStore(path: directory.path, flush: flush, bootID: boot) {}
         let log = try #require(store.topic(named: "t")).partitions[0]
@@ -166,12 +161,12 @@ struct RecoveryTests {
             let offsetAfterFailure: Int64
             do {
                 let store = try TopicStore(path: directory.path, flush: nextFlush, bootID: "two") {}
-                offsetAfterFailure = try #require(store.topic(named: "t")).partitions[0].append(
-                    records("next")
-                ).baseOffset
+                let log = try #require(store.topic(named: "t")).partitions[0]
+                offsetAfterFailure = try log.append(records("next")).baseOffset
                 // A topic that is created now has lost nothing, so its offsets begin at 0.
                 #expect(try store.create("new", partitions: 1).partitions[0].endOffset == 0)
             }
+            // Behind six records. A reader may have seen more offsets, which the power failure removed.
             #expect(offsetAfterFailure == 6 + PartitionLog.skippedOffsets)
             #expect(try nextOffset(in: directory, flush: nextFlush, boot: "two") == offsetAfterFailure + 1)
             let store = try TopicStore(path: directory.path, bootID: "two") {}
@@ -179,11 +174,12 @@ struct RecoveryTests {
             var recordCount = 0
             try log.forEachBatch(from: 0) { recordCount += $0.records.count }
             #expect(recordCount == 8)
+            // An offset in the gap is in an empty batch.
             #expect(try StoredBatch.all(in: log.read(from: 100)).first?.records.isEmpty == true)
         }
     }
 
-    @Test func `an orderly stop or a sync for each answer keeps the offsets as they are`() throws {
+    @Test func `after an orderly stop, or with a sync for each answer, no offset is skipped`() throws {
         for flush in [FlushPolicy.os, .everyAck] {
             let directory = TestDirectory(inMemory: true)
             do {
@@ -197,7 +193,9 @@ struct RecoveryTests {
         }
     }
 
-    @Test func `segments behind a cut are counted and never overwritten`() throws {
+    @Test func `segments behind damage are set aside as .cut files, which are counted and never overwritten`()
+        throws
+    {
         let directory = TestDirectory(inMemory: true)
         let path = try makeLog(in: directory, settings: ["segment.bytes": "200"])
         for round in 1...3 {

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Broker
 
-/// The topics of a data directory: creation, deletion, settings, access, and crashes at any step.
+/// The topics of a data directory: creation, deletion, settings, access, and crashes at any step. A step is an
+/// operation of the disk (`FaultyDisk`).
 struct TopicStoreTests {
     @Test func `a data directory has one owner`() throws {
         let directory = TestDirectory()
@@ -11,6 +12,7 @@ struct TopicStoreTests {
         #expect(throws: TopicStoreError.locked(path: directory.path)) {
             try TopicStore(path: directory.path) {}
         }
+        // 128 bits in Base64.
         #expect(store.clusterID.utf8.count == 22)
     }
 
@@ -34,7 +36,8 @@ struct TopicStoreTests {
         #expect(topic.partitions.count == 3)
         #expect(topic.settings.isCompacted)
         #expect(topic.settings.isDeleted)
-        #expect(topic.settings.retentionMilliseconds == 604_800_000)
+        // `alter` replaces all settings, so this one has its default, seven days.
+        #expect(topic.settings.retentionMilliseconds == 7 * 86_400_000)
         #expect(store.topic(named: "__inner")?.isInternal == true)
         #expect(try logDirectories(in: directory).count == 4)
     }
@@ -60,10 +63,12 @@ struct TopicStoreTests {
             store.settle()
             try store.close()
         }
-        for (path, mode) in try modes(of: path) { #expect(mode & 0o077 == 0, "\(path)") }
+        let groupAndOthers: mode_t = 0o077
+        for (path, mode) in try modes(of: path) { #expect(mode & groupAndOthers == 0, "\(path)") }
         chmod(path, 0o755)
         do { _ = try TopicStore(path: path) {} }
         #expect(try modes(of: path)[path] == 0o700)
+        // An operator who lets a group read has decided so.
         chmod(path, 0o750)
         do { _ = try TopicStore(path: path) {} }
         #expect(try modes(of: path)[path] == 0o750)
@@ -88,11 +93,11 @@ struct TopicStoreTests {
         for step in 1..<60 {
             let directory = TestDirectory(inMemory: true)
             _ = try TopicStore(path: directory.path) {}
-            let faulty = FaultyDisk(seed: UInt64(step))
+            let faultyDisk = FaultyDisk(seed: UInt64(step))
             do {
-                let store = try TopicStore(path: directory.path, disk: faulty.disk) {}
+                let store = try TopicStore(path: directory.path, disk: faultyDisk.disk) {}
                 _ = try store.create("a", partitions: 2)
-                faulty.die(after: step)
+                faultyDisk.die(after: step)
                 _ = try? store.create("b", partitions: 2)
                 _ = try? store.delete("a")
             }
@@ -104,12 +109,12 @@ struct TopicStoreTests {
         }
     }
 
-    @Test func `a creation that fails can be tried again`() throws {
+    @Test func `a creation that fails can be repeated`() throws {
         for step in 1..<40 {
             let directory = TestDirectory(inMemory: true)
-            let faulty = FaultyDisk(seed: 1)
-            let store = try TopicStore(path: directory.path, disk: faulty.disk) {}
-            faulty.fail(after: step)
+            let faultyDisk = FaultyDisk(seed: 1)
+            let store = try TopicStore(path: directory.path, disk: faultyDisk.disk) {}
+            faultyDisk.fail(after: step)
             let isCreated = (try? store.create("t", partitions: 2)) != nil
             if !isCreated { _ = try store.create("t", partitions: 2) }
             #expect(store.catalog.entries.count == 1, "step \(step)")
@@ -151,9 +156,4 @@ struct TopicStoreTests {
         try settings.set("retention.ms", to: nil)
         #expect(settings == TopicSettings())
     }
-}
-
-/// Returns the names of the partitions' directories in a store.
-func logDirectories(in directory: TestDirectory) throws -> [String] {
-    try Disk().names(in: directory.path + "/logs").filter { LogDirectory(name: $0) != nil }
 }

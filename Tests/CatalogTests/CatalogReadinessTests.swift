@@ -7,7 +7,7 @@ import Testing
 
 @testable import Catalog
 
-/// When a catalog counts as read.
+/// Tests of the condition under which a catalog counts as read, so that the process may use it.
 struct CatalogReadinessTests {
     /// The goal is 200 ms. The library's own timers tick every half second, and with them it took a second.
     private static let millisecondsMax = 400

@@ -81,7 +81,7 @@ extension CatalogSnapshot {
     #expect(catalog.keys[key.id] == key)
 }
 
-/// The access that a key grants: by its role, its app and its end.
+/// Tests of the access that an API key grants, by its role, its app and its end.
 struct AccessDecisionTests {
     private let now = WallTime(milliseconds: 1000)
 

@@ -3,12 +3,12 @@ import Simulation
 import Testing
 
 @Test func `a queue gives its items in the order of their arrival`() {
-    var chance = SeededGenerator(seed: 1)
+    var random = SeededGenerator(seed: 1)
     for _ in 0..<50 {
         var queue = FIFOQueue<Int>()
         var model: [Int] = []
         for number in 0..<1000 {
-            switch chance.number(below: 100) {
+            switch random.number(below: 100) {
             case ..<55:
                 queue.append(number)
                 model.append(number)

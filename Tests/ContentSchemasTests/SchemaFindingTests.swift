@@ -6,37 +6,38 @@ import Testing
 /// 2025-11-20.
 private let now: Int64 = 1_763_600_000
 
-private func found(_ value: String, _ type: String) -> [String] {
+/// Returns the failures and warnings about a value for a property `x` of this type. Both are JSON.
+private func findingTexts(_ value: String, for type: String) -> [String] {
     let findings = schema("{\"x\":\(type)}").findings(in: raw("{\"x\":\(value)}"), now: now)
     return (findings.failures + findings.warnings).map(\.description)
 }
 
 @Test func `a finding names the path, the error and the remedy`() {
     #expect(
-        found("\"1\"", "\"int\"") == [
+        findingTexts("\"1\"", for: "\"int\"") == [
             "x is a string, and Int does not decode from it; send a number without quotes"
         ])
     #expect(
-        found("1.5", "\"int\"") == ["x has a fraction, and Int takes none; send a whole number"])
-    #expect(found("300", "\"uint8\"") == ["x must be from 0 to 255 for UInt8"])
+        findingTexts("1.5", for: "\"int\"") == ["x has a fraction, and Int takes none; send a whole number"])
+    #expect(findingTexts("300", for: "\"uint8\"") == ["x must be from 0 to 255 for UInt8"])
     #expect(
-        found("null", "\"string\"") == [
+        findingTexts("null", for: "\"string\"") == [
             "x is null, and String is not optional; send a string in quotes"
         ])
     #expect(
-        found("\"third\"", #"{"$enum":["first","second"]}"#) == [
+        findingTexts("\"third\"", for: #"{"$enum":["first","second"]}"#) == [
             "x is not a case of the enumeration; send one of first, second"
         ])
     #expect(
-        found("\"arrived\"", #"{"$cases":{"eta":{"minutes":"int"},"arrived":{}}}"#) == [
+        findingTexts("\"arrived\"", for: #"{"$cases":{"eta":{"minutes":"int"},"arrived":{}}}"#) == [
             #"x is a string, and an enumeration whose cases carry values does not decode from it; send {"case": {its values}} with one of eta, arrived for case, {} for no values"#
         ])
     #expect(
-        found("[2,1]", #"{"$range":"int"}"#) == [
+        findingTexts("[2,1]", for: #"{"$range":"int"}"#) == [
             "x has its lower bound above the upper one; exchange them"
         ])
     #expect(
-        found("[1,2]", "\"data\"") == [
+        findingTexts("[1,2]", for: "\"data\"") == [
             "x is an array, and Data does not decode from it; send its bytes in base64, not as an array"
         ])
 }
@@ -61,33 +62,33 @@ private func found(_ value: String, _ type: String) -> [String] {
 
 @Test func `dates that decode to another century are doubtful, and the right number is named`() {
     #expect(
-        found("1763600000", "\"date.reference2001\"") == [
+        findingTexts("1763600000", for: "\"date.reference2001\"") == [
             "x looks like seconds since 1970, and the phone will read it as 2056-11-20; send 785292800"
         ])
     #expect(
-        found("1763600000000", "\"date.reference2001\"") == [
+        findingTexts("1763600000000", for: "\"date.reference2001\"") == [
             "x looks like milliseconds since 1970, and the phone will read it as the year 57887; send 785292800"
         ])
     #expect(
-        found("1763600000500", "\"date.unixSeconds\"") == [
+        findingTexts("1763600000500", for: "\"date.unixSeconds\"") == [
             "x looks like milliseconds since 1970, and the phone will read it as the year 57856; send 1763600000.5"
         ])
     #expect(
-        found("785292800", "\"date.unixSeconds\"") == [
+        findingTexts("785292800", for: "\"date.unixSeconds\"") == [
             "x looks like seconds since 2001, and the phone will read it as 1994-11-20; send 1763600000"
         ])
     #expect(
-        found("1763600000", "\"date.unixMilliseconds\"") == [
+        findingTexts("1763600000", for: "\"date.unixMilliseconds\"") == [
             "x looks like seconds since 1970, and the phone will read it as 1970-01-21; send 1763600000000"
         ])
     for (value, type) in [
         ("785292800", "reference2001"), ("1763600000", "unixSeconds"), ("1763600000000", "unixMilliseconds"),
         ("0", "reference2001"), ("-1e9", "reference2001"), ("0", "unixSeconds"),
     ] {
-        #expect(found(value, "\"date.\(type)\"").isEmpty, "\(value) \(type)")
+        #expect(findingTexts(value, for: "\"date.\(type)\"").isEmpty, "\(value) \(type)")
     }
-    #expect(found("1763600000", "\"date.reference2001?\"").count == 1)
-    #expect(found("[785292800, 1763600000]", #"{"$range":"date.reference2001"}"#).count == 1)
+    #expect(findingTexts("1763600000", for: "\"date.reference2001?\"").count == 1)
+    #expect(findingTexts("[785292800, 1763600000]", for: #"{"$range":"date.reference2001"}"#).count == 1)
 }
 
 @Test func `a name that is nearly right is reported, even for an optional property`() {
@@ -112,8 +113,8 @@ private func found(_ value: String, _ type: String) -> [String] {
 }
 
 @Test func `a URL that only new systems accept is doubtful`() {
-    #expect(found("\"https://example.com/a b\"", "\"url\"").count == 1)
-    #expect(found("\"https://example.com/a%20b?q=1#f\"", "\"url\"").isEmpty)
+    #expect(findingTexts("\"https://example.com/a b\"", for: "\"url\"").count == 1)
+    #expect(findingTexts("\"https://example.com/a%20b?q=1#f\"", for: "\"url\"").isEmpty)
 }
 
 @Test func `the list of findings is bounded, and doubts do not hide a failure`() {

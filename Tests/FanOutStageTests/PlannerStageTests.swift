@@ -1,3 +1,4 @@
+import CatalogRecords
 import FanOut
 import FanOutTesting
 import IngestTesting
@@ -16,6 +17,35 @@ import Topics
 
 /// The planner on a real cluster: its output equals the model's, and each send has a verdict.
 @Suite struct PlannerStageTests {
+    @Test func `the limit on groups that only phones have named outlives the process and its files`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
+        let directories = [try TemporaryDirectory(), try TemporaryDirectory()]
+        let writer = try RecordWriter(on: bed, to: .subscriptions)
+        let limit = 3
+        for (number, directory) in directories.enumerated() {
+            for group in (0..<5).map({ "g\(number)-\($0)" }) {
+                let subscription = Subscription(lane: 0, app: TestBed.app.id, group: group)
+                writer.write(key: subscription.scopeKey.bytes, value: subscription.encoded())
+            }
+            #expect(writer.finish())
+            let stage = try await PlannerStage(
+                bed, directory: directory.path, { $0.subscribedGroupsMax = limit })
+            try await eventually("the subscriptions are answered") {
+                stage.handledCount == 5 || stage.failure != nil
+            }
+            #expect(stage.failure == nil)
+            let unstored = stage.metric("flotilla_fan_out_unstored_subscriptions_total")
+            #expect(unstored == (number == 0 ? 2 : 5))
+            await stage.stop()
+        }
+        let rows = try TopicContent(of: .groups, in: bed).newestValues
+        #expect(rows.count == limit + 1, "the groups, and their number")
+        #expect(try bed.expansions().count == 10, "each subscription has an answer")
+    }
+
     @Test
     func `the output for sends equals the planner's, and records that are not sends become dead letters`()
         async throws

@@ -112,7 +112,9 @@ func `a restored state is cancelled together with the send that it came from`(
     _ = try planner.plan(makeSend(.update, id: "wrong", state: 9), at: 20, in: &rows)
     let plan = try planner.cancel("wrong", at: 21, in: &rows)
     #expect(plan.verdicts == [.stopping, .planned])
-    #expect(plan.stop == StopInstruction(send: "wrong", key: match))
+    #expect(
+        plan.stop
+            == Plan.LaneStop(instruction: StopInstruction(send: "wrong", key: match), lanes: .every))
     #expect(plan.versions == [dawn + 21])
     #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":1}"#))
     #expect(plan.note?.cancelledSends == ["wrong"])

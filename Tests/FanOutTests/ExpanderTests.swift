@@ -315,7 +315,7 @@ struct ExpanderTests {
             let start = makeExpansion(.start, generation: 1, version: 1, state: 1)
             try lane.expand(start, rowsMax: 2, toTheEnd: false)
             var answer = makeExpansion(.update, generation: 1, version: 1, state: 1)
-            answer.answersStateRequest = true
+            answer.answersSubscription = true
             _ = lane.takeJobs()
             try lane.expandAtOnce(startComesFirst ? [answer] : [answer, start], rowsMax: 1000)
             let jobs = lane.takeJobs()

@@ -82,7 +82,7 @@ final class LaneOwner {
         nextRegistry = Int(registry.resumeOffset ?? 0)
         expander = Expander(
             lane: number, registry, LaneRows(replaying: lane.starts), catalog: catalog,
-            isNew: lane.committed == (0, 0, 0), jobsPerSheet: jobsPerSheet,
+            jobsPerSheet: jobsPerSheet,
             recipientsAtATime: recipientsAtATime)
     }
 
@@ -111,7 +111,7 @@ final class LaneOwner {
         var jobs: [Job] = []
         var sheets = 0
         var progress: [ProgressRecord] = []
-        var enquiries: [GroupStateRequest] = []
+        var subscriptions: [Subscription] = []
     }
 
     func run(_ plan: Plan, on lane: VirtualLane, now: Int64) throws -> Outcome {
@@ -140,6 +140,7 @@ final class LaneOwner {
                 _ = try expander.expand(
                     expansion, isUrgent: plan.isUrgent, rowsMax: plan.rowsMax, page: &page)
             case .stop(let stop): try expander.stop(stop)
+            case .subscriptionAnswer(let answer): try expander.apply(answer)
             }
             next += 1
         }
@@ -161,6 +162,14 @@ final class LaneOwner {
         return outcome(lane.committed)
     }
 
+    /// Looks through the groups of the lane's phones after an assignment.
+    func subscribe(to groups: [String], on lane: VirtualLane, now: Int64) throws -> Outcome {
+        expander.begin(at: now, atLatest: now, catalog: catalog)
+        expander.table.written = []
+        for group in groups { try expander.subscribe(to: group, of: "shop") }
+        return outcome(lane.committed)
+    }
+
     private func outcome(_ committed: (registry: Int, urgent: Int, usual: Int)) -> Outcome {
         var outcome = Outcome(committed: committed, starts: expander.table.written)
         let output = expander.outputCopy
@@ -169,7 +178,7 @@ final class LaneOwner {
             if continuation.isUrgent { outcome.urgent.append(bytes) } else { outcome.usual.append(bytes) }
         }
         outcome.progress = output.progress
-        outcome.enquiries = output.enquiries
+        outcome.subscriptions = output.subscriptions
         outcome.sheets = output.sheets.count
         for sheet in output.sheets {
             outcome.jobs += Self.jobs(of: sheet, output.heads[sheet.head], body: output.bodies[sheet.body])
@@ -207,7 +216,7 @@ extension Expander {
         OutputCopy(
             bodies: output.bodies, heads: output.heads, sheets: output.sheets,
             continuations: output.continuations, progress: output.progress,
-            enquiries: output.groupStateRequests)
+            subscriptions: output.subscriptions)
     }
 }
 
@@ -217,5 +226,5 @@ private struct OutputCopy {
     var sheets: [JobOutput.Sheet]
     var continuations: [JobOutput.Continuation]
     var progress: [ProgressRecord]
-    var enquiries: [GroupStateRequest]
+    var subscriptions: [Subscription]
 }

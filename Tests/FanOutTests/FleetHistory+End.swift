@@ -11,7 +11,7 @@ extension FleetHistory {
         for round in 0..<400 {
             try passTime(seconds: 1)
             for lane in topics.indices { try runTransaction(of: lane, isCalm: true) }
-            while !enquiries.isEmpty { try answer() }
+            while !subscriptions.isEmpty { try answer() }
             while let job = waitingJobs.popLast() { try deliver(job) }
             var isQuiet = heldSends.isEmpty && topics.allSatisfy(\.isDone)
             for index in phones.indices {

@@ -46,7 +46,7 @@ extension FleetHistory {
         for progress in outcome.progress { completionReports["\(progress.send)/\(lane)", default: 0] += 1 }
         for job in outcome.jobs { try check(job, rowsBefore: before) }
         waitingJobs += outcome.jobs
-        enquiries += outcome.enquiries
+        subscriptions += outcome.subscriptions
     }
 
     /// Notes the users whose activities were found by sends to named activities that the lane has just read.

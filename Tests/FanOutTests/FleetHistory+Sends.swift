@@ -56,29 +56,29 @@ extension FleetHistory {
         try take(plan)
     }
 
-    /// Answers one lane's enquiry. The answer follows all records that were planned before.
+    /// Plans one lane's subscription. The answer follows all records that were planned before.
     func answer() throws {
-        if enquiries.isEmpty { return }
-        let enquiry = enquiries.removeFirst()
-        for part in try planner.plan(.groupState(enquiry), stamp: nowMilliseconds, app: nil, in: &rows)
-            .expansions
-        {
-            guard let lane = part.lane, part.expansion.answersStateRequest, !part.isUrgent else {
-                throw Violation(description: "the answer to lane \(enquiry.lane) is a send")
-            }
-            topics[lane].usual.append(part.expansion.encoded())
+        if subscriptions.isEmpty { return }
+        let subscription = subscriptions.removeFirst()
+        let plan = try planner.plan(.subscription(subscription), stamp: nowMilliseconds, app: nil, in: &rows)
+        for part in plan.expansions {
+            guard part.lanes == .only(LaneSet([subscription.lane])), part.expansion.answersSubscription,
+                !part.isUrgent
+            else { throw Violation(description: "the answer to lane \(subscription.lane) is a send") }
+            topics[subscription.lane].usual.append(part.expansion.encoded())
         }
+        if let answer = plan.subscriptionAnswer { topics[answer.lane].usual.append(answer.answer.encoded()) }
     }
 
     func take(_ plan: Plan) throws {
         if let heldSend = plan.heldSend { heldSends.append(heldSend) }
         if let stop = plan.stop {
-            let bytes = StopInstruction(send: stop.send, key: stop.key).encoded()
-            for lane in topics.indices { topics[lane].urgent.append(bytes) }
+            let bytes = stop.instruction.encoded()
+            for lane in stop.lanes.lanes(of: lanes) { topics[lane].urgent.append(bytes) }
         }
         for part in plan.expansions {
             let bytes = part.expansion.encoded()
-            for lane in topics.indices where part.lane ?? lane == lane {
+            for lane in part.lanes.lanes(of: lanes) {
                 if part.isUrgent {
                     topics[lane].urgent.append(bytes)
                 } else {

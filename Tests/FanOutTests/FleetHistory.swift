@@ -29,8 +29,8 @@ final class FleetHistory {
     var activityCount = 0
     var sendCount = 0
     private(set) var steps = 0
-    /// The enquiries of the lanes, in order.
-    var enquiries: [GroupStateRequest] = []
+    /// The subscriptions of the lanes, in order.
+    var subscriptions: [Subscription] = []
     /// The random source for the time of the answers, independent of all other events.
     var answerRandom: SeededGenerator
     /// Whether some phones do not report the group of a started activity. Then only one group can be started.

@@ -17,12 +17,16 @@ final class OneLane {
     private(set) var jobs: [Job] = []
     private(set) var sheets = 0
     private(set) var progress: [ProgressRecord] = []
-    private(set) var enquiries: [GroupStateRequest] = []
+    private(set) var subscriptions: [Subscription] = []
     /// Milliseconds since 1970.
     var now = dawn * 1000
     private var tokens = 0
 
-    init(jobsPerSheet: Int = 3, catalog: OneApp = OneApp()) throws {
+    /// - Parameter starts: the rows of `starts` that the lane has from the beginning.
+    init(
+        jobsPerSheet: Int = 3, catalog: OneApp = OneApp(), starts: [(key: ScopeKey, value: String)] = []
+    ) throws {
+        topic.starts = starts.map { ($0.key.bytes, Array($0.value.utf8)) }
         directory = try TemporaryDirectory()
         owner = try LaneOwner(
             lane: 0, directory: directory.path, topics: topic, jobsPerSheet: jobsPerSheet, catalog: catalog)
@@ -50,6 +54,17 @@ final class OneLane {
             installation: installation, entry: entry)
         topic.registry.append(VirtualLane.Record(key: key.bytes, value: row.encoded()))
         try run(expansions: 0)
+    }
+
+    /// Brings the lane the answer to a subscription.
+    func apply(_ answer: SubscriptionAnswer) throws {
+        topic.usual.append(answer.encoded())
+        try run(expansions: 1)
+    }
+
+    /// Looks through these groups as after an assignment of the lane.
+    func subscribe(to groups: [String]) throws {
+        commit(try owner.subscribe(to: groups, on: topic, now: now))
     }
 
     func unregister(_ installation: String, _ entry: RegistryKey.Entry) throws {
@@ -108,7 +123,7 @@ final class OneLane {
         jobs += outcome.jobs
         sheets += outcome.sheets
         progress += outcome.progress
-        enquiries += outcome.enquiries
+        subscriptions += outcome.subscriptions
     }
 
     /// Returns the jobs since the last call.

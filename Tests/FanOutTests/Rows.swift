@@ -10,8 +10,10 @@ import Store
 struct Rows: GroupTable, Equatable {
     var rows: [ScopeKey: GroupRow] = [:]
     var seen: [String: SendIdempotencyRow] = [:]
+    var subscribedGroups: [String: SubscribedGroups] = [:]
 
     func row(of key: ScopeKey) throws(StoreError) -> GroupRow? { rows[key] }
+    func subscribedGroups(of app: String) throws(StoreError) -> SubscribedGroups? { subscribedGroups[app] }
     func seenSend(id send: String, app: String) throws(StoreError) -> SendIdempotencyRow? {
         seen["\(app)/\(send)"]
     }
@@ -19,6 +21,7 @@ struct Rows: GroupTable, Equatable {
     mutating func set(_ row: SendIdempotencyRow, send: String, app: String) {
         seen["\(app)/\(send)"] = row
     }
+    mutating func set(_ groups: SubscribedGroups, of app: String) { subscribedGroups[app] = groups }
 }
 
 let shop = App(

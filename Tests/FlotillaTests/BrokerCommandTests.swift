@@ -9,6 +9,7 @@ struct BrokerCommandTests {
         try await body(directory.filePath(named: "data"))
     }
 
+    /// Starts a broker.
     private func broker(_ arguments: String...) throws -> ChildProcess {
         try ChildProcess(
             builtProductPath(named: "flotilla"),
@@ -30,7 +31,7 @@ struct BrokerCommandTests {
             let first = try broker("--data", path, "--listen", "127.0.0.1:0")
             try await first.waitForOutput(containing: "broker: serving")
             let second = try broker("--data", path, "--listen", "127.0.0.1:0")
-            #expect(try await second.exitStatus() == 75)
+            #expect(try await second.exitStatus() == ExitCode.temporary)
             #expect(second.errors.contains("in use by another process"))
         }
     }
@@ -38,7 +39,7 @@ struct BrokerCommandTests {
     @Test func `an address beyond this machine needs a flag`() async throws {
         try await withDirectory { path in
             let refused = try broker("--data", path, "--listen", "0.0.0.0:0")
-            #expect(try await refused.exitStatus() == 78)
+            #expect(try await refused.exitStatus() == ExitCode.configuration)
             #expect(refused.errors.contains("--allow-remote"))
             let allowed = try broker("--data", path, "--listen", "0.0.0.0:0", "--allow-remote")
             try await allowed.waitForOutput(containing: "without TLS")
@@ -60,7 +61,7 @@ struct BrokerCommandTests {
                 try FileManager.default.removeItem(atPath: path + name)
             }
             let refused = try broker("--data", path, "--listen", "127.0.0.1:0")
-            #expect(try await refused.exitStatus() == 65)
+            #expect(try await refused.exitStatus() == ExitCode.dataError)
             #expect(refused.errors.contains("flotilla repair"))
             #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/logs").count == logs)
             let repair = try ChildProcess(

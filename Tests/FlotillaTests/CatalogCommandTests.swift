@@ -19,6 +19,7 @@ struct CatalogCommandTests {
         #expect(created.status == 0, "\(created.errors)")
     }
 
+    /// Returns the records of a topic, a line for each: `PARTITION KEY VALUE`.
     private func kcat(_ topic: String) async throws -> String {
         let process = try ChildProcess(
             "kcat",
@@ -34,7 +35,7 @@ struct CatalogCommandTests {
         try await createShop()
         let again = try await installation.flotilla(
             "apps", "create", "shop", "--bundle-id", "x", "--team-id", "ABCDE12345", "--key-id", "KEY1234567")
-        #expect(again.status == 64 && again.errors.contains("there is an app shop already"))
+        #expect(again.status == ExitCode.usage && again.errors.contains("there is an app shop already"))
         let file = try directory.writeFile(
             named: "shop.json",
             content:
@@ -47,9 +48,9 @@ struct CatalogCommandTests {
         #expect(shown.output.contains("production,sandbox") && shown.output.contains("Match"))
         #expect(try await installation.flotilla("keys", "create", "shop", "--role", "send").status == 0)
         let unsure = try await installation.flotilla("apps", "delete", "shop")
-        #expect(unsure.status == 64 && unsure.errors.contains("confirm with --yes"))
+        #expect(unsure.status == ExitCode.usage && unsure.errors.contains("confirm with --yes"))
         #expect(try await installation.flotilla("apps", "delete", "shop", "--yes").status == 0)
-        #expect(try await installation.flotilla("apps", "show", "shop").status == 64)
+        #expect(try await installation.flotilla("apps", "show", "shop").status == ExitCode.usage)
         #expect(try await installation.flotilla("keys").output.hasPrefix("no key yet"))
         let audit = try await kcat("audit").split(separator: "\n").filter { $0.contains(" shop ") }.map {
             line in
@@ -60,11 +61,11 @@ struct CatalogCommandTests {
 
     @Test func `a certificate and a key file are refused with the reason`() async throws {
         let certificate = try await installation.flotilla("apps", "create", "x", "--certificate", "push.p12")
-        #expect(certificate.status == 64 && certificate.errors.contains("make a key (.p8)"))
+        #expect(certificate.status == ExitCode.usage && certificate.errors.contains("make a key (.p8)"))
         for (word, reason) in [("AuthKey.p8", "is a file on the senders"), ("push.p12", "make a key (.p8)")] {
             let answer = try await installation.flotilla(
                 "apps", "create", "x", "--bundle-id", "b", "--team-id", "ABCDE12345", "--key-id", word)
-            #expect(answer.status == 65 && answer.errors.contains(reason), "\(answer)")
+            #expect(answer.status == ExitCode.dataError && answer.errors.contains(reason), "\(answer)")
         }
     }
 
@@ -80,13 +81,18 @@ struct CatalogCommandTests {
             listed.output.contains(id) && listed.output.contains(" ios ") && listed.output.contains("good"))
         let revoked = try await installation.flotilla("keys", "revoke", text)
         #expect(revoked.status == 0 && revoked.output.contains("revoked"))
+        // A key ends with its secret of 43 characters and a checksum of 6.
         let secret = text.suffix(49).prefix(43)
-        var all = listed.output + revoked.output + installation.process.errors
-        for topic in ["catalog", "audit"] { all += try await kcat(topic) }
-        #expect(!all.contains(secret))
-        #expect(try await installation.flotilla("keys", "create", "shop", "--role", "god").status == 64)
-        #expect(try await installation.flotilla("keys", "create", "nobody", "--role", "send").status == 64)
-        #expect(try await installation.flotilla("keys", "revoke", "unknown").status == 64)
+        var laterOutputs = listed.output + revoked.output + installation.process.errors
+        for topic in ["catalog", "audit"] { laterOutputs += try await kcat(topic) }
+        #expect(!laterOutputs.contains(secret))
+        #expect(
+            try await installation.flotilla("keys", "create", "shop", "--role", "god").status
+                == ExitCode.usage)
+        #expect(
+            try await installation.flotilla("keys", "create", "nobody", "--role", "send").status
+                == ExitCode.usage)
+        #expect(try await installation.flotilla("keys", "revoke", "unknown").status == ExitCode.usage)
     }
 
     @Test func `a report by hand follows the gateway's rules and goes to the same partition`() async throws {
@@ -108,9 +114,11 @@ struct CatalogCommandTests {
             json.output == #"{"topic":"flotilla.reports","partition":\#(stored[0][0]),"offset":1}"# + "\n")
         let wrong = try await installation.flotilla(
             "report", "--app", "shop", "--installation-id", "p", "--kind", "tap", "--event-time", "now")
-        #expect(wrong.status == 65)
+        #expect(wrong.status == ExitCode.dataError)
         #expect(wrong.errors.contains("activityId is missing") && wrong.errors.contains("eventTime must be"))
-        #expect(try await installation.flotilla("report", "--app", "bank", "--kind", "tap").status == 64)
+        #expect(
+            try await installation.flotilla("report", "--app", "bank", "--kind", "tap").status
+                == ExitCode.usage)
     }
 
     /// Returns a proof made by another program, as an app's own server would make it.
@@ -125,13 +133,14 @@ struct CatalogCommandTests {
         return openssl.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    /// Posts a report about a user, and returns the HTTP status as text.
     private func post(_ key: String, user: String, _ proof: String?) async throws -> String {
-        let more = proof.map { #","userProof":"\#($0)""# } ?? ""
+        let proofField = proof.map { #","userProof":"\#($0)""# } ?? ""
         let curl = try ChildProcess(
             "curl",
             arguments: [
                 "-s", "-w", "%{http_code}", "-H", "Authorization: Bearer \(key)", "-d",
-                #"{"environment":"production","installationId":"phone-1","kind":"profile","userId":"\#(user)"\#(more)}"#,
+                #"{"environment":"production","installationId":"phone-1","kind":"profile","userId":"\#(user)"\#(proofField)}"#,
                 "http://\(installation.gateway)/v1/reports",
             ])
         _ = try await curl.exitStatus()
@@ -147,8 +156,11 @@ struct CatalogCommandTests {
             try await installation.flotilla(["apps", "user-proof", "shop"] + words + file)
         }
         let without = try await installation.flotilla("apps", "user-proof", "shop", "--new")
-        #expect(without.status == 78 && without.errors.contains("tokens.sealing-keys-file"))
-        #expect(try await userProof("--require", "yes").status == 64, "there is no secret yet")
+        #expect(
+            without.status == ExitCode.configuration && without.errors.contains("tokens.sealing-keys-file"))
+        #expect(try await userProof("--require", "yes").status == ExitCode.usage, "there is no secret yet")
+
+        // The first secret.
         let first = try await userProof("--new").output.trimmingCharacters(in: .whitespacesAndNewlines)
         #expect(first.count == 64)
         #expect(try await userProof("--require", "yes").status == 0)
@@ -158,8 +170,10 @@ struct CatalogCommandTests {
         }
         #expect(try await post(key, user: "ann", annByFirst) == "202")
         #expect(try await post(key, user: "bob", annByFirst) == "422")
+
+        // A second secret beside it, and then without the first one.
         let second = try await userProof("--new").output.trimmingCharacters(in: .whitespacesAndNewlines)
-        #expect(try await userProof("--new").status == 64, "two secrets are the limit")
+        #expect(try await userProof("--new").status == ExitCode.usage, "two secrets are the limit")
         let annBySecond = try await proof(of: "ann", by: second)
         try await eventually("the gateway knows the second secret") {
             try await post(key, user: "ann", annBySecond) == "202"
@@ -170,6 +184,7 @@ struct CatalogCommandTests {
             try await post(key, user: "ann", annByFirst) == "422"
         }
         #expect(try await post(key, user: "ann", annBySecond) == "202")
+
         // A change of the app keeps the secrets, and no output shows them.
         let updated = try await installation.flotilla(
             "apps", "update", "shop", "--environments", "production,sandbox", "--json")
@@ -178,18 +193,23 @@ struct CatalogCommandTests {
         #expect(shown.output.contains("1 secrets") && shown.output.contains("needs a proof"))
         let catalog = try await kcat("catalog")
         #expect(!catalog.contains(first) && !catalog.contains(second))
-        #expect(try await userProof("--off").status == 64)
+        #expect(try await userProof("--off").status == ExitCode.usage)
+
+        // Schedules without a proof are allowed until this is changed.
         let allowed = try await installation.flotilla(
             "apps", "update", "shop", "--unproven-schedules", "yes", "--json")
         #expect(allowed.status == 0 && allowed.output.contains(#""unprovenSchedules":true"#), "\(allowed)")
         let unclear = try await installation.flotilla("apps", "update", "shop", "--unproven-schedules", "on")
-        #expect(unclear.status == 64 && unclear.errors.contains("--unproven-schedules takes yes or no"))
+        #expect(
+            unclear.status == ExitCode.usage
+                && unclear.errors.contains("--unproven-schedules takes yes or no"))
         let kept = try await installation.flotilla(
             "apps", "update", "shop", "--environments", "production", "--json")
         #expect(kept.output.contains(#""unprovenSchedules":true"#), "another change keeps it")
         let ended = try await installation.flotilla(
             "apps", "update", "shop", "--unproven-schedules", "no", "--json")
         #expect(ended.status == 0 && !ended.output.contains("unprovenSchedules"), "\(ended)")
+
         #expect(try await userProof("--off", "--yes").status == 0)
         try await eventually("no proof is required") { try await post(key, user: "bob", nil) == "202" }
     }
@@ -209,7 +229,9 @@ struct CatalogCommandTests {
         let digits = String(repeating: "0a", count: 32)
         let others = try directory.writeFile(named: "others", content: "hash \(digits)\nkey 1 \(digits)\n")
         let refused = try await installation.flotilla(report + [others])
-        #expect(refused.status == 78 && refused.errors.contains("not this installation's sealing keys"))
+        #expect(
+            refused.status == ExitCode.configuration
+                && refused.errors.contains("not this installation's sealing keys"))
         let stage = try ChildProcess(
             builtProductPath(named: "flotilla"),
             arguments: [
@@ -218,7 +240,7 @@ struct CatalogCommandTests {
                 "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--topics-replication",
                 "1", "--tokens-sealing-keys-file", others,
             ])
-        #expect(try await stage.exitStatus() == 78)
+        #expect(try await stage.exitStatus() == ExitCode.configuration)
         #expect(stage.errors.contains("not this installation's sealing keys"))
         let bare = try ChildProcess(
             builtProductPath(named: "flotilla"),
@@ -228,7 +250,7 @@ struct CatalogCommandTests {
                 "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--topics-replication",
                 "1",
             ])
-        #expect(try await bare.exitStatus() == 78)
+        #expect(try await bare.exitStatus() == ExitCode.configuration)
         #expect(bare.errors.contains("name the file with tokens.sealing-keys-file"))
     }
 }

@@ -2,27 +2,11 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// The result of one run of the binary.
-struct Answer {
-    let status: Int32
-    let output: String
-    let errors: String
-}
-
-func flotilla(_ arguments: String..., environment: [String: String] = [:]) async throws -> Answer {
-    try await flotilla(arguments, environment: environment)
-}
-
-func flotilla(_ arguments: [String], environment: [String: String] = [:]) async throws -> Answer {
-    let process = try ChildProcess(
-        builtProductPath(named: "flotilla"), arguments: arguments, environment: environment)
-    let status = try await process.exitStatus()
-    return Answer(status: status, output: process.output, errors: process.errors)
-}
+// The command line of the binary itself: help, wrong calls and settings.
 
 @Test func `a call without a command prints the overview and exits with a usage error`() async throws {
     let answer = try await flotilla()
-    #expect(answer.status == 64)
+    #expect(answer.status == ExitCode.usage)
     #expect(answer.errors.contains("usage: flotilla COMMAND"))
 }
 
@@ -39,18 +23,20 @@ func `every command has help with an example`(command: String) async throws {
 
 @Test func `an unknown command and an unknown flag are usage errors that say what to do`() async throws {
     let command = try await flotilla("confg")
-    #expect(command.status == 64)
+    #expect(command.status == ExitCode.usage)
     #expect(command.errors == "flotilla: there is no command confg; `flotilla --help` lists them\n")
     let flag = try await flotilla("config", "--shw")
-    #expect(flag.status == 64)
+    #expect(flag.status == ExitCode.usage)
     #expect(flag.errors.contains("unknown flag --shw; did you mean --show?"))
 }
 
-@Test func `all wrong settings are reported together as a configuration error`() async throws {
+@Test func `all wrong and unknown settings are reported together as a configuration error`() async throws {
+    let misspelledVariable = "FLOTILLA_LOG_LEVL"
     let answer = try await flotilla(
         "config", "--show", "--log-format=xml",
-        environment: ["FLOTILLA_LOG_LEVEL": "loud", "FLOTILLA_LOG_LEVL": "x"])
-    #expect(answer.status == 78)
+        environment: ["FLOTILLA_LOG_LEVEL": "loud", misspelledVariable: "x"])
+    #expect(answer.status == ExitCode.configuration)
+    // A line for the format, the level and the unknown variable.
     #expect(answer.errors.split(separator: "\n").count == 3, "\(answer.errors)")
     #expect(answer.errors.contains("did you mean FLOTILLA_LOG_LEVEL?"))
 }

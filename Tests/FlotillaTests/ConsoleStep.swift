@@ -1,6 +1,7 @@
 import Foundation
 
-/// One command of a page's `console` block, with the output that the page shows.
+/// One command of a page's `console` block, with the output that the page shows. A command begins with `$ `; the lines
+/// up to the next command are its output.
 struct ConsoleStep {
     var command: String
     var output: [String] = []
@@ -17,15 +18,18 @@ struct ConsoleStep {
         for line in block.components(separatedBy: "\n") {
             if line.hasPrefix("$ ") {
                 steps.append(ConsoleStep(command: String(line.dropFirst(2))))
-            } else if let command = steps.last?.command,
-                !command.filter({ $0 == "'" }).count.isMultiple(of: 2)
-            {
+            } else if let command = steps.last?.command, hasOpenQuote(command) {
                 steps[steps.count - 1].command += "\n" + line
             } else {
                 steps[steps.count - 1].output.append(line)
             }
         }
         return steps
+    }
+
+    /// Whether a quote is not closed, so that the command goes on in the next line.
+    private static func hasOpenQuote(_ command: String) -> Bool {
+        !command.filter { $0 == "'" }.count.isMultiple(of: 2)
     }
 
     /// Returns whether the page shows this output. A line that ends with an ellipsis is compared only up to

@@ -4,8 +4,10 @@ import Testing
 
 /// `flotilla dead-letters` and `flotilla replay resend` on a new installation.
 struct DeadLettersCommandTests {
+    /// A token in the record, which no output may show.
     private static let token = "c0ffee"
 
+    /// Writes a record to `reports`.
     private func produce(_ value: String, _ installation: Installation, _ directory: TemporaryDirectory)
         async throws
     {
@@ -26,9 +28,9 @@ struct DeadLettersCommandTests {
             try await installation.flotilla("dead-letters", "list").output.contains("ingest  shop")
         }
         let each = try await installation.flotilla("dead-letters", "list", "--each", "--json")
-        let name = each.output.split(separator: #""letter":""#).last?.prefix { $0 != "\"" } ?? ""
-        #expect(name.contains("/") && each.output.contains(#""state":"open""#), "\(each)")
-        let shown = try await installation.flotilla("dead-letters", "show", String(name))
+        let id = each.output.split(separator: #""letter":""#).last?.prefix { $0 != "\"" } ?? ""
+        #expect(id.contains("/") && each.output.contains(#""state":"open""#), "\(each)")
+        let shown = try await installation.flotilla("dead-letters", "show", String(id))
         #expect(shown.status == 0 && shown.output.contains("flotilla.reports"), "\(shown)")
         #expect(!(shown.output + each.output).contains(Self.token))
 
@@ -36,8 +38,10 @@ struct DeadLettersCommandTests {
         #expect(
             planned.status == 0 && planned.output.contains("1 letters with 1 jobs will be sent again"),
             "\(planned)")
-        let unsaid = try await installation.flotilla("dead-letters", "redrive", "--app", "shop")
-        #expect(unsaid.status == 64 && unsaid.errors.contains("nothing was sent again"), "\(unsaid)")
+        let withoutConfirmation = try await installation.flotilla("dead-letters", "redrive", "--app", "shop")
+        #expect(
+            withoutConfirmation.status == ExitCode.usage
+                && withoutConfirmation.errors.contains("nothing was sent again"), "\(withoutConfirmation)")
         let other = try await installation.flotilla("dead-letters", "redrive", "--app", "bank", "--yes")
         #expect(other.output.contains("sent 0 letters"), "\(other)")
         let done = try await installation.flotilla("dead-letters", "redrive", "--app", "shop", "--yes")
@@ -45,7 +49,7 @@ struct DeadLettersCommandTests {
         // The record is still wrong. Its new dead letter names the earlier one.
         try await eventually("the record is a dead letter again") {
             try await installation.flotilla("dead-letters", "list", "--each", "--json").output.contains(
-                #""sentAgainFrom":["\#(name)"]"#)
+                #""sentAgainFrom":["\#(id)"]"#)
         }
         let settled = try await installation.flotilla(
             "dead-letters", "list", "--each", "--settled", "--since", "1h")
@@ -57,16 +61,16 @@ struct DeadLettersCommandTests {
     }
 
     @Test(arguments: [
-        (["dead-letters", "redrive", "--yes"], 64, "select dead letters"),
-        (["dead-letters", "discard", "--yes"], 64, "select dead letters"),
-        (["dead-letters", "show"], 64, "use list, show"),
-        (["dead-letters", "show", "3-4"], 64, "is not the name of a dead letter"),
-        (["dead-letters", "list", "--since", "yesterday"], 64, "--since must be"),
-        (["dead-letters", "list", "--each", "--limit", "0"], 64, "--limit must be"),
-        (["dead-letters", "redrive", "--app", "no app"], 64, "--app is not an app id"),
-        (["dead-letters", "burn"], 64, "use list, show"),
-        (["replay", "resend", "s1"], 64, "--app"),
-        (["replay", "resend", "--app", "shop"], 64, "name one send"),
+        (["dead-letters", "redrive", "--yes"], ExitCode.usage, "select dead letters"),
+        (["dead-letters", "discard", "--yes"], ExitCode.usage, "select dead letters"),
+        (["dead-letters", "show"], ExitCode.usage, "use list, show"),
+        (["dead-letters", "show", "3-4"], ExitCode.usage, "is not the name of a dead letter"),
+        (["dead-letters", "list", "--since", "yesterday"], ExitCode.usage, "--since must be"),
+        (["dead-letters", "list", "--each", "--limit", "0"], ExitCode.usage, "--limit must be"),
+        (["dead-letters", "redrive", "--app", "no app"], ExitCode.usage, "--app is not an app id"),
+        (["dead-letters", "burn"], ExitCode.usage, "use list, show"),
+        (["replay", "resend", "s1"], ExitCode.usage, "--app"),
+        (["replay", "resend", "--app", "shop"], ExitCode.usage, "name one send"),
     ])
     func `a wrong call is refused with a hint`(words: [String], status: Int32, text: String) async throws {
         let process = try ChildProcess(
@@ -79,6 +83,7 @@ struct DeadLettersCommandTests {
         let directory = try TemporaryDirectory()
         let installation = try await Installation(directory.path)
         let answer = try await installation.flotilla("replay", "resend", "r-1", "--app", "shop", "--yes")
-        #expect(answer.status == 66 && answer.errors.contains("no such send of shop"), "\(answer)")
+        #expect(
+            answer.status == ExitCode.noInput && answer.errors.contains("no such send of shop"), "\(answer)")
     }
 }

@@ -2,50 +2,65 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla up --demo` on free ports, after the demonstration: all stages, an app with keys, and a simulated
-/// APNs.
+/// `flotilla up --demo` on free ports, after the demonstration: all stages, the app `demo` with its keys, and a
+/// simulated APNs.
 struct DemonstratedInstallation {
+    /// The team of the demonstration's app.
+    private static let teamID = "FLOTILLA01"
+
     let process: ChildProcess
+    /// The address of the broker.
     let broker: String
     /// The address of the simulated APNs.
     let apns: String
-    let data: String
+    let dataDirectory: String
 
+    /// Starts the installation, and waits until the demonstration has ended.
     init(in directory: TemporaryDirectory) async throws {
-        data = directory.filePath(named: "data")
+        dataDirectory = directory.filePath(named: "data")
+        let freeAddress = "127.0.0.1:0"
         process = try ChildProcess(
             builtProductPath(named: "flotilla"),
             arguments: [
-                "up", "--demo", "--data", data, "--broker-listen", "127.0.0.1:0", "--admin-listen",
-                "127.0.0.1:0",
-                "--gateway-listen", "127.0.0.1:0", "--apns-simulator-port", "0",
-                "--apns-simulator-sandbox-port",
-                "0", "--apns-simulator-channels-port", "0", "--apns-simulator-sandbox-channels-port", "0",
-                "--apns-simulator-control-listen", "127.0.0.1:0", "--log-format", "text",
+                "up", "--demo", "--data", dataDirectory,
+                "--broker-listen", freeAddress,
+                "--admin-listen", freeAddress,
+                "--gateway-listen", freeAddress,
+                "--apns-simulator-port", "0",
+                "--apns-simulator-sandbox-port", "0",
+                "--apns-simulator-channels-port", "0",
+                "--apns-simulator-sandbox-channels-port", "0",
+                "--apns-simulator-control-listen", freeAddress,
+                "--log-format", "text",
             ])
         try await process.waitForOutput(containing: "what the phones show:")
-        let said = try #require(
+        let addresses = try #require(
             process.output.firstMatch(
                 of: #/Kafka at (\S+),.*simulated APNs at https://(\S+)\./#
                     .dotMatchesNewlines()))
-        broker = String(said.1)
-        apns = String(said.2)
+        broker = String(addresses.1)
+        apns = String(addresses.2)
     }
 
-    var sealingKeys: String { data + "/sealing-keys" }
-    var authorities: String { data + "/apns-simulator/ca.pem" }
+    /// The path of the file with the sealing keys.
+    var sealingKeys: String { dataDirectory + "/sealing-keys" }
+    /// The path of the simulated APNs' certificate authority.
+    var authorities: String { dataDirectory + "/apns-simulator/ca.pem" }
 
-    /// Makes a directory with the app's provider key, as a sender needs it.
+    /// Makes a directory as a sender needs it: a folder for each team, with the team's provider keys. The simulated APNs
+    /// has written the key of the demonstration into its data directory, as `AuthKey_ID.p8`.
     func senderKeys(in directory: TemporaryDirectory) throws -> String {
-        let name = try #require(
-            FileManager.default.contentsOfDirectory(atPath: data + "/apns-simulator")
+        let simulatorDirectory = dataDirectory + "/apns-simulator"
+        let keyFile = try #require(
+            FileManager.default.contentsOfDirectory(atPath: simulatorDirectory)
                 .first { $0.hasPrefix("AuthKey_") })
-        let keys = directory.filePath(named: "keys")
+        let keysDirectory = directory.filePath(named: "keys")
+        let teamDirectory = "\(keysDirectory)/\(Self.teamID)"
         try FileManager.default.createDirectory(
-            atPath: keys + "/FLOTILLA01", withIntermediateDirectories: true,
+            atPath: teamDirectory, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
         try FileManager.default.copyItem(
-            atPath: data + "/apns-simulator/" + name, toPath: keys + "/FLOTILLA01/" + name)
-        return keys
+            atPath: "\(simulatorDirectory)/\(keyFile)", toPath: "\(teamDirectory)/\(keyFile)")
+        return keysDirectory
     }
 }

@@ -3,19 +3,9 @@ import Testing
 
 /// Tests that the documents agree with the binary and the code.
 struct DocumentationTests {
-    /// Returns the path of a file or folder. A listing of a folder does not follow a link, so links are resolved.
-    private func rootPath(_ path: String, from file: String = #filePath) -> String {
-        URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent(path).resolvingSymlinksInPath().path
-    }
-
-    private func document(_ path: String) throws -> String {
-        try String(contentsOfFile: rootPath(path), encoding: .utf8)
-    }
-
     /// The pages of the operator's book, with its index first.
     private func pages() throws -> [String] {
-        let names = try FileManager.default.subpathsOfDirectory(atPath: rootPath("deploy/book"))
+        let names = try FileManager.default.subpathsOfDirectory(atPath: Repository.path(of: "deploy/book"))
             .filter { $0.hasSuffix(".md") }.sorted()
         return ["deploy/README.md"] + names.map { "deploy/book/" + $0 }
     }
@@ -23,15 +13,15 @@ struct DocumentationTests {
     @Test func `the index of the operator's book names every page, and every link in the book works`()
         throws
     {
-        let index = try document("deploy/README.md")
+        let index = try Repository.text(of: "deploy/README.md")
         let pages = try pages()
         for page in pages.dropFirst() {
             #expect(index.contains("](\(page.dropFirst("deploy/".count)))"), "\(page)")
         }
         for page in pages {
             let directory = URL(fileURLWithPath: page).deletingLastPathComponent().relativePath
-            for link in try document(page).matches(of: /\]\(([^)#:]+)(#[^)]*)?\)/) {
-                let target = rootPath(directory + "/" + link.output.1)
+            for link in try Repository.text(of: page).matches(of: /\]\(([^)#:]+)(#[^)]*)?\)/) {
+                let target = Repository.path(of: directory + "/" + link.output.1)
                 #expect(FileManager.default.fileExists(atPath: target), "\(page): \(link.output.1)")
             }
         }
@@ -41,17 +31,17 @@ struct DocumentationTests {
         let table = try await flotilla("config", "--markdown").output
         #expect(!table.isEmpty)
         #expect(
-            try document("deploy/book/settings.md").contains(table),
+            try Repository.text(of: "deploy/book/settings.md").contains(table),
             "replace the table with the output of `flotilla config --markdown`")
     }
 
     @Test func `ThreadSanitizer skips every suite that starts a Kafka client`() throws {
-        let patterns = try document("deploy/sanitize-thread.skip").split(separator: "\n")
+        let patterns = try Repository.text(of: "deploy/sanitize-thread.skip").split(separator: "\n")
             .filter { !$0.hasPrefix("#") }.map { try Regex(String($0)) }
-        let files = FileManager.default.enumerator(atPath: rootPath("Tests"))
+        let files = FileManager.default.enumerator(atPath: Repository.path(of: "Tests"))
         while let file = files?.nextObject() as? String {
             guard file.hasSuffix("Tests.swift"), !file.hasSuffix("DocumentationTests.swift"),
-                try document("Tests/" + file).contains(
+                try Repository.text(of: "Tests/" + file).contains(
                     /TestCluster|MockCluster\(|GatewayBench|SendsBench|GatewayProcess/)
             else { continue }
             let module = file.prefix { $0 != "/" }
@@ -61,11 +51,13 @@ struct DocumentationTests {
     }
 
     @Test func `every module is on the map`() throws {
-        let map = try document("Sources/README.md")
-        let layers = try FileManager.default.contentsOfDirectory(atPath: rootPath("Sources"))
+        let map = try Repository.text(of: "Sources/README.md")
+        let layers = try FileManager.default.contentsOfDirectory(atPath: Repository.path(of: "Sources"))
             .filter { !$0.contains(".") }
         let modules = try (layers.map { "Sources/" + $0 } + ["Tests/Support"]).flatMap {
-            try FileManager.default.contentsOfDirectory(atPath: rootPath($0)).filter { !$0.contains(".") }
+            try FileManager.default.contentsOfDirectory(atPath: Repository.path(of: $0)).filter {
+                !$0.contains(".")
+            }
         }
         #expect(modules.count > 50)
         for module in modules { #expect(map.contains("`\(module)`"), "\(module)") }
@@ -75,7 +67,7 @@ struct DocumentationTests {
     private func codePages() throws -> [String] {
         try ["README.md"]
             + ["Sources", "Tests"].flatMap { folder in
-                try FileManager.default.subpathsOfDirectory(atPath: rootPath(folder))
+                try FileManager.default.subpathsOfDirectory(atPath: Repository.path(of: folder))
                     .filter { $0.hasSuffix(".md") }.sorted().map { folder + "/" + $0 }
             }
     }
@@ -83,8 +75,8 @@ struct DocumentationTests {
     @Test func `every link on a page beside the code works`() throws {
         for page in try codePages() {
             let directory = URL(fileURLWithPath: page).deletingLastPathComponent().relativePath
-            for link in try document(page).matches(of: /\]\(([^)#:]+)(#[^)]*)?\)/) {
-                let target = rootPath(directory + "/" + link.output.1)
+            for link in try Repository.text(of: page).matches(of: /\]\(([^)#:]+)(#[^)]*)?\)/) {
+                let target = Repository.path(of: directory + "/" + link.output.1)
                 #expect(FileManager.default.fileExists(atPath: target), "\(page): \(link.output.1)")
             }
         }
@@ -94,14 +86,18 @@ struct DocumentationTests {
         let pages = try codePages().filter { $0.hasPrefix("Sources/") && $0 != "Sources/README.md" }
         let described = Set(pages.map { String($0.dropFirst("Sources/".count).dropLast("/README.md".count)) })
         for layer in ["Platform", "Domain", "OneMachine", "Stages", "Commands"] {
-            for module in try FileManager.default.contentsOfDirectory(atPath: rootPath("Sources/" + layer)) {
+            for module in try FileManager.default.contentsOfDirectory(
+                atPath: Repository.path(of: "Sources/" + layer))
+            {
                 #expect(described.contains("\(layer)/\(module)"), "Sources/\(layer)/\(module)/README.md")
             }
         }
         for page in pages + ["Tests/Support/README.md"] {
             let directory = URL(fileURLWithPath: page).deletingLastPathComponent().relativePath
-            let files = try FileManager.default.subpathsOfDirectory(atPath: rootPath(directory))
-            for name in try document(page).matches(of: /`([A-Za-z0-9+\/-]+\.(?:swift|h|c|cpp|js))`/) {
+            let files = try FileManager.default.subpathsOfDirectory(atPath: Repository.path(of: directory))
+            for name in try Repository.text(of: page).matches(
+                of: /`([A-Za-z0-9+\/-]+\.(?:swift|h|c|cpp|js))`/)
+            {
                 let isThere = files.contains { $0 == name.output.1 || $0.hasSuffix("/" + name.output.1) }
                 #expect(isThere, "\(page): \(name.output.1)")
             }
@@ -114,15 +110,15 @@ struct DocumentationTests {
     {
         let dashboards = ["deploy/compose/grafana/dashboards/flotilla.json"]
         let names = try (pages() + dashboards).flatMap { page in
-            try document(page).matches(of: /flotilla_[a-z_]+/).map {
+            try Repository.text(of: page).matches(of: /flotilla_[a-z_]+/).map {
                 $0.output.replacing(/_bucket$/, with: "")
             }
         }
         #expect(!names.isEmpty)
         var sources = ""
-        let files = FileManager.default.enumerator(atPath: rootPath("Sources"))
+        let files = FileManager.default.enumerator(atPath: Repository.path(of: "Sources"))
         while let file = files?.nextObject() as? String {
-            if file.hasSuffix(".swift") { sources += try document("Sources/" + file) }
+            if file.hasSuffix(".swift") { sources += try Repository.text(of: "Sources/" + file) }
         }
         let stages = Set(sources.matches(of: /stage: "([a-z_]+)", records:/).map { String($0.output.1) })
         for name in Set(names) {

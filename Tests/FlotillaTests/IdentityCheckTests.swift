@@ -2,7 +2,8 @@ import Lifecycle
 import Members
 import Testing
 
-/// The check that finds two processes with copies of one data directory. Exactly one of the two ends.
+/// The check that finds two processes with copies of one data directory. Each process reads the records of all processes
+/// and looks for one with its own name but another instance. Exactly one of the two ends.
 @Suite struct IdentityCheckTests {
     private func facts(of process: String, instance: String, since startedAt: Int64) -> ProcessFacts {
         ProcessFacts(

@@ -18,7 +18,8 @@ struct IngestCommandTests {
         let line = try #require(
             process.errors.split(separator: "\n").first { $0.contains(" broker: serving") })
         let address = String(
-            try #require(line.split(separator: " ").first { $0.hasPrefix("address=") }).dropFirst(8))
+            try #require(line.split(separator: " ").first { $0.hasPrefix("address=") }).dropFirst(
+                "address=".count))
         let added = try await flotilla(
             "apps", "create", "shop", "--bundle-id", "com.example.shop", "--team-id", "ABCDE12345",
             "--key-id",
@@ -35,11 +36,12 @@ struct IngestCommandTests {
             ],
             input: Data(report.utf8))
         #expect(try await sent.exitStatus() == 0, "\(sent.errors)")
-        func ask(_ command: String, _ id: String, _ form: String...) async throws -> Answer {
+        /// Runs a command that shows a user or an installation.
+        func ask(_ command: String, _ id: String, _ flags: String...) async throws -> Answer {
             let process = try ChildProcess(
                 builtProductPath(named: "flotilla"),
                 arguments: [command, id, "--app", "shop", "--topics-lanes", "2", "--kafka-brokers", address]
-                    + form)
+                    + flags)
             let status = try await process.exitStatus()
             return Answer(status: status, output: process.output, errors: process.errors)
         }
@@ -56,7 +58,7 @@ struct IngestCommandTests {
         #expect(row["groupId"] == nil && row["expiresAt"] == nil && !json.contains("–"))
         #expect(try await ask("user", "nobody", "--json").output == "")
         #expect(try await ask("user", "nobody").output.contains("nothing reaches it"))
-        #expect(try await ask("installation", "phone-2").status == 66)
+        #expect(try await ask("installation", "phone-2").status == ExitCode.noInput)
         let unregistered = try await flotilla(
             "report", "--app", "shop", "--installation-id", "phone-1", "--kind", "unregister",
             "--attributes-type", "Match", "--kafka-brokers", address)

@@ -2,12 +2,14 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla up` on free ports, and commands against it.
+/// `flotilla up` on free ports, ready for reports and sends, and the operator's commands against it.
 struct Installation {
     let process: ChildProcess
+    /// The addresses of the broker and the gateway.
     let broker: String
     let gateway: String
 
+    /// - Parameter data: The directory for the installation's files.
     init(_ data: String, environment: [String: String] = [:]) async throws {
         process = try ChildProcess(
             builtProductPath(named: "flotilla"),
@@ -25,6 +27,7 @@ struct Installation {
         }
     }
 
+    /// Runs a command of the binary on this installation's cluster.
     func flotilla(_ arguments: String...) async throws -> Answer { try await flotilla(arguments) }
 
     func flotilla(_ arguments: [String]) async throws -> Answer {
@@ -33,6 +36,7 @@ struct Installation {
         return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
     }
 
+    /// Waits until a service serves, and returns the address in its log line.
     private static func address(of service: String, in process: ChildProcess) async throws -> String {
         try await process.waitForOutput(containing: "\(service): serving")
         let line = process.errors.split(separator: "\n").first { $0.contains(" \(service): serving") }

@@ -40,7 +40,7 @@ struct MermaidBlock {
     }
 }
 
-/// The progress of a check through the lines of one diagram.
+/// A check of the lines of one diagram, in order. It remembers the kind of the diagram, its open subgraphs and its nodes.
 private struct MermaidCheck {
     private enum Kind { case flowchart, states }
 
@@ -48,17 +48,20 @@ private struct MermaidCheck {
     private var openSubgraphs = 0
     /// The nodes and subgraphs of a flowchart that have a text.
     private var declared: Set<Substring> = []
+    /// The nodes of a flowchart that are in a chain of edges.
     private var used: Set<Substring> = []
 
+    /// Returns the problems of the next line.
     mutating func problems(of line: String) -> [String] {
         if line.isEmpty || line.hasPrefix("%%") { return [] }
         switch kind {
-        case nil: return begin(with: line)
-        case .flowchart: return flowchart(line)
-        case .states: return states(line)
+        case nil: return problems(ofFirstLine: line)
+        case .flowchart: return problems(ofFlowchartLine: line)
+        case .states: return problems(ofStatesLine: line)
         }
     }
 
+    /// The problems that only the end of the diagram shows.
     var problemsAtTheEnd: [String] {
         var problems: [String] = []
         if kind == nil { problems.append("the diagram is empty") }
@@ -66,7 +69,7 @@ private struct MermaidCheck {
         return problems + used.subtracting(declared).sorted().map { "the node \($0) has no text" }
     }
 
-    private mutating func begin(with line: String) -> [String] {
+    private mutating func problems(ofFirstLine line: String) -> [String] {
         switch line {
         case "flowchart LR", "flowchart TB": kind = .flowchart
         case "stateDiagram-v2": kind = .states
@@ -79,7 +82,7 @@ private struct MermaidCheck {
 
     // MARK: Flowcharts
 
-    private mutating func flowchart(_ line: String) -> [String] {
+    private mutating func problems(ofFlowchartLine line: String) -> [String] {
         if line == "direction LR" || line == "direction TB" { return [] }
         if line == "end" {
             openSubgraphs -= 1
@@ -90,11 +93,11 @@ private struct MermaidCheck {
             declared.insert(match.1)
             return problems(ofText: match.2)
         }
-        return chain(line[...])
+        return problems(ofChain: line[...])
     }
 
     /// Checks nodes that are joined by edges, such as `a["text"] --> b -->|"text"| c`.
-    private mutating func chain(_ line: Substring) -> [String] {
+    private mutating func problems(ofChain line: Substring) -> [String] {
         // A text stands in brackets of one of five shapes.
         let node =
             #/([A-Za-z][A-Za-z0-9_]*)(\["[^"]*"\]|\("[^"]*"\)|\(\["[^"]*"\]\)|\[\("[^"]*"\)\]|\{"[^"]*"\})?/#
@@ -135,7 +138,7 @@ private struct MermaidCheck {
 
     // MARK: State diagrams
 
-    private func states(_ line: String) -> [String] {
+    private func problems(ofStatesLine line: String) -> [String] {
         if line == "direction LR" || line == "direction TB" { return [] }
         if let match = line.wholeMatch(of: #/state "([^"]*)" as ([a-z][a-z0-9_]*)/#) {
             return problems(ofText: match.1) + problems(ofState: match.2)

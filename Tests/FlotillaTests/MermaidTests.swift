@@ -4,20 +4,13 @@ import Testing
 /// Tests that the diagrams of all pages can be drawn.
 struct MermaidTests {
     /// The diagrams of the README, the operator's book, and the pages beside the code and the tests.
-    private func blocks(from file: String = #filePath) throws -> [MermaidBlock] {
-        let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+    private func blocks() throws -> [MermaidBlock] {
         var pages = ["README.md"]
         for folder in ["Sources", "Tests", "deploy"] {
-            // A listing does not follow a link.
-            let names = try FileManager.default.subpathsOfDirectory(
-                atPath: root.appendingPathComponent(folder).resolvingSymlinksInPath().path)
+            let names = try FileManager.default.subpathsOfDirectory(atPath: Repository.path(of: folder))
             pages += names.filter { $0.hasSuffix(".md") }.sorted().map { folder + "/" + $0 }
         }
-        return try pages.flatMap { page in
-            let text = try String(contentsOf: root.appendingPathComponent(page), encoding: .utf8)
-            return MermaidBlock.all(in: text, of: page)
-        }
+        return try pages.flatMap { try MermaidBlock.all(in: Repository.text(of: $0), of: $0) }
     }
 
     @Test func `every diagram of the pages has only lines that Mermaid can draw`() throws {
@@ -26,6 +19,7 @@ struct MermaidTests {
         for problem in blocks.flatMap(\.problems) { Issue.record("\(problem)") }
     }
 
+    /// Returns the problems of a page with one diagram, which begins in line 3.
     private func problems(_ lines: String...) -> [String] {
         let page = (["Text.", "```mermaid"] + lines + ["```", "More text."]).joined(separator: "\n")
         return MermaidBlock.all(in: page, of: "page.md").flatMap(\.problems)

@@ -4,17 +4,11 @@ import Testing
 
 /// Tests that the commands of the README print the output that the README shows.
 struct ReadmeCommandsTests {
-    private func readme(from file: String = #filePath) throws -> String {
-        let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        return try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-    }
-
     @Test func `the README's commands that report a token work when they are pasted`() async throws {
         let directory = try TemporaryDirectory()
         let installation = try await Installation(directory.path)
         let section = try #require(
-            readme().components(separatedBy: "## Report tokens\n").dropFirst().first)
+            Repository.text(of: "README.md").components(separatedBy: "## Report tokens\n").dropFirst().first)
         let steps = try #require(ConsoleStep.blocks(in: section).first)
         #expect(steps.count >= 4)
         let mark = "---- the next command"

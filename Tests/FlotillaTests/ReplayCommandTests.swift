@@ -23,34 +23,39 @@ struct ReplayCommandTests {
         do {
             let installation = try await Installation(directory.path)
             try await eventually("state files") { FileManager.default.fileExists(atPath: state) }
-            let early = try await rebuild("--yes")
-            #expect(early.status == 75 && early.errors.contains("a running process uses"), "\(early)")
+            let whileRunning = try await rebuild("--yes")
+            #expect(
+                whileRunning.status == ExitCode.temporary
+                    && whileRunning.errors.contains("a running process uses"), "\(whileRunning)")
             installation.process.send(signal: SIGTERM)
             #expect(try await installation.process.exitStatus() == 0)
         }
         let dry = try await rebuild("--dry-run")
         #expect(dry.status == 0 && dry.output.contains(state) && !dry.output.contains("Continue?"), "\(dry)")
-        let unsaid = try await rebuild()
-        #expect(unsaid.status == 64 && unsaid.output.contains(state), "\(unsaid)")
+        let withoutConfirmation = try await rebuild()
+        #expect(
+            withoutConfirmation.status == ExitCode.usage && withoutConfirmation.output.contains(state),
+            "\(withoutConfirmation)")
         #expect(FileManager.default.fileExists(atPath: state), "there was no confirmation")
         let done = try await rebuild("--yes")
         #expect(done.status == 0 && done.output.contains("removed 1 of 1"), "\(done)")
         #expect(!FileManager.default.fileExists(atPath: state))
         #expect(try await rebuild("--yes").output.contains("there are no state files"))
 
-        let again = try await Installation(directory.path)
+        let restarted = try await Installation(directory.path)
         try await eventually("the state is built again") { FileManager.default.fileExists(atPath: state) }
-        again.process.send(signal: SIGTERM)
-        #expect(try await again.process.exitStatus() == 0)
+        restarted.process.send(signal: SIGTERM)
+        #expect(try await restarted.process.exitStatus() == 0)
     }
 
     @Test func `a replay that is not possible is refused with the possible ones`() async throws {
         let answer = try await flotilla("replay", "rebuild", "--stage", "sender")
         #expect(
-            answer.status == 64 && answer.errors.contains("ingest or fan-out or scheduler or insight"),
+            answer.status == ExitCode.usage
+                && answer.errors.contains("ingest or fan-out or scheduler or insight"),
             "\(answer)")
-        #expect(try await flotilla("replay", "everything").status == 64)
+        #expect(try await flotilla("replay", "everything").status == ExitCode.usage)
         let nowhere = try await flotilla("replay", "reports", "--from", "12/0", "--yes")
-        #expect(nowhere.status == 64 && nowhere.errors.contains("0 to 11"), "\(nowhere)")
+        #expect(nowhere.status == ExitCode.usage && nowhere.errors.contains("0 to 11"), "\(nowhere)")
     }
 }

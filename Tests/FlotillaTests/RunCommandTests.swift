@@ -6,10 +6,10 @@ import Testing
 struct RunCommandTests {
     @Test func `run needs the names of stages and lists the known ones`() async throws {
         let none = try await flotilla("run")
-        #expect(none.status == 64)
+        #expect(none.status == ExitCode.usage)
         #expect(none.errors.contains("name a stage to run"))
         let unknown = try await flotilla("run", "injest")
-        #expect(unknown.status == 64)
+        #expect(unknown.status == ExitCode.usage)
         #expect(unknown.errors.contains("there is no stage injest"))
     }
 
@@ -39,7 +39,7 @@ struct RunCommandTests {
     @Test func `a stage whose brokers are gone is not ready, and ready again when they return`() async throws
     {
         let directory = try TemporaryDirectory()
-        func broker(at port: String) async throws -> (ChildProcess, address: String) {
+        func startBroker(port: String) async throws -> (ChildProcess, address: String) {
             let process = try ChildProcess(
                 builtProductPath(named: "flotilla"),
                 arguments: [
@@ -47,10 +47,10 @@ struct RunCommandTests {
                     "--admin-listen", "127.0.0.1:0", "--log-format", "text",
                 ])
             try await process.waitForOutput(containing: "broker: serving")
-            let found = process.errors.firstMatch(of: #/broker: serving address=(\S+)/#)
-            return (process, String(try #require(found).1))
+            let servingLine = process.errors.firstMatch(of: #/broker: serving address=(\S+)/#)
+            return (process, String(try #require(servingLine).1))
         }
-        let (first, address) = try await broker(at: "0")
+        let (firstBroker, address) = try await startBroker(port: "0")
         let topics = try await flotilla(
             "topics", "create", "--topics-lanes", "1", "--topics-replication", "1", "--kafka-brokers", address
         )
@@ -67,14 +67,16 @@ struct RunCommandTests {
             try #require(stage.errors.firstMatch(of: #/admin: serving address=(\S+)/#)).1)
         func health() async throws -> Answer { try await flotilla("health-check", "--admin-listen", admin) }
         try await eventually("readiness") { try await health().status == 0 }
-        first.send(signal: SIGKILL)
+
+        firstBroker.send(signal: SIGKILL)
         try await eventually("the loss of Kafka", seconds: 60) {
             let answer = try await health()
-            return answer.status == 69 && answer.errors.contains("kafka: no broker can be reached")
+            return answer.status == ExitCode.unavailable
+                && answer.errors.contains("kafka: no broker can be reached")
         }
         let port = try #require(address.split(separator: ":").last)
-        let (second, _) = try await broker(at: String(port))
+        let (secondBroker, _) = try await startBroker(port: String(port))
         try await eventually("readiness again", seconds: 60) { try await health().status == 0 }
-        withExtendedLifetime(second) {}
+        withExtendedLifetime(secondBroker) {}
     }
 }

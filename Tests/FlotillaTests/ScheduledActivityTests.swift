@@ -7,8 +7,11 @@ import Testing
 struct ScheduledActivityTests {
     private let directory: TemporaryDirectory
     private let installation: DemonstratedInstallation
+    /// The address of the gateway.
     private let gateway: String
+    /// The address of the simulated APNs' control API.
     private let control: String
+    /// The API key of the demonstration's app.
     private let key: String
 
     init() async throws {
@@ -60,6 +63,7 @@ struct ScheduledActivityTests {
         ).status == 200
     }
 
+    /// Schedules an update of an activity of the user `user-0`, whose phone is `phone-0`.
     private func schedule(_ activity: String, inSeconds offset: Double, status: String) async throws
         -> HTTPAnswer
     {
@@ -71,6 +75,7 @@ struct ScheduledActivityTests {
                 """#)
     }
 
+    /// In milliseconds since 1970.
     private var now: Int { Int(Date().timeIntervalSince1970 * 1000) }
 
     @Test func `two of three updates are cancelled by their activity, and the third is shown when it is due`()
@@ -91,14 +96,14 @@ struct ScheduledActivityTests {
         }
         let scheduled = try await schedule("chest_timer", inSeconds: 3, status: "ready")
         #expect(scheduled.status == 200, "\(scheduled.body)")
-        let due = try #require(Int(scheduled.member("dueAt")))
+        let dueAt = try #require(Int(scheduled.member("dueAt")))
         let listed = try await call("GET", "/v1/schedules?user=user-0")
         #expect(listed.body.matches(of: #/"scheduleId"/#).count == 3, "\(listed.body)")
         let canceled = try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer_1")
         #expect(canceled.body == #"{"canceled":2}"#)
         #expect(try await phoneShows("ready", within: 60_000))
-        #expect(now >= due, "the update was shown before it was due")
-        try await tap(scheduleID: scheduled.member("scheduleId"))
+        #expect(now >= dueAt, "the update was shown before it was due")
+        try await reportTap(scheduleID: scheduled.member("scheduleId"))
         #expect(
             try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer").body
                 .hasPrefix(#"{"canceled":0"#))
@@ -119,11 +124,11 @@ struct ScheduledActivityTests {
             #expect(report.status == 202, "\(report.body)")
         }
         try await eventually("a send to the activity of ann only") {
-            let made = try await call(
+            let scheduled = try await call(
                 "POST", "/v1/schedules",
                 body: #"{"user":"ann","activity":"quest","offset":0,"customData":{"status":"ready"}}"#)
-            #expect(made.status == 200, "\(made.body)")
-            let id = try made.member("sendId")
+            #expect(scheduled.status == 200, "\(scheduled.body)")
+            let id = try scheduled.member("sendId")
             var sent = try await call("GET", "/v1/sends/\(id)")
             try await eventually("the progress of the send") {
                 sent = try await call("GET", "/v1/sends/\(id)")
@@ -135,7 +140,7 @@ struct ScheduledActivityTests {
     }
 
     /// Reports a tap with the ids from the schedule's answer. The event and the answer carry these ids.
-    private func tap(scheduleID: String) async throws {
+    private func reportTap(scheduleID: String) async throws {
         let tapped = try await call(
             "POST", "/v1/reports",
             body:
@@ -174,8 +179,9 @@ struct ScheduledActivityTests {
         let none = try await flotilla("schedules", "--app", "demo", "--group", "m1")
         #expect(none.output == "nothing waits\n")
         let twice = try await flotilla("send", body, "--app", "demo", "--in", "6", "--at", "2026-11-20")
-        #expect(twice.status == 64)
+        #expect(twice.status == ExitCode.usage)
         let wrong = try await flotilla("schedules", "cancel", "--app", "demo", "--user", "jane")
-        #expect(wrong.status == 65 && wrong.errors.contains("activity is missing"), "\(wrong)")
+        #expect(
+            wrong.status == ExitCode.dataError && wrong.errors.contains("activity is missing"), "\(wrong)")
     }
 }

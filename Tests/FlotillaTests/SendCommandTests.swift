@@ -16,6 +16,7 @@ struct SendCommandTests {
         #expect(created.status == 0, "\(created.errors)")
     }
 
+    /// Returns the records of a topic, each as `KEY VALUE`.
     private func kcat(_ topic: String) async throws -> [Substring] {
         let process = try ChildProcess(
             "kcat",
@@ -31,7 +32,9 @@ struct SendCommandTests {
             "types", "put", "shop", "Order", #"{"private":true,"groupAttribute":"orderId"}"#)
         #expect(put.status == 0 && put.output.contains("private"), "\(put)")
         let wrong = try await installation.flotilla("types", "put", "shop", "Order", #"{"privat":true}"#)
-        #expect(wrong.status == 65 && wrong.errors.contains("privat is not a known field"), "\(wrong)")
+        #expect(
+            wrong.status == ExitCode.dataError && wrong.errors.contains("privat is not a known field"),
+            "\(wrong)")
         #expect(try await installation.flotilla("types", "list", "shop").output.contains("orderId"))
         #expect(
             try await installation.flotilla("types", "show", "shop", "Order", "--json").output.contains(
@@ -40,9 +43,10 @@ struct SendCommandTests {
         let updated = try await installation.flotilla("apps", "update", "shop", "--environments", "sandbox")
         #expect(updated.status == 0)
         #expect(try await installation.flotilla("types", "delete", "shop", "Order").status == 0)
-        #expect(try await installation.flotilla("types", "delete", "shop", "Order").status == 64)
+        #expect(try await installation.flotilla("types", "delete", "shop", "Order").status == ExitCode.usage)
         #expect(
             try await installation.flotilla("types", "list", "shop").output.contains("no such activity type"))
+
         let rule = #"{"attribute":"age","atLeast":18}"#
         let file = try directory.writeFile(named: "rule.json", content: rule)
         #expect(
@@ -51,7 +55,7 @@ struct SendCommandTests {
         #expect(shown.output.contains(rule), "\(shown)")
         #expect(try await installation.flotilla("segments", "delete", "shop", "adults").status == 0)
         for words in [["types"], ["types", "put", "shop"], ["segments", "show", "shop"]] {
-            #expect(try await installation.flotilla(words).status == 64, "\(words)")
+            #expect(try await installation.flotilla(words).status == ExitCode.usage, "\(words)")
         }
     }
 
@@ -64,11 +68,13 @@ struct SendCommandTests {
         #expect(again.output == sent.output)
         let refused = try await installation.flotilla(
             "send", #"{"event":"update","groupId":"m1"}"#, "--app", "shop")
-        #expect(refused.status == 65 && refused.errors.contains("contentState is required"), "\(refused)")
+        #expect(
+            refused.status == ExitCode.dataError && refused.errors.contains("contentState is required"),
+            "\(refused)")
         let id = sent.output.dropFirst("accepted as ".count).trimmingCharacters(in: .whitespacesAndNewlines)
         let cancelled = try await installation.flotilla("cancel", id, "--app", "shop")
         #expect(cancelled.status == 0, "\(cancelled)")
-        #expect(try await installation.flotilla("cancel", id, "--app", "bank").status == 66)
+        #expect(try await installation.flotilla("cancel", id, "--app", "bank").status == ExitCode.noInput)
         let records = try await kcat("sends")
         #expect(records.count == 3 && records.allSatisfy { $0.hasPrefix("shop/m1 ") })
         let actions = try await kcat("audit").map { line in
@@ -89,29 +95,34 @@ struct SendCommandTests {
         #expect(try await kcat("schedules").filter { $0.hasPrefix("shop/g:m1 ") }.count == 3)
         #expect(try await kcat("sends").isEmpty)
         for (words, status) in [
-            (["send", body, "--app", "shop", "--in", "soon"], 64),
-            (["send", body, "--app", "shop", "--in", "6", "--at", "2027-01-01T00:00:00Z"], 64),
-            (["send", body, "--app", "shop", "--at", "tomorrow"], 65),
-            (["send", "{}", "--app", "shop", "--in", "1"], 65),
-            (["schedules", "drop", "--app", "shop"], 64), (["schedules", "--app", "shop"], 65),
-            (["schedules", "cancel", "--app", "shop", "--user", "jane"], 65),
+            (["send", body, "--app", "shop", "--in", "soon"], ExitCode.usage),
+            (["send", body, "--app", "shop", "--in", "6", "--at", "2027-01-01T00:00:00Z"], ExitCode.usage),
+            (["send", body, "--app", "shop", "--at", "tomorrow"], ExitCode.dataError),
+            (["send", "{}", "--app", "shop", "--in", "1"], ExitCode.dataError),
+            (["schedules", "drop", "--app", "shop"], ExitCode.usage),
+            (["schedules", "--app", "shop"], ExitCode.dataError),
+            (["schedules", "cancel", "--app", "shop", "--user", "jane"], ExitCode.dataError),
         ] {
             let answer = try await installation.flotilla(words)
-            #expect(Int(answer.status) == status, "\(words) \(answer)")
+            #expect(answer.status == status, "\(words) \(answer)")
         }
     }
 
     @Test func `a rotated key is replaced by one with the same role, and then expires`() async throws {
-        let old = try await installation.flotilla("keys", "create", "shop", "--role", "send", "--name", "api")
-        let text = old.output.trimmingCharacters(in: .whitespacesAndNewlines)
-        let new = try await installation.flotilla("keys", "rotate", text, "--overlap", "2h")
-        #expect(new.status == 0 && new.output.hasPrefix("flotilla_send_") && new.output != old.output)
+        let created = try await installation.flotilla(
+            "keys", "create", "shop", "--role", "send", "--name", "api")
+        let text = created.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        let rotated = try await installation.flotilla("keys", "rotate", text, "--overlap", "2h")
+        #expect(
+            rotated.status == 0 && rotated.output.hasPrefix("flotilla_send_")
+                && rotated.output != created.output)
         let listed = try await installation.flotilla("keys", "list", "shop", "--json").output
         let lines = listed.split(separator: "\n")
         #expect(lines.count == 2 && lines.allSatisfy { $0.contains(#""name":"api""#) })
         #expect(lines[0].contains("expiresAt") && !lines[1].contains("expiresAt"))
+        // A key is flotilla_ROLE_ID_SECRET.
         let id = text.split(separator: "_")[2]
         #expect(try await installation.flotilla("keys", "revoke", String(id)).status == 0)
-        #expect(try await installation.flotilla("keys", "rotate", String(id)).status == 64)
+        #expect(try await installation.flotilla("keys", "rotate", String(id)).status == ExitCode.usage)
     }
 }

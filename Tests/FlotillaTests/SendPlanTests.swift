@@ -2,7 +2,8 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// The path from `POST /v1/sends` to the expansions of the lanes, on a new installation.
+/// The path from `POST /v1/sends` to the expansions of the lanes, on a new installation. A send to everyone or to a group
+/// has an expansion in `expansions` for each of 12 lanes, a send to one user has one in `expansions.urgent`.
 struct SendPlanTests {
     private let directory: TemporaryDirectory
     private let installation: Installation
@@ -76,6 +77,7 @@ struct SendPlanTests {
             #expect(try await recordCount(in: "expansions.urgent", about: id) == 0)
         }
         #expect(try await recordCount(in: "expansions", about: wrong) == 0)
+
         let own = try await post(
             #"{"event":"update","groupId":"m1","contentState":{"goals":9},"audience":{"users":["ben"]}}"#)
         try await eventually("the plan of the send to ben") { try await verdict(of: own) == "planned" }
@@ -85,6 +87,7 @@ struct SendPlanTests {
         try await eventually("the cancel") { try await verdict(of: own) == "stopping" }
         #expect(try await recordCount(in: "expansions.urgent", about: own + ".undo") >= 1)
         #expect(try await recordCount(in: "expansions", about: own + ".undo") == 0)
+
         let end = try await post(#"{"event":"end","groupId":"m1","contentState":{"goals":1}}"#)
         let late = try await post(#"{"event":"update","groupId":"m1","contentState":{"goals":2}}"#)
         try await eventually("the group has ended") {

@@ -10,30 +10,35 @@ struct SendWatchTests {
         let match = try #require(installation.process.output.firstMatch(of: #/activities of (match-\d+) at/#))
             .1
         let phones = try #require(installation.process.output.firstMatch(of: #/started +(\d+) activities/#)).1
-        func watched(_ score: Int, _ more: [String]) async throws -> [Substring] {
+        /// Sends an update and watches it. Returns the lines of the output.
+        func watch(score: Int, flags: [String]) async throws -> [Substring] {
             let body =
                 #"{"event":"update","groupId":"\#(match)","contentState":{"home":\#(score),"away":0}}"#
             let answer = try await flotilla(
-                ["send", body, "--app", "demo", "--watch", "--kafka-brokers", installation.broker] + more)
+                ["send", body, "--app", "demo", "--watch", "--kafka-brokers", installation.broker] + flags)
             #expect(answer.status == 0, "\(answer)")
             return answer.output.split(separator: "\n")
         }
-        let lines = try await watched(2, [])
+        let lines = try await watch(score: 2, flags: [])
         #expect(
             lines.last == """
                 [##############################] planned, targeted \(phones), pushed \(phones), \
                 accepted \(phones), to go 0
                 """)
-        let objects = try await watched(3, ["--json"])
+
+        let objects = try await watch(score: 3, flags: ["--json"])
         let last = try #require(objects.last)
         #expect(last.contains(#""isComplete":true"#) && last.contains(#""toGo":0"#), "\(last)")
         #expect(last.contains(#""accepted":\#(phones)"#), "\(last)")
+
         let group = try await flotilla(
             "group", String(match), "--app", "demo", "--kafka-brokers", installation.broker)
         #expect(group.status == 0 && group.output.contains(#/state +runs since 20/#), "\(group)")
         #expect(group.output.contains(#/newest +update {"home":3,"away":0}/#), "\(group)")
         let stranger = try await flotilla(
             "group", String(match), "--app", "bank", "--kafka-brokers", installation.broker)
-        #expect(stranger.status == 66 && stranger.errors.contains("no send to group"), "\(stranger)")
+        #expect(
+            stranger.status == ExitCode.noInput && stranger.errors.contains("no send to group"), "\(stranger)"
+        )
     }
 }

@@ -3,14 +3,19 @@ import ProcessTesting
 import Testing
 
 /// `flotilla apns-simulator` as a developer uses it to test a backend.
+///
+/// At its start the simulator prints an introduction whose lines begin with a word: `Try it:` is followed by a command
+/// that sends a push, `control` by the address of the control API. The tests paste such commands into a shell. Examples
+/// of the operator's book follow a comment `<!-- example NAME -->`.
 struct SimulatorCommandTests {
+    /// Starts a simulator on free ports, and waits until it has printed its introduction.
     private func simulator(_ data: String, _ arguments: String...) async throws -> ChildProcess {
         let process = try ChildProcess(
             builtProductPath(named: "flotilla"),
             arguments: [
-                "apns-simulator", "--data", data, "--port", "0", "--sandbox-port", "0", "--channels-port",
-                "0",
-                "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0", "--log-format", "text",
+                "apns-simulator", "--data", data, "--port", "0", "--sandbox-port", "0",
+                "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0",
+                "--log-format", "text",
             ] + arguments)
         try await process.waitForOutput(containing: "Stop it:")
         return process
@@ -23,6 +28,7 @@ struct SimulatorCommandTests {
         return String(rest.drop { $0 == " " })
     }
 
+    /// Runs a command line in a shell.
     private func paste(_ line: String) async throws -> Answer {
         let shell = try ChildProcess("bash", arguments: ["-c", line])
         return Answer(status: try await shell.exitStatus(), output: shell.output, errors: shell.errors)
@@ -82,14 +88,16 @@ struct SimulatorCommandTests {
         let answer = try await flotilla(
             "apns-simulator", "--data", directory.filePath(named: "apns"), "--script", script, "--port", "0",
             "--log-level", "error")
-        #expect(answer.status == 65, "\(answer)")
+        #expect(answer.status == ExitCode.dataError, "\(answer)")
         #expect(answer.errors.contains("rules[0].clse is not a known field"), "\(answer)")
         #expect(answer.errors.contains("rules[1].match.share must be from 0 to 1"))
         let missing = try await flotilla(
             "apns-simulator", "--data", directory.filePath(named: "apns"), "--script",
             directory.filePath(named: "none"), "--port",
             "0")
-        #expect(missing.status == 73 && missing.errors.contains("cannot read the script"), "\(missing)")
+        #expect(
+            missing.status == ExitCode.cannotCreate && missing.errors.contains("cannot read the script"),
+            "\(missing)")
     }
 
     @Test func `a correct client refuses a port with a fault in its TLS`() async throws {
@@ -126,10 +134,9 @@ struct SimulatorCommandTests {
         let process = try await simulator(directory.filePath(named: "apns"), "--phones", "10")
         let pushed = try await paste(try line("Try it:", of: process))
         #expect(pushed.output.hasPrefix("HTTP/2 200"), "\(pushed)")
-        let look = try line("Look at it:", of: process)
-        let seen = try await paste(look).output
-        #expect(seen.contains(#""contentState":{"home":1,"away":0}"#), "\(seen)")
-        #expect(seen.contains(#""group":"match-42""#) && seen.contains(#""effect":"started""#), "\(seen)")
+        let phone = try await paste(try line("Look at it:", of: process)).output
+        #expect(phone.contains(#""contentState":{"home":1,"away":0}"#), "\(phone)")
+        #expect(phone.contains(#""group":"match-42""#) && phone.contains(#""effect":"started""#), "\(phone)")
         let control = try line("control", of: process)
         let group = try await paste("curl -s \(control)/v1/groups/match-42").output
         #expect(group.contains(#""activities":1"#), "\(group)")
@@ -146,19 +153,21 @@ struct SimulatorCommandTests {
         let process = try await simulator(directory.filePath(named: "apns"), "--phones", "2")
         let control = try line("control", of: process)
         #expect(try await paste(try line("Try it:", of: process)).output.hasPrefix("HTTP/2 200"))
-        let example = try #require(
-            page.components(separatedBy: "<!-- example clock -->\n```\n").dropFirst().first)
-        let lines = example.components(separatedBy: "\n```")[0].components(separatedBy: "\n")
-        var seen: [String] = []
-        for line in lines {
-            seen.append(try await paste(line.replacing("http://127.0.0.1:2199", with: control)).output)
+        var answers: [String] = []
+        for line in try example("clock").components(separatedBy: "\n") {
+            answers.append(try await paste(line.replacing(Self.bookControl, with: control)).output)
         }
-        #expect(seen.count == 4 && seen[0].contains(#""aheadSeconds":28800"#), "\(seen)")
-        #expect(seen[1].contains(#""state":"ended""#), "\(seen)")
-        #expect(
-            seen[2].contains(#""aheadSeconds":43200"#) && seen[3].contains(#""activities":[]"#), "\(seen)")
+        // After eight hours the system has ended the activity. After four more hours it is gone from the screen.
+        #expect(answers.count == 4 && answers[0].contains(#""aheadSeconds":28800"#), "\(answers)")
+        #expect(answers[1].contains(#""state":"ended""#), "\(answers)")
+        #expect(answers[2].contains(#""aheadSeconds":43200"#), "\(answers)")
+        #expect(answers[3].contains(#""activities":[]"#), "\(answers)")
     }
 
+    /// The address of the control API in the operator's book.
+    private static let bookControl = "http://127.0.0.1:2199"
+
+    /// Returns the code of an example in the operator's book.
     private func example(_ name: String, _ language: String = "") throws -> String {
         let parts = try page.components(separatedBy: "<!-- example \(name) -->\n```\(language)\n")
         return try #require(parts.dropFirst().first).components(separatedBy: "\n```")[0]
@@ -172,16 +181,17 @@ struct SimulatorCommandTests {
         let control = try line("control", of: process)
         #expect(try await paste(try line("Try it:", of: process)).output.hasPrefix("HTTP/2 200"))
         for line in try example("wait").components(separatedBy: "\n") {
-            let answer = try await paste(line.replacing("http://127.0.0.1:2199", with: control))
+            let answer = try await paste(line.replacing(Self.bookControl, with: control))
             #expect(answer.status == 0 && answer.output.hasPrefix(#"{"showing":1,"of":1,"#), "\(answer)")
         }
         let reader = try ChildProcess(
             "python3", arguments: ["-c", try example("records", "python"), records])
         #expect(try await reader.exitStatus() == 0, "\(reader.errors)")
-        let lines = reader.output.split(separator: "\n").map { $0.split(separator: " ") }
-        #expect(lines.count == 2 && lines[1][3...4] == ["200", "1"], "\(reader.output)")
+        // A head, and a line for the push. Its third column is the token, the next ones are the status and the count.
+        let rows = reader.output.split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(rows.count == 2 && rows[1][3...4] == ["200", "1"], "\(reader.output)")
         let journal = try await paste("curl -s \(control)/v1/journal").output
-        #expect(journal.contains(#""token":"\#(lines[1][2])""#), "\(journal)")
+        #expect(journal.contains(#""token":"\#(rows[1][2])""#), "\(journal)")
     }
 
     @Test func `the simulator accepts the portal file of the operator's book`() async throws {
@@ -197,20 +207,18 @@ struct SimulatorCommandTests {
         #expect(FileManager.default.fileExists(atPath: key))
     }
 
-    private static let ownNetworks =
+    private static let canMakeNetworkNamespace =
         (try? Process.run(
             URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", "unshare -rnm true 2>/dev/null"]
         )
         .finished) == 0
 
     /// Skipped on systems that do not let a user make a network namespace.
-    @Test(.enabled(if: ownNetworks))
+    @Test(.enabled(if: canMakeNetworkNamespace))
     func `a program with Apple's host names reaches the simulator, and its exit status is kept`()
         async throws
     {
         let directory = try TemporaryDirectory()
-        let checkout = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().path
         let program = """
             curl -s -w '%{http_code} %{http_version} ' https://api.push.apple.com/3/device/c0de -d '{}'
             curl -s -w '%{http_code}' https://api.sandbox.push.apple.com/3/device/c0de; exit 7
@@ -220,7 +228,7 @@ struct SimulatorCommandTests {
             arguments: [
                 "FLOTILLA=" + builtProductPath(named: "flotilla"),
                 "APNS_DATA=" + directory.filePath(named: "apns"),
-                checkout + "/deploy/instead-of-apns", "bash", "-c", program,
+                Repository.path(of: "deploy/instead-of-apns"), "bash", "-c", program,
             ])
         #expect(try await process.exitStatus() == 7, "\(process.errors)")
         #expect(
@@ -230,10 +238,7 @@ struct SimulatorCommandTests {
 
     @Test func `the phones decode with the types of the operator's book`() async throws {
         let directory = try TemporaryDirectory()
-        let example = try #require(
-            page.components(separatedBy: "<!-- example types -->\n```json\n").dropFirst().first)
-        let file = try directory.writeFile(
-            named: "types.json", content: example.components(separatedBy: "```")[0])
+        let file = try directory.writeFile(named: "types.json", content: try example("types", "json"))
         let process = try await simulator(
             directory.filePath(named: "apns"), "--phones", "1", "--phone-types-file", file,
             "--update-token-percent", "0"
@@ -263,7 +268,7 @@ struct SimulatorCommandTests {
         let refused = try await flotilla(
             "apns-simulator", "--phones", "1", "--phone-types-file", wrong, "--port", "0", "--data",
             directory.filePath(named: "apns"), "--log-level", "error")
-        #expect(refused.status == 65, "\(refused)")
+        #expect(refused.status == ExitCode.dataError, "\(refused)")
         #expect(
             refused.errors.contains("no repeated name") && refused.errors.contains("[0].contentStateSchema"))
     }
@@ -271,29 +276,29 @@ struct SimulatorCommandTests {
     @Test func `phones report to Flotilla through its gateway and directly to the topic`() async throws {
         let directory = try TemporaryDirectory()
         let installation = try await Installation(directory.filePath(named: "up"))
-        let made = try await installation.flotilla(
+        let created = try await installation.flotilla(
             "apps", "create", "shop", "--bundle-id", "com.example.app", "--team-id", "ABCDE12345", "--key-id",
             "KEY1234567")
-        #expect(made.status == 0, "\(made)")
+        #expect(created.status == 0, "\(created)")
         let key = try await installation.flotilla("keys", "create", "shop", "--role", "report").output
         let file = try directory.writeFile(
             named: "flotilla.json5",
             content: #"{"apns-simulator": {"report-key": "\#(key.trimmingCharacters(in: .newlines))"}}"#)
-        func row(of phone: Int) async throws -> Bool {
+        func hasReportedToken(phone: Int) async throws -> Bool {
             try await installation.flotilla("installation", "phone-\(phone)", "--app", "shop").output
                 .contains("start:MatchAttributes")
         }
         let posting = try await simulator(
             directory.filePath(named: "apns"), "--phones", "1", "--config", file, "--report-to",
             installation.gateway)
-        try await eventually("the phone's token by the gateway") { try await row(of: 0) }
+        try await eventually("the phone's token by the gateway") { try await hasReportedToken(phone: 0) }
         posting.send(signal: SIGTERM)
         #expect(try await posting.exitStatus() == 0)
         let writing = try await simulator(
             directory.filePath(named: "apns"), "--phones", "20", "--report-to", "topic:flotilla.reports",
             "--report-app",
             "shop", "--kafka-brokers", installation.broker)
-        try await eventually("the phones' tokens by the topic") { try await row(of: 19) }
+        try await eventually("the phones' tokens by the topic") { try await hasReportedToken(phone: 19) }
         let control = try line("control", of: writing)
         #expect(try await paste("curl -s \(control)/v1/summary").output.contains(#""refused":0"#))
         writing.send(signal: SIGTERM)
@@ -319,7 +324,9 @@ struct SimulatorCommandTests {
         try await endpoint.waitForOutput(containing: String(token))
         let wrong = try await flotilla(
             "apns-simulator", "--report-to", "https://example.com:1/x", "--port", "0")
-        #expect(wrong.status == 78 && wrong.errors.contains("http://HOST:PORT/PATH"), "\(wrong)")
+        #expect(
+            wrong.status == ExitCode.configuration && wrong.errors.contains("http://HOST:PORT/PATH"),
+            "\(wrong)")
     }
 
     /// A server that refuses the first request, then accepts all and prints them.
@@ -343,30 +350,22 @@ struct SimulatorCommandTests {
 
     /// The page of the operator's book whose examples people copy.
     private var page: String {
-        get throws {
-            let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent()
-            return try String(
-                contentsOf: root.appendingPathComponent("deploy/book/simulator.md"), encoding: .utf8)
-        }
+        get throws { try Repository.text(of: "deploy/book/simulator.md") }
     }
 
     @Test func `the simulator accepts the script and the faults of the operator's book`() async throws {
         let directory = try TemporaryDirectory()
         let page = try page
-        let script = try #require(
-            page.components(separatedBy: "<!-- example script -->\n```json\n").dropFirst().first
-        )
-        .components(separatedBy: "```")[0]
-        let file = try directory.writeFile(named: "script.json", content: script)
+        let file = try directory.writeFile(named: "script.json", content: try example("script", "json"))
         let word = try #require(page.firstMatch(of: /--tls-fault ([a-z0-9@,.-]+)/)).output.1
         let faults = String(word.replacing(/@[0-9]+/, with: "@0"))
         let process = try await simulator(
             directory.filePath(named: "apns"), "--script", file, "--tls-fault", faults)
         let control = try line("control", of: process)
-        let shown = try await paste("curl -s \(control)/v1/script").output
-        #expect(shown.components(separatedBy: #""hits""#).count - 1 == 7, "\(shown)")
-        #expect(shown.contains(#""timetable":{"everyMilliseconds":4000"#))
+        let shownScript = try await paste("curl -s \(control)/v1/script").output
+        let ruleCount = shownScript.components(separatedBy: #""hits""#).count - 1
+        #expect(ruleCount == 7, "\(shownScript)")
+        #expect(shownScript.contains(#""timetable":{"everyMilliseconds":4000"#))
         #expect(try line("sign with", of: process).contains("team id FLOTILLA01"))
         #expect(page.contains("team id `FLOTILLA01`"))
         #expect(process.output.components(separatedBy: "TLS fault").count - 1 == 5)
@@ -380,10 +379,11 @@ struct SimulatorCommandTests {
             try page.replacing("/phone-0", with: "/{installation}")
                 .matches(of: /\/(v1\/[a-z-]+(?:\/{[a-z]+})?|metrics|livez)/).map { String($0.output.0) })
         #expect(paths.count >= 9, "\(paths)")
+        // A path that exists refuses the method OPTIONS. Another path would not be found.
         for path in paths {
-            let asked = path.replacing(/{[a-z]+}/, with: "c0de")
+            let pathWithID = path.replacing(/{[a-z]+}/, with: "c0de")
             let answer = try await paste(
-                "curl -s -o /dev/null -w '%{http_code}' -X OPTIONS \(control)\(asked)")
+                "curl -s -o /dev/null -w '%{http_code}' -X OPTIONS \(control)\(pathWithID)")
             #expect(answer.output == "405", "\(path) answers \(answer.output)")
         }
     }

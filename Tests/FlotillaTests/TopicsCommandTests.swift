@@ -15,12 +15,13 @@ struct TopicsCommandTests {
         let line = try #require(
             broker.errors.split(separator: "\n").first { $0.contains(" broker: serving") })
         let address = String(
-            try #require(line.split(separator: " ").first { $0.hasPrefix("address=") }).dropFirst(8))
+            try #require(line.split(separator: " ").first { $0.hasPrefix("address=") }).dropFirst(
+                "address=".count))
         let missing = try await flotilla("topics", "--kafka-brokers", address)
-        #expect(missing.status == 78)
+        #expect(missing.status == ExitCode.configuration)
         #expect(missing.errors.contains("topic flotilla.reports is missing"), "\(missing.errors)")
         let alone = try await flotilla("topics", "create", "--kafka-brokers", address)
-        #expect(alone.status == 78)
+        #expect(alone.status == ExitCode.configuration)
         #expect(alone.errors.contains("topics.replication"), "\(alone.errors)")
         let made = try await flotilla(
             "topics", "create", "--lanes", "3", "--replication", "1", "--kafka-brokers", address)
@@ -32,7 +33,7 @@ struct TopicsCommandTests {
             json.output.contains(
                 #"{"topic":"flotilla.reports","partitions":3,"state":"fits","mismatches":[]}"#))
         let other = try await flotilla("topics", "check", "--lanes", "4", "--kafka-brokers", address)
-        #expect(other.status == 78)
+        #expect(other.status == ExitCode.configuration)
         #expect(
             other.errors.contains("topic flotilla.reports has 3 partitions, 4 are needed"), "\(other.errors)")
     }

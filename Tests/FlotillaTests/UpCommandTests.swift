@@ -14,8 +14,7 @@ struct UpCommandTests {
                 "--apns-simulator-sandbox-port", "0", "--apns-simulator-channels-port", "0",
                 "--apns-simulator-sandbox-channels-port", "0", "--apns-simulator-control-listen",
                 "127.0.0.1:0", "--log-format", "text",
-            ]
-                + arguments)
+            ] + arguments)
     }
 
     /// Returns the address that a service logged when it started to serve.
@@ -40,9 +39,12 @@ struct UpCommandTests {
             let screens =
                 #/(\d+) of them run.*started +(\d+) activities.*updated +all to 1:0.*show (\d+) × {"home":1,"away":0}\n/#
                 .dotMatchesNewlines()
-            let found = try #require(process.output.firstMatch(of: screens), "\(process.output)")
-            #expect(Int(found.1).map { $0 > 900 } == true, "nearly all phones run an iOS that can be started")
-            #expect(found.2 == found.1 && found.3 == found.1, "\(process.output)")
+            // The phones that can be started, those that were started, and those that show the update.
+            let counts = try #require(process.output.firstMatch(of: screens), "\(process.output)")
+            #expect(
+                Int(counts.1).map { $0 > 900 } == true, "nearly all phones run an iOS that can be started")
+            #expect(counts.2 == counts.1 && counts.3 == counts.1, "\(process.output)")
+
             // The four lines that the reader of the output pastes.
             let lines = process.output.split(separator: "\n").drop { !$0.hasPrefix("KEY=") }.prefix(4)
             let pasted = try await run(
@@ -51,11 +53,14 @@ struct UpCommandTests {
             #expect(pasted.output.contains(#""installation":"phone-0""#), "\(pasted.output)")
             let group = try #require(process.output.firstMatch(of: #/"groupId":"(my-match-\d+)"/#)?.1)
             try await process.waitForOutput(
-                containing: #"\#(group): the lock screens show \#(found.1) × {"home":1,"away":0}"#)
+                containing: #"\#(group): the lock screens show \#(counts.1) × {"home":1,"away":0}"#)
+
             let admin = try address(of: "admin", in: process)
             try await checkDashboard(against: run("curl", "-sS", "http://\(admin)/metrics").output)
             let second = try up(directory.path, "--demo")
-            #expect(try await second.exitStatus() == 75 && second.errors.contains("is used by process"))
+            #expect(
+                try await second.exitStatus() == ExitCode.temporary
+                    && second.errors.contains("is used by process"))
             let down = try await flotilla("down", "--data", directory.path)
             #expect(down.status == 0 && down.output.contains("has stopped"), "\(down)")
             #expect(try await process.exitStatus() == 0)
@@ -67,10 +72,8 @@ struct UpCommandTests {
     /// Checks that each metric of the dashboard has the label that its query groups by. `DocumentationTests`
     /// checks that the metrics exist at all, because a metric without an event yet is not in this output.
     private func checkDashboard(against metrics: String) throws {
-        let file = #filePath.replacing(
-            "Tests/FlotillaTests/UpCommandTests.swift",
-            with: "deploy/compose/grafana/dashboards/flotilla.json")
-        let queries = try String(contentsOfFile: file, encoding: .utf8).matches(of: /"expr": "([^"]+)"/)
+        let dashboard = try Repository.text(of: "deploy/compose/grafana/dashboards/flotilla.json")
+        let queries = dashboard.matches(of: /"expr": "([^"]+)"/)
         var checkedCount = 0
         for query in queries.map(\.1) {
             let metric = try #require(query.firstMatch(of: /flotilla_[a-z_]+/)?.output)
@@ -96,10 +99,10 @@ struct UpCommandTests {
             content:
                 #"{"rules":[{"match":{"events":["update"],"times":3},"answer":{"reason":"BadPriority"}}]}"#)
         let process = try up(directory.filePath(named: "data"), "--demo", "--apns-simulator-script", script)
-        #expect(try await process.exitStatus() == 69)
+        #expect(try await process.exitStatus() == ExitCode.unavailable)
         let summary = #/of (\d+) phones that can be started, (\d+) showed the start and (\d+) the update/#
-        let found = try #require(process.errors.firstMatch(of: summary), "\(process.errors)")
-        #expect(found.1 == found.2 && Int(found.3) == Int(found.1).map { $0 - 3 })
+        let counts = try #require(process.errors.firstMatch(of: summary), "\(process.errors)")
+        #expect(counts.1 == counts.2 && Int(counts.3) == Int(counts.1).map { $0 - 3 })
         #expect(process.errors.contains(#"3 × {"home":0,"away":0}"#), "\(process.errors)")
         #expect(!process.output.contains("Flotilla is up"))
     }
@@ -150,7 +153,7 @@ struct UpCommandTests {
         let table = try await flotilla("lag", "--kafka-brokers", broker)
         #expect(table.output.hasPrefix("group "), "\(table)")
         #expect(table.output.split(separator: "\n").contains { $0.hasSuffix(" 5") }, "\(table)")
-        #expect(try await flotilla("lag", "nobody", "--kafka-brokers", broker).status == 64)
+        #expect(try await flotilla("lag", "nobody", "--kafka-brokers", broker).status == ExitCode.usage)
     }
 
     @Test func `an offset is set for the named group if several groups read the topic`() async throws {
@@ -178,13 +181,15 @@ struct UpCommandTests {
                 status: try await process.exitStatus(), output: process.output, errors: process.errors)
         }
         let unnamed = try await reset()
-        #expect(unnamed.status == 64 && unnamed.errors.contains("name one with --group"), "\(unnamed)")
+        #expect(
+            unnamed.status == ExitCode.usage && unnamed.errors.contains("name one with --group"), "\(unnamed)"
+        )
         #expect(unnamed.errors.contains("flotilla.first, ") && unnamed.errors.contains("flotilla.second"))
         let named = try await reset("--group", "flotilla.second")
         #expect(named.status == 0 && named.output.contains("group      flotilla.second"), "\(named)")
         let unknown = try await reset("--group", "flotilla.third")
         #expect(
-            unknown.status == 64 && unknown.errors.contains("group flotilla.third has no offset"),
+            unknown.status == ExitCode.usage && unknown.errors.contains("group flotilla.third has no offset"),
             "\(unknown)")
     }
 
@@ -197,7 +202,7 @@ struct UpCommandTests {
             "up", "--data", directory.filePath(named: "b"), "--broker-listen", usedAddress, "--admin-listen",
             "127.0.0.1:0",
             "--gateway-listen", "127.0.0.1:0")
-        #expect(second.status == 69)
+        #expect(second.status == ExitCode.unavailable)
         #expect(
             second.errors.contains("cannot listen on \(usedAddress): address already in use"),
             "\(second.errors)")
@@ -205,7 +210,7 @@ struct UpCommandTests {
 
     @Test func `a missing broker gives one sentence and the same status`() async throws {
         let answer = try await flotilla("lag", "--kafka-brokers", "127.0.0.1:1")
-        #expect(answer.status == 69)
+        #expect(answer.status == ExitCode.unavailable)
         #expect(answer.errors.split(separator: "\n").count == 1)
         #expect(answer.errors.contains("kafka.brokers"), "\(answer.errors)")
     }
@@ -221,7 +226,7 @@ struct UpCommandTests {
         let answer = try await flotilla(
             "lag", "--kafka-properties", "debug=broker,topic;ssl.keystore.password=hunter2;linger.ms=9;acks=0"
         )
-        #expect(answer.status == 78)
+        #expect(answer.status == ExitCode.configuration)
         #expect(answer.errors.split(separator: "\n").count == 3, "\(answer.errors)")
         #expect(!answer.errors.contains("hunter2"))
     }
@@ -229,7 +234,7 @@ struct UpCommandTests {
     @Test func `wrong security settings of Kafka are reported before a connection is made`() async throws {
         let answer = try await flotilla(
             "lag", "--kafka-security-protocol", "scram-tls", "--kafka-ca-file", "/nonexistent/ca.pem")
-        #expect(answer.status == 78)
+        #expect(answer.status == ExitCode.configuration)
         #expect(answer.errors.contains("/nonexistent/ca.pem"), "\(answer.errors)")
     }
 }

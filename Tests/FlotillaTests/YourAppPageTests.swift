@@ -7,13 +7,9 @@ import Testing
 struct YourAppPageTests {
     private let page: String
 
-    init(from file: String = #filePath) throws {
-        let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        page = try String(
-            contentsOf: root.appendingPathComponent("deploy/book/your-app.md"), encoding: .utf8)
-    }
+    init() throws { page = try Repository.text(of: "deploy/book/your-app.md") }
 
+    /// Returns the code blocks of the page in a language.
     private func blocks(_ language: String) -> [String] {
         page.components(separatedBy: "```\(language)\n").dropFirst().map {
             $0.components(separatedBy: "\n```")[0]
@@ -25,18 +21,21 @@ struct YourAppPageTests {
     {
         let home = try TemporaryDirectory()
         let apns = try await Phone(in: home)
+        // The page's commands: install, create the app, start, update, END, and the question what the phone shows.
         let console = ConsoleStep.blocks(in: page)
-        try #require(console.count == 6 && blocks("json").count == 3)
+        let reports = blocks("json")
+        try #require(console.count == 6 && reports.count == 3)
         let reader = Reader(home: home.path, apns: apns)
 
-        // The test starts the installation of the last command on free ports.
-        let key = console[0].filter { !$0.command.hasPrefix("flotilla up ") }
-        #expect(key.count == 2 && console[0].count == 3)
+        // The first block copies the provider key in two commands. Instead of its last command, the test starts the
+        // installation on free ports.
+        let keyCommands = console[0].filter { !$0.command.hasPrefix("flotilla up ") }
+        #expect(keyCommands.count == 2 && console[0].count == 3)
         try FileManager.default.createDirectory(
             atPath: home.filePath(named: "Downloads"), withIntermediateDirectories: true)
         try FileManager.default.copyItem(
             atPath: apns.keyFile, toPath: home.filePath(named: "Downloads/AuthKey_\(apns.keyID).p8"))
-        _ = try await reader.run(key)
+        _ = try await reader.run(keyCommands)
         let installation = try await Installation(
             home.filePath(named: "data"),
             environment: apns.variables.merging(["FLOTILLA_SENDER_KEYS": home.filePath(named: "keys")]) { $1 }
@@ -45,21 +44,23 @@ struct YourAppPageTests {
         let keys = try await user.run(console[1], thenPrint: ["REPORT_KEY", "KEY"])
         let phone = apns.reporting(to: installation.gateway, with: try #require(keys["REPORT_KEY"]))
 
-        try await phone.report(blocks("json")[0], with: "start")
+        try await phone.report(reports[0], tokenKind: "start")
         try await eventually("a start finds the iPhone") {
             try await user.finds(phone: console[2], with: keys)
         }
         _ = try await user.run(console[2], with: keys)
-        try await phone.shows("cooking")
-        try await phone.report(blocks("json")[1], with: "update")
+        try await phone.waitUntilShown("cooking")
+
+        try await phone.report(reports[1], tokenKind: "update")
         _ = try await user.run(console[3], with: keys)
-        try await phone.shows("on its way")
+        try await phone.waitUntilShown("on its way")
         try await eventually("the page's question answers that the phone shows the newest state") {
             try await user.output(of: console[5], with: keys).contains("it shows version")
         }
+
         _ = try await user.run(console[4], with: keys)
-        try await phone.shows("delivered")
-        try await phone.report(blocks("json")[2], with: nil)
+        try await phone.waitUntilShown("delivered")
+        try await phone.report(reports[2], tokenKind: nil)
         try await eventually("the page's question answers that the activity ended") {
             try await user.output(of: console[5], with: keys).contains("it ended at")
         }
@@ -118,7 +119,8 @@ struct YourAppPageTests {
         """
 }
 
-/// A simulated APNs with one iPhone that does not report, because the test reports for it.
+/// A simulated APNs with one iPhone that does not report, because the test reports for it. The simulated APNs prints its
+/// addresses and the path of its key.
 private struct Phone {
     private let process: ChildProcess
     private let control: String
@@ -158,6 +160,7 @@ private struct Phone {
         control = String(try #require(output.firstMatch(of: #/control +(\S+)/#)).1)
     }
 
+    /// Returns the phone with the gateway and the API key for its reports.
     func reporting(to gateway: String, with key: String) -> Phone {
         var phone = self
         (phone.gateway, phone.key) = (gateway, key)
@@ -175,28 +178,32 @@ private struct Phone {
 
     /// Posts a report of the page with the present time and the iPhone's own token.
     ///
-    /// - Parameter kind: `start` or `update`, or nil if the report has no token.
-    func report(_ example: String, with kind: String?) async throws {
+    /// - Parameter tokenKind: `start` or `update`, or nil if the report has no token.
+    func report(_ example: String, tokenKind: String?) async throws {
         let now = Int(Date().timeIntervalSince1970 * 1000)
         var report = example.replacing(#/"eventTime": [0-9]+/#, with: "\"eventTime\": \(now)")
-        if let kind {
-            var token: String?
-            try await eventually("the iPhone has a token of kind \(kind)") {
-                let tokens = try await curl("\(control)/v1/phones/phone-0/tokens")
-                let own = try JSONSerialization.jsonObject(with: Data(tokens.utf8)) as? [String: Any]
-                token = (own?[kind] as? [[String: Any]])?.first?["token"] as? String
-                return token != nil
-            }
-            let own = try #require(token)
-            report = report.replacing(#/"token": "[0-9a-f]+"/#, with: #""token": "\#(own)""#)
+        if let tokenKind {
+            let token = try await waitForToken(ofKind: tokenKind)
+            report = report.replacing(#/"token": "[0-9a-f]+"/#, with: #""token": "\#(token)""#)
         }
         let answer = try await curl(
             "http://\(gateway)/v1/reports", "-H", "Authorization: Bearer \(key)", "-d", report)
         #expect(answer == #"{"accepted":1,"refused":[]}"#, "\(report)")
     }
 
+    private func waitForToken(ofKind kind: String) async throws -> String {
+        var token: String?
+        try await eventually("the iPhone has a token of kind \(kind)") {
+            let answer = try await curl("\(control)/v1/phones/phone-0/tokens")
+            let tokens = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
+            token = (tokens?[kind] as? [[String: Any]])?.first?["token"] as? String
+            return token != nil
+        }
+        return try #require(token)
+    }
+
     /// Waits until the lock screen shows this status of the order.
-    func shows(_ status: String) async throws {
+    func waitUntilShown(_ status: String) async throws {
         let screen = try await curl(
             "\(control)/v1/wait", "-d",
             #"{"phone":"phone-0","group":"order-1001","pointer":"/status","equals":"\#(status)","milliseconds":60000}"#
@@ -211,7 +218,8 @@ private struct Phone {
     }
 }
 
-/// A reader of the page who pastes its commands into a shell.
+/// A reader of the page who pastes its commands into a shell. The addresses and ids of the page are replaced by those of
+/// the test.
 private struct Reader {
     private let home: String
     private let apns: Phone
@@ -220,6 +228,7 @@ private struct Reader {
 
     init(home: String, apns: Phone) { (self.home, self.apns) = (home, apns) }
 
+    /// Returns the reader after the start of the installation.
     func beside(_ installation: Installation) -> Reader {
         var reader = self
         (reader.gateway, reader.broker) = (installation.gateway, installation.broker)
@@ -234,12 +243,12 @@ private struct Reader {
     func run(
         _ steps: [ConsoleStep], with variables: [String: String] = [:], thenPrint names: [String] = []
     ) async throws -> [String: String] {
+        // A mark after each command separates the outputs. The last output has the variables.
         let mark = "---- the next command"
+        let commands = steps.map { $0.command + "\necho; echo '\(mark)'\n" }.joined()
         let prints = names.map { "echo $\($0)" }.joined(separator: "\n")
-        let outputs = try await shell(
-            steps.map(\.command).joined(separator: "\necho; echo '\(mark)'\n") + "\necho; echo '\(mark)'\n"
-                + prints, with: variables
-        ).components(separatedBy: "\n\(mark)\n")
+        let outputs = try await shell(commands + prints, with: variables)
+            .components(separatedBy: "\n\(mark)\n")
         try #require(outputs.count == steps.count + 1)
         for (step, output) in zip(steps, outputs) {
             #expect(step.shows(output), "\(step.command): \(output)")
@@ -258,13 +267,14 @@ private struct Reader {
         return try await shell(progress, with: variables).contains(#""targeted":1,"#)
     }
 
+    /// Returns the output of the commands, which the page does not show completely.
     func output(of steps: [ConsoleStep], with variables: [String: String]) async throws -> String {
         try await shell(steps.map(\.command).joined(separator: "\n"), with: variables)
     }
 
     private func shell(_ script: String, with variables: [String: String]) async throws -> String {
         let path = URL(fileURLWithPath: builtProductPath(named: "flotilla")).deletingLastPathComponent().path
-        let own = script.replacing("127.0.0.1:8080", with: gateway)
+        let ownScript = script.replacing("127.0.0.1:8080", with: gateway)
             .replacing("ABCDE12345", with: "FLOTILLA01").replacing("KEY1234567", with: apns.keyID)
         var environment = apns.variables.merging(variables) { $1 }
         environment["HOME"] = home
@@ -272,8 +282,8 @@ private struct Reader {
         // The doctor looks for the sealing keys in this user's installation.
         environment["FLOTILLA_UP_DATA"] = home + "/data"
         let process = try ChildProcess(
-            "bash", arguments: ["-e", "-c", "PATH='\(path)':$PATH\n" + own], environment: environment)
-        #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(own)")
+            "bash", arguments: ["-e", "-c", "PATH='\(path)':$PATH\n" + ownScript], environment: environment)
+        #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(ownScript)")
         return process.output
     }
 }

@@ -15,15 +15,25 @@ import Topics
 
 @testable import Gateway
 
-/// A gateway in this process with two apps and their keys, on a cluster that the test chooses.
+/// A gateway in this process with the apps `shop` and `bank` and a key for each of their roles, on a cluster that the
+/// test chooses.
+///
+/// A test makes a bench, starts it with `startAndWait`, calls it over HTTP, reads the topics with `reports` or
+/// `records`, and stops it with `stop`. The cluster must live as long as the gateway. So tests keep it in a variable
+/// `_cluster` that they use once more at their end.
 final class GatewayBench: Sendable {
+    private static let apps = ["shop", "bank"]
+
     let service: GatewayService
     let layout: TopicLayout
+    /// The settings of the cluster.
     let settings: KafkaSettings
     let metrics = Metrics()
+    /// The errors that the gateway could not handle.
     let failures = TracedLock<[String]>([])
     /// The texts of the keys by app and role: `shop/report`.
     let keys: [String: String]
+    /// The records of the keys by app and role.
     let records: [String: APIKey]
     private let log: LogSink
     private let directory: TemporaryDirectory
@@ -44,62 +54,91 @@ final class GatewayBench: Sendable {
     ) async throws {
         self.settings = settings
         self.layout = layout
-        var keys: [String: String] = [:]
-        var records: [String: APIKey] = [:]
-        for app in ["shop", "bank"] where other == nil {
-            for role in APIKey.Role.allCases {
-                let (text, record) = APIKeyText.makeKey(app: app, role: role, atMilliseconds: 0)
-                keys["\(app)/\(role.rawValue)"] = text
-                records["\(app)/\(role.rawValue)"] = record
-            }
+        if let other {
+            keys = other.keys
+            records = other.records
+        } else {
+            let newKeys = Self.makeKeys()
+            keys = newKeys.texts
+            records = newKeys.records
         }
-        (self.keys, self.records) = (other?.keys ?? keys, other?.records ?? records)
-        var gateway = GatewaySettings()
-        gateway.listen = HostPort(host: "127.0.0.1", port: 0)
-        change(&gateway)
         directory = try TemporaryDirectory()
         let cluster = Cluster(settings: settings)
         let catalog = CatalogReader(cluster, topic: layout.name(of: .catalog))
         self.catalog = catalog
         let slot = try ProcessSlot.acquire(under: directory.path)
-        var environment = StageEnvironment(
-            cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys, catalog: catalog)
-        if isBehind {
-            let atStart = Mutex<CatalogSnapshot?>(nil)
-            environment = StageEnvironment(
-                cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys,
-                catalog: {
-                    atStart.withLock { seen in
-                        seen = seen ?? catalog.catalog
-                        return seen
-                    }
-                }, readOn: { then in catalog.readToCurrentEnd(then: then) })
-        }
+        let environment =
+            isBehind
+            ? Self.environmentBehind(
+                catalog, cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys)
+            : StageEnvironment(
+                cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys, catalog: catalog)
+        var gatewaySettings = GatewaySettings()
+        gatewaySettings.listen = HostPort(host: "127.0.0.1", port: 0)
+        change(&gatewaySettings)
         service = GatewayService(
-            gateway, in: environment,
+            gatewaySettings, in: environment,
             clock: GatewayClock {
                 WallTime(milliseconds: WallTime.now().milliseconds + seconds * 1000)
             })
         // The descriptor is never closed: clients still write to it after the bench is gone.
         let file = open(directory.filePath(named: "log"), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
         log = LogSink(level: .debug, format: .json, descriptor: file)
-        if other != nil { return }
-        try await onThread { [records] in
+        if other == nil {
+            try await Self.writeCatalog(of: Array(records.values), layout: layout, on: settings)
+        }
+    }
+
+    private static func makeKeys() -> (texts: [String: String], records: [String: APIKey]) {
+        var texts: [String: String] = [:]
+        var records: [String: APIKey] = [:]
+        for app in apps {
+            for role in APIKey.Role.allCases {
+                let (text, record) = APIKeyText.makeKey(app: app, role: role, atMilliseconds: 0)
+                texts["\(app)/\(role.rawValue)"] = text
+                records["\(app)/\(role.rawValue)"] = record
+            }
+        }
+        return (texts, records)
+    }
+
+    /// Returns the environment of a gateway that is behind: its catalog stays as it was at the first look, until the
+    /// gateway reads it to its end.
+    private static func environmentBehind(
+        _ catalog: CatalogReader, cluster: Cluster, layout: TopicLayout, slot: ProcessSlot,
+        sealingKeys: SealingKeys?
+    ) -> StageEnvironment {
+        let firstSnapshot = Mutex<CatalogSnapshot?>(nil)
+        return StageEnvironment(
+            cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys,
+            catalog: {
+                firstSnapshot.withLock { snapshot in
+                    snapshot = snapshot ?? catalog.catalog
+                    return snapshot
+                }
+            }, readOn: { then in catalog.readToCurrentEnd(then: then) })
+    }
+
+    /// Writes the apps and their keys to the catalog.
+    private static func writeCatalog(
+        of keys: [APIKey], layout: TopicLayout, on settings: KafkaSettings
+    ) async throws {
+        try await onThread {
             let writer = try CatalogWriter(
                 settings, catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
                 author: "a test",
                 metrics: Metrics())
-            for app in ["shop", "bank"] {
+            for app in apps {
                 let app = App(
                     id: app, bundleID: "com.example.\(app)", environments: [.production],
                     teamID: "ABCDE12345", keyID: "KEY1234567")
                 try writer.put(app, action: "app.create", now: .now())
             }
-            for record in records.values { try writer.put(record, action: "key.create", now: .now()) }
+            for key in keys { try writer.put(key, action: "key.create", now: .now()) }
         }
     }
 
-    /// Returns a bench on the embedded broker with all topics.
+    /// Returns a bench that is not started yet, on a new cluster with topics. The cluster must live as long as the bench.
     static func onTestCluster(
         sealingKeys: SealingKeys? = nil, topics: [TopicName] = GatewayService.topics,
         _ change: (inout GatewaySettings) -> Void = { _ in }
@@ -114,7 +153,7 @@ final class GatewayBench: Sendable {
         return (try await GatewayBench(settings, layout, sealingKeys: sealingKeys, change), cluster)
     }
 
-    /// Returns a second gateway on the same cluster that is ready.
+    /// Returns a second gateway on the same cluster that is ready, with the same apps and keys.
     func another(
         aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil, isBehind: Bool = false,
         _ change: (inout GatewaySettings) -> Void = { _ in }

@@ -10,8 +10,10 @@ import Testing
 
 @testable import Gateway
 
-/// A gateway from its listener to its topics: storage, refusals, keys, rates and health.
+/// A gateway from its listener to its topics: storage, refusals, keys, rates and health. Each test posts reports to a
+/// `GatewayBench` with a key such as `shop/report` (the app and the role).
 struct GatewayServiceTests {
+    /// Returns a body with a heartbeat of each installation.
     private func heartbeats(of installations: [String]) -> String {
         "[" + installations.map { heartbeat(installation: $0) }.joined(separator: ",") + "]"
     }
@@ -124,6 +126,7 @@ struct GatewayServiceTests {
         await bench.stop()
         let log = try bench.logged()
         #expect(log.contains("the catalog has been read"))
+        // A key ends with its secret of 43 characters and a checksum of 6.
         for key in bench.keys.values { #expect(!log.contains(key.suffix(49)), "a key in the log") }
         _ = _cluster
     }
@@ -256,6 +259,7 @@ struct GatewayServiceTests {
         #expect(try #require(alone.header("Retry-After").flatMap { Int($0) }) > 1500)
         #expect(
             try await post(["b", "a"], "203.0.113.9").body.hasPrefix(#"{"accepted":2,"#), "they are known")
+
         // The owner of an IPv6 network has one quota.
         #expect(try await post(["a", "b"], "2001:db8::1").status == 202)
         #expect(try await post(["c"], "2001:db8::ffff:2").status == 429)
@@ -268,21 +272,16 @@ struct GatewayServiceTests {
     }
 
     @Test func `every rate limit has a setting, a counter from the start, and a place on the page`() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        func page(_ name: String) throws -> String {
-            try String(contentsOf: root.appendingPathComponent("deploy/book/\(name)"), encoding: .utf8)
-        }
         let metrics = Metrics()
         _ = GatewayMetrics(metrics)
-        let (settings, gateway, rendered) = (
-            try page("settings.md"), try page("gateway.md"), metrics.render()
-        )
+        let renderedMetrics = metrics.render()
+        let settingsPage = try Repository.bookPage(named: "settings.md")
+        let gatewayPage = try Repository.bookPage(named: "gateway.md")
         for limit in RateLimit.allCases {
-            #expect(settings.contains("| `gateway.\(limit.rawValue)` |"), "\(limit)")
-            #expect(gateway.contains("`gateway.\(limit.rawValue)`"), "\(limit)")
-            #expect(gateway.contains("`\(limit.label)`"), "\(limit)")
-            #expect(rendered.contains(#"{reason="\#(limit.label)"} 0"#), "\(limit)")
+            #expect(settingsPage.contains("| `gateway.\(limit.rawValue)` |"), "\(limit)")
+            #expect(gatewayPage.contains("`gateway.\(limit.rawValue)`"), "\(limit)")
+            #expect(gatewayPage.contains("`\(limit.label)`"), "\(limit)")
+            #expect(renderedMetrics.contains(#"{reason="\#(limit.label)"} 0"#), "\(limit)")
         }
     }
 

@@ -59,6 +59,23 @@ final class HTTPPeer {
         return try answer()
     }
 
+    /// Sends the head of a request and a part of its body.
+    func begin(
+        _ method: String, _ path: String, headers: [String], body part: some Sequence<UInt8>,
+        bodyByteCount: Int
+    ) throws {
+        let lines = ["Host: test", "Content-Length: \(bodyByteCount)"] + headers
+        try send(
+            Array("\(method) \(path) HTTP/1.1\r\n\(lines.joined(separator: "\r\n"))\r\n\r\n".utf8) + part)
+    }
+
+    /// Sends the rest of the body, and returns the answer.
+    func end(body rest: some Sequence<UInt8>) throws -> HTTPAnswer {
+        // The server may have answered and closed before.
+        try? send(Array(rest))
+        return try answer()
+    }
+
     /// Sends the body as one chunk, so that the head does not tell its size.
     func exchangeChunk(
         _ method: String, _ path: String, headers: [String], body: [UInt8]

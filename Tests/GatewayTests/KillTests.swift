@@ -10,16 +10,21 @@ import Testing
 @testable import Gateway
 
 /// Gateways that are killed while clients send. No acknowledged request may be lost or carried out twice.
+///
+/// The gateways are real processes. Clients on their own threads send to them and note the answers, and at the end the
+/// topics must have each acknowledged request, once.
 struct KillTests {
-    /// Sends bodies of three reports with unique ids until the server is gone. Returns the ids that were
-    /// answered 202.
+    // MARK: Reports
+
+    /// Posts bodies of three reports with unique ids until the server is gone. Returns the ids that were
+    /// answered 202, and counts these answers in `acknowledged`.
     private static func postReports(
         port: Int, key: String, name: String, counting acknowledged: TracedLock<Int>
     ) -> [String] {
         guard let peer = try? HTTPPeer(port: port) else { return [] }
         var stored: [String] = []
-        for round in 0... {
-            let ids = (0..<3).map { "\(name)-\(round)-\($0)" }
+        for request in 0... {
+            let ids = (0..<3).map { "\(name)-\(request)-\($0)" }
             let reports = ids.map { heartbeat(#","reportId":"\#($0)""#, installation: $0) }
             let body = Array("[\(reports.joined(separator: ","))]".utf8)
             guard
@@ -70,7 +75,10 @@ struct KillTests {
             missing.isEmpty, "seed \(seed): \(missing.count) of \(expected) acknowledged reports are lost")
     }
 
-    /// Posts a send at one running gateway after another until it has this many 202 answers. Returns their ids.
+    // MARK: Sends
+
+    /// Posts a send at one running gateway after another until it has this many 202 answers, for two minutes at most.
+    /// Returns the ids in the answers.
     private static func postSend(
         named name: String, times: Int = 2, score: Int = 1, to group: String, key: String,
         at ports: TracedLock<[Int]>
@@ -124,24 +132,27 @@ struct KillTests {
         for _ in 0..<min(8, trialCount(base: 2)) { running.append(try await gateways.start()) }
         let ports = TracedLock(running.map(\.port))
         let sent = TracedLock(0)
-        let (clients, count, kills) = (6, trialCount(base: 40), trialCount(base: 4))
-        let names = (0..<clients).map { client in (0..<count).map { "\(client)-\($0)" } }
-        let answered = try await withThrowingTaskGroup(of: [String: [String]].self) { group in
+        let (clients, sendsPerClient, kills) = (6, trialCount(base: 40), trialCount(base: 4))
+        let names = (0..<clients).map { client in (0..<sendsPerClient).map { "\(client)-\($0)" } }
+
+        // Each client posts each of its sends twice. Meanwhile one gateway after another is killed and replaced.
+        let answeredIDs = try await withThrowingTaskGroup(of: [String: [String]].self) { group in
             for (client, names) in names.enumerated() {
                 group.addTask {
                     try await onThread {
-                        var answered: [String: [String]] = [:]
+                        var answeredIDs: [String: [String]] = [:]
                         for name in names {
-                            answered[name] = Self.postSend(
+                            answeredIDs[name] = Self.postSend(
                                 named: name, to: "g-\(client)", key: key, at: ports)
                             sent.withLock { $0 += 1 }
                         }
-                        return answered
+                        return answeredIDs
                     }
                 }
             }
             for kill in 1...kills {
-                let sendsBeforeKill = kill * clients * count / (kills + 2)
+                // The kills are spread over the sends, and the last sends have none.
+                let sendsBeforeKill = kill * clients * sendsPerClient / (kills + 2)
                 try await eventually("\(sendsBeforeKill) sends") { sent.withLock { $0 } >= sendsBeforeKill }
                 let index = random.number(below: running.count)
                 running[index].process.send(signal: SIGKILL)
@@ -152,22 +163,23 @@ struct KillTests {
             }
             return try await group.reduce(into: [:]) { $0.merge($1) { $1 } }
         }
-        for (name, ids) in answered {
+        for (name, ids) in answeredIDs {
             #expect(ids.count == 2 && ids[0] == ids[1], "seed \(seed), \(name): \(ids)")
         }
-        #expect(answered.count == clients * count)
-        #expect(Set(answered.values.compactMap(\.first)).count == answered.count)
-        // Send the same keys with another body.
+        #expect(answeredIDs.count == clients * sendsPerClient)
+        #expect(Set(answeredIDs.values.compactMap(\.first)).count == answeredIDs.count)
+
+        // The same keys with another body get the same ids, and the planner finds a conflict for each.
         for (client, names) in names.enumerated() {
             for name in names {
                 let conflictingIDs = Self.postSend(
                     named: name, times: 1, score: 2, to: "g-\(client)", key: key, at: ports)
-                #expect(conflictingIDs.first == answered[name]?.first, "seed \(seed), \(name)")
+                #expect(conflictingIDs.first == answeredIDs[name]?.first, "seed \(seed), \(name)")
             }
         }
         let planner = try gateways.startFanOut()
-        let verdicts = try await Self.verdicts(of: gateways, atLeast: 2 * answered.count)
-        for (name, ids) in answered {
+        let verdicts = try await Self.verdicts(of: gateways, atLeast: 2 * answeredIDs.count)
+        for (name, ids) in answeredIDs {
             let sendVerdicts = ids.first.flatMap { verdicts[$0] } ?? []
             let conflicts = sendVerdicts.count { $0 == ProgressRecord.PlannerVerdict.conflict }
             #expect(conflicts == 1, "seed \(seed), \(name): \(sendVerdicts)")

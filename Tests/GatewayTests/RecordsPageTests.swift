@@ -16,10 +16,7 @@ struct RecordsPageTests {
     private let examples: [String]
 
     init() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        page = try String(
-            contentsOf: root.appendingPathComponent("deploy/book/records.md"), encoding: .utf8)
+        page = try Repository.bookPage(named: "records.md")
         examples = page.components(separatedBy: "```json\n").dropFirst().map {
             $0.components(separatedBy: "\n```")[0]
         }

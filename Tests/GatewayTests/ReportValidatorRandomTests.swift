@@ -34,11 +34,11 @@ struct ReportValidatorRandomTests {
                 .randomElement(
                     using: &random)!
             let body = heartbeat(field, installation: installation)
-            let judged = try validator.validate(Array(body.utf8), for: app, role: .report)
+            let result = try validator.validate(Array(body.utf8), for: app, role: .report)
             let mayPass = !field.hasPrefix(#","app""#) || namedApp == app.id
-            #expect((judged.acceptedCount == 1) == mayPass, "seed \(seed): \(body) for \(app.id)")
-            guard judged.acceptedCount == 1 else { continue }
-            let (key, value) = judged.copyRecord(at: 0)
+            #expect((result.acceptedCount == 1) == mayPass, "seed \(seed): \(body) for \(app.id)")
+            guard result.acceptedCount == 1 else { continue }
+            let (key, value) = result.copyRecord(at: 0)
             #expect(RecordKey.split(key) == [app.id, "i:\(installation)"], "seed \(seed)")
             #expect(try Report.decode(value, with: JSONReader()).app == app.id, "seed \(seed)")
         }
@@ -56,24 +56,24 @@ struct ReportValidatorRandomTests {
             let reports = (0..<Int.random(in: 1...20, using: &random)).map { _ in
                 (random.number(below: 4) == 0 ? invalid : valid).randomElement(using: &random)!
             }
-            let judged = try validator.validate(
+            let result = try validator.validate(
                 Array("[\(reports.joined(separator: ","))]".utf8), for: shop, role: .report)
             var accepted = 0
             for (index, report) in reports.enumerated() {
                 let alone = try validator.validate(Array(report.utf8), for: shop, role: .report)
                 if alone.acceptedCount == 1 {
                     let single = alone.copyRecord(at: 0)
-                    let inBody = judged.copyRecord(at: accepted)
+                    let inBody = result.copyRecord(at: accepted)
                     var report = try Report.decode(single.value, with: JSONReader())
                     report.bodyPosition = index
                     #expect(single.key == inBody.key && report.encoded() == inBody.value, "seed \(seed)")
                     accepted += 1
                 } else {
-                    let problems = judged.refused.first { $0.index == index }?.problems
+                    let problems = result.refused.first { $0.index == index }?.problems
                     #expect(problems == alone.refused[0].problems, "seed \(seed)")
                 }
             }
-            #expect(judged.acceptedCount == accepted && judged.refused.count == reports.count - accepted)
+            #expect(result.acceptedCount == accepted && result.refused.count == reports.count - accepted)
         }
     }
 
@@ -99,9 +99,9 @@ struct ReportValidatorRandomTests {
                     )
                 }
             }
-            guard let judged = try? validator.validate(body, for: shop, role: .report) else { continue }
-            for index in 0..<judged.acceptedCount {
-                let (key, value) = judged.copyRecord(at: index)
+            guard let result = try? validator.validate(body, for: shop, role: .report) else { continue }
+            for index in 0..<result.acceptedCount {
+                let (key, value) = result.copyRecord(at: index)
                 let report = try? Report.decode(value, with: JSONReader())
                 #expect(report?.app == "shop" && report?.key == key, "seed \(seed): \(body)")
             }

@@ -21,11 +21,11 @@ func heartbeat(_ moreFields: String = "", installation: String = "i1") -> String
 /// Returns the body's problem as "path code", or the verdicts: "accepted" and "index path code".
 func verdicts(_ body: [UInt8]) -> [String] {
     do {
-        let judged = try ReportValidator(sealingKeys: nil).validate(body, for: shop, role: .report)
-        let refused = judged.refused.flatMap { refused in
+        let result = try ReportValidator(sealingKeys: nil).validate(body, for: shop, role: .report)
+        let refused = result.refused.flatMap { refused in
             refused.problems.map { "\(refused.index) \($0.path) \($0.code.rawValue)" }
         }
-        return Array(repeating: "accepted", count: judged.acceptedCount) + refused
+        return Array(repeating: "accepted", count: result.acceptedCount) + refused
     } catch {
         return error.problems.map { "\($0.path) \($0.code.rawValue)" }
     }
@@ -35,8 +35,8 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
 
 @Test func `a valid report becomes the record of the topic, with the app of the key`() throws {
     let body = #"{"kind":"startToken","token":"C0FFEE","installationId":"i/1","environment":"production"}"#
-    let judged = try ReportValidator(sealingKeys: nil).validate(Array(body.utf8), for: shop, role: .report)
-    let (key, value) = judged.copyRecord(at: 0)
+    let result = try ReportValidator(sealingKeys: nil).validate(Array(body.utf8), for: shop, role: .report)
+    let (key, value) = result.copyRecord(at: 0)
     #expect(String(decoding: key, as: UTF8.self) == "shop/i:i%2f1")
     #expect(
         String(decoding: value, as: UTF8.self)
@@ -77,10 +77,10 @@ func `each report of a body gets its index, also when one between them is refuse
     _ hasInvalidReport: Bool
 ) throws {
     let middle = hasInvalidReport ? heartbeat(#","colour":"red""#) : heartbeat()
-    let judged = try ReportValidator(sealingKeys: nil).validate(
+    let result = try ReportValidator(sealingKeys: nil).validate(
         Array("[\(heartbeat()),\(middle),\(heartbeat())]".utf8), for: shop, role: .report)
-    let places = try (0..<judged.acceptedCount).map {
-        try Report.decode(judged.copyRecord(at: $0).value, with: JSONReader()).bodyPosition
+    let places = try (0..<result.acceptedCount).map {
+        try Report.decode(result.copyRecord(at: $0).value, with: JSONReader()).bodyPosition
     }
     #expect(places == (hasInvalidReport ? [0, 2] : [0, 1, 2]))
 }
@@ -105,11 +105,11 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
 
 @Test func `the valid reports of a body are accepted, and the others are listed by their index`() throws {
     let body = "[\(heartbeat(installation: "a")),{},\(heartbeat(installation: "b")),7]"
-    let judged = try ReportValidator(sealingKeys: nil).validate(Array(body.utf8), for: shop, role: .report)
-    #expect(judged.acceptedCount == 2)
-    #expect(judged.refused.map(\.index) == [1, 3])
+    let result = try ReportValidator(sealingKeys: nil).validate(Array(body.utf8), for: shop, role: .report)
+    #expect(result.acceptedCount == 2)
+    #expect(result.refused.map(\.index) == [1, 3])
     #expect(
-        (0..<2).map { String(decoding: judged.copyRecord(at: $0).key, as: UTF8.self) } == [
+        (0..<2).map { String(decoding: result.copyRecord(at: $0).key, as: UTF8.self) } == [
             "shop/i:a", "shop/i:b",
         ])
 }
@@ -118,10 +118,10 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     func body(reportCount: Int) -> String {
         "[" + (0..<reportCount).map { heartbeat(installation: "i\($0)") }.joined(separator: ",") + "]"
     }
-    let judged = try ReportValidator(sealingKeys: nil).validate(
+    let result = try ReportValidator(sealingKeys: nil).validate(
         Array(body(reportCount: 1000).utf8), for: shop, role: .report)
-    #expect(judged.acceptedCount == 1000)
-    #expect(String(decoding: judged.copyRecord(at: 999).key, as: UTF8.self) == "shop/i:i999")
+    #expect(result.acceptedCount == 1000)
+    #expect(String(decoding: result.copyRecord(at: 999).key, as: UTF8.self) == "shop/i:i999")
     #expect(verdicts(body(reportCount: 1001)) == [" out_of_range"])
 }
 
@@ -139,8 +139,8 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
 @Test func `only a backend's key may write about a user`() throws {
     let profile = Array(#"{"kind":"profile","userId":"u/1","tags":["vip"]}"#.utf8)
     for role in [APIKey.Role.send, .admin] {
-        let judged = try ReportValidator(sealingKeys: nil).validate(profile, for: shop, role: role)
-        #expect(String(decoding: judged.copyRecord(at: 0).key, as: UTF8.self) == "shop/u:u%2f1")
+        let result = try ReportValidator(sealingKeys: nil).validate(profile, for: shop, role: role)
+        #expect(String(decoding: result.copyRecord(at: 0).key, as: UTF8.self) == "shop/u:u%2f1")
     }
     #expect(verdicts(profile) == ["0 installationId invalid"])
 }

@@ -48,16 +48,17 @@ private func problemPaths(
 ) throws -> [String] {
     let proofField = proof.map { #","userProof":"\#($0)""# } ?? ""
     let body = heartbeat(#","userId":"\#(user)""# + proofField)
-    let judged = try validator.validate(Array(body.utf8), for: app, role: role)
-    #expect(judged.acceptedCount + judged.refused.count == 1)
-    if judged.acceptedCount == 1 {
-        let value = String(decoding: judged.copyRecord(at: 0).value, as: UTF8.self)
+    let result = try validator.validate(Array(body.utf8), for: app, role: role)
+    #expect(result.acceptedCount + result.refused.count == 1)
+    if result.acceptedCount == 1 {
+        let value = String(decoding: result.copyRecord(at: 0).value, as: UTF8.self)
         #expect(value.contains(#""userId":"\#(user)""#) && !value.contains("userProof"))
     }
-    return judged.refused.flatMap { $0.problems.map(\.path) }
+    return result.refused.flatMap { $0.problems.map(\.path) }
 }
 
-/// Proofs that a report or a schedule may name its user: an HMAC of the user with a secret of the app.
+/// Proofs that a report or a schedule may name its user: an HMAC of the user with a secret of the app. The apps of the
+/// tests have the secrets `s1` or `s2`, and the users are ann and bob.
 struct UserProofSettingsTests {
     @Test func `a report may name a user if the user's proof is right`() throws {
         let keys = try makeKeys()
@@ -137,9 +138,9 @@ struct UserProofSettingsTests {
 
     @Test func `a phone schedules and cancels for its own user, the app's server for all`() throws {
         let keys = try makeKeys()
-        var judged = JudgedSends()
-        judged.app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
-        judged.keys = keys
+        var fixture = JudgedSends()
+        fixture.app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
+        fixture.keys = keys
         let decider = ScheduleDecider(lanes: 4)
         func problems(ofSchedulingWith proof: String?, as role: APIKey.Role) -> [String] {
             let proofField = proof.map { #","userProof":"\#($0)""# } ?? ""
@@ -149,8 +150,8 @@ struct UserProofSettingsTests {
             let query = [(name: "user", value: "ann"), (name: "activity", value: "a")]
             var fields: [String] = []
             do {
-                _ = try decider.schedule(in: judged.context(body, as: role))
-                _ = try decider.cancel(in: judged.context("", headers: headers, query: query, as: role))
+                _ = try decider.schedule(in: fixture.context(body, as: role))
+                _ = try decider.cancel(in: fixture.context("", headers: headers, query: query, as: role))
             } catch { fields = error.problems.map { "\($0.field) \($0.code)" } }
             return fields
         }
@@ -167,7 +168,7 @@ struct UserProofSettingsTests {
             ])
         let query = [(name: "user", value: "ann"), (name: "id", value: "i")]
         #expect(throws: RefusedRequest.self) {
-            _ = try decider.cancel(in: judged.context("", query: query, as: .report))
+            _ = try decider.cancel(in: fixture.context("", query: query, as: .report))
         }
     }
 
@@ -180,13 +181,15 @@ struct UserProofSettingsTests {
                     == ["userProof"])
             #expect(try problemPaths(ofReportBy: "ann", proof: nil, to: app, by: validator) == ["userId"])
         }
-        // A secret that is sealed for one app cannot be used in another app.
-        var other = app
-        other.id = "bank"
-        let body =
-            #"{"environment":"production","installationId":"i","kind":"heartbeat","userId":"ann","userProof":"\#(proof(of: "ann", by: "s1"))"}"#
+    }
+
+    @Test func `a secret that is sealed for one app cannot be used in another app`() throws {
+        let keys = try makeKeys()
+        var app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
+        app.id = "bank"
+        let body = heartbeat(#","userId":"ann","userProof":"\#(proof(of: "ann", by: "s1"))""#)
         #expect(
-            try ReportValidator(sealingKeys: keys).validate(Array(body.utf8), for: other, role: .report)
+            try ReportValidator(sealingKeys: keys).validate(Array(body.utf8), for: app, role: .report)
                 .acceptedCount == 0)
     }
 

@@ -3,7 +3,8 @@ import Testing
 
 @testable import HTTP2
 
-/// SETTINGS, GOAWAY, RST_STREAM, PING and flow control: what the peer receives, and which outcome follows.
+/// SETTINGS, GOAWAY, RST_STREAM, PING and flow control between two sessions on a `Wire`: the bytes that the peer
+/// receives, and the outcomes of the requests.
 @Suite struct ControlTests {
     @Test func `one stream is open until the first SETTINGS, then as many as they allow`() {
         var limits = ServerLimits()
@@ -63,6 +64,7 @@ import Testing
             lastStream: requests[5].stream.number, debug: Array("{\"reason\":\"Shutdown\"}".utf8))
         wire.settle()
         let goaway = wire.client.takeEvents().goaway
+        // The sixth request has the stream 11, because a client's streams have odd numbers.
         #expect(goaway?.lastStream == 11 && goaway?.code == .noError)
         #expect(text(goaway?.debug[...]) == "{\"reason\":\"Shutdown\"}")
         let lost = wire.client.takeOutcomes()
@@ -112,6 +114,7 @@ import Testing
     }
 
     @Test func `a request is unprocessed until its last frame begins to be sent, and then unknown`() {
+        // With a body, HEADERS is not the last frame.
         for (body, end) in [(Push.body, RequestOutcome.EndReason.notProcessed), ([], .connectionLost)] {
             let wire = Wire.open()
             wire.client.push(body: body)
@@ -208,16 +211,17 @@ import Testing
         wire.server.holdWindows()
         for tag in 0..<200 { wire.client.push(tag: UInt64(tag)) }
         wire.settle()
-        let arrived = wire.server.requests.requests.count
-        #expect((100...110).contains(arrived))
+        // The window of 65,535 bytes takes 109 bodies of 600 bytes.
+        let arrivedCount = wire.server.requests.requests.count
+        #expect((100...110).contains(arrivedCount))
         wire.server.answerAll()
         wire.settle()
-        #expect(wire.client.takeOutcomes().count == arrived)
+        #expect(wire.client.takeOutcomes().count == arrivedCount)
         wire.server.releaseWindows()
         wire.settle()
         wire.server.answerAll()
         wire.settle()
-        #expect(wire.client.takeOutcomes().count == 200 - arrived)
+        #expect(wire.client.takeOutcomes().count == 200 - arrivedCount)
     }
 
     @Test func `a small stream window passes bodies in pieces`() {

@@ -3,7 +3,9 @@ import Testing
 
 @testable import HTTP2
 
-/// Requests that end by their owner or by their deadline.
+/// Requests that end by their owner or by their deadline. A sent request that ends so has two outcomes: `overdue` or
+/// `cancelled` at once, and `released` when its stream is free. `mayHaveBeenProcessed` is
+/// true if its last byte was sent.
 @Suite struct DeadlineTests {
     let start = Instant(nanoseconds: 1_000_000_000)
 
@@ -89,9 +91,9 @@ import Testing
         #expect(wire.client.availableRequests == 10)
     }
 
-    // MARK: Time to leave
+    // MARK: The time to leave, after which a request is not sent
 
-    @Test func `a request whose time to leave has passed is not sent, even if there is room again`() {
+    @Test func `a request whose time to leave has passed is not sent, even if a stream is free`() {
         let wire = Wire.open()
         wire.client.push(tag: 1, leaveBy: start)
         wire.client.push(tag: 2)

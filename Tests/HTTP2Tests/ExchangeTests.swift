@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTP2
 
-/// Requests and answers between the two sessions, with bytes arriving in pieces of any size.
+/// Requests and answers between the two sessions of a `Wire`, with bytes arriving in pieces of any size.
 @Suite struct ExchangeTests {
     @Test(arguments: [1, 2, 3, 7, 9, 10, 100, 601, 16_384, 65_536])
     func `a push and its answer arrive in fragments of any size`(fragment: Int) throws {
@@ -78,7 +78,7 @@ import Testing
         #expect(outcomes.outcomes.count == 5)
         for outcome in outcomes.outcomes {
             #expect(outcome.isBodyTruncated)
-            #expect(Array(outcomes.body(of: outcome)) == Array(body.prefix(4_096)))
+            #expect(Array(outcomes.body(of: outcome)) == Array(body.prefix(ClientLimits().bodyBytesMax)))
         }
     }
 
@@ -86,7 +86,7 @@ import Testing
         let wire = Wire.open()
         wire.client.push()
         wire.settle()
-        let long = String(repeating: "a", count: 513)
+        let long = String(repeating: "a", count: ClientLimits().keptValueBytesMax + 1)
         wire.server.answerAll(
             try ResponseTemplate(
                 status: 503,
@@ -140,14 +140,14 @@ import Testing
         let wire = Wire.open()
         let template = Push.template()
         var sizes: [Int] = []
-        for turn in 0..<3 {
-            wire.client.push("/3/device/\(turn)", body: [], template: template)
+        for number in 0..<3 {
+            wire.client.push("/3/device/\(number)", body: [], template: template)
             sizes.append(wire.clientSends().count)
         }
         // Nine bytes of frame header, six indexed fields, the path, and the bearer with its name, without
         // Huffman code.
         #expect(sizes[0] > sizes[1] && sizes[1] == sizes[2])
-        let literal = Push.bearer.utf8.count
-        #expect((literal..<literal + 60).contains(sizes[2]), "\(sizes)")
+        let bearerBytes = Push.bearer.utf8.count
+        #expect((bearerBytes..<bearerBytes + 60).contains(sizes[2]), "\(sizes)")
     }
 }

@@ -4,27 +4,26 @@ import Testing
 
 @testable import HTTP2
 
-/// Random and damaged bytes from a peer. A session neither traps nor loses a request. The seed alone repeats
-/// a failing case.
+/// Random and damaged bytes from a peer, for sessions without a connection. A session neither traps nor loses a
+/// request. The seed alone repeats a failing case.
 @Suite struct FuzzTests {
-    /// Number of cases of each kind. The seeds are 0..<cases.
-    static let cases = trialCount(base: 6_000)
+    /// The number of cases of each kind. The number of a case is its seed.
+    static let caseCount = trialCount(base: 6_000)
 
     @Test func `random bytes never harm a client`() {
-        for seed in 0..<FuzzTests.cases {
+        for seed in 0..<FuzzTests.caseCount {
             var random = SeededGenerator(seed: seed)
             let client = ClientSession(limits: clientLimits)
-            var open = 0
-            for tag in 0..<3 where client.push(tag: UInt64(tag)) != nil { open += 1 }
+            let openCount = (0..<3).count { client.push(tag: UInt64($0)) != nil }
             drain(client)
             client.feed(randomBytes(using: &random), using: &random)
             drain(client)
-            endAndCheck(client, requestCount: open, seed: seed)
+            endAndCheck(client, requestCount: openCount, seed: seed)
         }
     }
 
     @Test func `random bytes never harm a server`() {
-        for seed in 0..<FuzzTests.cases {
+        for seed in 0..<FuzzTests.caseCount {
             var random = SeededGenerator(seed: seed)
             let server = ServerSession(limits: serverLimits)
             if random.number(below: 4) > 0 { server.feed(preface, using: &random) }
@@ -38,22 +37,21 @@ import Testing
 
     @Test func `a mutated answer never harms a client`() {
         let template = Push.template()
-        for seed in 0..<FuzzTests.cases {
+        for seed in 0..<FuzzTests.caseCount {
             var random = SeededGenerator(seed: seed)
             let client = ClientSession(limits: clientLimits, keeping: ["apns-id", "retry-after"])
             client.feed(settings, using: &random)
-            var open = 0
-            for tag in 0..<5 where client.push(tag: UInt64(tag), template: template) != nil { open += 1 }
+            let openCount = (0..<5).count { client.push(tag: UInt64($0), template: template) != nil }
             drain(client)
             client.feed(mutated(FuzzTests.answers, using: &random), using: &random)
             client.endExpiredRequests(at: Instant(nanoseconds: Int64(random.number(below: 10))))
             drain(client)
-            endAndCheck(client, requestCount: open, seed: seed)
+            endAndCheck(client, requestCount: openCount, seed: seed)
         }
     }
 
     @Test func `a mutated request never harms a server`() {
-        for seed in 0..<FuzzTests.cases {
+        for seed in 0..<FuzzTests.caseCount {
             var random = SeededGenerator(seed: seed)
             let server = ServerSession(limits: serverLimits)
             server.feed(mutated(FuzzTests.requests, using: &random), using: &random)
@@ -67,7 +65,7 @@ import Testing
 
     // MARK: Input
 
-    /// Bytes of two sessions that used every feature, recorded once.
+    /// The bytes of a client and of a server that used every feature, recorded once.
     static let (requests, answers): ([UInt8], [UInt8]) = {
         let wire = Wire()
         var up = wire.clientSends()
@@ -117,14 +115,14 @@ import Testing
         guard random.number(below: 3) > 0 else {
             return (0..<random.number(below: 200)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         }
+        // Most inputs begin with an empty SETTINGS frame, as a session requires.
         var bytes: [UInt8] = random.number(below: 4) == 0 ? [] : [0, 0, 0, 4, 0, 0, 0, 0, 0]
         for _ in 0..<(1 + random.number(below: 12)) {
             let count = random.number(below: 40)
             let stream = UInt8(random.number(below: 12))
-            bytes += [
-                0, 0, UInt8(count), UInt8(random.number(below: 11)), UInt8(truncatingIfNeeded: random.next()),
-            ]
-            bytes += [0, 0, 0, stream]
+            let type = UInt8(random.number(below: 11))
+            let flags = UInt8(truncatingIfNeeded: random.next())
+            bytes += [0, 0, UInt8(count), type, flags, 0, 0, 0, stream]
             bytes += (0..<count).map { _ in
                 UInt8(truncatingIfNeeded: random.next() >> UInt64(random.number(below: 60)))
             }
@@ -163,6 +161,7 @@ import Testing
             "seed \(seed)")
     }
 
+    /// Pulls all bytes and drops them.
     private func drain(_ client: ClientSession) {
         withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 16) { buffer in
             while client.pull(into: buffer) == buffer.count {}

@@ -5,7 +5,7 @@ import Testing
 
 /// Header blocks from other sources: the examples of RFC 7541, blocks of nghttp2, and invalid blocks.
 @Suite struct HeaderDecoderTests {
-    /// The examples of appendix C.4: requests in Huffman code.
+    // The examples of appendix C.4: requests in Huffman code.
     @Test func `the RFC's example requests are decoded`() throws {
         let decoder = HeaderDecoder()
         #expect(
@@ -23,7 +23,7 @@ import Testing
             ])
     }
 
-    /// The examples of appendix C.6: answers with a table of 256 bytes, which evicts fields.
+    // The examples of appendix C.6: answers with a table of 256 bytes, which evicts fields.
     @Test func `the RFC's example answers are decoded, and its table evicts old fields`() throws {
         let decoder = HeaderDecoder()
         let otherFields = [
@@ -55,8 +55,8 @@ import Testing
             ("40 84 ffff ffff 00", "the end of a string in a string"), ("40 81 00 00", "padding with a zero"),
             ("7f", "an index that ends early"),
         ])
-    func `an invalid header block is reported`(block: String, what: String) {
-        #expect(throws: HeaderDecoder.Broken.self, "\(what)") { try HeaderDecoder().read(block) }
+    func `an invalid header block is reported`(block: String, flaw: String) {
+        #expect(throws: HeaderDecoder.InvalidBlock.self, "\(flaw)") { try HeaderDecoder().read(block) }
     }
 
     @Test func `everything that nghttp2 encodes arrives, in any order and with repetitions`() throws {
@@ -71,17 +71,7 @@ import Testing
                 wire.client.push(body: [])
                 wire.settle()
                 let fields = (0..<random.number(below: 6)).map { _ in
-                    let count = random.number(below: 3) * random.number(below: 170)
-                    let value = String(
-                        (0..<count).map { _ in
-                            Character(
-                                Unicode.Scalar(
-                                    UInt32([33, 160][random.number(below: 2)] + random.number(below: 94)))!)
-                        })
-                    return HeaderField(
-                        name: "\(names[random.number(below: names.count)])",
-                        value: value + "\(random.number(below: 3))",
-                        isIndexed: random.number(below: 3) > 0)
+                    randomField(of: names, using: &random)
                 }
                 wire.server.answerAll(try ResponseTemplate(status: 200, headers: fields))
                 wire.settle()
@@ -96,6 +86,21 @@ import Testing
         }
     }
 
+    /// Returns a field with one of the names, and a value of up to some hundred printable characters.
+    private func randomField(of names: [StaticString], using random: inout SeededGenerator) -> HeaderField {
+        let count = random.number(below: 3) * random.number(below: 170)
+        let characters: [Character] = (0..<count).map { _ in
+            // ASCII, or Latin-1, which needs two bytes in UTF-8.
+            let firstCharacter = [33, 160][random.number(below: 2)]
+            return Character(Unicode.Scalar(UInt32(firstCharacter + random.number(below: 94)))!)
+        }
+        let value = String(characters)
+        return HeaderField(
+            name: "\(names[random.number(below: names.count)])", value: value + "\(random.number(below: 3))",
+            isIndexed: random.number(below: 3) > 0)
+    }
+
+    // An entry counts 32 bytes beside its name and its value. The oldest entries are evicted.
     @Test func `the table behaves like a list`() {
         for seed in 0..<trialCount(base: 30) {
             var random = SeededGenerator(seed: seed)
@@ -134,7 +139,7 @@ import Testing
 }
 
 extension HeaderDecoder {
-    struct Broken: Error {}
+    struct InvalidBlock: Error {}
 
     /// Returns the fields of a block in hexadecimal.
     fileprivate func read(_ hexadecimal: String) throws -> [String] {
@@ -146,9 +151,9 @@ extension HeaderDecoder {
             while true {
                 switch decodeNext() {
                 case .end: return fields
-                case .invalid: throw Broken()
+                case .invalid: throw InvalidBlock()
                 case .field:
-                    guard let value = value() else { throw Broken() }
+                    guard let value = value() else { throw InvalidBlock() }
                     fields.append(
                         "\(String(decoding: name, as: UTF8.self)): \(String(decoding: value, as: UTF8.self))")
                 }

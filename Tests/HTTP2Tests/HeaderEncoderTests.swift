@@ -5,10 +5,10 @@ import Testing
 
 /// Header blocks written from templates and read by nghttp2's independent decoder.
 @Suite struct HeaderEncoderTests {
-    static let seeds = trialCount(base: 300)
+    private static let seedCount = trialCount(base: 300)
 
     @Test func `all fields arrive for any sequence of templates and any table of the peer`() throws {
-        for seed in 0..<HeaderEncoderTests.seeds {
+        for seed in 0..<HeaderEncoderTests.seedCount {
             var random = SeededGenerator(seed: seed)
             let wire = Wire.open(fragment: [50, 16_384][random.number(below: 2)])
             let templates = try (0..<(1 + random.number(below: 5))).map { _ in try Sample(&random) }
@@ -29,7 +29,9 @@ import Testing
                     "\(text($0.name)!): \(text($0.value)!)"
                 }
                 let last = id.isEmpty ? [] : ["apns-id: \(id)"]
-                #expect(fields == sample.pseudo + [":path: \(path)"] + sample.rest + last, "seed \(seed)")
+                #expect(
+                    fields == sample.pseudoFields + [":path: \(path)"] + sample.otherFields + last,
+                    "seed \(seed)")
                 wire.server.answerAll()
                 wire.settle()
                 wire.client.clearOutcomes()
@@ -40,8 +42,9 @@ import Testing
     /// A template and the fields that must arrive.
     private struct Sample {
         let template: RequestTemplate
-        let pseudo: [String]
-        let rest: [String]
+        /// The fields before the path, which begin with a colon.
+        let pseudoFields: [String]
+        let otherFields: [String]
 
         init(_ random: inout SeededGenerator) throws {
             let method = ["POST", "GET", "DELETE"][random.number(below: 3)]
@@ -58,8 +61,8 @@ import Testing
                 method: method, authority: authority,
                 headers: headers.map { HeaderField(name: $0.0, value: $0.1, isIndexed: $0.1.count % 5 != 1) },
                 varying: "apns-id")
-            pseudo = [":method: \(method)", ":scheme: https", ":authority: \(authority)"]
-            rest = headers.map { "\($0.0): \($0.1)" }
+            pseudoFields = [":method: \(method)", ":scheme: https", ":authority: \(authority)"]
+            otherFields = headers.map { "\($0.0): \($0.1)" }
         }
     }
 

@@ -70,10 +70,12 @@ final class Nghttpd: Sendable {
     let process: ChildProcess
     private let directory: TemporaryDirectory
 
+    /// - Parameter pair: the certificate for TLS; without it the server speaks plain HTTP/2.
     init(_ arguments: [String] = [], _ pair: TestCertificate? = nil) throws {
         directory = try TemporaryDirectory()
         _ = try directory.writeFile(named: "hello", content: "hello, phone\n")
-        let last = pair.map { ["0", $0.key, $0.certificate] } ?? ["--no-tls", "0"]
-        process = try ChildProcess("nghttpd", arguments: arguments + ["-d", directory.path] + last)
+        // The port 0 is a free port.
+        let portAndTLS = pair.map { ["0", $0.key, $0.certificate] } ?? ["--no-tls", "0"]
+        process = try ChildProcess("nghttpd", arguments: arguments + ["-d", directory.path] + portAndTLS)
     }
 }

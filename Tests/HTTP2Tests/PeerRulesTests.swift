@@ -2,9 +2,14 @@ import Testing
 
 @testable import HTTP2
 
-/// Violations by a server (RFC 9113), and the client's reaction. A violation in one stream leaves the other
-/// streams open.
+/// Violations by a server (RFC 9113), and the client's reaction. A violation in one stream leaves the other streams
+/// open, one of the connection ends it with GOAWAY. A test writes the server's frames. In a header block, 0x88 is
+/// ":status: 200", 0x84 is ":path: /", `0x08, n` begins another status of n characters, and `0x0F, 0x27, 1, 0x61` is a
+/// field with the value "a".
 @Suite struct PeerRulesTests {
+    // The flags of a frame.
+    private static let endHeaders: UInt8 = 4
+
     private static let settings = Frame(.settings, [])
     private static let status200: [UInt8] = [0x88]
 
@@ -27,22 +32,25 @@ import Testing
             ),
             ("a length that differs from the body", [.headers([0x88] + literal("content-length", "5"))]),
             ("a body before the answer", [.data([1])]),
-            ("trailers without END_STREAM", [.headers([0x88], flags: 4), .headers([], flags: 4)]),
-            ("trailers with a status", [.headers([0x88], flags: 4), .headers([0x88])]),
+            (
+                "trailers without END_STREAM",
+                [.headers([0x88], flags: endHeaders), .headers([], flags: endHeaders)]
+            ),
+            ("trailers with a status", [.headers([0x88], flags: endHeaders), .headers([0x88])]),
             ("a window update of 0", [Frame(.windowUpdate, [0, 0, 0, 0], stream: 1)]),
             ("a window above the limit", [Frame(.windowUpdate, [0x7F, 0xFF, 0xFF, 0xFF], stream: 1)]),
         ] as [(String, [Frame])])
-    func `a malformed answer resets only its stream`(what: String, frames: [Frame]) {
+    func `a malformed answer resets only its stream`(violation: String, frames: [Frame]) {
         let client = ClientSession()
         client.feed([Self.settings])
         client.push(body: [], tag: 1)
         client.push(body: [], tag: 2)
         _ = client.sent()
         client.feed(frames)
-        #expect(client.takeOutcomes().map { "\($0.tag) \($0.endReason)" } == ["1 reset"], "\(what)")
-        #expect(client.sent().contains { $0.kind == .reset && $0.stream == 1 }, "\(what)")
+        #expect(client.takeOutcomes().map { "\($0.tag) \($0.endReason)" } == ["1 reset"], "\(violation)")
+        #expect(client.sent().contains { $0.kind == .reset && $0.stream == 1 }, "\(violation)")
         client.feed([.headers(Self.status200, stream: 3)])
-        #expect(client.takeOutcomes().map { "\($0.tag) \($0.endReason)" } == ["2 answered"], "\(what)")
+        #expect(client.takeOutcomes().map { "\($0.tag) \($0.endReason)" } == ["2 answered"], "\(violation)")
         #expect(client.events.failure == nil && !client.isFinished)
     }
 
@@ -78,18 +86,19 @@ import Testing
             ),
         ] as [(String, Frame, HTTP2ErrorCode)])
     func `a violation of the connection's rules causes GOAWAY`(
-        what: String, frame: Frame, code: HTTP2ErrorCode
+        violation: String, frame: Frame, code: HTTP2ErrorCode
     ) {
         let client = ClientSession()
         client.feed([Self.settings])
         client.push(body: [], tag: 1)
         _ = client.sent()
         client.feed([frame])
-        #expect(client.events.failure == .violation(code), "\(what)")
+        #expect(client.events.failure == .violation(code), "\(violation)")
         #expect(!client.isFinished && client.availableRequests == 0)
         let last = client.sent().last
         #expect(
-            last?.kind == .goaway && last?.payload.suffix(4) == [0, 0, 0, UInt8(code.rawValue)], "\(what)")
+            last?.kind == .goaway && last?.payload.suffix(4) == [0, 0, 0, UInt8(code.rawValue)],
+            "\(violation)")
         #expect(client.isFinished)
         client.end()
         #expect(client.takeOutcomes().map(\.endReason) == [.connectionLost])
@@ -119,9 +128,12 @@ import Testing
         client.push(body: [], tag: 4)
         _ = client.sent()
         let field = Self.literal("a", "b")
+        // Two bytes of padding, a priority of five bytes, the status, the begin of a field, and the padding.
         let first = [2, 0, 0, 0, 0, 7, 0x88] + field[..<2] + [0, 0]
+        let endStreamPaddedAndPriority: UInt8 = 0x29
         client.feed([
-            Frame(.headers, first, flags: 0x29, stream: 1), Frame(.continuation, [field[2]], stream: 1),
+            Frame(.headers, first, flags: endStreamPaddedAndPriority, stream: 1),
+            Frame(.continuation, [field[2]], stream: 1),
             Frame(.continuation, Array(field[3...]), flags: 4, stream: 1),
         ])
         let batch = client.outcomes
@@ -188,6 +200,7 @@ import Testing
         #expect(client.sent().filter { $0.kind == .data }.map(\.stream) == [3])
     }
 
+    /// Returns a field as a literal without indexing, in a header block.
     private static func literal(_ name: String, _ value: String) -> [UInt8] {
         [0, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
     }
@@ -195,6 +208,7 @@ import Testing
 
 /// One frame, with its parts and its bytes.
 struct Frame: Equatable {
+    /// The type of a frame. RFC 9113 numbers them from 0, in this order.
     enum Kind: UInt8 {
         case data, headers, priority, reset, settings, pushPromise, ping, goaway, windowUpdate, continuation
     }
@@ -208,7 +222,7 @@ struct Frame: Equatable {
         (self.kind, self.payload, self.flags, self.stream) = (kind, payload, flags, stream)
     }
 
-    /// Returns HEADERS, by default with END_HEADERS and END_STREAM.
+    /// Returns HEADERS, by default with END_HEADERS (4) and END_STREAM (1).
     static func headers(_ block: [UInt8], flags: UInt8 = 5, stream: Int32 = 1) -> Frame {
         Frame(.headers, block, flags: flags, stream: stream)
     }
@@ -233,16 +247,20 @@ extension ClientSession {
         var bytes = withUnsafeTemporaryAllocation(byteCount: 200_000, alignment: 16) { buffer in
             Array(buffer[..<pull(into: buffer)])
         }[...]
-        if bytes.starts(with: Array("PRI".utf8)) { bytes = bytes.dropFirst(24) }
+        let prefaceBytes = 24
+        if bytes.starts(with: Array("PRI".utf8)) { bytes = bytes.dropFirst(prefaceBytes) }
+        let headBytes = 9
         var frames: [Frame] = []
-        while bytes.count >= 9 {
-            let head = Array(bytes.prefix(9)).map { Int($0) }
+        while bytes.count >= headBytes {
+            let head = Array(bytes.prefix(headBytes)).map { Int($0) }
             let count = head[0] << 16 | head[1] << 8 | head[2]
             let stream = Int32(head[5] << 24 | head[6] << 16 | head[7] << 8 | head[8])
             guard let kind = Frame.Kind(rawValue: UInt8(head[3])) else { break }
             frames.append(
-                Frame(kind, Array(bytes.dropFirst(9).prefix(count)), flags: UInt8(head[4]), stream: stream))
-            bytes = bytes.dropFirst(9 + count)
+                Frame(
+                    kind, Array(bytes.dropFirst(headBytes).prefix(count)), flags: UInt8(head[4]),
+                    stream: stream))
+            bytes = bytes.dropFirst(headBytes + count)
         }
         return frames
     }

@@ -4,18 +4,18 @@ import Testing
 
 @testable import HTTP2
 
-/// Seeded sequences of all events on a connection, compared with a model of each request's possible outcomes.
-/// The seed alone repeats a failing sequence.
+/// Random sequences of all events on a connection, compared with a model of each request's possible outcomes. The seed
+/// alone repeats a failing sequence.
 @Suite struct RandomEventsTests {
-    static let seeds = trialCount(base: 1_000)
+    private static let seedCount = trialCount(base: 1_000)
 
     @Test func `each request ends exactly once, and no processed request is reported as unprocessed`() {
-        for seed in 0..<RandomEventsTests.seeds {
+        for seed in 0..<RandomEventsTests.seedCount {
             var run = RandomRun(seed: seed)
-            for _ in 0..<40 { run.step() }
+            for _ in 0..<40 { run.takeRandomStep() }
             run.close()
-            let wrong = run.faults
-            #expect(wrong.isEmpty, "seed \(seed): \(wrong)")
+            let faults = run.faults
+            #expect(faults.isEmpty, "seed \(seed): \(faults)")
         }
     }
 }
@@ -24,14 +24,18 @@ import Testing
 private struct RandomRun {
     let wire: Wire
     var random: SeededGenerator
+    // The requests by their tags.
     var submitted: [UInt64: RequestID] = [:]
     var ends: [UInt64: RequestOutcome] = [:]
     /// Requests that had a late outcome after they had ended.
-    var lasts: Set<UInt64> = []
+    var lateRequests: Set<UInt64> = []
     var answeredByServer: Set<UInt64> = []
+    /// Requests that the server has received and not answered.
     var unanswered: [IncomingRequest] = []
+    /// The tag of the request on each stream.
     var tags: [Int32: UInt64] = [:]
-    var now: Int64 = 0
+    var nowNanoseconds: Int64 = 0
+    /// The broken rules, in words.
     var faults: [String] = []
     let template = Push.template()
 
@@ -47,11 +51,11 @@ private struct RandomRun {
         wire = Wire(client: limits, server: server, fragment: [1, 13, 400, 16_384][random.number(below: 4)])
     }
 
-    mutating func step() {
+    mutating func takeRandomStep() {
         switch random.number(below: 16) {
         case 0...3: submit()
-        case 4, 5: up()
-        case 6, 7: down()
+        case 4, 5: moveToServer()
+        case 6, 7: moveToClient()
         case 8, 9: answerSome()
         case 10:
             let limit = UInt32([0, 1, 5, 100][random.number(below: 4)])
@@ -60,19 +64,19 @@ private struct RandomRun {
             let window = UInt32([0, 10, 65_535][random.number(below: 3)])
             wire.server.changeSettings(SettingsChange(streamWindowBytes: window))
         case 12:
-            now += 1_000_000
-            wire.client.endExpiredRequests(at: Instant(nanoseconds: now))
+            nowNanoseconds += 1_000_000
+            wire.client.endExpiredRequests(at: Instant(nanoseconds: nowNanoseconds))
             collect()
         case 13: cancelOne()
         case 14:
-            if let request = pick() {
+            if let request = takeUnanswered() {
                 wire.server.reset(request.stream, code: [.refusedStream, .cancel][random.number(below: 2)])
             }
-        default: rare()
+        default: takeRareStep()
         }
     }
 
-    private mutating func rare() {
+    private mutating func takeRareStep() {
         switch random.number(below: 5) {
         case 0: wire.server.sendGoaway(lastStream: wire.server.lastStream, code: .noError)
         case 1: wire.server.holdWindows()
@@ -85,23 +89,28 @@ private struct RandomRun {
     private mutating func submit() {
         for _ in 0..<(1 + random.number(below: 10)) {
             let tag = UInt64(submitted.count)
-            let deadline = Instant(
-                nanoseconds: random.number(below: 2) == 0
-                    ? .max : now + Int64(random.number(below: 6_000_000)))
-            let leaveBy = Instant(
-                nanoseconds: random.number(below: 2) == 0
-                    ? .max : now + Int64(random.number(below: 6_000_000)))
-            let room = wire.client.availableRequests
+            let deadline = randomDeadline()
+            let leaveBy = randomDeadline()
+            let availableCount = wire.client.availableRequests
             let id = wire.client.push(
                 "/\(tag)", id: "", body: [UInt8](repeating: 7, count: random.number(below: 900)), tag: tag,
                 template: template, leaveBy: leaveBy, deadline: deadline)
-            if (id != nil) != (room > 0) { faults.append("room was \(room) and submit gave \(id != nil)") }
+            if (id != nil) != (availableCount > 0) {
+                faults.append("\(availableCount) requests were available, and submit returned \(id != nil)")
+            }
             if let id { submitted[tag] = id }
         }
     }
 
-    private mutating func up() {
-        wire.toServer(wire.clientSends(at: Instant(nanoseconds: now)))
+    /// Returns no deadline, or one within 6 ms.
+    private mutating func randomDeadline() -> Instant {
+        let isUnlimited = random.number(below: 2) == 0
+        return Instant(
+            nanoseconds: isUnlimited ? .max : nowNanoseconds + Int64(random.number(below: 6_000_000)))
+    }
+
+    private mutating func moveToServer() {
+        wire.toServer(wire.clientSends(at: Instant(nanoseconds: nowNanoseconds)))
         let batch = wire.server.requests
         for request in batch.requests {
             unanswered.append(request)
@@ -111,26 +120,23 @@ private struct RandomRun {
         collect()
     }
 
-    private mutating func down() {
+    private mutating func moveToClient() {
         wire.toClient(wire.serverSends())
         collect()
     }
 
-    private mutating func pick() -> IncomingRequest? {
+    private mutating func takeUnanswered() -> IncomingRequest? {
         unanswered.isEmpty ? nil : unanswered.remove(at: random.number(below: unanswered.count))
     }
 
     private mutating func answerSome() {
         for _ in 0..<random.number(below: 12) {
-            guard let request = pick() else { return }
+            guard let request = takeUnanswered() else { return }
             let body = [UInt8](repeating: 8, count: random.number(below: 3) * 300)
             let shared = body.isEmpty ? nil : SharedBody(copying: body.span)
-            if wire.server.respond(
-                to: request.stream, template: Push.answer(200, varying: nil), body: shared),
-                let tag = tags[request.stream.number]
-            {
-                answeredByServer.insert(tag)
-            }
+            let isTaken = wire.server.respond(
+                to: request.stream, template: Push.answer(200, varying: nil), body: shared)
+            if isTaken, let tag = tags[request.stream.number] { answeredByServer.insert(tag) }
         }
     }
 
@@ -143,11 +149,14 @@ private struct RandomRun {
         collect()
     }
 
+    /// Takes the outcomes. Each request may have one, and a late one after it.
     private mutating func collect() {
         for outcome in wire.client.takeOutcomes() {
             if outcome.isLate {
                 if ends[outcome.tag] == nil { faults.append("\(outcome.tag) was late before it ended") }
-                if !lasts.insert(outcome.tag).inserted { faults.append("\(outcome.tag) was late twice") }
+                if !lateRequests.insert(outcome.tag).inserted {
+                    faults.append("\(outcome.tag) was late twice")
+                }
             } else if ends.updateValue(outcome, forKey: outcome.tag) != nil {
                 faults.append("\(outcome.tag) ended twice")
             }
@@ -157,8 +166,8 @@ private struct RandomRun {
     /// Ends the connection and checks the result.
     mutating func close() {
         if random.number(below: 2) == 0 {
-            up()
-            down()
+            moveToServer()
+            moveToClient()
         }
         wire.client.end()
         wire.server.end()
@@ -172,7 +181,7 @@ private struct RandomRun {
         for tag in submitted.keys where ends[tag] == nil { faults.append("\(tag) never ended") }
         for (tag, end) in ends {
             let isGivenUp = end.endReason == .overdue || end.endReason == .cancelled
-            if isGivenUp != lasts.contains(tag) { faults.append("\(tag): wrong number of late ends") }
+            if isGivenUp != lateRequests.contains(tag) { faults.append("\(tag): wrong number of late ends") }
             if end.endReason == .answered, !answeredByServer.contains(tag) {
                 faults.append("\(tag) has no answer")
             }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTP2
 
-/// The server session against independent clients.
+/// The server session against independent clients: `h2load`, `curl` and `nghttp`.
 @Suite struct ServerPeersTests {
     @Test(arguments: [false, true]) func `h2load gets every answer`(isSecure: Bool) async throws {
         let server = try AnsweringServer(isSecure ? await TestCertificate() : nil)
@@ -88,21 +88,22 @@ private final class AnsweringServer: Sendable {
     }
 
     private static func answers() -> (RequestBatch, IncomingRequest, ServerSession) -> Void {
-        let good = Push.answer(200)
-        let bad = Push.answer(400)
-        let large = Push.answer(413)
+        let ok = Push.answer(200)
+        let badRequest = Push.answer(400)
+        let tooLarge = Push.answer(413)
         return { batch, request, session in
             let id = batch.fields(of: request)["apns-id"].map(Array.init) ?? []
             let path = text(batch.path(of: request)) ?? ""
             if request.isBodyTruncated {
-                session.respond(to: request.stream, template: large)
+                session.respond(to: request.stream, template: tooLarge)
             } else if path.hasPrefix("/3/device/") {
-                session.respond(to: request.stream, template: good, varying: id.span)
+                session.respond(to: request.stream, template: ok, varying: id.span)
             } else {
                 let method = text(batch.method(of: request)) ?? ""
                 let echo = Array("\(method) \(path) \(text(batch.body(of: request)) ?? "")".utf8)
                 session.respond(
-                    to: request.stream, template: bad, varying: id.span, body: SharedBody(copying: echo.span))
+                    to: request.stream, template: badRequest, varying: id.span,
+                    body: SharedBody(copying: echo.span))
             }
         }
     }

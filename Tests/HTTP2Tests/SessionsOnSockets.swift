@@ -4,8 +4,10 @@ import TLS
 
 @testable import HTTP2
 
-/// A client session on TLS or plain TCP. It sends `total` requests as fast as the server allows and collects
-/// the outcomes. `@unchecked Sendable`: everything but `ended` is used on the loop only.
+/// A client session on TLS or plain TCP. It sends `total` requests as fast as the server allows and collects the
+/// outcomes.
+///
+/// `@unchecked Sendable`: everything but `answers` and `reason` is used on the loop only.
 final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unchecked Sendable {
     struct Answer: Sendable {
         var outcome: RequestOutcome
@@ -53,26 +55,27 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
 
     func didBecomeWritable() { work() }
 
-    func didClose(reason: TCPCloseReason) { ended("\(reason)") }
-    func didClose(reason: TLSCloseReason) { ended("\(reason)") }
+    func didClose(reason: TCPCloseReason) { end(because: "\(reason)") }
+    func didClose(reason: TLSCloseReason) { end(because: "\(reason)") }
 
-    private func ended(_ why: String) {
+    private func end(because closeReason: String) {
         session.end()
         collect()
-        reason.withLock { $0 = why }
+        reason.withLock { $0 = closeReason }
         connection = nil
         secure = nil
     }
 
+    /// Collects outcomes, submits requests, and sends bytes. A TLS connection pulls its bytes by itself.
     private func work() {
         collect()
         while sent < total, session.availableRequests > 0 {
             submit(session, sent)
             sent += 1
         }
-        var hasRoom = secure == nil
-        while hasRoom, session.wantsToSend {
-            hasRoom = connection?.send(upTo: 65_536) { session.pull(into: $0) } ?? false
+        var takesMore = secure == nil
+        while takesMore, session.wantsToSend {
+            takesMore = connection?.send(upTo: 65_536) { session.pull(into: $0) } ?? false
         }
         guard session.isFinished else { return }
         connection?.finish()
@@ -130,9 +133,9 @@ final class ServerOnSocket: TCPConnectionDelegate, TLSConnectionDelegate {
         let batch = session.requests
         for request in batch.requests { answer(batch, request, session) }
         session.clearRequests()
-        var hasRoom = secure == nil
-        while hasRoom, session.wantsToSend {
-            hasRoom = connection?.send(upTo: 65_536) { session.pull(into: $0) } ?? false
+        var takesMore = secure == nil
+        while takesMore, session.wantsToSend {
+            takesMore = connection?.send(upTo: 65_536) { session.pull(into: $0) } ?? false
         }
         guard session.isFinished else { return }
         connection?.finish()

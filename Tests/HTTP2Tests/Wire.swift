@@ -2,8 +2,10 @@ import Lifecycle
 
 @testable import HTTP2
 
-/// A client and a server session connected in memory. Bytes move in fragments of at most `fragment`, and
-/// pulls use buffers of that size too, so that every boundary is tested.
+/// A client and a server session connected in memory. Nothing moves by itself: `clientSends` and `serverSends` return
+/// the bytes that a side has to send, `toServer` and `toClient` deliver them, and `settle` does all of it until both
+/// sides are quiet. Bytes move in fragments of at most `fragment`, and pulls use buffers of that size too, so that
+/// every boundary is tested.
 final class Wire {
     let client: ClientSession
     let server: ServerSession
@@ -30,9 +32,11 @@ final class Wire {
         return wire
     }
 
+    /// Pulls all bytes of the client. Requests whose time to leave is `now` or earlier are not sent.
     func clientSends(at now: Instant = Instant(nanoseconds: .min)) -> [UInt8] {
         drain { [client] in client.pull(into: $0, at: now) }
     }
+
     func serverSends() -> [UInt8] { drain { [server] in server.pull(into: $0) } }
 
     func toServer(_ bytes: [UInt8]) { feed(bytes) { [server] in server.receive($0) } }
@@ -49,6 +53,7 @@ final class Wire {
         }
     }
 
+    /// Pulls until a buffer is not full.
     private func drain(_ pull: (UnsafeMutableRawBufferPointer) -> Int) -> [UInt8] {
         var drained: [UInt8] = []
         withUnsafeTemporaryAllocation(byteCount: fragment, alignment: 16) { buffer in
@@ -62,6 +67,7 @@ final class Wire {
         return drained
     }
 
+    /// Delivers bytes in fragments.
     private func feed(_ bytes: [UInt8], _ receive: (UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var position = 0
@@ -74,7 +80,7 @@ final class Wire {
     }
 }
 
-/// The parts of a push.
+/// The parts of a push as Flotilla sends it.
 enum Push {
     static let bearer = "bearer " + String(repeating: "eyJhbGciOiJFUzI1NiJ9", count: 9)
     static let token = String(repeating: "0123456789abcdef", count: 4)
@@ -106,6 +112,11 @@ enum Push {
 
 extension ClientSession {
     /// Submits a push. Returns nil if the session takes no more.
+    ///
+    /// - Parameters:
+    ///   - id: the apns-id; without it the request has no such field.
+    ///   - tag: the number that is in the outcome.
+    ///   - leaveBy: the time after which the request is not sent.
     @discardableResult
     func push(
         _ path: String = "/3/device/" + Push.token, id: String = "", body: [UInt8] = Push.body,

@@ -2,6 +2,7 @@ import Testing
 
 @testable import HTTPClient
 
+/// The parser of HTTP/1.1 answers. It gives the same result for pieces of any size.
 @Test func `an answer can be read in any pieces`() {
     /// Parses a text in pieces of some bytes.
     func parse(_ text: String, inPiecesOf size: Int) -> HTTPResponseParser.ParseResult {

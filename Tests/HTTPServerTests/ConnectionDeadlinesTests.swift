@@ -4,7 +4,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// The clock alone, with times that the test chooses.
+/// The deadlines of one connection without a server, with times that the test chooses. A body must keep a minimum rate
+/// in each window, and end within a minute. `cutIfOverdue` checks both.
 struct ConnectionDeadlinesTests {
     private let limits = HTTPLimits()
     private let start = Instant(nanoseconds: 0)

@@ -63,8 +63,8 @@ struct HTTPLimitsTests {
         #expect(answers.map(\.status) == [408] && isClosed && server.calls == [])
     }
 
-    /// The library may see the end of input and close at once. Or it attributes the end to earlier bytes, and
-    /// then the grace time runs out. The kernel's timing decides, so the peer gets 408 or no answer.
+    // The library may see the end of input and close at once. Or it attributes the end to earlier bytes, and then the
+    // grace time runs out. The kernel's timing decides, so the peer gets 408 or no answer.
     @Test func `a body whose sender has disconnected reaches no handler`() async throws {
         let server = try TestServer(limits: limits { $0.bodyGraceMilliseconds = 200 })
         let port = server.port

@@ -13,17 +13,19 @@ struct HTTPStopTests {
     private let request = "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n"
 
     /// Starts a server with one handler that keeps its replies.
-    private func server() throws -> (TestServer, Held) {
-        let held = Held()
+    private func server() throws -> (TestServer, HeldReplies) {
+        let held = HeldReplies()
         let server = try TestServer { routes in
             routes.onDeferred(.get, path: "/wait") { _, reply in held.replies.withLock { $0.append(reply) } }
         }
         return (server, held)
     }
 
-    private final class Held: Sendable {
+    /// The replies that the handler has not sent.
+    private final class HeldReplies: Sendable {
         let replies = Mutex<[HTTPReply]>([])
 
+        /// Waits until a request has reached the handler.
         func wait() {
             while replies.withLock({ $0.isEmpty }) { usleep(1000) }
         }
@@ -51,14 +53,14 @@ struct HTTPStopTests {
         let (server, held) = try server()
         async let exchange = server.exchange(request)
         try await onThread { held.wait() }
-        let took = try await onThread {
+        let stopMilliseconds = try await onThread {
             let begin = Instant.now()
             server.server.stop(by: begin.advanced(byMilliseconds: 100))
             return Instant.now().milliseconds(since: begin)
         }
         let (answers, isClosed) = try await exchange
         #expect(answers.map(\.code) == ["stopping"] && isClosed)
-        #expect((100..<2000).contains(took))
+        #expect((100..<2_000).contains(stopMilliseconds))
         // The late reply must not touch freed memory.
         for reply in held.replies.withLock({ $0 }) { reply.send(.text("late")) }
     }

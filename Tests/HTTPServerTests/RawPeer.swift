@@ -3,6 +3,7 @@ import Foundation
 /// An answer as received.
 struct RawAnswer {
     let status: Int
+    /// The status line and the headers.
     let head: String
     let body: String
 
@@ -61,6 +62,7 @@ final class RawPeer {
     @discardableResult
     func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
+    /// Ends the connection in this direction. Answers may still arrive.
     func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Reads until the server closes, until there are at least `count` answers, or until no byte arrives for
@@ -70,7 +72,7 @@ final class RawPeer {
         while !isClosed, completeAnswers().count < count, DispatchTime.now() < deadline {
             var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard Foundation.poll(&poll, 1, 20) > 0 else { continue }
-            var buffer = [UInt8](repeating: 0, count: 65536)
+            var buffer = [UInt8](repeating: 0, count: 65_536)
             let byteCount = recv(descriptor, &buffer, buffer.count, 0)
             if byteCount <= 0 { isClosed = true } else { received += buffer[..<byteCount] }
         }
@@ -88,6 +90,7 @@ final class RawPeer {
             let length = Int(headOnly.header("content-length") ?? "0") ?? 0
             guard unread.endIndex - end.upperBound >= length else { break }
             let body = unread[end.upperBound..<(end.upperBound + length)]
+            // 100 Continue precedes the answer.
             if status != 100 {
                 answers.append(
                     RawAnswer(status: status, head: head, body: String(decoding: body, as: UTF8.self)))

@@ -6,7 +6,7 @@ import Testing
 struct RequestSmugglingTests {
     private static let hidden = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    static let table: [(what: String, bytes: String)] = {
+    static let table: [(ambiguity: String, bytes: String)] = {
         let post = "POST /echo HTTP/1.1\r\nHost: x\r\n"
         let get = "GET /hello HTTP/1.1\r\n"
         let inChunk = "5\r\nhello\r\n0\r\n\r\n"
@@ -71,21 +71,21 @@ struct RequestSmugglingTests {
     func `an ambiguous request is refused, and the bytes after it are not read`(_ row: Int) async throws {
         let server = try TestServer()
         let (answers, isClosed) = try await server.exchange(Self.table[row].bytes + Self.hidden)
-        #expect(isClosed, "\(Self.table[row].what)")
-        #expect(answers.count <= 1, "\(Self.table[row].what)")
+        #expect(isClosed, "\(Self.table[row].ambiguity)")
+        #expect(answers.count <= 1, "\(Self.table[row].ambiguity)")
         if let status = answers.first?.status {
-            #expect([400, 413, 505].contains(status), "\(Self.table[row].what)")
+            #expect([400, 413, 505].contains(status), "\(Self.table[row].ambiguity)")
         }
-        #expect(server.calls == [], "\(Self.table[row].what)")
+        #expect(server.calls == [], "\(Self.table[row].ambiguity)")
     }
 
     @Test func `most ambiguous requests get an answer with the reason`() async throws {
-        var told = 0
+        var answeredCount = 0
         for row in Self.table {
             let server = try TestServer()
-            if try await !server.exchange(row.bytes + Self.hidden).answers.isEmpty { told += 1 }
+            if try await !server.exchange(row.bytes + Self.hidden).answers.isEmpty { answeredCount += 1 }
         }
-        #expect(told >= Self.table.count - 3)
+        #expect(answeredCount >= Self.table.count - 3)
     }
 
     @Test func `nothing is read after a chunked body, because the library parses chunks leniently`()

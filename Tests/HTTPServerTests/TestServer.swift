@@ -4,33 +4,34 @@ import Lifecycle
 import Synchronization
 import Telemetry
 
-/// A server with a few routes that answer with their input.
+/// A server with the routes `/hello`, `/echo`, which answers with the body, and `/smuggled`, which no test should
+/// reach. It records the calls of `/echo` and `/smuggled`.
 final class TestServer: Sendable {
     let server: HTTPServer
     let metrics: Metrics
-    private let seen: Log
+    private let log: CallLog
 
-    /// The calls of the handlers.
-    final class Log: Sendable {
+    /// The calls of the handlers, for example `echo 5` for a body of five bytes.
+    final class CallLog: Sendable {
         private let lines = Mutex<[String]>([])
         func add(_ line: String) { lines.withLock { $0.append(line) } }
         var all: [String] { lines.withLock { $0 } }
     }
 
-    init(limits: HTTPLimits = HTTPLimits(), more: (inout HTTPRoutes) -> Void = { _ in }) throws {
-        let seen = Log()
+    init(limits: HTTPLimits = HTTPLimits(), moreRoutes: (inout HTTPRoutes) -> Void = { _ in }) throws {
+        let log = CallLog()
         var routes = HTTPRoutes()
         routes.on(.get, path: "/hello") { _ in .text("hello") }
         routes.on(.get, path: "/smuggled") { _ in
-            seen.add("smuggled")
+            log.add("smuggled")
             return .text("smuggled")
         }
         routes.on(.post, path: "/echo") { request in
-            seen.add("echo \(request.body.count)")
+            log.add("echo \(request.body.count)")
             return HTTPResponse(body: request.body)
         }
-        more(&routes)
-        self.seen = seen
+        moreRoutes(&routes)
+        self.log = log
         metrics = Metrics()
         server = try HTTPServer(
             name: "test", host: "127.0.0.1", port: 0, limits: limits, routes: routes, metrics: metrics)
@@ -39,9 +40,9 @@ final class TestServer: Sendable {
     deinit { server.stop(by: .now()) }
 
     var port: Int { server.port }
-    var calls: [String] { seen.all }
+    var calls: [String] { log.all }
 
-    /// Sends bytes on a new connection and returns everything received until it closes.
+    /// Sends bytes on a new connection. Returns the answers until it closes, or until there are `answers` of them.
     func exchange(_ text: String, answers: Int = .max, within milliseconds: Int = 20_000) async throws -> (
         answers: [RawAnswer], isClosed: Bool
     ) {

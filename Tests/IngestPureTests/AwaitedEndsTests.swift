@@ -4,7 +4,8 @@ import Testing
 
 @testable import Kafka
 
-/// The queries for the ends of partitions that a loop waits for, without a Kafka client.
+/// Tests of `AwaitedEnds`: the queries for the ends of partitions that a loop waits for. No Kafka client is involved.
+/// The test submits the queries and gives the answers by their numbers.
 @Suite struct AwaitedEndsTests {
     private let one = TopicPartition("reports", 1)
     private let two = TopicPartition("reports", 2)

@@ -38,7 +38,8 @@ private struct Clocks {
     }
 }
 
-/// A wrong clock of the broker or of the machine lets nothing end early, and a corrected one is believed again.
+/// Tests of `ClusterClock` while the clock of the broker or of the machine steps. A wrong clock must let nothing end
+/// early, and a corrected one must be believed again. `Clocks` has the true time, by which the results are judged.
 @Suite struct ClockStepTests {
     @Test(arguments: [8, 49, -8] as [Int64])
     func `a broker whose clock steps for five seconds changes no time that is decided by`(hours: Int64) {

@@ -2,11 +2,14 @@ import Ingest
 import Lifecycle
 import Testing
 
+/// Tests of `ClockWait`: reports of a broker whose clock seems to be ahead of the machine's wait for a time, because
+/// one of the two clocks may be wrong. The differences are an hour or more, and a minute is tolerated.
 struct ClockWaitTests {
     private static let minute = 60_000
     /// The time for decisions at the beginning, in milliseconds since 1970.
     private static let start: Int64 = 1_795_204_800_000
 
+    /// Returns a steady time in milliseconds after the beginning.
     private func at(_ milliseconds: Int) -> Instant { Instant(nanoseconds: Int64(milliseconds) * 1_000_000) }
 
     /// A wait, and clocks that advance with steady time. A batch may come from a broker whose clock is ahead.
@@ -17,7 +20,11 @@ struct ClockWaitTests {
         var correction: Int64 = 0
     }
 
-    /// Returns whether a batch must wait whose newest stamp is ahead by these milliseconds.
+    /// Returns whether a batch must wait.
+    ///
+    /// - Parameters:
+    ///   - ahead: The milliseconds by which the batch's newest stamp is ahead of the machine's time.
+    ///   - milliseconds: The time after the beginning.
     private func mustWait(_ clocks: inout Clocks, ahead: Int64, at milliseconds: Int) -> Bool {
         let time = Self.start + Int64(milliseconds) + clocks.correction
         clocks.wait.update(decisionTime: time, at: at(milliseconds))

@@ -7,7 +7,8 @@ import Testing
 
 @testable import Ingest
 
-/// Data that a user or a phone erases does not come back, and old installations are forgotten. Times are minutes.
+/// Tests of erasures. Data that a user or a phone erases must not come back with a late report, and installations that
+/// are silent for long are forgotten. Times are minutes.
 @Suite struct ErasureTests {
     private let phone = Phone()
     /// In minutes, as all times here.
@@ -67,21 +68,21 @@ import Testing
             #expect(isAdded)
             return erasures
         }
-        phone.run.sweep(at: Phone.at(11), erasures(at: 1))
+        phone.run.sweep(at: Phone.at(11), erasing: erasures(at: 1))
         #expect(phone.rows.contains("u:anna start:Match aa"), "anna logged in after the erasure")
-        phone.run.sweep(at: Phone.at(12), erasures(at: 10))
+        phone.run.sweep(at: Phone.at(12), erasing: erasures(at: 10))
         #expect(phone.rows.isEmpty)
         #expect(phone.run.installation?.recipient == .installation("i"))
         // The phone changed hands after the erased time, so its earlier user does not matter.
         phone.startToken("aa", at: 20)
         phone.send(.profile, at: 21) { $0.user = "ben" }
-        phone.run.sweep(at: Phone.at(22), erasures(at: 10))
+        phone.run.sweep(at: Phone.at(22), erasing: erasures(at: 10))
         #expect(phone.rows.contains("u:ben start:Match aa"))
         // The rows under the recipient that it left are erased too.
         phone.send(.profile, at: 23) { $0.user = "anna" }
         phone.send(.profile, at: 24) { $0.user = "ben" }
         #expect(phone.rows.contains("u:anna start:Match aa>u:ben"))
-        phone.run.sweep(at: Phone.at(26), erasures(at: 25))
+        phone.run.sweep(at: Phone.at(26), erasing: erasures(at: 25))
         #expect(phone.rows.contains("u:ben start:Match aa"))
         #expect(!phone.rows.contains { $0.hasPrefix("u:anna") })
         #expect(phone.run.keysThatDiffer.isEmpty)

@@ -17,6 +17,7 @@ struct ReceivedReport {
 /// Random reports about one phone, from the phone, its backend and the senders: rotations of tokens, logins, refusals,
 /// contradictions, wrong clocks, and late reports.
 struct History {
+    /// The time of the first report, in milliseconds since 1970.
     static let start: Int64 = 1_763_000_000_000
     static let hour: Int64 = 3_600_000
     /// The length is below the longest delay of a report, two days. So nothing is forgotten that a late report could
@@ -36,6 +37,7 @@ struct History {
     static let users = ["anna", "ben"]
 
     private(set) var reports: [ReceivedReport] = []
+    /// The time after the last report, in milliseconds since 1970.
     let end: Int64
 
     init(using random: inout SeededGenerator) {

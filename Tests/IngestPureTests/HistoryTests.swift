@@ -4,13 +4,15 @@ import Testing
 
 @testable import Ingest
 
-/// The rules of merging, against a second implementation. A `History` is a random list of reports about one phone. Each
-/// test gives it to an `IngestRun` in another order, and expects the rows of `RegistryModel`, which searches the whole
-/// list for each row. `deploy/prove ingest-histories` runs a million histories.
+/// Tests of the rules of merging against a second implementation. A `History` is a random list of reports about one
+/// phone. Each test gives it to an `IngestRun` in another order, and expects the rows of `RegistryModel`, which
+/// searches the whole list for each row. `deploy/prove ingest-histories` runs a million histories.
 @Suite struct HistoryTests {
+    /// Makes random histories, lets `merge` give the reports of each to a run, and compares the run's rows with the
+    /// model's rows at the end of the history.
     private func expectModelRows(
         histories: Int = trialCount(base: 500),
-        afterFeeding feed: (History, IngestRun, inout SeededGenerator) -> Void
+        afterMerging merge: (History, IngestRun, inout SeededGenerator) -> Void
     ) {
         var seeds = SystemRandomNumberGenerator()
         // A random start, so that each run tries other histories. It is shifted, so that the range cannot overflow.
@@ -19,11 +21,11 @@ import Testing
             var random = SeededGenerator(seed: seed)
             let history = History(using: &random)
             let run = IngestRun()
-            feed(history, run, &random)
+            merge(history, run, &random)
             run.sweep(at: history.end)
             let model = RegistryModel(reports: history.reports, now: history.end).rows
-            let isRight =
-                run.rowsOfPresentRecipients == model && run.keysThatDiffer.isEmpty && run.rejections.isEmpty
+            let hasModelRows = run.rowsOfPresentRecipients == model
+            let isRight = hasModelRows && run.keysThatDiffer.isEmpty && run.rejections.isEmpty
             #expect(isRight, "seed \(seed): \(differences(of: run, from: model))")
             if !isRight { return }
         }
@@ -78,12 +80,13 @@ import Testing
             for received in history.reports {
                 run.merge(received, now: history.end)
                 let installationsBefore = run.installations
-                let (writtenBefore, eventsBefore) = (run.written, run.events.count)
+                let writeCountBefore = run.writeCount
+                let eventCountBefore = run.events.count
                 let outcome = run.merge(received, now: history.end)
                 if case .unchanged = outcome {} else { Issue.record("merged again: \(outcome)") }
                 #expect(run.installations == installationsBefore)
-                #expect(run.written == writtenBefore)
-                #expect(run.events.count == eventsBefore)
+                #expect(run.writeCount == writeCountBefore)
+                #expect(run.events.count == eventCountBefore)
             }
         }
     }

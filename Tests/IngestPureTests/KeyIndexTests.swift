@@ -2,7 +2,8 @@ import Simulation
 import StageSupport
 import Testing
 
-/// The index from a key's hash to the number of its row, against a dictionary. Many hashes are equal or adjacent.
+/// Tests of the index from a key's hash to the number of its row, against a dictionary. Many hashes are equal or
+/// adjacent, because collisions are the hard case.
 @Suite struct KeyIndexTests {
     @Test func `after any inserts, removals and renumberings the index finds the same as a dictionary`() {
         var seeds = SystemRandomNumberGenerator()

@@ -2,7 +2,7 @@ import Kafka
 import StageSupport
 import Testing
 
-/// Records whose output is never committed.
+/// Tests of `LoneRecordFailures`, which counts how often the output of a single record could not be committed.
 @Suite struct LoneRecordFailuresTests {
     private let partition = TopicPartition("sends", 3)
     private let large = LoneRecordFailures.largeBytes

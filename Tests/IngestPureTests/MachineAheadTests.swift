@@ -2,8 +2,9 @@ import Lifecycle
 import StageSupport
 import Testing
 
-/// `ClusterClock` notices that the machine's clock differs from the cluster's, by the timestamps of records. No real
-/// clock or broker is involved. Times are minutes after noon of the cluster.
+/// Tests of `ClusterClock`, which notices by the timestamps of records (stamps) that the machine's clock differs from
+/// the cluster's. The tests give it times by hand: `wall` is a time of day, and `steady` is the same moment on the
+/// steady clock. Times are minutes after noon of the cluster.
 @Suite struct MachineAheadTests {
     private static let minute: Int64 = 60_000
     private static let day = 24 * 60

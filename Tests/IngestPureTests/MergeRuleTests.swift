@@ -5,8 +5,9 @@ import Testing
 @testable import Ingest
 @testable import TokenSealing
 
-/// The merge rules whose violation broke other systems, one by one. Times are minutes, and `happened` is the time by
-/// the phone's clock.
+/// Tests of the merge rules whose violation broke other systems, one by one. A `Phone` sends reports. Its `rows` are
+/// the resulting registry, for example `i:i update:A bb`, and its `events` the resulting events, for example `n:lac A
+/// ended`. Times are minutes, and `happened` is the time by the phone's clock.
 @Suite struct MergeRuleTests {
     let phone = Phone()
 
@@ -173,7 +174,7 @@ import Testing
         phone.sweep(at: 1)
         #expect(phone.rows == rows)
         phone.sweep(at: 2)
-        #expect(phone.run.written == 3, "and then there is nothing to do")
+        #expect(phone.run.writeCount == 3, "and then there is nothing to do")
     }
 
     @Test func `a token moves with its installation from user to user`() {

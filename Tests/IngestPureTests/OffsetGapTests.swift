@@ -4,7 +4,8 @@ import StageSupport
 import Testing
 import Topics
 
-/// A group's committed offset that the partition no longer holds, and the commits that prevent this.
+/// Tests of offset gaps: the committed offset of a group lies outside of the partition's records. `OffsetGap` tells
+/// whether records may be lost, and `UncommittedEnds` commits the ends of quiet partitions, so that no gap arises.
 @Suite struct OffsetGapTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let topic: TopicName

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Ingest
 
-/// The later report wins, even if the times are equal. Then the position in the request body decides, or the offset.
+/// Tests of the order of reports. The later report wins, in any order of arrival. If the times are equal, the position
+/// in the request body decides, or the offset.
 @Suite struct OrderTests {
     private let phone = Phone()
 

@@ -3,12 +3,14 @@ import Simulation
 import StageSupport
 import Testing
 
-/// The `Overlay`, which has the newest records until the view has read them. It is compared with a plain model: one
-/// table of committed records and one of records that only repeat a value.
+/// Tests of `Overlay`, the newest records of a stage until its view has read them from Kafka. Random steps change it
+/// and a plain model: one table of committed records, and one of records that only repeat a value and are not written
+/// yet.
 @Suite struct OverlayTests {
     private struct Model {
         /// The records whose commits the view has not read, with the number of these commits.
-        var committed: [String: (record: [UInt8], outstanding: Int, since: Instant)] = [:]
+        var committed: [String: (record: [UInt8], unreadCommits: Int, since: Instant)] = [:]
+        /// The records that only repeat a value.
         var repeated: [String: [UInt8]] = [:]
 
         var byteCount: Int {
@@ -29,7 +31,7 @@ import Testing
                 repeated[key] = nil
                 return
             }
-            committed[key] = row.outstanding > 1 ? (row.record, row.outstanding - 1, row.since) : nil
+            committed[key] = row.unreadCommits > 1 ? (row.record, row.unreadCommits - 1, row.since) : nil
         }
     }
 
@@ -48,7 +50,7 @@ import Testing
                 switch random.number(below: 9) {
                 case 0...2:
                     overlay.recordCommit(of: hashedKey, as: record, at: now)
-                    model.committed[key] = (record, (model.committed[key]?.outstanding ?? 0) + 1, now)
+                    model.committed[key] = (record, (model.committed[key]?.unreadCommits ?? 0) + 1, now)
                     model.repeated[key] = nil
                 case 3...4:
                     overlay.recordRepetition(of: hashedKey, as: record, at: now)
@@ -74,8 +76,8 @@ import Testing
                 #expect(overlay.repeatedCount == model.repeated.count, "seed \(seed), step \(step)")
                 #expect(overlay.byteCount == model.byteCount, "seed \(seed), step \(step)")
                 for number in 0..<keyCount {
-                    let found = overlay[HashedKey(Array("k\(number)".utf8))]
-                    #expect(found == model["k\(number)"], "seed \(seed), step \(step)")
+                    let storedRecord = overlay[HashedKey(Array("k\(number)".utf8))]
+                    #expect(storedRecord == model["k\(number)"], "seed \(seed), step \(step)")
                 }
             }
             overlay.removeAll()

@@ -5,7 +5,8 @@ import TokenSealing
 
 @testable import Ingest
 
-/// A phone that sends reports, and the registry that results from them. Times are minutes after `start`.
+/// A phone whose reports an `IngestRun` merges. Its functions send one report each, and its properties show the
+/// resulting registry and events as short texts. Times are minutes after `start`.
 struct Phone {
     static let start = History.start
     static let minute: Int64 = 60_000

@@ -4,10 +4,12 @@ import InstallationRecords
 import JSON
 import TokenSealing
 
-/// The expected registry after a set of reports, in the plainest form. Every question is answered by a search
-/// through all reports. The model keeps no record and no order of arrival.
+/// The expected registry after a `History`, as a second implementation of the rules of merging. It is slow and plain:
+/// each question is answered by a search through all reports. It keeps no installation, and it does not know in which
+/// order the reports were merged.
 struct RegistryModel {
     let reports: [ReceivedReport]
+    /// The time at which the registry is read, in milliseconds since 1970.
     let now: Int64
     private let seal = TokenSeal(keys: nil)
 
@@ -15,9 +17,10 @@ struct RegistryModel {
     var rows: [RegistryKey: RegistryRow] {
         var rows: [RegistryKey: RegistryRow] = [:]
         for user in History.users {
-            let words = since(
-                erased: reports.filter { $0.report.installation == nil && $0.report.user == user })
-            if let row = profile(words) { rows[key(.user(user), nil, .profile)] = .profile(row) }
+            let reportsOfUser = reports.filter { $0.report.installation == nil && $0.report.user == user }
+            if let row = profile(afterLastErasure(of: reportsOfUser)) {
+                rows[key(.user(user), nil, .profile)] = .profile(row)
+            }
         }
         for type in History.types {
             if let row = startRow(type) { rows[key(recipient, "i", .start(type: type))] = .token(row) }
@@ -25,7 +28,7 @@ struct RegistryModel {
         for id in History.activities {
             if let row = updateRow(id) { rows[key(recipient, "i", .update(activity: id))] = .token(row) }
         }
-        if let row = profile(phone) { rows[key(recipient, "i", .profile)] = .profile(row) }
+        if let row = profile(reportsOfPhone) { rows[key(recipient, "i", .profile)] = .profile(row) }
         return rows
     }
 
@@ -37,46 +40,52 @@ struct RegistryModel {
 
     // MARK: Reports in their order
 
-    private var phone: [ReceivedReport] { since(erased: everSaid) }
+    /// A position in the order that decides which report is the last: times, then the place among equal times.
+    private typealias ReportOrder = [Int64]
+    /// The longest delay of a report. An earlier time by the phone's clock is not believed.
+    private static let delayMax = 48 * History.hour
 
-    private var everSaid: [ReceivedReport] {
+    /// The reports of the phone that count: those after its last erasure.
+    private var reportsOfPhone: [ReceivedReport] { afterLastErasure(of: allReportsOfPhone) }
+
+    /// All reports of the phone. A refusal comes from a sender.
+    private var allReportsOfPhone: [ReceivedReport] {
         reports.filter { $0.report.installation != nil && $0.report.kind != .deadToken }
     }
 
     /// Returns the reports after the last erasure.
-    private func since(erased words: [ReceivedReport]) -> [ReceivedReport] {
-        let (wishes, rest) = (
-            words.filter { $0.report.kind == .erase }, words.filter { $0.report.kind != .erase }
-        )
-        guard let last = wishes.map(time).sorted(by: isBefore).last else { return rest }
-        return rest.filter { isBefore(last, time($0)) }
+    private func afterLastErasure(of reports: [ReceivedReport]) -> [ReceivedReport] {
+        let erasures = reports.filter { $0.report.kind == .erase }
+        let otherReports = reports.filter { $0.report.kind != .erase }
+        guard let lastErasure = erasures.map(time).sorted(by: isBefore).last else { return otherReports }
+        return otherReports.filter { isBefore(lastErasure, time($0)) }
     }
 
-    private func isErased(_ time: [Int64]) -> Bool {
-        everSaid.contains { $0.report.kind == .erase && !isBefore(self.time($0), time) }
+    private func isErased(_ time: ReportOrder) -> Bool {
+        allReportsOfPhone.contains { $0.report.kind == .erase && !isBefore(self.time($0), time) }
     }
 
-    private func time(_ received: ReceivedReport) -> [Int64] {
-        var event = received.report.eventTime ?? received.receivedAt
-        if event > received.receivedAt { event = received.receivedAt }
-        if event < received.receivedAt - 48 * History.hour { event = received.receivedAt - 48 * History.hour }
-        let claim = received.report.eventTime ?? received.receivedAt
+    /// Returns the order of a report. Element 0 is the believed time of the event, and element 1 is the time of
+    /// receipt, both in milliseconds since 1970.
+    private func time(_ received: ReceivedReport) -> ReportOrder {
+        let claimedTime = received.report.eventTime ?? received.receivedAt
+        let eventTime = max(min(claimedTime, received.receivedAt), received.receivedAt - Self.delayMax)
         // Reports without a position in a body sort by their offset, after those with a position.
-        let order: [Int64] = received.report.bodyPosition.map { [0, Int64($0)] } ?? [1, received.offset]
-        return [event, received.receivedAt, claim] + order
+        let place: [Int64] = received.report.bodyPosition.map { [0, Int64($0)] } ?? [1, received.offset]
+        return [eventTime, received.receivedAt, claimedTime] + place
     }
 
-    private func isBefore(_ a: [Int64], _ b: [Int64]) -> Bool { a.lexicographicallyPrecedes(b) }
+    private func isBefore(_ a: ReportOrder, _ b: ReportOrder) -> Bool { a.lexicographicallyPrecedes(b) }
 
-    /// Returns the last value by time and order. A tie goes to the text that sorts last.
+    /// Returns the value of the last report that has one. A tie goes to the value whose text sorts last.
     private func last<T>(
         _ reports: [ReceivedReport], _ value: (Report) -> T?, _ text: (T) -> String
-    ) -> (value: T, time: [Int64])? {
-        var said: [(value: T, time: [Int64])] = []
+    ) -> (value: T, time: ReportOrder)? {
+        var reportedValues: [(value: T, time: ReportOrder)] = []
         for received in reports {
-            if let value = value(received.report) { said.append((value, time(received))) }
+            if let value = value(received.report) { reportedValues.append((value, time(received))) }
         }
-        return said.sorted { a, b in
+        return reportedValues.sorted { a, b in
             a.time == b.time ? text(a.value) < text(b.value) : isBefore(a.time, b.time)
         }.last
     }
@@ -84,42 +93,44 @@ struct RegistryModel {
     // MARK: The installation
 
     private var environment: Environment? {
-        last(phone, { $0.environment }, { $0.rawValue })?.value
+        last(reportsOfPhone, { $0.environment }, { $0.rawValue })?.value
     }
 
     private var recipient: Recipient {
-        let said = last(
-            phone, { $0.user.map(Recipient.user) ?? ($0.isLoggedOut ? .installation("i") : nil) },
+        let reported = last(
+            reportsOfPhone, { $0.user.map(Recipient.user) ?? ($0.isLoggedOut ? .installation("i") : nil) },
             { $0.text })
-        return said?.value ?? .installation("i")
+        return reported?.value ?? .installation("i")
     }
 
-    private func profile(_ words: [ReceivedReport]) -> ProfileRow? {
-        let tags = last(words, { $0.tags }, { $0.joined() })
-        let locale = last(words, { $0.locale }, { $0 })
-        let zone = last(words, { $0.timeZone }, { $0 })
-        let attributes = last(words, { $0.attributes }, { String(decoding: $0.bytes, as: UTF8.self) })
-        let build = last(words, { $0.appBuild }, { $0 })
+    private func profile(_ reports: [ReceivedReport]) -> ProfileRow? {
+        let tags = last(reports, { $0.tags }, { $0.joined() })
+        let locale = last(reports, { $0.locale }, { $0 })
+        let zone = last(reports, { $0.timeZone }, { $0 })
+        let attributes = last(reports, { $0.attributes }, { String(decoding: $0.bytes, as: UTF8.self) })
+        let build = last(reports, { $0.appBuild }, { $0 })
         let times = [tags?.time, locale?.time, zone?.time, attributes?.time].compactMap { $0 }
-        let newest = times.sorted(by: isBefore).last
-        guard let updatedAt = [newest?[1], build?.time[1]].compactMap({ $0 }).max() else { return nil }
+        let newestTime = times.sorted(by: isBefore).last
+        guard let updatedAt = [newestTime?[1], build?.time[1]].compactMap({ $0 }).max() else { return nil }
         return ProfileRow(
             tags: tags?.value ?? [], attributes: attributes?.value, locale: locale?.value,
-            timeZone: zone?.value, os: last(words, { $0.os }, { $0 })?.value, appBuild: build?.value,
+            timeZone: zone?.value, os: last(reports, { $0.os }, { $0 })?.value, appBuild: build?.value,
             updatedAt: updatedAt)
     }
 
     // MARK: Tokens
 
+    /// Whether APNs has refused the token after it was received. A time of APNs is exact to a second.
     private func isRefused(_ hash: String, _ receivedAt: Int64) -> Bool {
         reports.contains { received in
             guard let refusal = received.report.refusal, refusal.tokenHash == hash else { return false }
-            return receivedAt <= refusal.invalidatedAt.map { $0 + 1000 } ?? refusal.dispatchedAt
+            let refusedUntil = refusal.invalidatedAt.map { $0 + 1000 } ?? refusal.dispatchedAt
+            return receivedAt <= refusedUntil
         }
     }
 
     /// Returns the row of the newest of these tokens, unless it is useless.
-    private func tokenRow(_ reports: [ReceivedReport]) -> (row: TokenRow, time: [Int64])? {
+    private func tokenRow(_ reports: [ReceivedReport]) -> (row: TokenRow, time: ReportOrder)? {
         func hash(_ report: Report) -> String {
             String(decoding: Hex.encode(seal.hash(of: PushToken(hex: report.token!)!)), as: UTF8.self)
         }
@@ -130,80 +141,134 @@ struct RegistryModel {
         var row = TokenRow(
             environment: newest.environment!, token: newest.token!, tokenHash: hash(newest),
             attributesType: nil, registeredAt: time[1], isUnproven: true)
-        row.os = last(phone, { $0.os }, { $0 })?.value
-        row.frequentPushesEnabled = last(phone, { $0.frequentPushesEnabled }, { "\($0)" })?.value
-        row.activitiesEnabled = last(phone, { $0.activitiesEnabled }, { "\($0)" })?.value
+        row.os = last(reportsOfPhone, { $0.os }, { $0 })?.value
+        row.frequentPushesEnabled = last(reportsOfPhone, { $0.frequentPushesEnabled }, { "\($0)" })?.value
+        row.activitiesEnabled = last(reportsOfPhone, { $0.activitiesEnabled }, { "\($0)" })?.value
         return (row, time)
     }
 
-    private func unregistered(_ type: String?) -> [Int64]? {
-        phone.filter { $0.report.kind == .unregister && $0.report.attributesType == type }.map(time)
+    private func lastUnregistration(of type: String?) -> ReportOrder? {
+        reportsOfPhone.filter { $0.report.kind == .unregister && $0.report.attributesType == type }.map(time)
             .sorted(by: isBefore).last
     }
 
     private func startRow(_ type: String?) -> TokenRow? {
-        let words = phone.filter { $0.report.kind == .startToken && $0.report.attributesType == type }
-        guard case (var row, let time)? = tokenRow(words) else { return nil }
-        if let gone = unregistered(type), !isBefore(gone, time) { return nil }
+        guard case (var row, let time)? = tokenRow(startTokens(of: type)) else { return nil }
+        if let unregisteredAt = lastUnregistration(of: type), !isBefore(unregisteredAt, time) { return nil }
         row.attributesType = type
         if type == nil {
-            let unwanted = History.types.compactMap { $0 }.filter(isUnwanted).sorted()
-            row.unregisteredTypes = unwanted.isEmpty ? nil : unwanted
+            // A start token without a type serves all types, except those that the phone has unregistered.
+            let unregisteredTypes = History.types.compactMap { $0 }.filter(isUnregistered).sorted()
+            row.unregisteredTypes = unregisteredTypes.isEmpty ? nil : unregisteredTypes
         }
         return row
     }
 
     /// Whether the type was unregistered and has no later token of this type.
-    private func isUnwanted(_ type: String) -> Bool {
-        guard let gone = unregistered(type) else { return false }
-        let tokens = phone.filter { $0.report.kind == .startToken && $0.report.attributesType == type }
-        return !tokens.contains { isBefore(gone, time($0)) }
+    private func isUnregistered(_ type: String) -> Bool {
+        guard let unregisteredAt = lastUnregistration(of: type) else { return false }
+        return !startTokens(of: type).contains { isBefore(unregisteredAt, time($0)) }
+    }
+
+    private func startTokens(of type: String?) -> [ReceivedReport] {
+        reportsOfPhone.filter { $0.report.kind == .startToken && $0.report.attributesType == type }
+    }
+
+    // MARK: Activities
+
+    /// The reports about one activity.
+    private struct ActivityReports {
+        /// The reports after the last erasure, without taps.
+        let all: [ReceivedReport]
+        /// The reports that show that the activity runs.
+        let lifeSigns: [ReceivedReport]
+        /// The reports with an update token.
+        let tokens: [ReceivedReport]
+        /// The reports of its end and its dismissal, also those before an erasure. The end of an activity is never
+        /// forgotten.
+        let ends: [ReceivedReport]
+
+        let type: String?
+        /// The time after the last sign of life for which the token of the type is kept.
+        let tokenMilliseconds: Int64
+    }
+
+    private func activityReports(_ id: String) -> ActivityReports {
+        let all = reportsOfPhone.filter { $0.report.activity == id && $0.report.kind != .tap }
+        let type = last(all, { $0.attributesType }, { $0 })?.value
+        return ActivityReports(
+            all: all,
+            lifeSigns: all.filter { $0.report.state != .ended && $0.report.state != .dismissed },
+            tokens: all.filter { $0.report.kind == .updateToken },
+            ends: allReportsOfPhone.filter {
+                $0.report.activity == id && ($0.report.state == .ended || $0.report.state == .dismissed)
+            },
+            type: type,
+            tokenMilliseconds: History.app.activityType(named: type ?? "").updateTokenMilliseconds)
     }
 
     private func updateRow(_ id: String) -> TokenRow? {
-        let words = phone.filter { $0.report.activity == id && $0.report.kind != .tap }
-        // The end of an activity is never forgotten.
-        let ends = everSaid.filter {
-            $0.report.activity == id && ($0.report.state == .ended || $0.report.state == .dismissed)
+        let activity = activityReports(id)
+        let endedAt = activity.ends.filter { $0.report.state == .ended }.map(time).sorted(by: isBefore).first
+        let dismissedAt = activity.ends.filter { $0.report.state == .dismissed }.map(time)
+            .sorted(by: isBefore).first
+        var wasDismissedByPerson = dismissedAt != nil
+        if let endedAt, let dismissedAt, dismissedAt[0] - endedAt[0] > Self.systemDismissalMilliseconds {
+            wasDismissedByPerson = false
         }
-        let signs = words.filter { $0.report.state != .ended && $0.report.state != .dismissed }
-        let tokens = words.filter { $0.report.kind == .updateToken }
-        let type = last(words, { $0.attributesType }, { $0 })?.value
-        let life = History.app.activityType(named: type ?? "").updateTokenMilliseconds
-        let heard = signs.map(time).sorted(by: isBefore).last
-        let token = last(tokens, { $0 }, { _ in "" })?.time
-        let dismissal = ends.filter { $0.report.state == .dismissed }.map(time).sorted(by: isBefore).first
-        let ending = ends.filter { $0.report.state == .ended }.map(time).sorted(by: isBefore).first
-        // A dismissal more than a minute after the end was not done by the person.
-        let byPerson = dismissal.flatMap { gone in
-            ending.map { gone[0] - $0[0] > 60_000 } == true ? nil : gone
-        }
-        var row: TokenRow
-        if let dismissed = byPerson {
-            if isErased(dismissed) { return nil }
-            row = TokenRow(
-                environment: environment!, token: nil, tokenHash: nil, attributesType: nil,
-                registeredAt: dismissed[1])
-            row.dismissedAt = dismissed[1]
-            let lastWord = max(heard?[1] ?? 0, token?[1] ?? 0, dismissed[1], ending?[1] ?? 0)
-            row.expiresAt = lastWord + 48 * History.hour + life
+        var row: TokenRow?
+        if let dismissedAt, wasDismissedByPerson {
+            row = dismissedRow(of: activity, dismissedAt: dismissedAt, endedAt: endedAt)
         } else {
-            guard ends.isEmpty, let heard, let found = tokenRow(tokens) else { return nil }
-            row = found.row
-            var lastSign = max(heard[1], found.time[1])
-            let running = last(phone, { $0.runningActivities?.sorted() }, { $0.joined() })
-            if let running, running.value.contains(id) {
-                lastSign = max(lastSign, running.time[1])
-            } else if let running, isBefore(heard, running.time) {
-                return nil
-            }
-            if let type, let gone = unregistered(type), !isBefore(gone, heard) { return nil }
-            if lastSign + life <= now { return nil }
-            row.expiresAt = lastSign + life
-            row.channel = last(tokens, { $0.channel }, { $0 })?.value
+            row = runningRow(of: activity, id: id)
         }
-        row.attributesType = type
-        row.group = last(words, { $0.group }, { $0 })?.value
+        row?.attributesType = activity.type
+        row?.group = last(activity.all, { $0.group }, { $0 })?.value
+        return row
+    }
+
+    /// A dismissal more than this time after the end was not done by the person, but by the system.
+    private static let systemDismissalMilliseconds: Int64 = 60_000
+
+    /// Returns the row of an activity that the person has dismissed. It has no token, and is kept for late reports.
+    private func dismissedRow(
+        of activity: ActivityReports, dismissedAt: ReportOrder, endedAt: ReportOrder?
+    ) -> TokenRow? {
+        if isErased(dismissedAt) { return nil }
+        var row = TokenRow(
+            environment: environment!, token: nil, tokenHash: nil, attributesType: nil,
+            registeredAt: dismissedAt[1])
+        row.dismissedAt = dismissedAt[1]
+        let lastLifeSign = activity.lifeSigns.map(time).sorted(by: isBefore).last
+        let lastToken = last(activity.tokens, { $0 }, { _ in "" })?.time
+        let lastReport = max(lastLifeSign?[1] ?? 0, lastToken?[1] ?? 0, dismissedAt[1], endedAt?[1] ?? 0)
+        row.expiresAt = lastReport + Self.delayMax + activity.tokenMilliseconds
+        return row
+    }
+
+    /// Returns the row of an activity that runs and has a usable token.
+    private func runningRow(of activity: ActivityReports, id: String) -> TokenRow? {
+        let lastLifeSign = activity.lifeSigns.map(time).sorted(by: isBefore).last
+        guard activity.ends.isEmpty, let lastLifeSign, let newestToken = tokenRow(activity.tokens) else {
+            return nil
+        }
+        var row = newestToken.row
+        var lastSeenAt = max(lastLifeSign[1], newestToken.time[1])
+        let running = last(reportsOfPhone, { $0.runningActivities?.sorted() }, { $0.joined() })
+        if let running, running.value.contains(id) {
+            lastSeenAt = max(lastSeenAt, running.time[1])
+        } else if let running, isBefore(lastLifeSign, running.time) {
+            // A later list of the running activities does not have this one.
+            return nil
+        }
+        if let type = activity.type, let unregisteredAt = lastUnregistration(of: type),
+            !isBefore(unregisteredAt, lastLifeSign)
+        {
+            return nil
+        }
+        if lastSeenAt + activity.tokenMilliseconds <= now { return nil }
+        row.expiresAt = lastSeenAt + activity.tokenMilliseconds
+        row.channel = last(activity.tokens, { $0.channel }, { $0 })?.value
         return row
     }
 }

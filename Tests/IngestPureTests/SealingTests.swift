@@ -7,7 +7,8 @@ import Testing
 @testable import Ingest
 @testable import TokenSealing
 
-/// Tokens in `reports` and `dead-letters`, with sealing keys.
+/// Tests of a stage with sealing keys, which encrypt the tokens in records. The result of merging must be the same as
+/// without keys, also while keys rotate.
 @Suite struct SealingTests {
     private static let digits = String(repeating: "5e", count: 32)
     private static let token = String(repeating: "ab", count: 40)
@@ -40,7 +41,7 @@ import Testing
         #expect(first.installations == second.installations && first.registry == second.registry)
         #expect(second.registry.count == 1)
         second.merge(startToken(), at: History.start + 1)
-        #expect(second.written == 1, "a repetition was written")
+        #expect(second.writeCount == 1, "a repetition was written")
     }
 
     @Test func `only a due repetition is sealed with the newest key`() throws {

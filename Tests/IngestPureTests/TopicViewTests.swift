@@ -6,8 +6,8 @@ import Store
 import Telemetry
 import Testing
 
-/// The file of a view against a set of keys. A key is visible when its rows are written, even if it was looked up
-/// before.
+/// Tests of the file of a view against a set of keys. A key must be visible when its rows are written, even if it was
+/// looked up before.
 @Suite struct TopicViewTests {
     @Test func `a row exists from its insertion to its removal, however often it is looked up`()
         throws

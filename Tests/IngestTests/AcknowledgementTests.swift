@@ -11,8 +11,9 @@ import RecordFormat
 import Testing
 import Topics
 
-/// Dead letters and forwarded reports are written outside the transaction. They are acknowledged before the offset is
-/// committed, so a process that is killed in between leaves the offset unchanged.
+/// Tests of the records that the stage writes outside its transaction: dead letters, and reports that it forwards to
+/// their right partition. The stage must wait for their acknowledgement before it commits the offset. Otherwise a crash
+/// could lose a report.
 @Suite struct AcknowledgementTests {
     /// A record that a batch writes outside its transaction.
     enum OutsideRecord: CaseIterable { case deadLetter, forwarded }

@@ -1,8 +1,8 @@
 import Broker
 import Lifecycle
 
-/// An embedded broker that loses its answers to requests of a kind, while a test asks for it. It never uses the cluster
-/// in `FLOTILLA_KAFKA`, which cannot do that.
+/// An embedded broker that carries out the requests of a kind, but loses its answers, while a test asks for it. It
+/// never uses the cluster in `FLOTILLA_KAFKA`, which cannot do that.
 final class FaultyBroker: Sendable {
     /// The kinds of requests, by Kafka's API keys.
     enum Request: Int16 {

@@ -4,7 +4,8 @@ import ProcessTesting
 import Testing
 import Topics
 
-/// The ingest stage survives an idle time in which retention deletes all reports.
+/// Tests of an ingest stage that starts again after a long time without reports. Retention has deleted all reports, so
+/// its committed offsets lie at or below the first existing offset.
 @Suite(.timeLimit(.minutes(3))) struct IdleTimeTests {
     @Test(arguments: StageEnding.allCases)
     func `an ingest stage that starts after an idle time merges the next reports`(ending: StageEnding)

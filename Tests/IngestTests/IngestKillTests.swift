@@ -6,7 +6,8 @@ import ProcessTesting
 import Simulation
 import Testing
 
-/// A short run of `deploy/prove ingest-kills`.
+/// Kills two processes of the ingest stage at every step while reports arrive, and then compares the topics with a
+/// model (`IngestKillTest`). It is a short run of `deploy/prove ingest-kills`.
 @Suite struct IngestKillTests {
     @Test func `the registry is exact although two processes die at steps, at random, and as zombies`()
         async throws

@@ -13,8 +13,8 @@ import Telemetry
 import Testing
 import Topics
 
-/// Records in `reports` that the stage cannot merge as they are. They stop nothing. `deploy/prove ingest-poison` runs
-/// this with a hundred thousand records.
+/// Tests of records that the stage cannot merge as they are: they become dead letters, or go to their right partition,
+/// and must not stop other records. `deploy/prove ingest-poison` runs this with a hundred thousand records.
 @Suite struct InvalidRecordTests {
     @Test func `records that are not reports become dead letters, raw and with a reason, and stop nothing`()
         async throws

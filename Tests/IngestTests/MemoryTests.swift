@@ -14,7 +14,7 @@ import Topics
 
 /// The memory of a process does not grow with the installations that a report key can create.
 @Suite struct MemoryTests {
-    private static let phones = 1000
+    private static let phones = 500
     private static let lanes = TopicLayout.lanesDefault
     private static let batchRecordsMax = IngestSettings().batchRecordsMax
     private static let memoryBytesMax = IngestSettings().anonymousBytesMax(partitions: lanes)
@@ -60,7 +60,7 @@ import Topics
         try WrittenInstallations.write((0..<Self.phones).lazy.map(largestInstallation), to: bed.bed)
         // The first heartbeat is written, the others are only kept in memory. After the log-in all rows of the
         // phone move to the user's lane.
-        let heartbeats = (0..<20 * Self.phones).lazy.map { heartbeat(ofPhone: $0 / 20) }
+        let heartbeats = (0..<10 * Self.phones).lazy.map { heartbeat(ofPhone: $0 / 10) }
         let logins = (0..<Self.phones).lazy.map { number in
             var report = heartbeat(ofPhone: number)
             report.user = "user-\(number)"
@@ -82,10 +82,7 @@ import Topics
     }
 
     @Test func `the page says the bound of the settings`() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let page = try String(
-            contentsOf: root.appendingPathComponent("deploy/book/ingest.md"), encoding: .utf8)
+        let page = try repositoryText("deploy/book/ingest.md")
         let bound = IngestSettings().anonymousBytesMax(partitions: 12) >> 20
         #expect(page.contains("With the defaults and 12 partitions that is \(bound) MiB."))
         // The formula of the page, applied to other settings.
@@ -119,10 +116,10 @@ import Topics
             let process = try StageProcess(
                 .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path,
                 extraArguments: [
-                    "--batch-records", String(MemoryTests.batchRecordsMax), "--show-memory", "1",
+                    "--batch-records", String(MemoryTests.batchRecordsMax),
                     // On a slow machine the process must not lose its membership.
                     "--session-milliseconds", "45000",
-                ])
+                ] + StageProcess.showMemoryArguments)
             let places = (0..<MemoryTests.lanes).map {
                 TopicPartition(bed.layout.name(of: .reports), Int32($0))
             }
@@ -131,13 +128,11 @@ import Topics
                 let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: places)
                 return lags?.allSatisfy { $0.recordCount == 0 && $0.committed.offset != nil } ?? false
             }
-            process.stop()
-            #expect(try await process.process.exitStatus() == 0)
+            let peak = try await process.stopAndReadPeakMiB()
             let letters = try TopicContent(of: .deadLetters, in: bed).records
             #expect(letters.isEmpty)
-            let line = try #require(process.process.output.firstMatch(of: #/private memory: (\d+) MiB/#))
-            print("private memory at most", line.output.1, "MiB")
-            return try #require(Int(line.output.1))
+            print("private memory at most", peak, "MiB")
+            return peak
         }
     }
 }

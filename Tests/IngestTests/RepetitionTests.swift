@@ -11,7 +11,8 @@ import Testing
 import TokenSealing
 import Topics
 
-/// A repeated report is written once a day, but its newer time counts at once.
+/// Tests of repeated reports. A repetition is written once a day only, but its newer time counts at once, also after a
+/// restart. So an event that is older than the repetition changes nothing.
 @Suite struct RepetitionTests {
     /// A stage that can restart, and a writer of reports.
     private final class Fixture {

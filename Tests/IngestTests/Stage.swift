@@ -8,7 +8,7 @@ import StageSupport
 import Telemetry
 import TokenSealing
 
-/// An ingest stage that runs in the test's process.
+/// An ingest stage that runs in the test's process, on the topics of a `TestBed`. A test must stop it.
 final class Stage: Sendable {
     private static let stopMillisecondsMax = 15_000
 
@@ -32,6 +32,7 @@ final class Stage: Sendable {
         onStep: @escaping @Sendable (IngestStep, Metrics) -> Void = { _, _ in }
     ) async throws {
         var settings = IngestSettings()
+        // Short, so that another stage takes over within the time of a test.
         settings.sessionMilliseconds = 6000
         change(&settings)
         let metrics = metrics
@@ -57,17 +58,19 @@ final class Stage: Sendable {
         await service.stop(by: Instant.now().advanced(byMilliseconds: Self.stopMillisecondsMax))
     }
 
-    /// Returns the value of a metric by name and labels, as Prometheus reads it, or 0 if it does not exist.
-    func metric(_ name: String) -> Double { metrics.value(name) }
+    /// Returns the value of a metric, or 0 if it does not exist. The text is as Prometheus reads it:
+    /// `name{label="value"}`.
+    func metric(_ nameAndLabels: String) -> Double { metrics.value(nameAndLabels) }
 
     /// The number of reports that the stage has finished.
     var handledCount: Int { metrics.handledCount }
 }
 
 extension Metrics {
-    /// Returns the value of a metric by name and labels, or 0 if it does not exist.
-    func value(_ name: String) -> Double {
-        let line = render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
+    /// Returns the value of a metric, or 0 if it does not exist. The text is as Prometheus reads it:
+    /// `name{label="value"}`.
+    func value(_ nameAndLabels: String) -> Double {
+        let line = render().split(separator: "\n").first { $0.hasPrefix(nameAndLabels + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
     }
 

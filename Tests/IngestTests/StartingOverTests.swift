@@ -14,15 +14,20 @@ import Testing
 import TokenSealing
 import Topics
 
-/// After each failure a running process reads everything again from the committed offsets, once. State in
-/// memory and records that were read ahead no longer count.
+/// Tests of a running stage that starts over after a failure: it reads again from the committed offsets, once. State in
+/// memory and records that were read ahead no longer count. At the end of a test the topics must have the result of
+/// each report exactly once (`expectModel`).
+///
+/// A test makes a transaction fail by `fence`: another producer takes the stage's transactional id. `OpenTransaction`
+/// keeps a transaction open, so that the stage's view cannot read the records behind it.
 @Suite struct StartingOverTests {
     /// The session timeout. It is long enough that a slow machine loses no membership, which would be another
     /// start over.
     private static let sessionMilliseconds = 45_000
     private static let startOversMetric = "flotilla_ingest_started_over_total"
 
-    /// Returns a report of a phone. A start token depends on its type, and a profile has a login.
+    /// Returns a report of a phone. A start token report has a token that depends on the type, and a profile report has
+    /// a login.
     private func report(_ kind: Report.Kind, of phone: String = "phone", type: String? = nil) -> Report {
         var report = Report(
             app: TestBed.app.id, environment: .production, installation: phone, kind: kind)
@@ -82,6 +87,7 @@ import Topics
             },
             onStep: { reachedStep, _ in
                 guard reachedStep == step else { return }
+                // The third transaction, so that the stage has written records before.
                 let isThird = occurrences.withLock { occurrences in
                     occurrences += 1
                     return occurrences == 3

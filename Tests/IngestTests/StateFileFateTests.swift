@@ -9,8 +9,8 @@ import Telemetry
 import Testing
 import Topics
 
-/// The files of a process's views: damaged, from another topic, or without space on the disk. The stage never trusts a
-/// wrong file.
+/// Tests of the files of a process's views. Between two runs of the process a test damages a file, replaces the topic,
+/// or leaves no space on the disk. The process must build a wrong file anew from the topic.
 @Suite struct StateFileFateTests {
     /// The damage of a file between two runs of a process.
     enum Damage: String, CaseIterable {
@@ -47,6 +47,8 @@ import Topics
         }
 
         /// Waits until all reports are merged.
+        ///
+        /// - Parameter name: The reports, for the message of a failure.
         func waitUntilMerged(_ name: String) async throws {
             let partitions = (0..<2).map { TopicPartition(bed.layout.name(of: .reports), Int32($0)) }
             try await eventually("\(name) are merged") {
@@ -92,6 +94,7 @@ import Topics
 
     private func inflict(_ damage: Damage, onPartition partition: Int, of fixture: Fixture) throws {
         let dataPath = fixture.filePath(named: "data.mdb", ofPartition: partition)
+        // The mark is a text file beside the data: the schema, the boot id and whether the file was closed.
         let markPath = fixture.filePath(named: "mark", ofPartition: partition)
         var data = try Data(contentsOf: URL(fileURLWithPath: dataPath))
         var mark = try String(contentsOfFile: markPath, encoding: .utf8)

@@ -3,7 +3,7 @@ import KafkaTesting
 import Telemetry
 import Testing
 
-/// A transaction whose requests the cluster refuses. The same producer repeats it.
+/// Tests of a transaction whose requests the cluster refuses. The same producer must repeat it.
 @Suite struct TransactionRunnerTests {
     /// The step of the transaction that is refused.
     enum Refusal: CaseIterable {

@@ -12,10 +12,11 @@ import Telemetry
 import Testing
 import Topics
 
-/// The size of a transaction: a limit of the records that it writes, and smaller transactions after a failure.
+/// Tests of the size of a transaction. A transaction ends when it has written a number of records, and after a failure
+/// the next one takes half as many reports.
 @Suite struct TransactionSizeLimitTests {
-    private static let phones = 20
-    private static let types = 10
+    private static let phoneCount = 20
+    private static let typesPerPhone = 10
 
     private func report(_ phone: Int, _ kind: Report.Kind) -> Report {
         Report(app: TestBed.app.id, environment: .production, installation: "phone-\(phone)", kind: kind)
@@ -23,19 +24,19 @@ import Topics
 
     /// Sends the reports of phones with a start token for each of many types.
     private func sendTokens(_ sender: RecordWriter) {
-        for phone in 0..<Self.phones {
-            for type in 0..<Self.types {
+        for phone in 0..<Self.phoneCount {
+            for type in 0..<Self.typesPerPhone {
                 var report = report(phone, .startToken)
                 report.attributesType = "Type\(type)"
-                report.token = String(repeating: digits(phone, type), count: 8)
+                report.token = String(repeating: eightDigits(of: phone * 100 + type), count: 8)
                 sender.write(report)
             }
         }
     }
 
-    private func digits(_ phone: Int, _ type: Int) -> String {
-        let number = String(phone * 100 + type)
-        return String(repeating: "0", count: 8 - number.count) + number
+    private func eightDigits(of number: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: 8 - digits.count) + digits
     }
 
     @Test func `logins that rewrite every row are split into several transactions with the right result`()
@@ -46,7 +47,7 @@ import Topics
         let directory = try TemporaryDirectory()
         let sender = try RecordWriter(on: bed)
         sendTokens(sender)
-        for phone in 0..<Self.phones {
+        for phone in 0..<Self.phoneCount {
             var report = report(phone, .profile)
             report.user = "user-\(phone)"
             sender.write(report)
@@ -65,7 +66,7 @@ import Topics
         let transactions = stage.metric("flotilla_ingest_batch_seconds_count")
         await stage.stop()
         // A login writes each row under both recipients, a profile, the installation and an event.
-        let recordsPerLogin = 2 * (Self.types + 1) + 2
+        let recordsPerLogin = 2 * (Self.typesPerPhone + 1) + 2
         #expect(
             writtenRecords / transactions <= Double(recordsMax + recordsPerLogin),
             "\(writtenRecords) records in \(transactions) transactions")

@@ -9,7 +9,7 @@ import Telemetry
 import Testing
 import Topics
 
-/// The opening of views after an assignment, while the member must poll the group.
+/// Tests of the opening of views after an assignment. It can take long, and the member must poll the group meanwhile.
 @Suite struct ViewOpeningTests {
     /// A view file is read completely before it is trusted. That takes time, and each partition has one.
     @Test func `views that open slowly do not keep the member from polling`() async throws {

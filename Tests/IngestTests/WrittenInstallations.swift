@@ -6,7 +6,7 @@ import Telemetry
 import Testing
 import Topics
 
-/// A writer of the records in `installations` that an earlier stage would have left.
+/// Writes records of `installations` as an earlier stage would have left them, and expects that all are stored.
 enum WrittenInstallations {
     static func write(_ installations: some Sequence<Installation>, to bed: TestBed) throws {
         var options = ProducerOptions()

@@ -11,8 +11,8 @@ import Telemetry
 import Testing
 import Topics
 
-/// A stage whose clock differs from the cluster's destroys nothing, reports the difference, and continues by
-/// itself.
+/// Tests of a stage whose clock differs from the cluster's. It must not expire or reject anything because of the wrong
+/// time, must report the difference as a readiness problem, and must continue by itself when the clock is right.
 @Suite struct WrongClockTests {
     private static let day: Int64 = 86_400_000
 

@@ -18,8 +18,13 @@ import Topics
 @testable import Insight
 
 /// The answers of the stage to people, compared with the records that were written.
+///
+/// The first test writes a small story with known figures: two sends to the group `match`, whose member ann has the phone
+/// `phone-1`. The second test writes a random day.
 @Suite struct AnswersTests {
-    private static let now = RandomDay.start + 90_000_000
+    /// The time of the second send: 25 hours after the start of the day.
+    private static let now = RandomDay.start + 25 * 3_600_000
+    /// The version of the second send. The first send is 10 s older.
     private static let version: Int64 = 1_795_000_000
 
     @Test func `the answers about a send, its group and its phone equal the topics`() async throws {
@@ -29,6 +34,7 @@ import Topics
         )
         try Self.writeStory(to: bed)
         try await Self.checkStory(of: bed, in: directory) { _ in }
+
         // The files are caches of the topics. Without them the answers are the same.
         try FileManager.default.removeItem(atPath: directory.path + "/slot-0/insight")
         try await Self.checkStory(of: bed, in: directory) { stage in
@@ -47,7 +53,7 @@ import Topics
         }
     }
 
-    /// Starts a process, waits for the answers of the whole story, and runs the rest of the test.
+    /// Starts a process, waits for the answers of the whole story, checks them, and runs the rest of the test.
     private static func checkStory(
         of bed: TestBed, in directory: TemporaryDirectory, then: (RunningInsight) async throws -> Void
     ) async throws {
@@ -94,9 +100,10 @@ import Topics
         let phone = try await stage.answer(.installation, id: "phone-1")
         #expect((phone["pushes"] as? [[String: Any]])?.count == 1)
 
-        for (name, id) in [(InsightQuery.Kind.group, "match"), (.user, "ann"), (.installation, "phone-1")] {
-            let foreign = try await stage.answer(name, id: id, app: "bank")
-            #expect((foreign["error"] as? [String: Any])?["code"] as? String == "unknown", "\(name)")
+        // Another app knows nothing of them.
+        for (kind, id) in [(InsightQuery.Kind.group, "match"), (.user, "ann"), (.installation, "phone-1")] {
+            let foreign = try await stage.answer(kind, id: id, app: "bank")
+            #expect((foreign["error"] as? [String: Any])?["code"] as? String == "unknown", "\(kind)")
         }
         #expect(try await stage.answer(.report, id: "s-2", app: "bank")["accepted"] as? Int == 0)
     }
@@ -109,63 +116,69 @@ import Topics
         try day.write(sheets: 30, events: 400, to: bed)
         let first = try await RunningInsight(bed, directory: firstDirectory.path)
         let second = try await RunningInsight(bed, directory: secondDirectory.path)
-        let range = ["from": "\(RandomDay.start)", "to": "\(RandomDay.start + 86_400_000)"]
+        let dayMilliseconds: Int64 = 86_400_000
+        let range = ["from": "\(RandomDay.start)", "to": "\(RandomDay.start + dayMilliseconds)"]
         let expected = try Self.eventCount(ofApp: "flash", in: bed)
-        func counted(by stage: RunningInsight) async throws -> (events: Int, missing: Int) {
+        /// Returns the number of events in the answer of a process, and the number of lanes that the answer lacks.
+        func counts(by stage: RunningInsight) async throws -> (events: Int, missingLanes: Int) {
             let answer = try await stage.answer(.eventCounts, app: "flash", range)
             let totals = answer["totals"] as? [String: Int] ?? [:]
             let partial = answer["partial"] as? [String: Any]
             return (totals.values.reduce(0, +), (partial?["lanes"] as? [Int])?.count ?? 0)
         }
-        var shares: Set<Int> = []
         try await eventually("both have lanes, and each answers for all") {
-            let (ofFirst, ofSecond) = try await (counted(by: first), counted(by: second))
-            shares = [ofFirst.events, ofSecond.events]
+            let (countsByFirst, countsBySecond) = try await (counts(by: first), counts(by: second))
             let fleet = try await first.answer(.fleet)
-            let lanes = (fleet["members"] as? [[String: Any]] ?? []).map {
+            let laneCounts = (fleet["members"] as? [[String: Any]] ?? []).map {
                 ($0["lanes"] as? [Int] ?? []).count
             }
-            return shares == [expected] && lanes.count == 2 && !lanes.contains(0)
-                && ofFirst.missing + ofSecond.missing == 0
-                && fleet["partial"] == nil
+            let bothHaveLanes = laneCounts.count == 2 && !laneCounts.contains(0)
+            let bothCountAll = countsByFirst.events == expected && countsBySecond.events == expected
+            let isNothingMissing = countsByFirst.missingLanes + countsBySecond.missingLanes == 0
+            return bothHaveLanes && bothCountAll && isNothingMissing && fleet["partial"] == nil
         }
         try await Self.expectReports(of: bed, in: first)
-        var pages = 0
-        var ids: [String] = []
-        var cursor: String?
-        repeat {
-            var parameters = range.merging(["limit": "60"]) { $1 }
-            parameters["cursor"] = cursor
-            let page = try await first.answer(.events, app: "flash", parameters)
-            ids += (page["events"] as? [[String: Any]] ?? []).map {
-                "\($0["at"] ?? 0) \($0["installationId"] ?? "")"
-            }
-            cursor = page["next"] as? String
-            pages += 1
-        } while cursor != nil && pages < 100
-        #expect(ids.count == expected)
+        #expect(try await Self.listedEventCount(by: first, in: range) == expected)
 
+        // One process alone. On a busy machine it may have all lanes already, or may get them during the following calls.
         await second.stop()
-        let alone = try await counted(by: first)
-        // On a busy machine it may have all lanes already, or may get them during the following calls.
-        #expect((alone.missing > 0) == (alone.events < expected))
-        for (name, parameters) in [
+        let countsAlone = try await counts(by: first)
+        #expect((countsAlone.missingLanes > 0) == (countsAlone.events < expected))
+        for (kind, parameters) in [
             (InsightQuery.Kind.user, [:]), (.installation, [:]), (.group, [:]), (.timeline, [:]),
             (.events, ["format": "csv"]),
         ] {
-            let answer = try? await first.answer(name, id: "nobody", app: "flash", parameters)
+            let answer = try? await first.answer(kind, id: "nobody", app: "flash", parameters)
             let code = (answer?["error"] as? [String: Any])?["code"] as? String
             if code == "insight_partial" { continue }
-            #expect(try await counted(by: first).missing == 0, "\(name) answered \(code ?? "all")")
+            #expect(try await counts(by: first).missingLanes == 0, "\(kind) answered \(code ?? "all")")
         }
         try await eventually("the remaining process has all lanes") {
-            let counts = try await counted(by: first)
-            return counts.missing == 0 && counts.events == expected
+            let latestCounts = try await counts(by: first)
+            return latestCounts.missingLanes == 0 && latestCounts.events == expected
         }
         await first.stop()
     }
 
-    /// Compares every figure of every send with an independent count.
+    /// Returns the number of events in the list of a process, which it reads in pages of 60.
+    private static func listedEventCount(
+        by stage: RunningInsight, in range: [String: String]
+    ) async throws -> Int {
+        let pagesMax = 100
+        var eventCount = 0
+        var pageCount = 0
+        var cursor: String?
+        repeat {
+            var parameters = range.merging(["limit": "60"]) { $1 }
+            parameters["cursor"] = cursor
+            let page = try await stage.answer(.events, app: "flash", parameters)
+            eventCount += (page["events"] as? [[String: Any]] ?? []).count
+            cursor = page["next"] as? String
+            pageCount += 1
+        } while cursor != nil && pageCount < pagesMax
+        return eventCount
+    }
+
     /// Compares the report of each send with an independent count of the receipts.
     private static func expectReports(of bed: TestBed, in stage: RunningInsight) async throws {
         let reader = JSONReader()
@@ -201,12 +214,22 @@ import Topics
         }
     }
 
+    // MARK: The story
+
     /// Writes two sends to a group. One push of the second is accepted, one rejected, and one is unfinished.
     /// There is one tap.
     private static func writeStory(to bed: TestBed) throws {
-        let app = "shop"
+        try writeProgress(to: bed)
+        try writeGroup(to: bed)
+        try writePhone(to: bed)
+        try writeTap(to: bed)
+        try writeReceipt(to: bed)
+    }
+
+    private static let groupKey = ScopeKey(app: "shop", group: "match")
+
+    private static func writeProgress(to bed: TestBed) throws {
         let progress = try RecordWriter(on: bed, to: .progress)
-        let key = ScopeKey(app: app, group: "match")
         for (id, version) in [("s-1", version - 10), ("s-2", version)] {
             var planned = ProgressRecord.PlannerPart(
                 .planned, version: version, generation: Self.version - 10, laneCount: 1)
@@ -214,22 +237,30 @@ import Topics
             let at = now + (version - Self.version) * 1000
             for part in [ProgressRecord.Part.planner(planned), .lanes([0], laneTally(expanded: 3))] {
                 let record = ProgressRecord(
-                    send: id, key: key, isDryRun: false, acceptedAt: at, writtenAt: at, part: part)
+                    send: id, key: groupKey, isDryRun: false, acceptedAt: at, writtenAt: at, part: part)
                 progress.write(key: RecordKey.join(id), value: record.encoded())
             }
         }
         #expect(progress.finish())
+    }
 
+    private static func writeGroup(to bed: TestBed) throws {
         var row = GroupRow()
         (row.generation, row.version, row.lastSendAt) = (version - 10, version, now)
         row.newestState = ScopeState(
             send: "s-2", version: version, content: PushContent(.update), priority: .immediate, deadline: 0,
             expiration: 0, acceptedAt: now)
         let groups = try RecordWriter(on: bed, to: .groups)
-        groups.write(key: key.bytes, value: row.encoded())
+        groups.write(key: groupKey.bytes, value: row.encoded())
+        // Only phones have named this group.
+        var namedOnly = GroupRow()
+        namedOnly.membersUntil = now
+        groups.write(key: ScopeKey(app: app, group: "named-only").bytes, value: namedOnly.encoded())
         #expect(groups.finish())
+    }
 
-        var phone = Installation(app: app, subject: .installation("phone-1"))
+    private static func writePhone(to bed: TestBed) throws {
+        var phone = Installation(app: "shop", subject: .installation("phone-1"))
         let time = ReportTime(event: now, received: now)
         phone.user = Timestamped(.user("ann"), at: time)
         phone.environment = Timestamped(.production, at: time)
@@ -241,14 +272,15 @@ import Topics
         let installations = try RecordWriter(on: bed, to: .installations)
         installations.write(key: phone.key, value: phone.encoded())
         #expect(installations.finish())
+    }
 
+    private static func writeTap(to bed: TestBed) throws {
         let tap = Event(
-            .tap, app: app, installation: "phone-1", user: "ann", activity: "act", group: "match",
+            .tap, app: "shop", installation: "phone-1", user: "ann", activity: "act", group: "match",
             eventTime: now + 5000, receivedAt: now + 5000)
         let events = try RecordWriter(on: bed, to: .events)
         events.write(key: tap.key, value: tap.encoded())
         #expect(events.finish())
-        try writeReceipt(to: bed)
     }
 
     private static func laneTally(expanded: Int) -> LaneTally {
@@ -257,6 +289,7 @@ import Topics
         return tally
     }
 
+    /// Writes the receipt of the second send: the first of its three jobs is accepted, the second one rejected.
     private static func writeReceipt(to bed: TestBed) throws {
         let head = SheetHead(
             topic: "com.example.shop.push-type.liveactivity", priority: .immediate, expiration: 0,
@@ -291,15 +324,15 @@ import Topics
 
     /// Writes an erasure into every partition, as ingest does.
     private static func erase(_ user: String, in bed: TestBed) throws {
-        let sender = try RecordWriter(on: bed, to: .installations)
-        var wish = Installation(app: "shop", subject: .user(user))
-        wish.erasedUpTo = ReportTime(event: now + 60_000, received: now + 60_000)
+        let writer = try RecordWriter(on: bed, to: .installations)
+        var erasure = Installation(app: "shop", subject: .user(user))
+        erasure.erasedUpTo = ReportTime(event: now + 60_000, received: now + 60_000)
         for lane in 0..<Int32(InsightDay.lanes) {
-            sender.write(
-                key: RecordKey.join("shop", "e:" + user), value: wish.encoded(), partition: lane)
+            writer.write(
+                key: RecordKey.join("shop", "e:" + user), value: erasure.encoded(), partition: lane)
         }
         // The user's former profile.
-        sender.write(key: wish.key, value: wish.encoded())
-        #expect(sender.finish())
+        writer.write(key: erasure.key, value: erasure.encoded())
+        #expect(writer.finish())
     }
 }

@@ -9,9 +9,14 @@ import Testing
 @testable import Insight
 
 /// One sentence for each cause that keeps a phone from its newest state.
+///
+/// The phone has one activity, `act-1`, in the group `match-1`, whose newest version is 43. A test changes the phone, or
+/// names the pushes to it, and reads the reason of the diagnosis.
 struct DisplayReasonTests {
+    /// The time of the phone's report, in milliseconds since 1970.
     private static let day: Int64 = 1_795_000_000_000
     private var phone: Installation
+    /// The row of the group.
     private var row = GroupRow()
 
     init() {
@@ -35,6 +40,7 @@ struct DisplayReasonTests {
         .init(hash: hash, sealed: InstallationRowMapping.redactedToken, environment: .production, at: time)
     }
 
+    /// Returns a push of a version with its outcome. It was written as many milliseconds after `day`.
     private func push(
         _ version: Int64, _ outcome: ReceiptOutcome, reason: String? = nil, status: Int? = nil,
         entry: String = "update:act-1", event: PushEvent = .update
@@ -49,16 +55,18 @@ struct DisplayReasonTests {
             to: .init(installation: "phone-1", entry: entry, recipient: "i:phone-1"))
     }
 
-    private func facts(_ pushes: [TimelinePush], later: Int64 = 0) -> PhoneDiagnosis {
+    private func diagnosis(
+        _ pushes: [TimelinePush], laterByMilliseconds: Int64 = 0
+    ) -> PhoneDiagnosis {
         PhoneDiagnosis(
             installation: phone, scopes: [ScopeKey(app: "shop", group: "match-1"): row],
-            pushes: pushes.sorted { $0.at > $1.at }, now: Self.day + later)
+            pushes: pushes.sorted { $0.at > $1.at }, now: Self.day + laterByMilliseconds)
     }
 
     @Test func `a phone whose newest version was accepted shows it`() {
-        let why = facts([push(41, .accepted), push(43, .accepted)]).reason
-        #expect(why.code == .showsNewest && why.sentence.hasPrefix("it shows version 43, the newest"))
-        #expect(why.installation == "phone-1" && why.activity == "act-1" && why.group == "match-1")
+        let reason = diagnosis([push(41, .accepted), push(43, .accepted)]).reason
+        #expect(reason.code == .showsNewest && reason.sentence.hasPrefix("it shows version 43, the newest"))
+        #expect(reason.installation == "phone-1" && reason.activity == "act-1" && reason.group == "match-1")
     }
 
     @Test func `the reason of a phone that is behind names the outcome of each later version`() {
@@ -66,10 +74,10 @@ struct DisplayReasonTests {
             push(41, .accepted), push(42, .superseded),
             push(43, .moved, reason: "TooManyRequests", status: 429),
         ]
-        let why = facts(pushes).reason
-        #expect(why.code == .waitsForRetry)
+        let reason = diagnosis(pushes).reason
+        #expect(reason.code == .waitsForRetry)
         #expect(
-            why.sentence
+            reason.sentence
                 == "it shows version 41, the newest is 43: 42 was superseded by a newer one, 43 was answered 429 (TooManyRequests) at \(PhoneDiagnosis.time(Self.day + 43)) and will be pushed again"
         )
     }
@@ -78,7 +86,7 @@ struct DisplayReasonTests {
         var waiting = push(43, .moved, reason: "TooManyRequests", status: 429)
         waiting.dueAt = Self.day + 120_043
         #expect(
-            facts([push(41, .accepted), waiting]).reason.sentence.hasSuffix(
+            diagnosis([push(41, .accepted), waiting]).reason.sentence.hasSuffix(
                 "and will be pushed again at \(PhoneDiagnosis.time(Self.day + 120_043))"))
     }
 
@@ -90,100 +98,100 @@ struct DisplayReasonTests {
     func `the outcome of the newest version decides the code`(
         outcome: ReceiptOutcome, code: DisplayReason.Code
     ) {
-        #expect(facts([push(41, .accepted), push(43, outcome)]).reason.code == code)
-        #expect(facts([push(43, outcome)]).reason.sentence.hasPrefix("APNs accepted no version for it"))
+        #expect(diagnosis([push(41, .accepted), push(43, outcome)]).reason.code == code)
+        #expect(diagnosis([push(43, outcome)]).reason.sentence.hasPrefix("APNs accepted no version for it"))
     }
 
-    @Test func `the first final outcome stands, and an earlier mark does not replace it`() {
-        let mark = push(43, .moved, status: 429)
-        var last = push(43, .expired)
-        last.at = mark.at + 10
-        #expect(facts([push(41, .accepted), last, mark]).reason.code == .expired)
+    @Test func `the first final outcome stands, and an earlier move to a retry does not replace it`() {
+        let move = push(43, .moved, status: 429)
+        var expiry = push(43, .expired)
+        expiry.at = move.at + 10
+        #expect(diagnosis([push(41, .accepted), expiry, move]).reason.code == .expired)
     }
 
     @Test func `a version that was not pushed is on its way, and later counts as behind`() {
-        #expect(facts([push(41, .accepted)], later: 1000).reason.code == .onItsWay)
-        let why = facts([push(41, .accepted)], later: 600_000).reason
-        #expect(why.code == .newestNotPushed && why.sentence.hasSuffix("43 has not been pushed to it"))
+        #expect(diagnosis([push(41, .accepted)], laterByMilliseconds: 1000).reason.code == .onItsWay)
+        let reason = diagnosis([push(41, .accepted)], laterByMilliseconds: 600_000).reason
+        #expect(reason.code == .newestNotPushed && reason.sentence.hasSuffix("43 has not been pushed to it"))
     }
 
     @Test func `a rejected token is reported with APNs' reason and time`() {
-        var phone = self
-        phone.phone.refusedTokens = [.init(hash: "bb22", at: Self.day + 50)]
-        let why = phone.facts([push(43, .rejected, reason: "Unregistered", status: 410)]).reason
-        #expect(why.code == .refused && why.at == Self.day + 43)
+        var test = self
+        test.phone.refusedTokens = [.init(hash: "bb22", at: Self.day + 50)]
+        let reason = test.diagnosis([push(43, .rejected, reason: "Unregistered", status: 410)]).reason
+        #expect(reason.code == .refused && reason.at == Self.day + 43)
         #expect(
-            why.sentence
+            reason.sentence
                 == "no push can reach it: APNs rejected its update token (Unregistered) at \(PhoneDiagnosis.time(Self.day + 43)), and the phone has not reported a new one since"
         )
-        phone.phone.activities = []
-        phone.phone.refusedTokens = [.init(hash: "aa11", at: Self.day + 60)]
-        let start = phone.facts([]).reason
+        test.phone.activities = []
+        test.phone.refusedTokens = [.init(hash: "aa11", at: Self.day + 60)]
+        let start = test.diagnosis([]).reason
         #expect(start.code == .refused && start.sentence.contains("APNs rejected its start token at"))
     }
 
     @Test func `an action of the person or the app is reported with its time`() {
-        var phone = self
+        var test = self
         let time = ReportTime(event: Self.day + 5, received: Self.day + 5)
-        phone.phone.activities[0].closing = .init(dismissedAt: time)
+        test.phone.activities[0].closing = .init(dismissedAt: time)
         #expect(
-            phone.facts([]).reason.sentence
+            test.diagnosis([]).reason.sentence
                 == "the person dismissed it at \(PhoneDiagnosis.time(Self.day + 5))")
-        phone.phone.activities[0].closing = .init(endedAt: time)
-        #expect(phone.facts([]).reason.code == .ended)
-        phone.phone.activities[0].closing = nil
-        phone.phone.runningActivities = Timestamped(["another"], at: time)
-        #expect(phone.facts([]).reason.code == .notRunning)
-        phone.phone.runningActivities = nil
-        phone.phone.activities[0].isExpired = true
-        #expect(phone.facts([]).reason.code == .noReports)
-        phone.phone.activities[0].isExpired = false
-        phone.phone.activitiesEnabled = Timestamped(false, at: time)
-        #expect(phone.facts([]).reason.code == .switchedOff)
+        test.phone.activities[0].closing = .init(endedAt: time)
+        #expect(test.diagnosis([]).reason.code == .ended)
+        test.phone.activities[0].closing = nil
+        test.phone.runningActivities = Timestamped(["another"], at: time)
+        #expect(test.diagnosis([]).reason.code == .notRunning)
+        test.phone.runningActivities = nil
+        test.phone.activities[0].isExpired = true
+        #expect(test.diagnosis([]).reason.code == .noReports)
+        test.phone.activities[0].isExpired = false
+        test.phone.activitiesEnabled = Timestamped(false, at: time)
+        #expect(test.diagnosis([]).reason.code == .switchedOff)
     }
 
     @Test func `a phone without usable tokens cannot be reached`() {
-        var phone = self
-        phone.phone.activities[0].token?.environment = .sandbox
-        #expect(phone.facts([]).reason.code == .otherEnvironment)
-        phone.phone.activities[0].token = nil
-        #expect(phone.facts([]).reason.code == .noToken)
-        phone.phone.activities = []
-        phone.phone.startTokens[0].unregisteredAt = ReportTime(event: Self.day + 9, received: Self.day + 9)
-        #expect(phone.facts([]).reason.code == .unregistered)
-        phone.phone.startTokens = []
-        #expect(phone.facts([]).reason.code == .nothingReported)
+        var test = self
+        test.phone.activities[0].token?.environment = .sandbox
+        #expect(test.diagnosis([]).reason.code == .otherEnvironment)
+        test.phone.activities[0].token = nil
+        #expect(test.diagnosis([]).reason.code == .noToken)
+        test.phone.activities = []
+        test.phone.startTokens[0].unregisteredAt = ReportTime(event: Self.day + 9, received: Self.day + 9)
+        #expect(test.diagnosis([]).reason.code == .unregistered)
+        test.phone.startTokens = []
+        #expect(test.diagnosis([]).reason.code == .nothingReported)
         // Before iOS 17.2 the SDK has no start token to send.
-        phone.phone.os = Timestamped("16.7", at: ReportTime(event: Self.day, received: Self.day))
-        #expect(phone.facts([]).reason.code == .systemTooOld)
+        test.phone.os = Timestamped("16.7", at: ReportTime(event: Self.day, received: Self.day))
+        #expect(test.diagnosis([]).reason.code == .systemTooOld)
     }
 
     @Test func `a started phone without a later report is explained by its start`() {
-        var phone = self
-        phone.phone.activities = []
-        #expect(phone.facts([]).reason.code == .nothingSent)
-        let started = phone.facts([push(40, .accepted, entry: "start:Match", event: .start)]).reason
+        var test = self
+        test.phone.activities = []
+        #expect(test.diagnosis([]).reason.code == .nothingSent)
+        let started = test.diagnosis([push(40, .accepted, entry: "start:Match", event: .start)]).reason
         #expect(started.code == .started && started.sentence.contains("group match-1"))
-        let lost = phone.facts([push(40, .unknown, entry: "start:Match", event: .start)]).reason
+        let lost = test.diagnosis([push(40, .unknown, entry: "start:Match", event: .start)]).reason
         #expect(lost.code == .unknownOutcome)
-        phone.phone.os = Timestamped("16.4", at: ReportTime(event: Self.day, received: Self.day))
-        #expect(phone.facts([]).reason.code == .systemTooOld)
+        test.phone.os = Timestamped("16.4", at: ReportTime(event: Self.day, received: Self.day))
+        #expect(test.diagnosis([]).reason.code == .systemTooOld)
     }
 
     @Test func `the reason names the activity with the newest report if two are fine`() {
-        var phone = self
-        var other = phone.phone.activities[0]
+        var test = self
+        var other = test.phone.activities[0]
         other.id = "act-2"
-        phone.phone.activities.append(other)
-        let why = phone.facts([push(43, .accepted), push(44, .accepted, entry: "update:act-2")]).reason
-        #expect(why.code == .showsNewest && why.activity == "act-2")
+        test.phone.activities.append(other)
+        let reason = test.diagnosis([push(43, .accepted), push(44, .accepted, entry: "update:act-2")]).reason
+        #expect(reason.code == .showsNewest && reason.activity == "act-2")
     }
 
     @Test func `an activity without a group, or with a group that has no send, has that reason`() {
-        var phone = self
-        phone.row.newestState = nil
-        #expect(phone.facts([]).reason.code == .nothingSent)
-        phone.phone.activities[0].group = nil
-        #expect(phone.facts([]).reason.code == .unknownGroup)
+        var test = self
+        test.row.newestState = nil
+        #expect(test.diagnosis([]).reason.code == .nothingSent)
+        test.phone.activities[0].group = nil
+        #expect(test.diagnosis([]).reason.code == .unknownGroup)
     }
 }

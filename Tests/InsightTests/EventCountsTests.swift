@@ -6,16 +6,16 @@ import Testing
 /// The counts of events, compared with a search in the list of events.
 struct EventCountsTests {
     @Test func `events of a random day are counted by hour, code, type and group`() {
-        var numbers = SeededGenerator(seed: 3)
+        var random = SeededGenerator(seed: 3)
         var counts = EventCounts()
         var events: [Event] = []
         for _ in 0..<2000 {
             let event = Event(
-                Event.Code.allCases[numbers.number(below: Event.Code.allCases.count)],
-                app: numbers.number(below: 2) == 0 ? "flash" : "other", installation: "phone",
-                attributesType: numbers.number(below: 3) == 0 ? nil : "Match",
-                group: numbers.number(below: 2) == 0 ? nil : "match-\(numbers.number(below: 3))",
-                eventTime: Int64(numbers.number(below: 86_400_000)), receivedAt: 86_400_000)
+                Event.Code.allCases[random.number(below: Event.Code.allCases.count)],
+                app: random.number(below: 2) == 0 ? "flash" : "other", installation: "phone",
+                attributesType: random.number(below: 3) == 0 ? nil : "Match",
+                group: random.number(below: 2) == 0 ? nil : "match-\(random.number(below: 3))",
+                eventTime: Int64(random.number(below: 86_400_000)), receivedAt: 86_400_000)
             events.append(event)
             counts.add(event)
         }

@@ -26,6 +26,7 @@ struct ForgettingTests {
             limits: EnvironmentLimits(),
             boot: BootID.current(), reader: JSONReader())
         let lines = Array("phone\tupdate:a\tu:ann\n".utf8)
+        // A receipt has one row in each table. It was written `offset` milliseconds after `begin`.
         let begin: Int64 = 1_000_000
         let sample = RandomDay(seed: 1).receipt
         for offset in 0..<1500 as Range<Int64> {

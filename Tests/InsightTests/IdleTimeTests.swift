@@ -11,6 +11,9 @@ import Topics
 @testable import Insight
 
 /// Retention deletes records while the stage does not run. A file keeps what it has read before.
+///
+/// The first test runs the stage. The others ask an `AppliedPosition`, the position of a file in its topic, what the
+/// topic's first and last offset mean for the file.
 struct IdleTimeTests {
     @Test(arguments: [false, true])
     func `files keep their rows when retention deletes the records of their topics`(hasUnread: Bool)
@@ -22,12 +25,12 @@ struct IdleTimeTests {
         )
         var day = InsightDay(seed: 4)
         try day.write(sheets: 60, events: 200, to: bed)
-        try await run(bed, in: directory)
+        try await runStage(on: bed, in: directory)
         let firstRows = try rows(of: bed, in: directory)
         if hasUnread { try day.write(sheets: 10, events: 50, to: bed) }
         try bed.expireRecords(of: InsightTopic.allCases.map(\.name).filter { !bed.layout.isCompacted($0) })
         try day.write(sheets: 30, events: 100, to: bed)
-        try await run(bed, in: directory)
+        try await runStage(on: bed, in: directory)
         let laterRows = try rows(of: bed, in: directory)
         let newReceipts = try TopicContent(of: .receipts, in: bed).records.count
         #expect(laterRows.receipts == firstRows.receipts + newReceipts && newReceipts > 0)
@@ -86,16 +89,18 @@ struct IdleTimeTests {
         #expect(position.uncommittedProgress.offset == 150)
     }
 
-    private func run(_ bed: TestBed, in directory: TemporaryDirectory) async throws {
+    /// Runs the stage until all records are in its files.
+    private func runStage(on bed: TestBed, in directory: TemporaryDirectory) async throws {
         let stage = try await RunningInsight(bed, directory: directory.path)
         try await eventually("all records are in the files") {
             try stage.hasReadAll(of: bed) || stage.failure != nil
         }
         #expect(stage.failure == nil)
-        #expect(stage.discarded() == 0)
+        #expect(stage.discardedFileCount() == 0)
         await stage.stop()
     }
 
+    /// Returns the number of rows in the files of all lanes.
     private func rows(
         of bed: TestBed, in directory: TemporaryDirectory
     ) throws -> (receipts: Int, events: Int) {

@@ -14,19 +14,35 @@ import Topics
 
 @testable import Insight
 
-/// The receipts and events of a random day, written to their topics.
+/// The receipts and events of a random day, written to their topics as senders and ingest write them. `expectFiles`
+/// compares the files that the stage makes of them with an independent count.
 struct InsightDay {
     static let lanes = 3
+    private static let dayMilliseconds = 86_400_000
+
     private var day: RandomDay
-    private var numbers: SeededGenerator
+    private var random: SeededGenerator
 
     init(seed: Int) {
         day = RandomDay(seed: seed)
-        numbers = SeededGenerator(seed: seed &+ 1000)
+        random = SeededGenerator(seed: seed &+ 1000)
     }
 
-    /// Writes records. All receipts of a sheet are in one lane, like its jobs.
+    /// Writes the receipts of some sheets, then some events, and waits until they are stored.
     mutating func write(sheets: Int, events: Int, to bed: TestBed) throws {
+        try writeReceipts(sheets: sheets, to: bed)
+        let writer = try RecordWriter(on: bed, to: .events)
+        for _ in 0..<events {
+            let event = nextEvent()
+            writer.write(key: event.key, value: event.encoded())
+        }
+        // An unreadable record does not stop the others.
+        writer.write(key: nil, value: Array("{".utf8), partition: 0)
+        #expect(writer.finish())
+    }
+
+    /// Writes all receipts of a sheet to one lane, like its jobs.
+    private mutating func writeReceipts(sheets: Int, to bed: TestBed) throws {
         let producer = try Producer(settings: bed.settings, name: "day", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: bed.layout.name(of: .receipts))
         var deliveries: [Delivery] = []
@@ -44,29 +60,22 @@ struct InsightDay {
         }
         _ = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
         #expect(!deliveries.isEmpty && deliveries.allSatisfy(\.isStored))
-        let sender = try RecordWriter(on: bed, to: .events)
-        for _ in 0..<events {
-            let event = nextEvent()
-            sender.write(key: event.key, value: event.encoded())
-        }
-        // An unreadable record does not stop the others.
-        sender.write(key: nil, value: Array("{".utf8), partition: 0)
-        #expect(sender.finish())
     }
 
     private mutating func nextEvent() -> Event {
-        let hasUser = numbers.number(below: 3) > 0
+        let hasUser = random.number(below: 3) > 0
         return Event(
-            Event.Code.allCases[numbers.number(below: Event.Code.allCases.count)],
-            app: numbers.number(below: 2) == 0 ? "flash" : "other", environment: .production,
-            installation: "phone-\(numbers.number(below: 50))",
-            user: hasUser ? "user-\(numbers.number(below: 30))" : nil,
-            attributesType: numbers.number(below: 3) == 0 ? nil : "Match",
-            group: numbers.number(below: 2) == 0 ? nil : "match-\(numbers.number(below: 3))",
-            eventTime: RandomDay.start + Int64(numbers.number(below: 86_400_000)),
-            receivedAt: RandomDay.start + 86_400_000)
+            Event.Code.allCases[random.number(below: Event.Code.allCases.count)],
+            app: random.number(below: 2) == 0 ? "flash" : "other", environment: .production,
+            installation: "phone-\(random.number(below: 50))",
+            user: hasUser ? "user-\(random.number(below: 30))" : nil,
+            attributesType: random.number(below: 3) == 0 ? nil : "Match",
+            group: random.number(below: 2) == 0 ? nil : "match-\(random.number(below: 3))",
+            eventTime: RandomDay.start + Int64(random.number(below: Self.dayMilliseconds)),
+            receivedAt: RandomDay.start + Int64(Self.dayMilliseconds))
     }
 
+    /// Returns the header `to` of a receipt: phone, row and user of each job.
     private static func lines(of receipt: Receipt) -> [UInt8] {
         let count = receipt.parts.reduce(0) { $0 + $1.lines.count }
         return Array(
@@ -75,7 +84,7 @@ struct InsightDay {
     }
 }
 
-/// Compares the files with an independent count of the topics.
+/// Compares the files of all lanes with an independent count of the topics. No process may have the files open.
 func expectFiles(in directory: String, matchTopicsOf bed: TestBed) throws {
     let reader = JSONReader()
     let records = try TopicContent(of: .receipts, in: bed).records
@@ -115,7 +124,7 @@ func expectFiles(in directory: String, matchTopicsOf bed: TestBed) throws {
     #expect(eventRowCount == readableEventCount && readableEventCount > 0)
 }
 
-/// The files of one lane that no process has open.
+/// The files of one lane, opened by the test while no process has them open.
 struct InsightFiles {
     let receipts: ReceiptFile
     let events: EventFile

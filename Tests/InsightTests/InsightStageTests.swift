@@ -7,7 +7,8 @@ import ProcessTesting
 import Testing
 import Topics
 
-/// The whole stage: its figures equal an independent count, also after damage and kills.
+/// The whole stage: its figures equal an independent count, also after damage and kills. Each test writes a random day to
+/// the topics, runs the stage until everything is in its files, and reads the files.
 @Suite struct InsightStageTests {
     @Test func `the figures equal an independent count, also after a restart`() async throws {
         let cluster = try TestCluster()
@@ -37,13 +38,15 @@ import Topics
         let state = directory.path + "/slot-0/insight"
         try FileManager.default.removeItem(atPath: state + "/receipts-0")
         try FileManager.default.removeItem(atPath: state + "/events-0")
+        // LMDB and SQLite have pages of 4 KiB. LMDB's first two pages have metadata.
+        let pageByteCount: UInt64 = 4096
         for page in 2..<20 as Range<UInt64> {
-            try damage(state + "/receipts-1/data.mdb", at: page * 4096 + 2000)
+            try damage(state + "/receipts-1/data.mdb", at: page * pageByteCount + 2000)
         }
         try damage(state + "/events-1/events.sqlite", at: 0)
-        try damage(state + "/events-2/events.sqlite", at: 2 * 4096)
+        try damage(state + "/events-2/events.sqlite", at: 2 * pageByteCount)
         let discarded = try await run(bed, in: directory)
-        #expect(discarded == 3)
+        #expect(discarded == 3, "the damaged files")
         try expectFiles(in: directory.path, matchTopicsOf: bed)
     }
 
@@ -60,15 +63,15 @@ import Topics
         // The kill comes at the first or at the third time that the step is reached.
         for time in [1, 3] {
             let (brokers, prefix) = (bed.settings.brokers, bed.layout.prefix)
-            let (path, number) = (directory.path, step.rawValue)
+            let (path, stepNumber) = (directory.path, step.rawValue)
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [
                     brokers = brokers as [String], prefix = prefix as String, path = path as String,
-                    number = number as Int, time = time as Int
+                    stepNumber = stepNumber as Int, time = time as Int
                 ] in
                 let countdown = Countdown(time)
                 let stage = try await RunningInsight(brokers: brokers, prefix: prefix, directory: path) {
-                    if $0.rawValue == number, countdown.isOver() { kill(getpid(), SIGKILL) }
+                    if $0.rawValue == stepNumber, countdown.isOver() { kill(getpid(), SIGKILL) }
                 }
                 try await eventually("the kill") { stage.failure != nil }
             }
@@ -77,6 +80,8 @@ import Topics
         try expectFiles(in: directory.path, matchTopicsOf: bed)
     }
 
+    /// Runs the stage until all records are in its files.
+    ///
     /// - Returns: The number of files that it discarded.
     @discardableResult
     private func run(_ bed: TestBed, in directory: TemporaryDirectory) async throws -> Int {
@@ -86,7 +91,7 @@ import Topics
         }
         #expect(stage.failure == nil)
         await stage.stop()
-        return stage.discarded()
+        return stage.discardedFileCount()
     }
 
     /// Overwrites 600 bytes of a file.

@@ -9,15 +9,18 @@ import Testing
 
 @testable import Insight
 
-/// Queries to processes and their results: encoding, merging and parameters.
+/// Queries to processes and their results: encoding, merging and parameters. A process asks the owners of the lanes with
+/// a `LaneQuery`, and merges their `QueryResult`s.
 struct QuestionTests {
-    @Test func `a question and its findings are unchanged by the wire`() throws {
-        var question = LaneQuery(.events, app: "shop")
-        (question.names, question.group, question.user) = (["a", "b"], "match", "ünal")
-        (question.from, question.to, question.times) = (5, 9, [1, 2])
-        question.after = ListPosition(at: 7, tieBreaker: [0, 255, 3])
-        #expect(LaneQuery.decodeIfValid(question.encoded(), with: JSONReader()) == question)
+    @Test func `a query reads back`() {
+        var query = LaneQuery(.events, app: "shop")
+        (query.names, query.group, query.user) = (["a", "b"], "match", "ünal")
+        (query.from, query.to, query.times) = (5, 9, [1, 2])
+        query.after = ListPosition(at: 7, tieBreaker: [0, 255, 3])
+        #expect(LaneQuery.decodeIfValid(query.encoded(), with: JSONReader()) == query)
+    }
 
+    @Test func `the result of a query reads back`() throws {
         var result = QueryResult()
         (result.lanes, result.asOf) = ([1, 4], 77)
         result.running = ["match": 3]
@@ -76,14 +79,14 @@ struct QuestionTests {
     @Test func `parameters are read once and strictly`() throws {
         func problem(_ parameters: [(String, String)]) -> String? {
             do {
-                var read = try CallParameters(
+                var callParameters = try CallParameters(
                     of: InsightQuery(
                         .events, app: "shop", parameters: parameters.map { .init(name: $0.0, value: $0.1) }))
-                _ = try read.text("user")
-                _ = try read.range(daysMax: 31, defaultMilliseconds: 1, now: 5)
-                _ = try read.limit()
-                _ = try read.cursor()
-                try read.checkAllRead()
+                _ = try callParameters.text("user")
+                _ = try callParameters.range(daysMax: 31, defaultMilliseconds: 1, now: 5)
+                _ = try callParameters.limit()
+                _ = try callParameters.cursor()
+                try callParameters.checkAllRead()
                 return nil
             } catch { return String(decoding: error.response.body, as: UTF8.self) }
         }

@@ -5,7 +5,8 @@ import RecordFormat
 import Simulation
 import Testing
 
-/// The receipts of a random day against an independent count.
+/// The receipts of a random day against an independent count. A `ReceiptBatch` counts receipts together with the stored
+/// rows (`MemoryRows`), to which the test adds the batch from time to time.
 struct ReceiptBatchTests {
     @Test(arguments: [1, 2, 3, 4])
     func `every figure of a random day equals an independent count`(seed: Int) throws {
@@ -58,10 +59,10 @@ struct ReceiptBatchTests {
             for rows in rowsOfLanes.values {
                 if let tally = try rows.tally(for: key) { sum.add(tally, of: key.environment) }
             }
-            let whole = try #require(try rowsOfAll.tally(for: key))
-            #expect(sum.total?.outcomes == whole.outcomes)
-            #expect(sum.total?.latencies == whole.latencies)
-            #expect(sum.remainingJobs(of: whole.finishedCount + 3) == 3)
+            let total = try #require(try rowsOfAll.tally(for: key))
+            #expect(sum.total?.outcomes == total.outcomes)
+            #expect(sum.total?.latencies == total.latencies)
+            #expect(sum.remainingJobs(of: total.finishedCount + 3) == 3)
             #expect(sum.remainingJobs(of: 0) == 0)
         }
     }
@@ -130,7 +131,7 @@ struct ReceiptBatchTests {
         #expect(counts.count(on: 200) == 2 && counts.count(on: 0) == 336)
     }
 
-    @Test func `an intermediate mark of a job makes no row`() throws {
+    @Test func `an outcome that is not final makes no row`() throws {
         var receipt = RandomDay(seed: 1).receipt
         receipt.parts = [.init(.intent, lines: LineSet(all: 3)), .init(.moved, lines: LineSet(all: 1))]
         var batch = ReceiptBatch()

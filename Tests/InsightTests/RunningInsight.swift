@@ -12,7 +12,7 @@ import Topics
 
 @testable import Insight
 
-/// The stage in this process, on a test bed.
+/// The insight stage in this process, on the topics of a test bed. `answer` asks it as a gateway does.
 final class RunningInsight: Sendable {
     private let service: InsightService
     private let environment: StageEnvironment
@@ -44,8 +44,9 @@ final class RunningInsight: Sendable {
             brokers: bed.settings.brokers, prefix: bed.layout.prefix, directory: directory)
     }
 
+    /// The first error with which the stage gave up.
     var failure: String? { failures.withLock { $0.first } }
-    var obstacles: [String] { service.readinessProblems }
+    var readinessProblems: [String] { service.readinessProblems }
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
@@ -63,19 +64,19 @@ final class RunningInsight: Sendable {
 
     /// Whether all written records are in the files, by the group's committed offsets.
     func hasReadAll(of bed: TestBed) throws -> Bool {
-        let places = InsightTopic.allCases.map(\.name).flatMap { topic in
+        let partitions = InsightTopic.allCases.map(\.name).flatMap { topic in
             (0..<Int32(InsightDay.lanes)).map { TopicPartition(bed.layout.name(of: topic), $0) }
         }
-        // A process without lanes has no obstacle either, and the offsets of the group may be those of an earlier process.
-        let open = metrics.values(of: "flotilla_insight_lanes").map(\.number).reduce(0, +)
-        guard obstacles.isEmpty, open == Double(InsightDay.lanes) else { return false }
-        return try bed.admin.lag(of: bed.layout.prefix + "insight", in: places).allSatisfy { lag in
+        // A process without lanes is ready too, and the offsets of the group may be those of an earlier process.
+        let openLaneCount = metrics.values(of: "flotilla_insight_lanes").map(\.number).reduce(0, +)
+        guard readinessProblems.isEmpty, openLaneCount == Double(InsightDay.lanes) else { return false }
+        return try bed.admin.lag(of: bed.layout.prefix + "insight", in: partitions).allSatisfy { lag in
             lag.recordCount == 0
         }
     }
 
     /// Returns the number of files that were discarded at opening.
-    func discarded() -> Int {
+    func discardedFileCount() -> Int {
         metrics.render().split(separator: "\n").reduce(0) { sum, line in
             guard line.hasPrefix("flotilla_insight_files_total"), line.contains("discarded"),
                 let count = line.split(separator: " ").last.flatMap({ Int($0) })

@@ -6,24 +6,27 @@ import Testing
 
 @testable import Members
 
-/// A frozen process receives questions and does not answer.
+/// The questions of a process to a member that does not answer. `FrozenMember` receives questions and holds them, as a
+/// frozen process does. `ask` returns whether it answered in time.
 @Suite struct SilentMemberTests {
     @Test func `a member that missed a deadline is not waited for until it answers again`() async throws {
         let member = try FrozenMember()
         async let first = member.ask(milliseconds: 3000)
-        try await eventually("it has the first") { member.held == 1 }
+        try await eventually("it has the first") { member.heldCount == 1 }
         #expect(await !first)
-        // Waiting for its answer would take a minute.
+
+        // The next question is not waited for. Its answer would take a minute.
         let startedAt = Instant.now()
         #expect(await !member.ask(milliseconds: 60_000))
         #expect(Instant.now().seconds(since: startedAt) < 30)
-        try await eventually("one question was sent as a probe") { member.held == 2 }
+        try await eventually("one question was sent as a probe") { member.heldCount == 2 }
         // Further questions are not even sent.
         #expect(await !member.ask(milliseconds: 60_000))
-        #expect(member.held == 2)
+        #expect(member.heldCount == 2)
+
         // If no other member can answer, it is waited for.
         async let last = member.ask(milliseconds: 60_000, isLast: true)
-        try await eventually("it has the last") { member.held == 3 }
+        try await eventually("it has the last") { member.heldCount == 3 }
         member.thaw()
         #expect(await last)
         try await eventually("it is asked again") { await member.ask(milliseconds: 60_000) }
@@ -35,7 +38,7 @@ import Testing
             let member = try FrozenMember()
             let startedAt = Instant.now()
             async let long = member.ask(milliseconds: milliseconds)
-            try await eventually("it has the long one") { member.held == 1 }
+            try await eventually("it has the long one") { member.heldCount == 1 }
             member.thaw(keeping: 1)
             let isAnswered = await member.ask(milliseconds: 60_000)
             let isMeanwhile = Instant.now().seconds(since: startedAt) * 1000 < Double(milliseconds)
@@ -54,31 +57,31 @@ import Testing
 
 /// A member that holds questions until it is thawed, and its caller.
 ///
-/// `@unchecked Sendable`: Its links are used on the loop only.
+/// `@unchecked Sendable`: Its client is used on the loop only.
 private final class FrozenMember: @unchecked Sendable {
-    private struct Ice {
+    private struct Questions {
         var isThawed = false
         var held: [HTTPReply] = []
     }
 
     private static let path = "/parts"
     private let loop: EventLoop
-    private let links: MemberClient
+    private let client: MemberClient
     private let server: HTTPServer
     private let member: Member
-    private let ice: TracedLock<Ice>
+    private let questions: TracedLock<Questions>
 
     init() throws {
         loop = try EventLoop(name: "asks")
-        links = MemberClient(on: loop)
-        let ice = TracedLock(Ice())
-        self.ice = ice
+        client = MemberClient(on: loop)
+        let questions = TracedLock(Questions())
+        self.questions = questions
         var routes = HTTPRoutes()
         routes.onAdmission(.post, path: Self.path, bodyBytesMax: 1024) { _ in
             .admitted { _, reply in
-                let isThawed = ice.withLock { ice in
-                    if !ice.isThawed { ice.held.append(reply) }
-                    return ice.isThawed
+                let isThawed = questions.withLock { questions in
+                    if !questions.isThawed { questions.held.append(reply) }
+                    return questions.isThawed
                 }
                 if isThawed { reply.send(.json(Array("{}".utf8))) }
             }
@@ -90,28 +93,33 @@ private final class FrozenMember: @unchecked Sendable {
         try loop.start()
     }
 
-    var held: Int { ice.withLock { $0.held.count } }
+    /// The number of questions that it has received and not answered.
+    var heldCount: Int { questions.withLock { $0.held.count } }
 
-    /// - Parameter count: The first questions, which get no answer.
+    /// Answers the held questions, and from then on every question at once.
+    ///
+    /// - Parameter count: The number of questions, the first ones, that still get no answer.
     func thaw(keeping count: Int = 0) {
-        let due = ice.withLock { ice in
-            ice.isThawed = true
-            let due = Array(ice.held.dropFirst(count))
-            ice.held = Array(ice.held.prefix(count))
+        let due = questions.withLock { questions in
+            questions.isThawed = true
+            let due = Array(questions.held.dropFirst(count))
+            questions.held = Array(questions.held.prefix(count))
             return due
         }
         for reply in due { reply.send(.json(Array("{}".utf8))) }
     }
 
-    /// Whether the member answered.
+    /// Asks the member and returns whether it answered within the time.
+    ///
+    /// - Parameter isLast: Whether no other member can answer the question.
     func ask(milliseconds: Int, isLast: Bool = false) async -> Bool {
-        await withCheckedContinuation { waiting in
+        await withCheckedContinuation { continuation in
             loop.execute {
-                self.links.ask(
+                self.client.ask(
                     self.member, at: Self.path, body: [],
                     until: Instant.now().advanced(byMilliseconds: milliseconds), isLast: isLast
                 ) {
-                    waiting.resume(returning: $0 != nil)
+                    continuation.resume(returning: $0 != nil)
                 }
             }
         }
@@ -119,7 +127,7 @@ private final class FrozenMember: @unchecked Sendable {
 
     func end() async {
         thaw()
-        _ = loop.perform { self.links.end() }
+        _ = loop.perform { self.client.end() }
         loop.stop()
         await server.stop(by: Instant.now().advanced(byMilliseconds: 10_000))
     }

@@ -15,13 +15,15 @@ import Topics
     {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         // The records are large, so that no broker answer contains all positions of one partition.
         for number in 0..<900 as Range<Int32> {
-            sender.write(key: nil, value: Array(repeating: 7, count: 4000), partition: number % 3)
-            if number % 90 == 89 { #expect(sender.finish()) }
+            writer.write(key: nil, value: Array(repeating: 7, count: 4000), partition: number % 3)
+            // The records are written in batches of 90.
+            if number % 90 == 89 { #expect(writer.finish()) }
         }
         let topic = bed.layout.name(of: .reports)
+        // Three positions in each of the three partitions.
         var stamps: [UnreadRecordReader.GroupPosition: Int64] = [:]
         for record in try TopicContent(of: .reports, in: bed).records where record.offset % 149 == 0 {
             let position = UnreadRecordReader.GroupPosition(
@@ -34,7 +36,8 @@ import Topics
         try await eventually("all are found") {
             try unreadRecords.readOldest(at: Set(stamps.keys)).oldest == stamps
         }
-        // At the end no record waits. Another group that still has to read does not count.
+
+        // At the end of a partition no record waits. A position without an offset is before the first record.
         let end = UnreadRecordReader.GroupPosition(partition: TopicPartition(topic, 0), offset: 300)
         let first = UnreadRecordReader.GroupPosition(partition: TopicPartition(topic, 0), offset: nil)
         let oldest =

@@ -20,6 +20,7 @@ struct JSONDecodingTests {
             for (prefix, suffix) in [("", ""), ("[", "]"), ("[ ", " ]"), ("[0,", ",0]"), ("[-", "]")] {
                 let text = prefix + digits + suffix
                 let value = try read(text) { root in
+                    // In an array, the number with the most digits is the one to look at.
                     root.kind == .array
                         ? root.array(countMax: 3).map { $0.int() }.max { $0.magnitude < $1.magnitude }
                         : root.int()
@@ -111,6 +112,7 @@ struct JSONDecodingTests {
 
     @Test func `every length around the vector width is read`() throws {
         let reader = JSONReader()
+        // The reader looks at blocks of some tens of bytes at once.
         for length in 0...200 {
             let text = String(repeating: "y", count: length)
             #expect(

@@ -34,6 +34,7 @@ struct JSONFuzzTests {
         }
     }
 
+    /// Returns up to twenty characters, many of which need an escape.
     private func text(using random: inout SeededGenerator) -> String {
         let alphabet = Array("ab\"\\\n\u{1}é€😀/ {}[]:,0")
         return String(
@@ -87,13 +88,13 @@ struct JSONFuzzTests {
         }
     }
 
-    /// If the reader accepts a damaged document, Foundation must accept it with the same meaning. The reverse
-    /// does not hold: Foundation accepts duplicate names (it keeps one), a byte order mark, UTF-16, UTF-32,
-    /// and numbers beyond 64 bits (as decimals). The reader refuses them.
+    // If the reader accepts a damaged document, Foundation must accept it with the same meaning. The reverse does not
+    // hold: Foundation accepts duplicate names (it keeps one), a byte order mark, UTF-16, UTF-32, and numbers beyond 64
+    // bits (as decimals). The reader refuses them.
     @Test func `damaged documents are refused or have the same meaning as in Foundation`() throws {
         let reader = JSONReader(limits: JSONLimits(bytesMax: 1 << 16))
         var writer = JSONWriter()
-        var accepted = 0
+        var acceptedCount = 0
         let documentCount = trialCount(base: 60_000)
         for seed in 0..<UInt64(documentCount) {
             var random = SeededGenerator(seed: seed)
@@ -104,7 +105,7 @@ struct JSONFuzzTests {
             let text = String(decoding: bytes, as: UTF8.self)
             do {
                 try reader.read(bytes) { root in
-                    accepted += 1
+                    acceptedCount += 1
                     // Foundation is slow, so it reads only each eighth document.
                     guard seed % 8 == 0 else { return }
                     let expected = try? JSONSerialization.jsonObject(
@@ -117,7 +118,8 @@ struct JSONFuzzTests {
         }
         // Some damaged documents stay valid. If none or nearly all did, the test would prove nothing.
         #expect(
-            (documentCount / 20...documentCount / 6 * 5).contains(accepted), "\(accepted) of \(documentCount)"
+            (documentCount / 20...documentCount / 6 * 5).contains(acceptedCount),
+            "\(acceptedCount) of \(documentCount)"
         )
     }
 

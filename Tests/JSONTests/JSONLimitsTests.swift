@@ -2,7 +2,8 @@ import Testing
 
 @testable import JSON
 
-/// The limits of depth, names and size, and the time for large documents.
+/// The limits of depth (32 levels), names (4,096) and size, and the time for large documents. `refusal` returns the
+/// reader's first problem, or nil.
 struct JSONLimitsTests {
     private func nestedArrays(levels: Int) -> String {
         String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
@@ -29,8 +30,8 @@ struct JSONLimitsTests {
         func document(nameCount: Int) -> String {
             "[" + (0..<nameCount).map { "{\"k\($0)\":0}" }.joined(separator: ",") + "]"
         }
-        #expect(refusal(of: document(nameCount: 4096)) == nil)
-        #expect(refusal(of: document(nameCount: 4097))?.code == .tooManyKeys)
+        #expect(refusal(of: document(nameCount: 4_096)) == nil)
+        #expect(refusal(of: document(nameCount: 4_097))?.code == .tooManyKeys)
     }
 
     @Test func `a document with one byte too many is refused before it is parsed`() {

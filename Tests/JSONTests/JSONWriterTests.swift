@@ -5,6 +5,7 @@ import Testing
 
 /// The texts that the writer makes.
 struct JSONWriterTests {
+    /// Returns the text that a writer makes. Its first buffer is so small that it must grow.
     private func written(_ body: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter(capacity: 1)
         body(&writer)

@@ -5,7 +5,8 @@ import Sends
 import Simulation
 import Testing
 
-// Sheets: the head, the jobs and the origin, as they are written in headers.
+// Tests of sheets: the records of the jobs topics. A sheet has its content in Kafka headers: `apns` and `flotilla` (the
+// head, as lines of `name: value`), `to` (one line for each job) and, in a tier, `origin`.
 
 private func makeHead() -> SheetHead {
     SheetHead(
@@ -74,39 +75,40 @@ extension [UInt8] {
 @Test func `a head with a missing or wrong line is refused with the line's name`() {
     let head = makeHead()
     func lines(_ bytes: [UInt8]) -> [Substring] { text(bytes).split(separator: "\n") }
-    let optional = ["group"]
-    for (apns, flotilla) in [(true, false), (false, true)] {
-        let allLines = lines(apns ? head.apnsLines : head.flotillaLines)
+    let optionalLines = ["group"]
+    for isInAPNsHeader in [true, false] {
+        let allLines = lines(isInAPNsHeader ? head.apnsLines : head.flotillaLines)
         for index in allLines.indices {
             let name = String(allLines[index].prefix { $0 != ":" })
             guard let line = SheetLineName(rawValue: name) else {
                 Issue.record("\(name) is an unknown line")
                 continue
             }
-            var fewer = allLines
-            fewer.remove(at: index)
-            var wrong = allLines
-            wrong[index] = "\(name): -1\u{1}"
-            func attempt(_ changed: [Substring]) throws(SheetError) -> SheetHead {
-                let changed = changed.joined(separator: "\n")
+            var linesWithoutOne = allLines
+            linesWithoutOne.remove(at: index)
+            var linesWithOneWrong = allLines
+            linesWithOneWrong[index] = "\(name): -1\u{1}"
+            func read(_ changedLines: [Substring]) throws(SheetError) -> SheetHead {
+                let changedHeader = changedLines.joined(separator: "\n")
                 return try readHead(
-                    apns: apns ? changed : text(head.apnsLines),
-                    flotilla: flotilla ? changed : text(head.flotillaLines))
+                    apns: isInAPNsHeader ? changedHeader : text(head.apnsLines),
+                    flotilla: isInAPNsHeader ? text(head.flotillaLines) : changedHeader)
             }
-            if optional.contains(name) {
-                #expect((try? attempt(fewer)) != nil)
+            if optionalLines.contains(name) {
+                #expect((try? read(linesWithoutOne)) != nil)
             } else {
-                #expect(throws: SheetError.missing(line)) { try attempt(fewer) }
+                #expect(throws: SheetError.missing(line)) { try read(linesWithoutOne) }
             }
-            #expect(throws: SheetError.invalid(line)) { try attempt(wrong) }
+            #expect(throws: SheetError.invalid(line)) { try read(linesWithOneWrong) }
         }
     }
     #expect(throws: SheetError.malformedLines) { try readHead(apns: "apns-topic\n", flotilla: "v: 1") }
     #expect(throws: SheetError.unknownVersion(2)) {
         try readHead(apns: text(head.apnsLines), flotilla: "v: 2\nnew: thing")
     }
-    let later = text(head.flotillaLines) + "new: thing\n"
-    #expect((try? readHead(apns: text(head.apnsLines), flotilla: later)) == head)
+    // A later version of Flotilla may add lines.
+    let linesWithNewOne = text(head.flotillaLines) + "new: thing\n"
+    #expect((try? readHead(apns: text(head.apnsLines), flotilla: linesWithNewOne)) == head)
 }
 
 @Test func `a sheet has one line for each job`() throws {
@@ -217,17 +219,17 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
 @Test func `a set of lines is stored as ranges`() {
     var generator = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
     for _ in 0..<500 {
-        let chosen = (0..<Int.random(in: 1...40, using: &generator)).filter { _ in
+        let chosenLines = (0..<Int.random(in: 1...40, using: &generator)).filter { _ in
             Bool.random(using: &generator)
         }
         var set = LineSet()
-        for line in chosen { set.append(line) }
-        #expect(set.count == chosen.count)
-        var visited: [Int] = []
-        set.forEachLine { visited.append($0) }
-        #expect(visited == chosen)
-        #expect((0..<40).filter(set.contains) == chosen)
-        if !chosen.isEmpty { #expect(LineSet(text: set.text) == set) }
+        for line in chosenLines { set.append(line) }
+        #expect(set.count == chosenLines.count)
+        var visitedLines: [Int] = []
+        set.forEachLine { visitedLines.append($0) }
+        #expect(visitedLines == chosenLines)
+        #expect((0..<40).filter(set.contains) == chosenLines)
+        if !chosenLines.isEmpty { #expect(LineSet(text: set.text) == set) }
     }
     #expect(LineSet(all: 256).text == "0-255")
     #expect(LineSet(all: 0).isEmpty)

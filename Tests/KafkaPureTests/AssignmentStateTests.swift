@@ -2,44 +2,45 @@ import Testing
 
 @testable import Kafka
 
-// The partitions of a group member, and when it may commit for them.
+// The partitions of a group member, and when it may commit for them. The epoch is a number that changes with each
+// assignment, so that work of an earlier assignment is recognized.
 
-private let a = TopicPartition("jobs", 0)
-private let b = TopicPartition("jobs", 1)
+private let jobs0 = TopicPartition("jobs", 0)
+private let jobs1 = TopicPartition("jobs", 1)
 
 @Test func `only paused partitions are resumed`() {
     var state = AssignmentState()
-    state.recordAssignment(of: [a, b])
-    #expect(state.resume([a, b]).isEmpty)
-    #expect(state.pause([a]) == [a])
-    #expect(state.pause([a, b]) == [b])
-    #expect(state.resume([a]) == [a])
-    #expect(state.resume([a]).isEmpty)
-    #expect(state.pausedPartitions == [b])
+    state.recordAssignment(of: [jobs0, jobs1])
+    #expect(state.resume([jobs0, jobs1]).isEmpty)
+    #expect(state.pause([jobs0]) == [jobs0])
+    #expect(state.pause([jobs0, jobs1]) == [jobs1])
+    #expect(state.resume([jobs0]) == [jobs0])
+    #expect(state.resume([jobs0]).isEmpty)
+    #expect(state.pausedPartitions == [jobs1])
 }
 
 @Test func `partitions of other members are not paused`() {
     var state = AssignmentState()
-    state.recordAssignment(of: [a])
-    #expect(state.pause([b]).isEmpty)
-    #expect(state.resume([b]).isEmpty)
+    state.recordAssignment(of: [jobs0])
+    #expect(state.pause([jobs1]).isEmpty)
+    #expect(state.resume([jobs1]).isEmpty)
 }
 
 @Test func `a pause does not outlive its assignment`() {
     var state = AssignmentState()
-    state.recordAssignment(of: [a])
-    _ = state.pause([a])
-    state.recordRevocation(of: [a])
+    state.recordAssignment(of: [jobs0])
+    _ = state.pause([jobs0])
+    state.recordRevocation(of: [jobs0])
     state.recordRelease()
-    state.recordAssignment(of: [a])
+    state.recordAssignment(of: [jobs0])
     #expect(state.pausedPartitions.isEmpty)
 }
 
 @Test func `work keeps its epoch during a drain and loses it at the release`() {
     var state = AssignmentState()
-    state.recordAssignment(of: [a])
+    state.recordAssignment(of: [jobs0])
     let epoch = state.epoch
-    state.recordRevocation(of: [a])
+    state.recordRevocation(of: [jobs0])
     #expect(state.epoch == epoch)
     state.recordRelease()
     #expect(state.epoch != epoch)
@@ -48,27 +49,27 @@ private let b = TopicPartition("jobs", 1)
 
 @Test func `a loss ends the epoch at once and only once`() {
     var state = AssignmentState()
-    state.recordAssignment(of: [a])
+    state.recordAssignment(of: [jobs0])
     let epoch = state.epoch
-    state.recordLoss(of: [a])
+    state.recordLoss(of: [jobs0])
     #expect(state.epoch == epoch + 1)
     state.recordRelease()
     #expect(state.epoch == epoch + 1)
-    state.recordAssignment(of: [a])
+    state.recordAssignment(of: [jobs0])
     #expect(state.epoch == epoch + 2)
 }
 
 @Test func `a partition without a committed offset begins at its beginning`() {
-    let none = CommittedOffset(partition: a, offset: nil, metadata: "")
-    let some = CommittedOffset(partition: a, offset: 7, metadata: "x")
-    #expect(none.start == PartitionStart(partition: a, position: .beginning))
-    #expect(some.start == PartitionStart(partition: a, position: .offset(7)))
+    let withoutOffset = CommittedOffset(partition: jobs0, offset: nil, metadata: "")
+    let withOffset = CommittedOffset(partition: jobs0, offset: 7, metadata: "x")
+    #expect(withoutOffset.start == PartitionStart(partition: jobs0, position: .beginning))
+    #expect(withOffset.start == PartitionStart(partition: jobs0, position: .offset(7)))
 }
 
 @Test func `after a stop, only a later commit proves that the partitions are still ours`() {
     var state = AssignmentState()
     let withoutPartitions = state.recordSuspension()
-    state.recordAssignment(of: [a])
+    state.recordAssignment(of: [jobs0])
     state.recordCommitRequest()
     let withPartitions = state.recordSuspension()
     #expect(!withoutPartitions && withPartitions)
@@ -84,10 +85,10 @@ private let b = TopicPartition("jobs", 1)
 
 @Test func `a new assignment clears every earlier suspicion`() {
     var state = AssignmentState()
-    state.recordAssignment(of: [a])
+    state.recordAssignment(of: [jobs0])
     _ = state.recordSuspension()
-    state.recordLoss(of: [a])
+    state.recordLoss(of: [jobs0])
     state.recordRelease()
-    state.recordAssignment(of: [b])
+    state.recordAssignment(of: [jobs1])
     #expect(!state.isUncertain)
 }

@@ -25,44 +25,52 @@ func `a commit that can never succeed is refused`(code: KafkaErrorCode) {
     #expect(CommitOutcome(code: .noOffset) == .committed)
 }
 
-private struct Case: CustomTestStringConvertible {
+/// A failure of a transaction call, and the advice that it must give.
+private struct FailureCase: CustomTestStringConvertible {
     let operation: TransactionFailure.Operation
     let code: KafkaErrorCode
-    let kind: TransactionFailure.ErrorClass
+    let errorClass: TransactionFailure.ErrorClass
     let advice: TransactionFailure.Advice
 
-    var testDescription: String { "\(operation.rawValue): \(code.rawValue), \(kind) -> \(advice)" }
+    var testDescription: String { "\(operation.rawValue): \(code.rawValue), \(errorClass) -> \(advice)" }
 }
 
 @Test(arguments: [
-    Case(operation: .sendOffsets, code: .transport, kind: .retriable, advice: .retryCall),
-    Case(operation: .sendOffsets, code: .timedOut, kind: .abortable, advice: .abortAndRetry),
-    Case(operation: .commit, code: .timedOut, kind: .abortable, advice: .abortAndRetry),
-    Case(operation: .commit, code: .timedOut, kind: .retriable, advice: .retryCall),
-    Case(operation: .flush, code: .timedOut, kind: .abortable, advice: .abortAndRetry),
-    Case(operation: .sendOffsets, code: .fencedInstance, kind: .abortable, advice: .abortAndDiscard),
-    Case(operation: .sendOffsets, code: .illegalGeneration, kind: .abortable, advice: .abortAndDiscard),
-    Case(operation: .sendOffsets, code: .unknownMember, kind: .abortable, advice: .abortAndDiscard),
-    Case(operation: .abort, code: .timedOut, kind: .retriable, advice: .retryCall),
-    Case(operation: .abort, code: .timedOut, kind: .unclassified, advice: .retryCall),
-    Case(operation: .abort, code: .invalidTransactionState, kind: .abortable, advice: .replaceProducer),
-    Case(operation: .abort, code: .invalidTransactionState, kind: .fatal, advice: .replaceProducer),
-    Case(operation: .commit, code: .fenced, kind: .fatal, advice: .replaceProducer),
-    Case(operation: .sendOffsets, code: .producerFenced, kind: .fatal, advice: .replaceProducer),
-    Case(operation: .initialize, code: .timedOut, kind: .retriable, advice: .retryCall),
-    Case(
-        operation: .initialize, code: .transactionalIDAuthorizationFailed, kind: .fatal,
+    FailureCase(operation: .sendOffsets, code: .transport, errorClass: .retriable, advice: .retryCall),
+    FailureCase(operation: .sendOffsets, code: .timedOut, errorClass: .abortable, advice: .abortAndRetry),
+    FailureCase(operation: .commit, code: .timedOut, errorClass: .abortable, advice: .abortAndRetry),
+    FailureCase(operation: .commit, code: .timedOut, errorClass: .retriable, advice: .retryCall),
+    FailureCase(operation: .flush, code: .timedOut, errorClass: .abortable, advice: .abortAndRetry),
+    FailureCase(
+        operation: .sendOffsets, code: .fencedInstance, errorClass: .abortable, advice: .abortAndDiscard),
+    FailureCase(
+        operation: .sendOffsets, code: .illegalGeneration, errorClass: .abortable, advice: .abortAndDiscard),
+    FailureCase(
+        operation: .sendOffsets, code: .unknownMember, errorClass: .abortable, advice: .abortAndDiscard),
+    FailureCase(operation: .abort, code: .timedOut, errorClass: .retriable, advice: .retryCall),
+    FailureCase(operation: .abort, code: .timedOut, errorClass: .unclassified, advice: .retryCall),
+    FailureCase(
+        operation: .abort, code: .invalidTransactionState, errorClass: .abortable, advice: .replaceProducer),
+    FailureCase(
+        operation: .abort, code: .invalidTransactionState, errorClass: .fatal, advice: .replaceProducer),
+    FailureCase(operation: .commit, code: .fenced, errorClass: .fatal, advice: .replaceProducer),
+    FailureCase(operation: .sendOffsets, code: .producerFenced, errorClass: .fatal, advice: .replaceProducer),
+    FailureCase(operation: .initialize, code: .timedOut, errorClass: .retriable, advice: .retryCall),
+    FailureCase(
+        operation: .initialize, code: .transactionalIDAuthorizationFailed, errorClass: .fatal,
         advice: .replaceProducer),
-    Case(operation: .begin, code: .state, kind: .unclassified, advice: .replaceProducer),
-    Case(operation: .commit, code: .outOfOrderSequence, kind: .fatal, advice: .replaceProducer),
+    FailureCase(operation: .begin, code: .state, errorClass: .unclassified, advice: .replaceProducer),
+    FailureCase(operation: .commit, code: .outOfOrderSequence, errorClass: .fatal, advice: .replaceProducer),
 ])
-private func `each transaction failure advises the next action`(one: Case) {
+private func `each transaction failure advises the next action`(failure: FailureCase) {
     #expect(
-        TransactionFailure(operation: one.operation, code: one.code, text: "text", errorClass: one.kind)
-            .advice == one.advice)
+        TransactionFailure(
+            operation: failure.operation, code: failure.code, text: "text", errorClass: failure.errorClass
+        ).advice == failure.advice)
 }
 
-@Test func `a fenced consumer makes new clients after growing pauses until a quiet minute`() {
+@Test
+func `a fenced consumer makes new clients after growing pauses, which begin again after a quiet minute`() {
     let start = Instant(nanoseconds: 0)
     var renewal = ClientRenewalBackoff(now: start)
     var now = start.advanced(byMilliseconds: 60_000)

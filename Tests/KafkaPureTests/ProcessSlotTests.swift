@@ -3,6 +3,8 @@ import Kafka
 import ProcessTesting
 import Testing
 
+// The slots of a data directory. A process locks a slot, `slot-0` and so on, and has the slot's id as its identity.
+
 @Test func `a restarted process takes its slot and its identity again`() throws {
     let directory = try TemporaryDirectory()
     var slot: ProcessSlot? = try ProcessSlot.acquire(under: directory.path)
@@ -38,21 +40,22 @@ import Testing
     let directory = try TemporaryDirectory()
     // Debian's `flock` holds the lock in another process until that process dies.
     mkdir(directory.path + "/slot-0", 0o700)
-    let locker = try Process("/usr/bin/flock", ["--close", directory.path + "/slot-0", "/bin/cat"])
-    var tries = 0
-    while try ProcessSlot.acquire(under: directory.path).number == 0, tries < 10_000 {
-        usleep(1000)
-        tries += 1
+    let locker = try SpawnedProcess("/usr/bin/flock", ["--close", directory.path + "/slot-0", "/bin/cat"])
+    let attemptsMax = 10_000
+    var attemptCount = 0
+    while try ProcessSlot.acquire(under: directory.path).number == 0, attemptCount < attemptsMax {
+        usleep(1_000)
+        attemptCount += 1
     }
-    #expect(tries < 10_000, "flock never took the lock")
+    #expect(attemptCount < attemptsMax, "flock never took the lock")
     locker.kill()
     // A child process that another test starts inherits this process's files for a moment, until its exec.
-    tries = 0
-    while try ProcessSlot.acquire(under: directory.path).number != 0, tries < 10_000 {
-        usleep(1000)
-        tries += 1
+    attemptCount = 0
+    while try ProcessSlot.acquire(under: directory.path).number != 0, attemptCount < attemptsMax {
+        usleep(1_000)
+        attemptCount += 1
     }
-    #expect(tries < 10_000, "the lock outlives its holder")
+    #expect(attemptCount < attemptsMax, "the lock outlives its holder")
 }
 
 @Test func `the error says that all slots are taken`() throws {
@@ -65,7 +68,7 @@ import Testing
 }
 
 @Test(arguments: ["", "0123", "not hexadecimal, and just as long!\n", "0123456789abcdef0123456789abcdef"])
-func `an incomplete id is replaced by a new id`(text: String) throws {
+func `an id that is not 32 hexadecimal digits and a line feed is replaced`(text: String) throws {
     let directory = try TemporaryDirectory()
     mkdir(directory.path + "/slot-0", 0o700)
     _ = try directory.writeFile(named: "slot-0/id", content: text)
@@ -83,8 +86,8 @@ func `an incomplete id is replaced by a new id`(text: String) throws {
             == "cannot make \(file)/data: Not a directory; move the file that has this name")
 }
 
-/// A child process.
-private struct Process {
+/// A child process with a standard input that never ends by itself.
+private struct SpawnedProcess {
     private var id: pid_t = 0
     private let input: Int32
 

@@ -3,12 +3,14 @@ import Testing
 
 @testable import Kafka
 
+/// The transactional ids of a producer. If a transaction stalls because some partitions take no records, the producer
+/// continues with the next id, and does not write to these partitions until they may have recovered.
 @Suite struct StalledTransactionsTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)
-    private let one = TopicPartition("out", 1)
-    private let two = TopicPartition("out", 2)
+    private let first = TopicPartition("out", 1)
+    private let second = TopicPartition("out", 2)
 
-    /// A value whose changes a test can expect in one line.
+    /// Holds the value, so that `#expect` can contain a mutating call.
     private final class Subject {
         var stalled = StalledTransactions()
 
@@ -25,46 +27,46 @@ import Testing
         let subject = Subject()
         for id in 0..<StalledTransactions.idCount - 1 {
             #expect(subject.stalled.currentID == id)
-            #expect(subject.stall([one], at: start))
+            #expect(subject.stall([first], at: start))
         }
-        #expect(!subject.stall([two], at: start))
-        #expect(subject.stalled.partitions == [one])
+        #expect(!subject.stall([second], at: start))
+        #expect(subject.stalled.partitions == [first])
         #expect(subject.stalled.currentID == StalledTransactions.idCount - 1)
     }
 
     @Test func `a partition recovers when its transaction has ended and the pause is over`() {
         let subject = Subject()
-        #expect(subject.stall([one, two], at: start))
+        #expect(subject.stall([first, second], at: start))
         #expect(subject.takeRecovered(at: time(after: 5000)) == [], "the transaction has not ended")
         subject.stalled.markEnded(0)
         #expect(subject.takeRecovered(at: time(after: 999)) == [], "the pause is not over")
         let recovered = subject.takeRecovered(at: time(after: 1000))
-        #expect(recovered.map(\.partitions) == [[one, two]])
+        #expect(recovered.map(\.partitions) == [[first, second]])
         #expect(subject.stalled.partitions.isEmpty && subject.stalled.stalls.isEmpty)
         #expect(subject.stalled.currentID == 0, "the usual id is used again")
     }
 
     @Test func `a partition that is in another stalled transaction stays unavailable`() {
         let subject = Subject()
-        #expect(subject.stall([one], at: start))
-        #expect(subject.stall([one, two], at: start))
+        #expect(subject.stall([first], at: start))
+        #expect(subject.stall([first, second], at: start))
         subject.stalled.markEnded(0)
         #expect(subject.takeRecovered(at: time(after: 10_000)).map(\.id) == [0])
-        #expect(subject.stalled.partitions == [one, two])
+        #expect(subject.stalled.partitions == [first, second])
     }
 
     @Test func `the pause grows while a partition fails again and again`() {
         let subject = Subject()
         var now = start
         for pause in StalledTransactions.pausesMilliseconds + [10_000] {
-            #expect(subject.stall([one], at: now))
+            #expect(subject.stall([first], at: now))
             subject.stalled.markEnded(0)
             #expect(subject.takeRecovered(at: now.advanced(byMilliseconds: pause - 1)) == [])
             now = now.advanced(byMilliseconds: pause)
             #expect(subject.takeRecovered(at: now).count == 1)
         }
         now = now.advanced(byMilliseconds: StalledTransactions.resetAfterMilliseconds)
-        #expect(subject.stall([one], at: now))
+        #expect(subject.stall([first], at: now))
         #expect(subject.stalled.stalls.map(\.retryAt) == [now.advanced(byMilliseconds: 1000)])
     }
 }

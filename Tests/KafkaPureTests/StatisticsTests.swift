@@ -65,16 +65,17 @@ func `broken statistics do not trap`(text: String) {
 
 @Test func `an idle client keeps its number of brokers, and a client that cannot connect has none`() {
     var reachability = BrokerReachability()
-    func seen(up: Int, attempts: Int) -> Int? {
+    /// Returns the number of reachable brokers after these statistics.
+    func reachableCount(up: Int, attempts: Int) -> Int? {
         var statistics = ClientStatistics()
         statistics.brokersUp = up
         statistics.connectionAttempts = attempts
         return reachability.update(with: statistics)
     }
-    #expect(seen(up: 0, attempts: 0) == nil, "it has never needed a connection")
-    #expect(seen(up: 2, attempts: 2) == 2)
-    #expect(seen(up: 0, attempts: 2) == 2, "the brokers closed connections without use")
-    #expect(seen(up: 0, attempts: 5) == 0, "no attempt succeeds")
-    #expect(seen(up: 0, attempts: 9) == 0)
-    #expect(seen(up: 1, attempts: 10) == 1)
+    #expect(reachableCount(up: 0, attempts: 0) == nil, "it has never needed a connection")
+    #expect(reachableCount(up: 2, attempts: 2) == 2)
+    #expect(reachableCount(up: 0, attempts: 2) == 2, "the brokers closed connections without use")
+    #expect(reachableCount(up: 0, attempts: 5) == 0, "no attempt succeeds")
+    #expect(reachableCount(up: 0, attempts: 9) == 0)
+    #expect(reachableCount(up: 1, attempts: 10) == 1)
 }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Kafka
 
-// Tests that need real transactions. They run on the embedded broker, or on Apache Kafka at the address in
-// FLOTILLA_KAFKA.
+// Tests of the clients that need real transactions or topics, which the mock cluster does not have. They run on the
+// embedded broker, or on Apache Kafka at the address in FLOTILLA_KAFKA.
 
 private func settings(_ cluster: TestCluster) -> KafkaSettings { KafkaSettings(brokers: cluster.brokers) }
 
@@ -40,6 +40,7 @@ private func makeTransactionalProducer(_ topic: TestTopic, id: String) throws ->
     )
 }
 
+/// Makes a member of a group, or without a group a reader of both partitions from their beginnings.
 private func makeConsumer(
     _ topic: TestTopic, group: String? = nil, instance: String? = nil, readsOpenTransactions: Bool = false
 ) throws -> Consumer {
@@ -90,10 +91,11 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
             let consumer = try Consumer(
                 settings: settings(cluster), options: ConsumerOptions(membership: .manual), name: "test",
                 log: .silent, metrics: Metrics())
-            let asked = Instant.now()
+            let startedAt = Instant.now()
             _ = try #require(consumer.clusterID())
-            return Instant.now().seconds(since: asked)
+            return Instant.now().seconds(since: startedAt)
         }
+        // One client may be slow on a busy machine.
         #expect(seconds.count { $0 > 0.7 } <= 1, "\(seconds)")
     }
 }
@@ -105,20 +107,20 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
         let topic = try TestTopic(
             partitions: 3, configuration: ["cleanup.policy": "compact", "retention.ms": "3600000"])
         let admin = topic.admin
-        let known = try eventually { (try? admin.describe(topic.name).partitions) == [0, 1, 2] }
-        #expect(known)
+        let isDescribed = try eventually { (try? admin.describe(topic.name).partitions) == [0, 1, 2] }
+        #expect(isDescribed)
         let configuration = try admin.configurations(of: [topic.name])[topic.name]
         #expect(configuration?["cleanup.policy"] == "compact")
         #expect(configuration?["retention.ms"] == "3600000")
-        let again = try admin.createTopics([
+        let secondCreation = try admin.createTopics([
             NewTopic(name: topic.name, partitionCount: 3, replicationFactor: 1)
         ])
-        #expect(again.map(\.code) == [.topicExists])
+        #expect(secondCreation.map(\.code) == [.topicExists])
         #expect(try admin.deleteTopics([topic.name]).map(\.code) == [.none])
-        let gone = try eventually {
+        let isDeleted = try eventually {
             do { return try !admin.topics().contains { $0.name == topic.name } } catch { return false }
         }
-        #expect(gone)
+        #expect(isDeleted)
     }
 }
 
@@ -136,18 +138,20 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
 
         try producer.begin()
         for index in 0..<10 { #expect(send("aborted \(index)", to: out, by: producer) == .queued) }
-        let early = try #require(member.captureGroupMetadata(forEpoch: member.epoch))
-        try producer.sendOffsets([OffsetToCommit(partition: first, offset: 4, metadata: "early")], for: early)
+        let abortedMembership = try #require(member.captureGroupMetadata(forEpoch: member.epoch))
+        try producer.sendOffsets(
+            [OffsetToCommit(partition: first, offset: 4, metadata: "aborted")], for: abortedMembership)
         try producer.abort()
         #expect(try member.committedOffsets(of: [first]).map(\.offset) == [nil])
 
         try producer.begin()
         for index in 0..<10 { #expect(send("\(index)", to: out, by: producer) == .queued) }
-        let late = try #require(member.captureGroupMetadata(forEpoch: member.epoch))
-        try producer.sendOffsets([OffsetToCommit(partition: first, offset: 7, metadata: "late")], for: late)
+        let committedMembership = try #require(member.captureGroupMetadata(forEpoch: member.epoch))
+        try producer.sendOffsets(
+            [OffsetToCommit(partition: first, offset: 7, metadata: "committed")], for: committedMembership)
         try producer.commit()
         #expect(try member.committedOffsets(of: [first]).map(\.offset) == [7])
-        #expect(try member.committedOffsets(of: [first]).map(\.metadata) == ["late"])
+        #expect(try member.committedOffsets(of: [first]).map(\.metadata) == ["committed"])
 
         let committed = try makeConsumer(topic).read(atLeast: 10)
         #expect(committed.compactMap(\.value) == (0..<10).map { "\($0)" })
@@ -163,27 +167,30 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
     try await onThread {
         let topic = try TestTopic()
         let id = uniqueName("id")
-        var dead: TransactionalProducer? = try makeTransactionalProducer(topic, id: id)
-        try dead!.initialize()
-        try dead!.begin()
-        let lost = try dead!.topic(named: topic.name)
-        #expect(send("never committed", to: lost, by: dead!) == .queued)
-        let sent = try eventually {
-            dead!.pollEvents()
-            return dead!.outstandingRecords == 0
+        // The first producer ends with an open transaction.
+        var abandoned: TransactionalProducer? = try makeTransactionalProducer(topic, id: id)
+        try abandoned!.initialize()
+        try abandoned!.begin()
+        let abandonedOutput = try abandoned!.topic(named: topic.name)
+        #expect(send("never committed", to: abandonedOutput, by: abandoned!) == .queued)
+        let isSent = try eventually {
+            abandoned!.pollEvents()
+            return abandoned!.outstandingRecords == 0
         }
-        #expect(sent)
-        dead = nil
+        #expect(isSent)
+        abandoned = nil
 
         let producer = try makeTransactionalProducer(topic, id: id)
         let out = try producer.topic(named: topic.name)
-        let start = Instant.now()
+        let startedAt = Instant.now()
         try producer.initialize()
         try producer.begin()
         #expect(send("alive", to: out, by: producer) == .queued)
         try producer.commit()
         #expect(try makeConsumer(topic).read(atLeast: 1).compactMap(\.value) == ["alive"])
-        #expect(Instant.now().milliseconds(since: start) < TransactionalProducer.transactionMillisecondsMax)
+        // Otherwise the records would wait until the transaction has timed out.
+        #expect(
+            Instant.now().milliseconds(since: startedAt) < TransactionalProducer.transactionMillisecondsMax)
     }
 }
 
@@ -210,9 +217,9 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
             }
         }
         #expect(failure?.advice == .replaceProducer)
-        let again = try newer.topic(named: topic.name)
+        let newerOutput = try newer.topic(named: topic.name)
         try newer.begin()
-        #expect(send("new", to: again, by: newer) == .queued)
+        #expect(send("new", to: newerOutput, by: newer) == .queued)
         try newer.commit()
         #expect(try makeConsumer(topic).read(atLeast: 1).compactMap(\.value) == ["new"])
     }
@@ -227,20 +234,20 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
         let producer = try makeTransactionalProducer(topic, id: uniqueName("id"))
         let out = try producer.topic(named: topic.name)
         try producer.initialize()
-        let captured = try #require(zombie.captureGroupMetadata(forEpoch: zombie.epoch))
+        let oldMembership = try #require(zombie.captureGroupMetadata(forEpoch: zombie.epoch))
         try producer.begin()
         #expect(send("stale", to: out, by: producer) == .queued)
         // The replacement process has the same static id.
-        let heir = try makeConsumer(topic, group: group, instance: "flotilla.test.1.0")
-        #expect(try join(heir).count == 2)
+        let replacement = try makeConsumer(topic, group: group, instance: "flotilla.test.1.0")
+        #expect(try join(replacement).count == 2)
         let failure = #expect(throws: TransactionFailure.self) {
             try producer.sendOffsets(
-                [OffsetToCommit(partition: TopicPartition(topic.name, 0), offset: 1)], for: captured)
+                [OffsetToCommit(partition: TopicPartition(topic.name, 0), offset: 1)], for: oldMembership)
         }
         #expect(failure?.advice == .abortAndDiscard)
         try producer.abort()
-        #expect(try heir.committedOffsets(of: [TopicPartition(topic.name, 0)]).map(\.offset) == [nil])
-        #expect(heir.close())
+        #expect(try replacement.committedOffsets(of: [TopicPartition(topic.name, 0)]).map(\.offset) == [nil])
+        #expect(replacement.close())
     }
 }
 
@@ -254,18 +261,19 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
         let hour: Int64 = 3_600_000
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
-        let base = Int64(now.tv_sec) * 1000 - 10 * hour
+        // Five records, one an hour, of which the first is ten hours old.
+        let firstTime = Int64(now.tv_sec) * 1000 - 10 * hour
         for index in 0..<5 {
-            let time = base + Int64(index) * hour
+            let time = firstTime + Int64(index) * hour
             #expect(
                 producer.send(to: out, partition: 0, key: nil, value: nil, tag: 0, timestamp: time)
                     == .queued)
             #expect(producer.flush(withinMilliseconds: 10_000, into: &deliveries) == 0)
         }
         let first = TopicPartition(topic.name, 0)
-        #expect(try topic.admin.offsets(atMilliseconds: base + 2 * hour, in: [first]) == [first: 2])
-        #expect(try topic.admin.offsets(atMilliseconds: base + 2 * hour + 1, in: [first]) == [first: 3])
-        #expect(try topic.admin.offsets(atMilliseconds: base + 9 * hour, in: [first]) == [first: nil])
+        #expect(try topic.admin.offsets(atMilliseconds: firstTime + 2 * hour, in: [first]) == [first: 2])
+        #expect(try topic.admin.offsets(atMilliseconds: firstTime + 2 * hour + 1, in: [first]) == [first: 3])
+        #expect(try topic.admin.offsets(atMilliseconds: firstTime + 9 * hour, in: [first]) == [first: nil])
     }
 }
 
@@ -276,9 +284,11 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
         let producer = try Producer(
             settings: settings(topic.cluster), name: "test", log: .silent, metrics: Metrics())
         let out = try producer.topic(named: topic.name)
+        // Twenty megabytes, forty times what the reader may fetch ahead.
         let value = String(repeating: "x", count: 64_000)
+        let recordCount = 330
         var deliveries: [Delivery] = []
-        for index in 0..<330 {
+        for index in 0..<recordCount {
             #expect(
                 producer.put(key: "\(index)", value: value, to: out, partition: 0, collecting: &deliveries)
                     == .queued)
@@ -293,13 +303,13 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
             PartitionStart(partition: TopicPartition(topic.name, 0), position: .beginning)
         ])
         var batch = RecordBatch()
-        var read = 0
-        let isRead = try eventually(within: 15_000) {
+        var readCount = 0
+        let areAllRead = try eventually(within: 15_000) {
             _ = consumer.poll(into: &batch, waitMilliseconds: 20)
-            read += batch.count
-            return read == 330
+            readCount += batch.count
+            return readCount == recordCount
         }
-        #expect(isRead, "\(read) records were read")
+        #expect(areAllRead, "\(readCount) records were read")
         #expect(consumer.close())
     }
 }

@@ -8,7 +8,8 @@ import Testing
 
 /// The compression of records, by topic and by client.
 @Suite struct CompressionTests {
-    private static let size = 100_000
+    /// The size of the value that is written. All its bytes are equal.
+    private static let valueByteCount = 100_000
 
     @Test func `a topic uses its own compression, and the other topics use the client's compression`()
         async throws
@@ -33,18 +34,18 @@ import Testing
             try producer.initialize()
             try producer.connectToLeaders(of: topics)
             try producer.begin()
-            let value = [UInt8](repeating: 7, count: Self.size)
+            let value = [UInt8](repeating: 7, count: Self.valueByteCount)
             for topic in topics {
                 #expect(producer.send(to: topic, partition: 0, key: nil, value: value.span) == .queued)
             }
             try producer.commit()
-            #expect(try Self.bytes(of: "plain", in: settings.dataDirectory) > Self.size)
-            #expect(try Self.bytes(of: "packed", in: settings.dataDirectory) < Self.size / 10)
+            #expect(try Self.byteCount(of: "plain", in: settings.dataDirectory) > Self.valueByteCount)
+            #expect(try Self.byteCount(of: "packed", in: settings.dataDirectory) < Self.valueByteCount / 10)
         }
     }
 
-    /// Returns the bytes that the broker has written for all partitions of a topic.
-    private static func bytes(of topic: String, in directory: String) throws -> Int {
+    /// Returns the number of bytes that the broker has written for all partitions of a topic.
+    private static func byteCount(of topic: String, in directory: String) throws -> Int {
         let paths = try FileManager.default.subpathsOfDirectory(atPath: directory)
         let logs = paths.filter { $0.contains(topic) && $0.hasSuffix(".log") }
         #expect(!logs.isEmpty)

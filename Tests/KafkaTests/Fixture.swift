@@ -6,6 +6,8 @@ import Testing
 
 @testable import Kafka
 
+// Helpers of the Kafka client's tests: a mock cluster with the topic `jobs`, and clients with short waits.
+
 extension KafkaSettings {
     /// Sets short waits between retries, so that a test notices at once that a broker is back.
     init(_ cluster: MockCluster) {
@@ -14,7 +16,14 @@ extension KafkaSettings {
     }
 }
 
-/// Makes a mock cluster with a topic.
+extension MockCluster {
+    /// Lets the next requests of this kind fail, one with each error, in order.
+    func failNext(_ request: Request, with errors: KafkaErrorCode...) {
+        for error in errors { failNext(request, with: error.rawValue) }
+    }
+}
+
+/// Makes a mock cluster with a topic. Brokers are numbered from 1.
 func makeCluster(brokers: Int = 3, topic: String = "jobs", partitions: Int = 4) throws -> MockCluster {
     let cluster = try #require(MockCluster(brokers: brokers))
     cluster.createTopic(named: topic, partitions: partitions, replication: brokers)
@@ -49,11 +58,12 @@ func makeReader(
     return consumer
 }
 
-/// Repeats the check until it is true, at most for the time limit.
-func eventually(within milliseconds: Int = 20_000, _ fact: () throws -> Bool) throws -> Bool {
+/// Repeats the check until it is true, without a pause, at most for the time limit. Returns whether it became true. A
+/// check usually polls a client, which waits for a few milliseconds.
+func eventually(within milliseconds: Int = 20_000, _ holds: () throws -> Bool) throws -> Bool {
     let deadline = Instant.now().advanced(byMilliseconds: milliseconds)
     while Instant.now() < deadline {
-        if try fact() { return true }
+        if try holds() { return true }
     }
     return false
 }
@@ -83,12 +93,13 @@ extension Span<UInt8> {
     }
 }
 
-/// A copy of a record, for comparison.
+/// A copy of a record as text, for comparison. A record itself is valid only until the next poll.
 struct RecordCopy: Equatable {
     var partition: Int32 = 0
     var offset: Int64 = 0
     var key: String?
     var value: String?
+    /// The headers, each as `NAME=VALUE`.
     var headers: [String] = []
 
     init(_ record: borrowing Record) {

@@ -6,6 +6,10 @@ import Testing
 
 @testable import Kafka
 
+// The membership in a consumer group, on the mock cluster with the topic `jobs` of four partitions. A member gets an event
+// `offered`, and begins to read with `assignFromCommittedOffsets`. Before it loses partitions it gets `revoked` and gives
+// them back with `release`. If they are gone already, it gets `lost`.
+
 /// Makes a consumer that is a member of a group.
 ///
 /// - Parameter sessionMilliseconds: The session timeout. It must exceed the 3 s for which the mock delays the first
@@ -76,13 +80,14 @@ private func writeRecords(_ count: Int, to cluster: MockCluster) throws {
             return
         }
         var batch = RecordBatch()
+
         // If the library knows the leader but not the beginning, it asks at once.
         try consumer.assign(
             startingAt: partitions.map { PartitionStart(partition: $0, position: .offset(0)) })
         consumer.pause(partitions)
         _ = try consumer.watermarks(of: partitions[0])
-        let known = Instant.now().advanced(byMilliseconds: 500)
-        while Instant.now() < known { _ = consumer.read(&batch, into: &records) }
+        let leadersKnownAt = Instant.now().advanced(byMilliseconds: 500)
+        while Instant.now() < leadersKnownAt { _ = consumer.read(&batch, into: &records) }
         cluster.setRoundTripTime(milliseconds: 200)
         try consumer.assign(
             startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
@@ -91,6 +96,7 @@ private func writeRecords(_ count: Int, to cluster: MockCluster) throws {
         try consumer.seek(to: starts)
         consumer.resume(partitions)
         try consumer.seek(to: starts)
+
         // Longer than the library waits before it asks again.
         let end = Instant.now().advanced(byMilliseconds: 3000)
         while Instant.now() < end { _ = consumer.read(&batch, into: &records) }
@@ -108,31 +114,33 @@ private func writeRecords(_ count: Int, to cluster: MockCluster) throws {
         let consumer = try makeMember(cluster, group: "metadata")
         let partitions = try join(consumer)
         #expect(partitions.count == 4)
-        let zero = TopicPartition("jobs", 0)
-        let one = TopicPartition("jobs", 1)
-        #expect(try consumer.committedOffsets(of: [zero]).map(\.offset) == [nil])
+        let first = TopicPartition("jobs", 0)
+        let second = TopicPartition("jobs", 1)
+        #expect(try consumer.committedOffsets(of: [first]).map(\.offset) == [nil])
         #expect(
-            consumer.commit([OffsetToCommit(partition: zero, offset: 3, metadata: "receipts=17")])
+            consumer.commit([OffsetToCommit(partition: first, offset: 3, metadata: "receipts=17")])
                 == .committed)
         #expect(
-            consumer.commitAsynchronously([OffsetToCommit(partition: one, offset: 5, metadata: "receipts=18")]
-            ) == nil)
+            consumer.commitAsynchronously([
+                OffsetToCommit(partition: second, offset: 5, metadata: "receipts=18")
+            ]) == nil)
         var records: [RecordCopy] = []
         let event = try waitForEvent(of: consumer, into: &records) {
             if case .committed = $0 { true } else { false }
         }
-        #expect(event == .committed([one], .committed))
-        let committed = try consumer.committedOffsets(of: [zero, one])
+        #expect(event == .committed([second], .committed))
+        let committed = try consumer.committedOffsets(of: [first, second])
         #expect(committed.map(\.offset) == [3, 5])
         #expect(committed.map(\.metadata) == ["receipts=17", "receipts=18"])
         #expect(consumer.close())
 
-        let next = try makeMember(cluster, group: "metadata")
-        _ = try join(next)
-        let read = try next.read(atLeast: 32)
-        #expect(read.filter { $0.partition == 0 }.map(\.offset) == Array(3..<10))
-        #expect(read.filter { $0.partition == 2 }.map(\.offset) == Array(0..<10))
-        #expect(next.close())
+        // 40 records without the 3 and the 5 that are committed.
+        let successor = try makeMember(cluster, group: "metadata")
+        _ = try join(successor)
+        let remaining = try successor.read(atLeast: 32)
+        #expect(remaining.filter { $0.partition == 0 }.map(\.offset) == Array(3..<10))
+        #expect(remaining.filter { $0.partition == 2 }.map(\.offset) == Array(0..<10))
+        #expect(successor.close())
     }
 }
 
@@ -142,7 +150,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
 {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let consumer = try makeMember(cluster, group: "spoiled")
+        let consumer = try makeMember(cluster, group: "rebalancing")
         _ = try join(consumer)
         cluster.failNext(.offsetCommit, with: code.rawValue)
         let outcome = consumer.commit([OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)])
@@ -191,29 +199,31 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         #expect(try first.read(atLeast: 40).count == 40)
         let epoch = first.epoch
 
+        // A second member joins. The first one is asked to give partitions back until a deadline.
         let second = try makeMember(cluster, group: "draining")
-        var secondOffers = 0
-        var deadline: Instant?
+        var offersToSecond = 0
+        var releaseDeadline: Instant?
         var records: [RecordCopy] = []
         var batch = RecordBatch()
-        let asked = try eventually(within: 30_000) {
+        let isFirstAsked = try eventually(within: 30_000) {
             for case .revoked(_, let by) in first.read(&batch, into: &records, waitMilliseconds: 5) {
-                deadline = by
+                releaseDeadline = by
             }
             for case .offered in second.read(&batch, into: &records, waitMilliseconds: 5) {
-                secondOffers += 1
+                offersToSecond += 1
             }
-            return deadline != nil
+            return releaseDeadline != nil
         }
-        #expect(asked && secondOffers == 0, "no member gets a partition before its owner released it")
-        #expect(deadline! > Instant.now())
+        #expect(
+            isFirstAsked && offersToSecond == 0, "no member gets a partition before its owner released it")
+        #expect(releaseDeadline! > Instant.now())
         // Still ours: the drain may commit its current work, also in a transaction.
         #expect(first.epoch == epoch && !first.isAssignmentLost)
         #expect(first.captureGroupMetadata(forEpoch: epoch) != nil)
         // Apache Kafka accepts a commit at this point, but the mock does not.
         let outcome = first.commit(
             (0..<4).map { OffsetToCommit(partition: TopicPartition("jobs", $0), offset: 10) })
-        let start: Int64? = outcome == .committed ? 10 : nil
+        let committedOffset: Int64? = outcome == .committed ? 10 : nil
         #expect(outcome == .committed || outcome == .willBeReadAgain(.rebalanceInProgress))
         try first.release()
         #expect(first.captureGroupMetadata(forEpoch: epoch) == nil)
@@ -232,7 +242,9 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
             return first.partitions.count == 2 && second.partitions.count == 2
         }
         #expect(shared && first.partitions.isDisjoint(with: second.partitions))
-        #expect(try second.committedOffsets(of: Array(second.partitions)).map(\.offset) == [start, start])
+        #expect(
+            try second.committedOffsets(of: Array(second.partitions)).map(\.offset)
+                == [committedOffset, committedOffset])
         #expect(first.close())
         #expect(second.close())
     }
@@ -280,13 +292,15 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         _ = consumer.poll(into: &batch)
         let jobs = OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)
         // A thread of the library sends the heartbeats, so the group notices nothing.
-        let pause = consumer.options.sessionMilliseconds - Consumer.sessionMarginMilliseconds
-        let last = consumer.lastPolledAt
-        let idle = try eventually { Instant.now().milliseconds(since: last) > pause }
-        #expect(idle && !consumer.isAssignmentCertain(at: .now()))
+        let pauseMilliseconds = consumer.options.sessionMilliseconds - Consumer.sessionMarginMilliseconds
+        let lastPolledAt = consumer.lastPolledAt
+        let hasPaused = try eventually { Instant.now().milliseconds(since: lastPolledAt) > pauseMilliseconds }
+        #expect(hasPaused && !consumer.isAssignmentCertain(at: .now()))
         let events = consumer.poll(into: &batch)
-        let told = events.contains { if case .suspended(let time) = $0 { time >= pause } else { false } }
-        #expect(told && !consumer.isAssignmentCertain(at: consumer.lastPolledAt))
+        let isSuspensionReported = events.contains {
+            if case .suspended(let milliseconds) = $0 { milliseconds >= pauseMilliseconds } else { false }
+        }
+        #expect(isSuspensionReported && !consumer.isAssignmentCertain(at: consumer.lastPolledAt))
         #expect(consumer.commit([jobs]) == .committed)
         #expect(consumer.isAssignmentCertain(at: consumer.lastPolledAt))
         #expect(consumer.close())
@@ -316,9 +330,9 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         let consumer = try makeMember(cluster, group: "static", instance: "flotilla.sender.0001.0")
         #expect(try join(consumer).count == 4)
         #expect(consumer.close())
-        let again = try makeMember(cluster, group: "static", instance: "flotilla.sender.0001.0")
-        #expect(try join(again).count == 4)
-        #expect(again.close())
+        let restarted = try makeMember(cluster, group: "static", instance: "flotilla.sender.0001.0")
+        #expect(try join(restarted).count == 4)
+        #expect(restarted.close())
     }
 }
 

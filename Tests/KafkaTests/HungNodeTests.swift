@@ -5,8 +5,8 @@ import Testing
 
 @testable import Kafka
 
-/// A producer with the product's settings, because their time limits are the subject.
-private func patientProducer(on cluster: MockCluster) throws -> Producer {
+/// Returns a producer with the product's settings, because their time limits are the subject.
+private func productProducer(on cluster: MockCluster) throws -> Producer {
     var options = ProducerOptions()
     // A limit for records must not be the reason that a client leaves the node.
     options.deliveryMillisecondsMax = 60_000
@@ -22,7 +22,8 @@ private func moveLeaders(of cluster: MockCluster) {
     }
 }
 
-/// A node that accepts connections and answers nothing, beside nodes that work.
+/// A node that accepts connections and answers nothing, beside nodes that work. Clients must leave it within seconds. The
+/// test moves the leaders of its partitions, as Kafka does.
 @Suite struct HungNodeTests {
     /// About as long as Kafka itself needs for new leaders.
     private static let limitMilliseconds = 10_000
@@ -38,7 +39,7 @@ private func moveLeaders(of cluster: MockCluster) {
             for partition in 0..<Int32(4) {
                 cluster.setLeader(ofTopic: "jobs", partition: partition, broker: partition % 3 + 1)
             }
-            let producer = try patientProducer(on: cluster)
+            let producer = try productProducer(on: cluster)
             let topic = try producer.topic(named: "jobs")
             var deliveries: [Delivery] = []
             for partition in 0..<Int32(4) {
@@ -71,7 +72,7 @@ private func moveLeaders(of cluster: MockCluster) {
         try await onThread {
             let cluster = try makeCluster(brokers: 1, partitions: 1)
             cluster.stopAnswering(.initProducerID, onBroker: 1)
-            let producer = try patientProducer(on: cluster)
+            let producer = try productProducer(on: cluster)
             let topic = try producer.topic(named: "jobs")
             var deliveries: [Delivery] = []
             #expect(

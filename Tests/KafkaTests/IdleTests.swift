@@ -7,10 +7,16 @@ import Testing
 
 /// Tests of the cost of idle clients.
 @Suite(.serialized) struct IdleTests {
-    /// Returns, per thread with this name, its processor time in nanoseconds and the number of its waits.
-    private static func used(by name: String) -> [String: (nanoseconds: Int64, waits: Int64)] {
+    /// The processor time of a thread in nanoseconds, and the number of its waits.
+    private typealias ThreadUse = (nanoseconds: Int64, waits: Int64)
+
+    /// The name of the main thread of each of the library's clients.
+    private static let mainThread = "rdk:main"
+
+    /// Returns the use of each thread with this name, by the thread's id.
+    private static func use(byThreadsNamed name: String) -> [String: ThreadUse] {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-        var all: [String: (nanoseconds: Int64, waits: Int64)] = [:]
+        var useOfThreads: [String: ThreadUse] = [:]
         for thread in threads {
             func text(_ file: String) -> String {
                 (try? String(contentsOfFile: "/proc/self/task/\(thread)/\(file)", encoding: .utf8)) ?? ""
@@ -20,14 +26,14 @@ import Testing
             guard let time = text("schedstat").split(separator: " ").first.flatMap({ Int64($0) }),
                 let waits = waits.flatMap({ Int64($0.1) })
             else { continue }
-            all[thread] = (time, waits)
+            useOfThreads[thread] = (time, waits)
         }
-        return all
+        return useOfThreads
     }
 
     @Test func `a client's main thread does not spin until its timers are due`() async throws {
         let cluster = try TestCluster()
-        let before = Set(Self.used(by: "rdk:main").keys)
+        let otherThreads = Set(Self.use(byThreadsNamed: Self.mainThread).keys)
         let clients = try (0..<20).map {
             try Producer(
                 settings: KafkaSettings(brokers: cluster.brokers), name: "idle-\($0)", log: .silent,
@@ -35,20 +41,22 @@ import Testing
         }
         // The test measures idle time, so it has to sleep. The first sleep lets the threads start.
         try await Task.sleep(for: .seconds(2))
-        let begun = Self.used(by: "rdk:main").filter { !before.contains($0.key) }
+        let useBefore = Self.use(byThreadsNamed: Self.mainThread).filter { !otherThreads.contains($0.key) }
         try await Task.sleep(for: .seconds(4))
-        let ended = Self.used(by: "rdk:main")
+        let useAfter = Self.use(byThreadsNamed: Self.mainThread)
         withExtendedLifetime(clients) {}
-        #expect(begun.count >= 20)
+        #expect(useBefore.count >= 20)
         var (nanoseconds, waits): (Int64, Int64) = (0, 0)
-        for (thread, first) in begun {
-            guard let last = ended[thread] else { continue }
-            nanoseconds += last.nanoseconds - first.nanoseconds
-            waits += last.waits - first.waits
+        for (thread, before) in useBefore {
+            guard let after = useAfter[thread] else { continue }
+            nanoseconds += after.nanoseconds - before.nanoseconds
+            waits += after.waits - before.waits
         }
         // A spinning thread needs half a millisecond for each wait, others an eighth.
-        let each = nanoseconds / max(1, waits)
-        #expect(waits > 0 && each < 350_000, "\(each / 1000) µs for each of \(waits) waits")
+        let nanosecondsPerWait = nanoseconds / max(1, waits)
+        #expect(
+            waits > 0 && nanosecondsPerWait < 350_000,
+            "\(nanosecondsPerWait / 1000) µs for each of \(waits) waits")
     }
 
     /// The main thread makes the brokers' threads. They would inherit its timer slack.

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Kafka
 
-/// A stage on an event loop: it reads the available records in batches, sends them on, and never waits.
+/// A small stage on an event loop: when a client's descriptor wakes it, it reads the available records in batches, sends
+/// them on, and never waits.
 private final class ForwardingStage: EventHandler {
     private let consumer: Consumer
     private let producer: Producer

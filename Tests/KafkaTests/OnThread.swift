@@ -1,6 +1,7 @@
 import Glibc
 
-/// Runs a blocking test on a separate thread, so that many tests can wait for a cluster at the same time.
+/// Runs a blocking test on a separate thread, so that many tests can wait for a cluster at the same time. It is still the
+/// test's task, so that its failures belong to the test.
 func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
     try await withTaskExecutorPreference(ThreadPerJob()) { try await blocking(body) }
 }

@@ -6,6 +6,9 @@ import Testing
 
 @testable import Kafka
 
+// The producer without transactions, on the mock cluster. `put` sends a record, and `flush` waits for its delivery and
+// returns the number of records that are still outstanding.
+
 @Test func `every record has one delivery with its tag`() throws {
     let cluster = try makeCluster()
     let producer = try makeProducer(cluster)
@@ -104,8 +107,7 @@ import Testing
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster)
     let topic = try producer.topic(named: "jobs")
-    // Not leader, request timed out, not enough replicas.
-    cluster.failNext(.produce, with: 6, 7, 19)
+    cluster.failNext(.produce, with: .notLeader, .requestTimedOut, .notEnoughReplicas)
     var deliveries: [Delivery] = []
     #expect(producer.put(key: nil, value: "x", to: topic, partition: 0, collecting: &deliveries) == .queued)
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
@@ -116,7 +118,7 @@ import Testing
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster)
     let topic = try producer.topic(named: "jobs")
-    cluster.failNext(.produce, with: 10)
+    cluster.failNext(.produce, with: .recordTooLarge)
     var deliveries: [Delivery] = []
     #expect(
         producer.put(key: nil, value: "large", to: topic, partition: 0, tag: 1, collecting: &deliveries)

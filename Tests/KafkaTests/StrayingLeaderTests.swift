@@ -10,10 +10,11 @@ import Testing
 /// previous one. The library assumes that a broker would not, and counts the earlier batch as stored. That
 /// batch is lost.
 private struct StrayingLeader: ClusterDelays {
+    /// One in this many requests is refused.
     private static let strayingOneIn = 4
-    private let numbers: TracedLock<SplitMix64>
+    private let random: TracedLock<SplitMix64>
 
-    init(seed: UInt64) { numbers = TracedLock(SplitMix64(state: seed)) }
+    init(seed: UInt64) { random = TracedLock(SplitMix64(state: seed)) }
 
     func topicWasCreated(_ topic: String, at now: Instant) {}
     func deletionDelayMilliseconds(ofTopic topic: String, at now: Instant) -> Int { 0 }
@@ -22,7 +23,7 @@ private struct StrayingLeader: ClusterDelays {
     func refusal(by coordinator: CoordinatorCall, at now: Instant) -> Broker.ErrorCode? { nil }
 
     func refusal(byLeaderOf topic: String, partition: Int32, at now: Instant) -> Broker.ErrorCode? {
-        let isAstray = numbers.withLock { Int.random(in: 0..<Self.strayingOneIn, using: &$0) == 0 }
+        let isAstray = random.withLock { Int.random(in: 0..<Self.strayingOneIn, using: &$0) == 0 }
         return isAstray ? .notLeaderOrFollower : nil
     }
 }
@@ -57,19 +58,20 @@ private struct StrayingCluster {
             settings: kafka, options: ConsumerOptions(membership: .manual), name: "test", log: .silent,
             metrics: Metrics())
         defer { _ = reader.close() }
-        let all = (0..<Int32(partitions)).map { TopicPartition("jobs", $0) }
-        try reader.assign(startingAt: all.map { PartitionStart(partition: $0, position: .beginning) })
+        let allPartitions = (0..<Int32(partitions)).map { TopicPartition("jobs", $0) }
+        try reader.assign(
+            startingAt: allPartitions.map { PartitionStart(partition: $0, position: .beginning) })
         var batch = RecordBatch()
         var records: [RecordCopy] = []
-        var ended: Set<TopicPartition> = []
+        var partitionsAtEnd: Set<TopicPartition> = []
         _ = try eventually(within: 20_000) {
             for case .reachedEnd(let partition, _) in reader.read(&batch, into: &records) {
-                ended.insert(partition)
+                partitionsAtEnd.insert(partition)
             }
-            return ended.count == partitions
+            return partitionsAtEnd.count == partitions
         }
-        #expect(ended.count == partitions)
-        return all.map { partition in
+        #expect(partitionsAtEnd.count == partitions)
+        return allPartitions.map { partition in
             records.filter { $0.partition == partition.partition }.compactMap(\.value)
         }
     }

@@ -6,10 +6,9 @@ import Synchronization
 import Telemetry
 import Testing
 
-// Faults that a test bed injects into the broker.
-
 // The embedded broker as a test bed: the faults that it can inject, seen through the client.
 
+/// Returns the values of a topic with one partition.
 private func read(_ topic: String, from broker: RunningBroker) throws -> [String] {
     let consumer = try Consumer(
         settings: KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"]),
@@ -63,10 +62,10 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
     async throws
 {
     try await onThread {
-        let failing = Atomic<Bool>(false)
+        let isDiskFull = Atomic<Bool>(false)
         var settings = try BrokerSettings.temporary()
         settings.disk = Disk { operation, path, _ in
-            operation == .write && path.contains("/jobs-") && failing.load(ordering: .relaxed)
+            operation == .write && path.contains("/jobs-") && isDiskFull.load(ordering: .relaxed)
                 ? .fail(ENOSPC) : nil
         }
         let broker = try RunningBroker(settings: settings)
@@ -83,11 +82,11 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
         }
         put("before")
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
-        failing.store(true, ordering: .relaxed)
+        isDiskFull.store(true, ordering: .relaxed)
         put("during")
         #expect(
             producer.flush(withinMilliseconds: 300, into: &deliveries) == 1, "the broker retries the write")
-        failing.store(false, ordering: .relaxed)
+        isDiskFull.store(false, ordering: .relaxed)
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
         #expect(
             deliveries.count == 2

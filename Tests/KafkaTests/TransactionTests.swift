@@ -6,6 +6,9 @@ import Testing
 
 @testable import Kafka
 
+// Transactions on the mock cluster, with the errors that a test injects. A failure of a transaction has an advice: to call
+// again, to abort and retry or discard the work, or to replace the producer.
+
 private func makeTransactionalProducer(
     _ cluster: MockCluster, id: String = "flotilla.planner.1.0"
 ) throws -> TransactionalProducer {
@@ -67,6 +70,7 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
     }
 }
 
+/// The body of many records is stored once in memory, and released with the transaction.
 @Test func `a shared body lives exactly until its transaction has ended`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
@@ -75,11 +79,11 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
         try producer.initialize()
         for ending in ["commit", "abort"] {
             try producer.begin()
-            weak var releasedBody: SharedRecordValue?
+            weak var bodyInMemory: SharedRecordValue?
             do {
                 let bytes = Array("the same for all".utf8)
                 let body = SharedRecordValue(copying: bytes.span)
-                releasedBody = body
+                bodyInMemory = body
                 for _ in 0..<50 {
                     var headers = RecordHeaders()
                     headers.add("apns-priority", value: Array("10".utf8).span)
@@ -88,9 +92,9 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
                     #expect(result == .queued)
                 }
             }
-            #expect(releasedBody != nil)
+            #expect(bodyInMemory != nil)
             if ending == "commit" { try producer.commit() } else { try producer.abort() }
-            #expect(releasedBody == nil)
+            #expect(bodyInMemory == nil)
         }
         let records = try makeReader(cluster, partitions: 1).read(atLeast: 50)
         #expect(records.prefix(50).allSatisfy { $0.value == "the same for all" })
@@ -103,13 +107,12 @@ private func send(_ value: String, to topic: Topic, by producer: TransactionalPr
         let producer = try makeTransactionalProducer(cluster)
         let topic = try producer.topic(named: "jobs")
         let consumer = try makeMember(cluster)
-        // Coordinator loading, not coordinator, concurrent transactions.
-        cluster.failNext(.initProducerID, with: 14, 16)
+        cluster.failNext(.initProducerID, with: .coordinatorLoading, .notCoordinator)
         try producer.initialize()
-        cluster.failNext(.addPartitions, with: 51, 51)
-        cluster.failNext(.addOffsets, with: 14)
-        cluster.failNext(.transactionOffsetCommit, with: 14)
-        cluster.failNext(.endTransaction, with: 14)
+        cluster.failNext(.addPartitions, with: .concurrentTransactions, .concurrentTransactions)
+        cluster.failNext(.addOffsets, with: .coordinatorLoading)
+        cluster.failNext(.transactionOffsetCommit, with: .coordinatorLoading)
+        cluster.failNext(.endTransaction, with: .coordinatorLoading)
         let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
         try producer.begin()
         #expect(send("x", to: topic, by: producer) == .queued)

@@ -4,6 +4,8 @@ import Testing
 
 @testable import Lifecycle
 
+/// Jobs, timers, events of descriptors, and hooks of an event loop. `execute` queues a job for the loop's thread, and
+/// `perform` waits for its result.
 @Suite struct EventLoopTests {
     @Test func `jobs run on the loop's thread in the order of the calls`() throws {
         let running = try RunningLoop()
@@ -24,6 +26,7 @@ import Testing
         loop.execute { loop.execute { ranJobs.increment() } }
         loop.stop()
         loop.stop()
+        // The 500 jobs, and the one that a job has queued.
         #expect(ranJobs.value == 501)
         #expect(!loop.execute { ranJobs.increment() })
         #expect(loop.perform { 1 } == nil)
@@ -33,7 +36,7 @@ import Testing
         let running = try RunningLoop(jobsMax: 4)
         let ranJobs = SharedCount()
         let threads = (0..<4).map { _ in
-            Thread { for _ in 0..<500 { running.loop.execute { ranJobs.increment() } } }
+            PlainThread { for _ in 0..<500 { running.loop.execute { ranJobs.increment() } } }
         }
         for thread in threads { thread.join() }
         #expect(running.loop.perform { ranJobs.value } == 2_000)
@@ -61,8 +64,9 @@ import Testing
                 timer.schedule(at: start.advanced(byMilliseconds: number))
                 timers.append(timer)
             }
-            timers[2].cancel()  // 9
-            timers[4].schedule(at: start.advanced(byMilliseconds: 12))  // 7 moves to the end
+            // The timers with the numbers 9 and 7. The second one becomes the last.
+            timers[2].cancel()
+            timers[4].schedule(at: start.advanced(byMilliseconds: 12))
         }
         #expect(eventually { fired.withLock { $0.count } == 8 })
         #expect(fired.withLock { $0 } == [1, 2, 3, 4, 5, 6, 8, 7])
@@ -239,7 +243,7 @@ private final class StaleEventHandler: EventHandler {
 }
 
 /// A plain thread, joined explicitly.
-private final class Thread {
+private final class PlainThread {
     private var handle = pthread_t()
     private let body: @Sendable () -> Void
 
@@ -248,7 +252,7 @@ private final class Thread {
         pthread_create(
             &handle, nil,
             {
-                Unmanaged<Thread>.fromOpaque($0!).takeRetainedValue().body()
+                Unmanaged<PlainThread>.fromOpaque($0!).takeRetainedValue().body()
                 return nil
             }, Unmanaged.passRetained(self).toOpaque())
     }

@@ -4,9 +4,9 @@ import Testing
 /// The rounding of points of the steady clock.
 @Suite struct InstantTests {
     @Test(arguments: [(0, 0), (1, 100), (99, 100), (100, 100), (101, 200)])
-    func `an instant is rounded up to the next step`(at: Int, rounded: Int) {
+    func `an instant is rounded up to the next step`(milliseconds: Int, rounded: Int) {
         let start = Instant(nanoseconds: 0)
-        let instant = start.advanced(byMilliseconds: at)
+        let instant = start.advanced(byMilliseconds: milliseconds)
         #expect(instant.roundedUp(toMilliseconds: 100) == start.advanced(byMilliseconds: rounded))
         #expect(instant.roundedUp(toMilliseconds: 0) == instant)
     }

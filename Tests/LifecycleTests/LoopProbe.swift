@@ -15,7 +15,7 @@ final class RunningLoop: Sendable {
     deinit { loop.stop() }
 }
 
-/// Waits until another thread makes the condition true.
+/// Waits until another thread makes the fact true. Returns false if that takes too long.
 func eventually(within milliseconds: Int = 5_000, _ fact: () -> Bool) -> Bool {
     let deadline = Instant.now().advanced(byMilliseconds: milliseconds)
     while !fact() {
@@ -25,17 +25,22 @@ func eventually(within milliseconds: Int = 5_000, _ fact: () -> Bool) -> Bool {
     return true
 }
 
-/// Records the calls of a connection, and answers as configured.
+/// One end of a connection, as its delegate. It records the calls of the connection, and reacts as a test configures
+/// it.
 final class Peer: TCPConnectionDelegate, Sendable {
     /// The calls of the connection until now.
     struct State {
         var isConnected = false
+        /// The received bytes, if the peer keeps them.
         var bytes: [UInt8] = []
-        var received = 0
-        var pieces = 0
-        var writable = 0
-        var inputEnded = 0
-        var closed: [String] = []
+        var receivedByteCount = 0
+        /// The number of calls that brought bytes.
+        var pieceCount = 0
+        /// The number of calls that said that the connection takes bytes again.
+        var writableCount = 0
+        var inputEndCount = 0
+        /// The reasons of the closes. There must be one.
+        var closeReasons: [String] = []
     }
 
     let state = Mutex(State())
@@ -66,21 +71,21 @@ final class Peer: TCPConnectionDelegate, Sendable {
     func didReceive(_ bytes: UnsafeRawBufferPointer) {
         state.withLock {
             if keepsBytes { $0.bytes += bytes }
-            $0.received += bytes.count
-            $0.pieces += 1
+            $0.receivedByteCount += bytes.count
+            $0.pieceCount += 1
         }
         onReceived(tcp, bytes)
     }
     func didBecomeWritable() {
-        state.withLock { $0.writable += 1 }
+        state.withLock { $0.writableCount += 1 }
         onWritable(tcp)
     }
     func inputDidEnd() {
-        state.withLock { $0.inputEnded += 1 }
+        state.withLock { $0.inputEndCount += 1 }
         onInputEnded(tcp)
     }
     func didClose(reason: TCPCloseReason) {
-        state.withLock { $0.closed.append(reason.description) }
+        state.withLock { $0.closeReasons.append(reason.description) }
         connection.withLock { $0 = nil }
     }
 

@@ -5,7 +5,9 @@ import Testing
 
 @testable import Lifecycle
 
-/// The order in which services are started and stopped.
+// `ServiceRunner`, which starts the services of a process, waits for a reason to stop, and stops them.
+
+/// The events of a test in their order.
 private final class Journal: Sendable {
     private let lines = Mutex<[String]>([])
     func add(_ line: String) { lines.withLock { $0.append(line) } }
@@ -21,7 +23,7 @@ private final class RecordedService: Service {
     let name: String
     private let journal: Journal
     private let failsToStart: Bool
-    /// Its stop waits for this.
+    /// The stop of the service waits for this; nil if it stops at once.
     private let release: Shutdown?
     private let context = Mutex<ServiceContext?>(nil)
 
@@ -49,6 +51,7 @@ private final class RecordedService: Service {
     func fail() { context.withLock { $0 }?.fail(with: ServiceFailure(service: name)) }
 }
 
+/// Makes a runner that gives its services 50 ms to stop. A service that needs longer is reported to `onOverrun`.
 private func runner(of services: [any Service], onOverrun: @escaping @Sendable (String) -> Void = { _ in })
     -> ServiceRunner
 {

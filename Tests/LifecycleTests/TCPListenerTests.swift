@@ -18,7 +18,9 @@ private func serveWithoutDescriptors() throws {
     try loop.start()
     let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 100) { Peer($0) }
     let clients = (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
-    var limit = rlimit(rlim_cur: rlim_t(clients[3]) + 20, rlim_max: rlim_t(clients[3]) + 20)
+    // A few descriptors above the newest one, which the fillers then take.
+    let descriptorsMax = rlim_t(clients[3]) + 20
+    var limit = rlimit(rlim_cur: descriptorsMax, rlim_max: descriptorsMax)
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     var fillers: [Int32] = []
     while true {
@@ -47,7 +49,8 @@ private func connect(_ client: Int32, to port: Int) {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = in_port_t(UInt16(port).bigEndian)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let loopback: UInt32 = 0x7f00_0001  // 127.0.0.1
+    address.sin_addr.s_addr = loopback.bigEndian
     let code = withUnsafePointer(to: &address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
             connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -4,9 +4,10 @@ import Testing
 
 @testable import Lifecycle
 
-/// TCP connections on an event loop: connecting, sending, receiving, and each way to close.
+/// TCP connections on an event loop: connecting, sending, receiving, and each way to close. Most tests connect a `Peer`
+/// to a server whose connections are peers too. A connection is used on its loop, so a test calls it in `perform`.
 @Suite struct TCPTests {
-    /// Starts a server whose connections all behave alike.
+    /// Starts a server. `make` makes the peer of each connection, and `peers` keeps it.
     private func serve(
         on running: RunningLoop, host: String = "127.0.0.1", connectionsMax: Int = 1_000,
         options: TCPOptions = TCPOptions(), peers: Peers, make: @escaping @Sendable (TCPConnection) -> Peer
@@ -29,11 +30,14 @@ import Testing
         _ = running.loop.perform { for byte in UInt8(0)..<100 { client.tcp.send([byte]) } }
         #expect(eventually { client.read(\.bytes) == Array(0..<100) })
         #expect(client.read(\.isConnected))
-        #expect(peers.all[0].read(\.pieces) == 1, "the sends of one iteration leave together")
+        #expect(peers.all[0].read(\.pieceCount) == 1, "the sends of one iteration leave together")
         _ = running.loop.perform { client.tcp.close() }
-        #expect(eventually { client.read(\.closed).count == 1 && peers.all[0].read(\.closed).count == 1 })
-        #expect(client.read(\.closed) == ["connection closed by this process"])
-        #expect(peers.all[0].read(\.closed) == ["connection closed by the peer"])
+        #expect(
+            eventually {
+                client.read(\.closeReasons).count == 1 && peers.all[0].read(\.closeReasons).count == 1
+            })
+        #expect(client.read(\.closeReasons) == ["connection closed by this process"])
+        #expect(peers.all[0].read(\.closeReasons) == ["connection closed by the peer"])
         #expect(eventually { listener.connectionCount == 0 })
     }
 
@@ -43,15 +47,16 @@ import Testing
         let total = 24 * 1024 * 1024
         let highWaterBytes = TCPOptions().highWaterBytes
         let chunk = [UInt8](repeating: 7, count: 300_000)
-        let sent = Mutex(0)
-        let mostWaiting = Mutex(0)
+        let sentCount = Mutex(0)
+        let pendingMax = Mutex(0)
+        // Sends until the connection says that its peer does not read.
         let pump: @Sendable (TCPConnection) -> Void = { connection in
-            while sent.withLock({ $0 }) < total {
-                let count = min(chunk.count, total - sent.withLock { $0 })
-                sent.withLock { $0 += count }
-                let more = chunk.withUnsafeBytes { connection.send(.init(rebasing: $0[..<count])) }
-                mostWaiting.withLock { $0 = max($0, connection.pendingByteCount) }
-                if !more { return }
+            while sentCount.withLock({ $0 }) < total {
+                let count = min(chunk.count, total - sentCount.withLock { $0 })
+                sentCount.withLock { $0 += count }
+                let takesMore = chunk.withUnsafeBytes { connection.send(.init(rebasing: $0[..<count])) }
+                pendingMax.withLock { $0 = max($0, connection.pendingByteCount) }
+                if !takesMore { return }
             }
         }
         let peers = Peers()
@@ -64,12 +69,12 @@ import Testing
             client.tcp.send([1])
             client.tcp.pauseReading()
         }
-        #expect(eventually { mostWaiting.withLock { $0 } >= highWaterBytes })
-        #expect(sent.withLock { $0 } < total, "the sender stops while the peer does not read")
+        #expect(eventually { pendingMax.withLock { $0 } >= highWaterBytes })
+        #expect(sentCount.withLock { $0 } < total, "the sender stops while the peer does not read")
         _ = clients.loop.perform { client.tcp.resumeReading() }
-        #expect(eventually(within: 20_000) { client.read(\.received) == total })
-        #expect(peers.all[0].read(\.writable) > 0)
-        #expect(mostWaiting.withLock { $0 } < highWaterBytes + 2 * chunk.count)
+        #expect(eventually(within: 20_000) { client.read(\.receivedByteCount) == total })
+        #expect(peers.all[0].read(\.writableCount) > 0)
+        #expect(pendingMax.withLock { $0 } < highWaterBytes + 2 * chunk.count)
     }
 
     @Test func `a peer that never reads ends the connection at the limit`() throws {
@@ -91,8 +96,8 @@ import Testing
             client.tcp.send([1])
             client.tcp.pauseReading()
         }
-        #expect(eventually { !(peers.all.first?.read(\.closed).isEmpty ?? true) })
-        let sentence = try #require(peers.all[0].read(\.closed).first)
+        #expect(eventually { !(peers.all.first?.read(\.closeReasons).isEmpty ?? true) })
+        let sentence = try #require(peers.all[0].read(\.closeReasons).first)
         #expect(sentence.hasSuffix("bytes wait to be sent and the peer does not read"))
     }
 
@@ -110,7 +115,7 @@ import Testing
             }
             client.tcp.send([4])
         }
-        #expect(eventually { peers.all.first?.read(\.received) == 70_003 })
+        #expect(eventually { peers.all.first?.read(\.receivedByteCount) == 70_003 })
         #expect(peers.all[0].read(\.bytes) == [1, 2] + [UInt8](repeating: 3, count: 70_000) + [4])
     }
 
@@ -133,10 +138,10 @@ import Testing
             client.tcp.send([1])
             client.tcp.shutdownOutput()
         }
-        #expect(eventually { client.read(\.received) == 3_000_000 })
-        #expect(eventually { client.read(\.closed) == ["connection closed by the peer"] })
-        #expect(eventually { peers.all[0].read(\.closed) == ["connection closed by this process"] })
-        #expect(peers.all[0].read(\.inputEnded) == 1)
+        #expect(eventually { client.read(\.receivedByteCount) == 3_000_000 })
+        #expect(eventually { client.read(\.closeReasons) == ["connection closed by the peer"] })
+        #expect(eventually { peers.all[0].read(\.closeReasons) == ["connection closed by this process"] })
+        #expect(peers.all[0].read(\.inputEndCount) == 1)
     }
 
     @Test func `finish sends everything before it closes`() throws {
@@ -154,8 +159,8 @@ import Testing
         let client = Peer.connect(port: listener.port, on: running.loop, as: Peer(keepsBytes: false))
         // More than the server reads. An immediate close would reset the connection and lose the answer.
         _ = running.loop.perform { client.tcp.send([UInt8](repeating: 1, count: 200_000)) }
-        #expect(eventually { client.read(\.closed) == ["connection closed by the peer"] })
-        #expect(client.read(\.received) == 5_000_000)
+        #expect(eventually { client.read(\.closeReasons) == ["connection closed by the peer"] })
+        #expect(client.read(\.receivedByteCount) == 5_000_000)
     }
 
     @Test func `the error for a refused connection is one sentence`() throws {
@@ -167,9 +172,9 @@ import Testing
         let port = listener.port
         listener.stop()
         let client = Peer.connect(port: port, on: running.loop)
-        #expect(eventually { !client.read(\.closed).isEmpty })
+        #expect(eventually { !client.read(\.closeReasons).isEmpty })
         #expect(
-            client.read(\.closed) == [
+            client.read(\.closeReasons) == [
                 "cannot connect to 127.0.0.1:\(port): 127.0.0.1 says connection refused"
             ])
     }
@@ -177,8 +182,8 @@ import Testing
     @Test func `the error for a name without an address is one sentence`() throws {
         let running = try RunningLoop()
         let client = Peer.connect(port: 1, host: "nothing.invalid", on: running.loop, milliseconds: 20_000)
-        #expect(eventually(within: 20_000) { !client.read(\.closed).isEmpty })
-        #expect(client.read(\.closed)[0].hasPrefix("cannot find an address of nothing.invalid: "))
+        #expect(eventually(within: 20_000) { !client.read(\.closeReasons).isEmpty })
+        #expect(client.read(\.closeReasons)[0].hasPrefix("cannot find an address of nothing.invalid: "))
     }
 
     @Test func `a name is resolved and each of its addresses is tried`() throws {
@@ -201,10 +206,10 @@ import Testing
         let addresses =
             Array(repeating: try silent.address, count: 8)
             + (try SocketAddress.resolve(host: "127.0.0.1", port: listener.port, numericOnly: true).get())
-        let began = Instant.now()
+        let startedAt = Instant.now()
         let result = race(to: addresses, milliseconds: 20_000, on: running.loop)
         #expect(eventually(within: 20_000) { result.withLock { $0 } != nil })
-        let delay = Instant.now().milliseconds(since: began)
+        let delay = Instant.now().milliseconds(since: startedAt)
         let descriptor = try #require(result.withLock { $0 }).get()
         Glibc.close(descriptor)
         #expect(delay >= 8 * TCPConnector.attemptDelayMilliseconds - 50 && delay < 6_000)
@@ -244,6 +249,7 @@ import Testing
         #expect(TCPConnector.interleaved([]).isEmpty)
     }
 
+    /// Connects to the addresses as `TCPConnector` does: it tries the next one if an address does not answer soon.
     private func race(
         to addresses: [SocketAddress], milliseconds: Int, on loop: EventLoop
     ) -> ConnectResult {
@@ -272,9 +278,9 @@ import Testing
             connection.close()
             connection.close()
         }
-        #expect(eventually { !client.read(\.closed).isEmpty })
+        #expect(eventually { !client.read(\.closeReasons).isEmpty })
         _ = loop.perform {}
-        #expect(client.read(\.closed) == ["connection closed by this process"])
+        #expect(client.read(\.closeReasons) == ["connection closed by this process"])
     }
 
     @Test func `the error for a taken port is one sentence`() throws {
@@ -301,12 +307,14 @@ import Testing
         defer { listener.stop() }
         let clients = (0..<5).map { _ in Peer.connect(port: listener.port, on: running.loop) }
         _ = running.loop.perform { for client in clients { client.tcp.send([1]) } }
-        #expect(eventually { clients.filter { $0.read(\.received) == 1 }.count == 2 })
+        #expect(eventually { clients.filter { $0.read(\.receivedByteCount) == 1 }.count == 2 })
         #expect(listener.connectionCount == 2)
         for number in 1...3 {
-            let served = clients.filter { $0.read(\.received) == 1 && $0.read(\.closed).isEmpty }
+            let served = clients.filter {
+                $0.read(\.receivedByteCount) == 1 && $0.read(\.closeReasons).isEmpty
+            }
             _ = running.loop.perform { served[0].tcp.close() }
-            #expect(eventually { clients.filter { $0.read(\.received) == 1 }.count == 2 + number })
+            #expect(eventually { clients.filter { $0.read(\.receivedByteCount) == 1 }.count == 2 + number })
         }
     }
 
@@ -328,7 +336,7 @@ import Testing
         }
         #expect(eventually { usedLoops.withLock { $0.count } == 10 })
         #expect(usedLoops.withLock { $0.filter { $0 == "first" }.count } == 5)
-        #expect(clients.allSatisfy { $0.read(\.closed).isEmpty })
+        #expect(clients.allSatisfy { $0.read(\.closeReasons).isEmpty })
         _ = first.loop.perform { for client in clients { client.tcp.close() } }
         #expect(eventually { listener.connectionCount == 0 })
     }
@@ -343,8 +351,8 @@ import Testing
         let client = Peer.connect(port: listener.port, on: near)
         #expect(eventually { peers.all.count == 1 })
         near.stop()
-        #expect(client.read(\.closed) == ["connection closed by this process"])
-        #expect(eventually { peers.all[0].read(\.closed) == ["connection closed by the peer"] })
+        #expect(client.read(\.closeReasons) == ["connection closed by this process"])
+        #expect(eventually { peers.all[0].read(\.closeReasons) == ["connection closed by the peer"] })
     }
 
     @Test func `a loop that ends during a name lookup reports it once`() throws {
@@ -352,7 +360,7 @@ import Testing
         try loop.start()
         let client = Peer.connect(port: 1, host: "nothing.invalid", on: loop, milliseconds: 20_000)
         loop.stop()
-        let reasons = client.read(\.closed)
+        let reasons = client.read(\.closeReasons)
         #expect(reasons.count == 1)
         #expect(
             reasons.first == "event loop short has ended"
@@ -367,24 +375,26 @@ import Testing
         defer { listener.stop() }
         let client = try connectedSocket(to: listener.port)
         #expect(eventually { peers.all.count == 1 })
-        // The loop sees the bytes and the reset in one turn, or learns of the reset when it sends.
+        // The loop sees the bytes and the reset in one iteration, or learns of the reset when it sends.
         _ = running.loop.perform {
             let answer = Array("answer".utf8)
             #expect(write(client, answer, answer.count) == answer.count)
             reset(client)
             if isSending { peers.all[0].tcp.send([UInt8](repeating: 1, count: 200_000)) }
         }
-        #expect(eventually { !peers.all[0].read(\.closed).isEmpty })
+        #expect(eventually { !peers.all[0].read(\.closeReasons).isEmpty })
         #expect(peers.all[0].read(\.bytes) == Array("answer".utf8))
-        #expect(peers.all[0].read(\.closed).count == 1)
+        #expect(peers.all[0].read(\.closeReasons).count == 1)
     }
 
+    /// Returns a plain socket that is connected to the server.
     private func connectedSocket(to port: Int) throws -> Int32 {
         let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(UInt16(port).bigEndian)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let loopback: UInt32 = 0x7f00_0001  // 127.0.0.1
+        address.sin_addr.s_addr = loopback.bigEndian
         let code = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -409,10 +419,11 @@ import Testing
         let client = try connectedSocket(to: listener.port)
         #expect(eventually { peers.all.count == 1 })
         reset(client)
-        #expect(eventually { !peers.all[0].read(\.closed).isEmpty })
-        #expect(peers.all[0].read(\.closed)[0].hasSuffix("connection reset by peer"))
+        #expect(eventually { !peers.all[0].read(\.closeReasons).isEmpty })
+        #expect(peers.all[0].read(\.closeReasons)[0].hasSuffix("connection reset by peer"))
     }
 
+    /// The server's ends of the connections.
     private final class Peers: Sendable {
         private let list = Mutex<[Peer]>([])
         func add(_ peer: Peer) { list.withLock { $0.append(peer) } }

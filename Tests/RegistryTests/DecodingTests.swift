@@ -7,7 +7,8 @@ import Testing
 
 @testable import Registry
 
-/// The readers that decode records and keys in place, compared with the readers that make values.
+/// Tests of the readers that decode records and keys in place. They must give the same results as the readers that make
+/// values, for valid and for invalid input.
 struct DecodingTests {
     private let reader = JSONReader()
 

@@ -9,7 +9,8 @@ import Testing
 
 @testable import Registry
 
-/// The changes that a commit reports: new tokens, groups and dismissals. After a crash each is reported again.
+/// Tests of the changes that a commit of a lane reports to the fan-out: new tokens, groups and dismissals. After a
+/// crash each change is reported again.
 struct LaneChangesTests {
     private let directory: TemporaryDirectory
 

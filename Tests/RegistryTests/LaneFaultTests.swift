@@ -10,8 +10,9 @@ import Testing
 
 @testable import Registry
 
-/// Crashes, full disks and changed bytes at each write of a restore and of the commits after it.
-/// `deploy/prove registry-faults` runs a hundred times as many cases.
+/// Tests of a lane with crashes, full disks and changed bytes at each write of a restore and of the commits after it.
+/// In each case the lane must have exactly the rows of its offset, or be empty. `store_faults_arm(N, COUNT, FAULT)`
+/// lets COUNT writes fail after the first N. `deploy/prove registry-faults` runs a hundred times as many cases.
 struct LaneFaultTests {
     private let directory: TemporaryDirectory
 
@@ -55,7 +56,9 @@ struct LaneFaultTests {
             try lane.close()
             try FileManager.default.removeItem(atPath: path)
         }
-        #expect(steps.count < count || resumed > 0 && resumed < count)
+        // Over all steps some lanes must continue and others restart. A few random steps prove nothing about that.
+        let triesAllSteps = steps.count >= count
+        #expect(!triesAllSteps || resumed > 0 && resumed < count)
     }
 
     @Test func `a disk that is full at any write is waited for, and nothing is lost`() throws {

@@ -11,7 +11,8 @@ import Testing
 
 @testable import Registry
 
-/// Files that were left behind, lost, truncated or made by other programs, and unreadable records.
+/// Tests of the file of a lane that was left behind, lost, truncated or made by another program, and of unreadable
+/// records. The lane discards a file that it cannot trust, and is restored from the topic.
 struct LaneFileTests {
     private let directory: TemporaryDirectory
 

@@ -10,7 +10,9 @@ import Testing
 
 @testable import Registry
 
-/// Random records for a lane, compared with a `RegistryModel` that gets the same records.
+/// Tests of a lane against a `RegistryModel`, a dictionary that gets the same random records. After any records the
+/// lane must serve exactly the rows of the model, and count the excluded rows by the same reasons. The tests at the end
+/// are about tokens that several rows share.
 struct LaneModelTests {
     @Test func `after any records in any order the lane serves the rows of a dictionary`() throws {
         for seed in 1...UInt64(trialCount(base: 25)) {

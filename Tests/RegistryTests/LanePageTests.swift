@@ -11,7 +11,8 @@ import Testing
 
 @testable import Registry
 
-/// Walks through a lane, page by page, while rows change and processes end.
+/// Tests of walks through a lane, page by page, while rows change and processes end. A walk must return each row once
+/// that exists all the time.
 struct LanePageTests {
     private let directory: TemporaryDirectory
 
@@ -271,6 +272,45 @@ struct LanePageTests {
         #expect(rows.count == count / 2 && left == count - count / 2)
         let most = try lane.fillPage(with: named, from: PageCursor(), into: &page, rowsMax: count)
         #expect(most != nil && page.count + page.exclusions.total <= Lane.examinedRowsMax)
+        try lane.close()
+    }
+
+    @Test func `every group with an activity is found once, in pages of any size`() throws {
+        let lane = try openLane(directory.path)
+        let long = String(repeating: "long ", count: 30)
+        var expected: Set<String> = []
+        var offset: Int64 = 0
+        for app in ["one", "two"] {
+            let groups = [
+                "a", "ab", "b", UUID().uuidString, UUID().uuidString.lowercased(), long, "\u{10FFFF}",
+            ]
+            for (index, group) in groups.enumerated() {
+                expected.insert("\(app) \(group)")
+                for number in 0..<3 {
+                    var key = key(number)
+                    key.app = app
+                    key.entry = .update(activity: "\(index) \(number)")
+                    try lane.apply(token(number, group: group).encoded(), to: key, offset: offset)
+                    offset += 1
+                }
+            }
+            var alone = key(7)
+            alone.app = app
+            try lane.apply(token(7, group: nil).encoded(), to: alone, offset: offset)
+            offset += 1
+        }
+        try lane.commit(offset)
+        for countMax in 1...7 {
+            var cursor = Lane.GroupCursor()
+            var found: [String] = []
+            while true {
+                let page = try lane.groups(behind: &cursor, countMax: countMax)
+                if page.isEmpty { break }
+                #expect(page.count <= countMax)
+                found += page.map { "\($0.app) \($0.group)" }
+            }
+            #expect(Set(found) == expected && found.count == expected.count, "pages of \(countMax)")
+        }
         try lane.close()
     }
 }

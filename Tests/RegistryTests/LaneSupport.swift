@@ -15,7 +15,9 @@ let partition = TopicPartition("registry", 0)
 /// The time of the first registrations, in milliseconds since 1970.
 let start: Int64 = 1_763_600_000_000
 
-/// Opens the lane in a directory. The boot id says whether the machine was restarted.
+/// Opens the lane in a directory. A lane is the file of the registry's rows for one partition.
+///
+/// - Parameter boot: The machine's boot id. Another one than before means that the machine was restarted.
 func openLane(
     _ directory: String, boot: String = "boot-1", metrics: Metrics = Metrics(), mapBytesAtStart: Int = 1 << 20
 ) throws -> Lane {
@@ -36,6 +38,7 @@ extension Lane {
         }
     }
 
+    /// Commits the applied records. The lane then continues at this offset.
     func commit(_ offset: Int64) throws { try commit(AppliedProgress(offset: offset, completeUntil: .now())) }
 
     /// Returns all rows of a selection, page by page. `between` runs after each page.
@@ -47,7 +50,9 @@ extension Lane {
         return try all(selection, from: cursor, rowsMax: rowsMax, leavingOut: &exclusions, between: between)
     }
 
-    /// - Parameter exclusions: The sum of the pages' exclusions.
+    /// Returns all rows of a selection, page by page.
+    ///
+    /// - Parameter exclusions: Gets the number of excluded rows by reason, over all pages.
     func all(
         _ selection: TokenSelection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
         leavingOut exclusions: inout ExclusionCounts, between: () throws -> Void = {}
@@ -55,9 +60,9 @@ extension Lane {
         var page = TokenPage()
         var rows: [FoundRow] = []
         var cursor: PageCursor? = cursor
-        while let next = cursor {
+        while let pageStart = cursor {
             // The cursor goes through bytes, as in a continuation record.
-            let decodedCursor = PageCursor(bytes: next.bytes)
+            let decodedCursor = PageCursor(bytes: pageStart.bytes)
             cursor = try self.fillPage(with: selection, from: decodedCursor!, into: &page, rowsMax: rowsMax)
             #expect(page.count <= rowsMax)
             for index in 0..<page.count { rows.append(FoundRow(page[index])) }

@@ -11,7 +11,8 @@ struct RegistryModel {
     var tokens: [RegistryKey: TokenRow] = [:]
     var profiles: [RegistryKey: ProfileRow] = [:]
 
-    /// Whether a row is not served because another installation has a newer row with the same token.
+    /// Whether a row is not served because another installation has a newer row with the same token. A token belongs to
+    /// one installation, and the newest row names it.
     func isShadowed(_ key: RegistryKey) -> Bool {
         guard let row = tokens[key] else { return false }
         return tokens.contains { other, rival in
@@ -136,8 +137,8 @@ extension RegistryKey {
     var isUpdate: Bool { if case .update = entry { true } else { false } }
 }
 
-/// Makes random keys, rows and questions. There are few names, so that rows collide. The names are short, long, UUIDs in
-/// both cases, and almost UUIDs.
+/// Makes random keys, rows and questions. There are few names, so that rows collide. The names are short, long, UUIDs
+/// in both cases, and almost UUIDs.
 struct RowMaker {
     var random: SeededGenerator
     static let installations = [

@@ -12,7 +12,8 @@ import Testing
 
 @testable import Registry
 
-/// The rules of segments: the profiles that they select, and texts that are refused.
+/// Tests of segments, the rules that select recipients by their profiles: the profiles that a segment selects, and the
+/// texts that are refused.
 struct SegmentTests {
     private let reader = JSONReader()
 

@@ -9,12 +9,14 @@ import Sends
 import Testing
 import Topics
 
+/// Redrive, which gives dead letters back to their stage: each at most once, also after killed calls, and only if it still
+/// matters. `ReplayStand` writes the dead letters and the marks of earlier calls.
 @Suite(.timeLimit(.minutes(3))) struct RedriveTests {
     let stand: ReplayStand
 
     init() throws { stand = try ReplayStand() }
 
-    @Test func `a dead letter's name is its partition and offset, in one spelling only`() {
+    @Test func `a dead letter's id is its partition and offset, in one spelling only`() {
         #expect(DeadLetterID("3/1042") == DeadLetterID(partition: 3, offset: 1042))
         let wrong = [
             "", "3", "3/", "/4", "-1/4", "3/-4", "3/4/5", "03/4", "3/+4", "3/99999999999999999999", "a/b",
@@ -22,22 +24,25 @@ import Topics
         for text in wrong { #expect(DeadLetterID(text) == nil, "\(text)") }
     }
 
-    @Test func `a dead letter of jobs goes once to a later tier of its lane, with new places`() throws {
-        let name = try stand.writeDeadLetter(of: stand.head(), to: 0..<3, lane: 1)
+    @Test func `a dead letter of jobs goes once to a later tier of its lane, with a new position`() throws {
+        let id = try stand.writeDeadLetter(of: stand.head(), to: 0..<3, lane: 1)
         #expect(try stand.redrive().preview().letters == 1)
-        #expect(try stand.records(of: .jobsLater5s).isEmpty, "a survey writes nothing")
-        let done = try stand.redriveAll()
-        #expect(done.letters == 1 && done.jobs == 3)
+        #expect(try stand.records(of: .jobsLater5s).isEmpty, "a preview writes nothing")
+
+        let tally = try stand.redriveAll()
+        #expect(tally.letters == 1 && tally.jobs == 3)
         let records = try stand.records(of: .jobsLater5s)
         let record = try #require(records.first)
         #expect(records.count == 1 && record.partition == 1 && record.value == ReplayStand.body)
+        // The jobs begin again: at the position of the dead letter, with the first attempt.
         let origin = try SheetOrigin(parsing: Array((record.headers["origin"] ?? "").utf8).span)
-        #expect(origin.topic == "dead-letters" && origin.partition == 1 && origin.offset == name.offset)
+        #expect(origin.topic == "dead-letters" && origin.partition == 1 && origin.offset == id.offset)
         #expect(origin.lines == LineSet(all: 3) && origin.attempt == 1 && origin.countedPushes == 0)
         #expect(origin.reason == nil && origin.dueAt > stand.now)
-        #expect(record.headers["flotilla-redriven"] == name.text)
+        #expect(record.headers["flotilla-redriven"] == id.text)
         #expect(record.headers.keys.allSatisfy { !$0.hasPrefix("flotilla-dead") })
         #expect(try stand.states() == [.redriven])
+
         #expect(try stand.redriveAll(run: "r2").letters == 0)
         #expect(try stand.records(of: .jobsLater5s).count == 1)
         let audit = try stand.records(of: .audit).map { String(decoding: $0.value ?? [], as: UTF8.self) }
@@ -64,11 +69,12 @@ import Topics
     @Test func `a redriven record that becomes a dead letter again is left to the next call`() throws {
         try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
         var hasComeBack = false
-        let done = try stand.redrive().execute { _ in
+        // The closure is called after each batch of records.
+        let tally = try stand.redrive().execute { _ in
             if !hasComeBack { try stand.writeDeadLetter(of: stand.head(), to: 1..<2, lane: 1) }
             hasComeBack = true
         }
-        #expect(hasComeBack && done.letters == 1)
+        #expect(hasComeBack && tally.letters == 1)
         #expect(try stand.redriveAll(run: "r2").letters == 1)
     }
 
@@ -76,23 +82,25 @@ import Topics
     func `the next call sends the letters of a killed call only if they were not sent`()
         throws
     {
-        let gone = try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
-        let left = try stand.writeDeadLetter(of: stand.head(), to: 1..<2)
+        let sentID = try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
+        let unsentID = try stand.writeDeadLetter(of: stand.head(), to: 1..<2)
+        // The killed call `dead` has begun with both letters, and has sent the first one.
         let begun = DeadLetterMark(
             .redrive, phase: .begun, run: "dead", author: "tester", at: stand.now,
-            letterOffsets: [gone.offset, left.offset])
+            letterOffsets: [sentID.offset, unsentID.offset])
         try stand.writeMark(begun, lane: 0)
         try stand.write(
             ReplayStand.body, to: .jobsLater5s, lane: 0,
             headers: stand.sheetHeaders(stand.head(), to: 0..<1) + [
-                ("flotilla-redriven", Array(gone.text.utf8))
+                ("flotilla-redriven", Array(sentID.text.utf8))
             ])
         #expect(try stand.states() == [.doubtful, .doubtful])
         #expect(
-            try stand.redrive(busy: 60_000).preview().skipped == [.busy: 2],
+            try stand.redrive(busyMilliseconds: 60_000).preview().skipped == [.busy: 2],
             "the other call may still be running")
-        let done = try stand.redriveAll()
-        #expect(done.alreadySent == 1 && done.letters == 1)
+
+        let tally = try stand.redriveAll()
+        #expect(tally.alreadySent == 1 && tally.letters == 1)
         #expect(try stand.states() == [.redriven, .redriven])
         #expect(try stand.records(of: .jobsLater5s).count == 2)
         #expect(try stand.redriveAll(run: "r2").letters == 0)
@@ -104,17 +112,18 @@ import Topics
         let tallies = try await withThrowingTaskGroup(of: Redrive.Tally.self) { group in
             for run in ["r1", "r2", "r3"] {
                 group.addTask {
-                    try stand.redrive(run: run, busy: 60_000).execute { _ in }
+                    try stand.redrive(run: run, busyMilliseconds: 60_000).execute { _ in }
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(tallies.reduce(0) { $0 + $1.letters } == 1_200, "\(tallies)")
-        let names = try stand.records(of: .jobsLater5s).compactMap { $0.headers["flotilla-redriven"] }
-        #expect(names.count == 1_200 && Set(names).count == 1_200)
+        let ids = try stand.records(of: .jobsLater5s).compactMap { $0.headers["flotilla-redriven"] }
+        #expect(ids.count == 1_200 && Set(ids).count == 1_200)
     }
 
     @Test func `expired and replaced dead letters stay`() throws {
+        // All dead letters have version 5. Below, most groups get a state with version 6.
         try stand.writeDeadLetter(of: stand.head(deadlineIn: -1), to: 0..<1)
         try stand.writeDeadLetter(of: stand.head(.update, version: 5, group: "newer"), to: 0..<1)
         try stand.writeDeadLetter(of: stand.head(.start, version: 5, group: "ended"), to: 0..<1)
@@ -122,35 +131,38 @@ import Topics
         // Of these two recipients, one has a newer version in the recipient scope.
         try stand.writeDeadLetter(of: stand.head(.update, version: 5, group: "own"), to: 0..<2)
         try stand.writeDeadLetter(
-            of: stand.head(.update, version: 5, group: "taken", send: "taken-back"), to: 0..<1)
+            of: stand.head(.update, version: 5, group: "cancelled", send: "cancelled-send"), to: 0..<1)
         try stand.writeDeadLetter(of: stand.head(.end, version: 5, group: "newer"), to: 0..<1)
-        func scope(_ key: [UInt8], _ change: (inout LaneScope) -> Void) throws {
+
+        func writeScope(_ key: [UInt8], _ change: (inout LaneScope) -> Void) throws {
             var row = LaneScope()
             row.writtenAt = stand.now
             change(&row)
             try stand.write(row.encoded(), to: .starts, lane: 0, key: key)
         }
-        func state(_ version: Int64) -> ScopeState {
+        func state(version: Int64) -> ScopeState {
             ScopeState(
                 send: "s9", version: version, content: PushContent(.update), priority: .immediate,
                 deadline: stand.now / 1000, expiration: stand.now / 1000, acceptedAt: stand.now)
         }
-        try scope(RecordKey.join("shop", "newer")) { $0.newestState = state(6) }
-        try scope(RecordKey.join("shop", "ended")) { $0.endVersion = 6 }
-        try scope(RecordKey.join("shop", "own", "u:u1")) { $0.newestState = state(6) }
-        try scope(RecordKey.join("shop", "own")) { $0.newestState = state(5) }
-        try scope(RecordKey.join("shop", "taken")) { $0.cancelledSends = ["taken-back"] }
-        let start = LedgerKey(
+        try writeScope(RecordKey.join("shop", "newer")) { $0.newestState = state(version: 6) }
+        try writeScope(RecordKey.join("shop", "ended")) { $0.endVersion = 6 }
+        try writeScope(RecordKey.join("shop", "own", "u:u1")) { $0.newestState = state(version: 6) }
+        try writeScope(RecordKey.join("shop", "own")) { $0.newestState = state(version: 5) }
+        try writeScope(RecordKey.join("shop", "cancelled")) { $0.cancelledSends = ["cancelled-send"] }
+        let ledgerKey = LedgerKey(
             app: "shop", subject: .group("started"), recipient: .user("u0"), generation: 3, installation: "i0"
         )
         try stand.write(
             LedgerRow(version: 6, startedAt: stand.now, type: "Match").encoded(), to: .starts, lane: 0,
-            key: start.bytes)
-        let done = try stand.redriveAll()
+            key: ledgerKey.bytes)
+
+        let tally = try stand.redriveAll()
         #expect(
-            done.skipped == [.expired: 1, .newer: 2, .ended: 1, .startedSince: 1, .cancelled: 1], "\(done)"
+            tally.skipped == [.expired: 1, .newer: 2, .ended: 1, .startedSince: 1, .cancelled: 1], "\(tally)"
         )
-        #expect(done.letters == 2 && done.jobs == 2)
+        // The END still matters, and so does the job of the other recipient of the group `own`.
+        #expect(tally.letters == 2 && tally.jobs == 2)
         let recipients = try stand.records(of: .jobsLater5s).map { $0.headers["to"] ?? "" }
         #expect(recipients.contains { $0.hasSuffix("u:u0\n") && $0.contains("a0") })
         #expect(recipients.allSatisfy { !$0.contains("u:u1") })
@@ -164,8 +176,8 @@ import Topics
         row.writtenAt = stand.now
         row.endVersion = 9
         try stand.write(row.encoded(), to: .starts, lane: 0, key: ScopeKey(app: "shop", activity: "a1").bytes)
-        let done = try stand.redriveAll()
-        #expect(done.jobs == 1 && done.skipped == [.ended: 1], "\(done)")
+        let tally = try stand.redriveAll()
+        #expect(tally.jobs == 1 && tally.skipped == [.ended: 1], "\(tally)")
     }
 
     @Test func `other records go back to their topic`() throws {
@@ -183,9 +195,10 @@ import Topics
         try stand.writeDeadLetter(
             from: .jobs, lane: 0, stage: "sender", code: "sheet_malformed", value: report,
             headers: [("apns", [])])
-        let done = try stand.redriveAll()
-        #expect(done.letters == 2, "\(done)")
-        #expect(done.skipped == [.unknownTopic: 1, .notKept: 1, .unreadable: 1])
+
+        let tally = try stand.redriveAll()
+        #expect(tally.letters == 2, "\(tally)")
+        #expect(tally.skipped == [.unknownTopic: 1, .notKept: 1, .unreadable: 1])
         let reports = try stand.records(of: .reports)
         #expect(reports.count == 1 && reports[0].key == key && reports[0].value == report)
         // The report counts from its first arrival.
@@ -197,16 +210,16 @@ import Topics
     @Test func `a send is redriven only if its group has no newer send`() throws {
         for (group, lastAt) in [("quiet", stand.now - 9_000), ("busy", stand.now)] {
             let key = ScopeKey(app: "shop", group: group).bytes
-            let home = Int32(murmur(key))
+            let lane = Int32(stand.partition(of: key))
             try stand.writeDeadLetter(
-                from: .sends, lane: home, stage: "fan-out", code: "unknown_version", key: key,
+                from: .sends, lane: lane, stage: "fan-out", code: "unknown_version", key: key,
                 value: Array("{}".utf8), writtenAt: stand.now - 5_000)
             var row = GroupRow()
             row.lastSendAt = lastAt
-            try stand.write(row.encoded(), to: .groups, lane: home, key: key)
+            try stand.write(row.encoded(), to: .groups, lane: lane, key: key)
         }
-        let done = try stand.redriveAll()
-        #expect(done.letters == 1 && done.skipped == [.newer: 1], "\(done)")
+        let tally = try stand.redriveAll()
+        #expect(tally.letters == 1 && tally.skipped == [.newer: 1], "\(tally)")
         #expect(try stand.records(of: .sends).map(\.key) == [ScopeKey(app: "shop", group: "quiet").bytes])
     }
 
@@ -244,6 +257,4 @@ import Topics
         #expect(try discard.execute { _ in } == 0)
         #expect(try stand.redriveAll().letters == 0)
     }
-
-    private func murmur(_ key: [UInt8]) -> Int { stand.partition(of: key) }
 }

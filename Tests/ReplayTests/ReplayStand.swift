@@ -10,13 +10,15 @@ import Sends
 import Telemetry
 import Topics
 
-/// The topics of one test, and writers for the records of the stages.
+/// A test bed for replays: the topics of one test on a cluster, writers for the records that stages and killed calls would
+/// have written, and the calls of a replay. No stage runs.
 struct ReplayStand {
     static let lanes = 2
 
     private let cluster: TestCluster
     let bed: TestBed
     private let producer: Producer
+    /// The time of the test's start, in milliseconds since 1970.
     let now = WallTime.now().milliseconds
 
     init() throws {
@@ -35,11 +37,12 @@ struct ReplayStand {
         _ value: [UInt8]?, to topic: TopicName, lane: Int32, key: [UInt8]? = nil,
         headers: [(String, [UInt8])] = []
     ) throws -> Int64 {
-        let target = try producer.topic(named: bed.layout.name(of: topic))
-        var list = RecordHeaders(capacity: headers.count)
-        for (name, value) in headers { list.add(named: Array(name.utf8).span, value: value.span) }
+        let kafkaTopic = try producer.topic(named: bed.layout.name(of: topic))
+        var recordHeaders = RecordHeaders(capacity: headers.count)
+        for (name, value) in headers { recordHeaders.add(named: Array(name.utf8).span, value: value.span) }
         let result = producer.send(
-            to: target, partition: lane, key: key?.span, value: value?.span, headers: &list, tag: 1)
+            to: kafkaTopic, partition: lane, key: key?.span, value: value?.span, headers: &recordHeaders,
+            tag: 1)
         precondition(result == .queued)
         var deliveries: [Delivery] = []
         _ = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
@@ -49,6 +52,7 @@ struct ReplayStand {
         return offset
     }
 
+    /// Returns the head of a sheet. The generation is 3.
     func head(
         _ event: PushEvent = .update, version: Int64 = 5, group: String = "m1", app: String = "shop",
         send: String = "s1", deadlineIn seconds: Int64 = 3_600
@@ -60,7 +64,8 @@ struct ReplayStand {
             version: version, event: event, deadline: now / 1000 + seconds, acceptedAt: now - 1_000)
     }
 
-    /// Returns the headers of a sheet.
+    /// Returns the headers of a sheet with a job for each phone. Phone 2 is the installation `i2` of the user `u2`, and
+    /// shows the activity `a2`.
     func sheetHeaders(_ head: SheetHead, to phones: Range<Int>) -> [(String, [UInt8])] {
         var lines = JobLines()
         for phone in phones {
@@ -74,9 +79,10 @@ struct ReplayStand {
         ]
     }
 
+    /// The body of every sheet.
     static let body = Array(#"{"aps":{}}"#.utf8)
 
-    /// Writes a dead letter of the sender.
+    /// Writes a dead letter of the sender: a sheet whose jobs were tried four times.
     @discardableResult
     func writeDeadLetter(
         of head: SheetHead, to phones: Range<Int>, lane: Int32 = 0, code: String = "attempts_exhausted"
@@ -90,7 +96,7 @@ struct ReplayStand {
             headers: sheetHeaders(head, to: phones) + [("origin", origin.headerValue)])
     }
 
-    /// Writes a dead letter of any stage, as if it had rejected a record of the topic.
+    /// Writes a dead letter of any stage, as if it had rejected a record of the topic at offset 9.
     @discardableResult
     func writeDeadLetter(
         from topic: TopicName, lane: Int32, stage: String, code: String, key: [UInt8]? = nil,
@@ -104,6 +110,7 @@ struct ReplayStand {
         return DeadLetterID(partition: lane, offset: offset)
     }
 
+    /// Writes the mark of a call, which tells what the call did with dead letters or jobs.
     func writeMark(_ mark: DeadLetterMark, lane: Int32) throws {
         try write(
             mark.encoded(), to: .deadLetters, lane: lane,
@@ -118,10 +125,18 @@ struct ReplayStand {
         return filter
     }
 
-    func redrive(_ filter: DeadLetterFilter = DeadLetterFilter(), run: String = "r1", busy: Int64 = -1)
-        -> Redrive
-    {
-        Redrive(deadLetters: deadLetters, filter: filter, author: "tester", run: run, busyMilliseconds: busy)
+    /// Returns a call of redrive.
+    ///
+    /// - Parameters:
+    ///   - run: The name of the call.
+    ///   - busyMilliseconds: The time for which the dead letters of another unfinished call are left alone. With -1 they
+    ///     are not left alone.
+    func redrive(
+        _ filter: DeadLetterFilter = DeadLetterFilter(), run: String = "r1", busyMilliseconds: Int64 = -1
+    ) -> Redrive {
+        Redrive(
+            deadLetters: deadLetters, filter: filter, author: "tester", run: run,
+            busyMilliseconds: busyMilliseconds)
     }
 
     /// Redrives with a new run.
@@ -132,15 +147,16 @@ struct ReplayStand {
         try redrive(filter, run: run).execute { _ in }
     }
 
+    /// Returns a call of resend. The parameters are those of `redrive`.
     func resend(
         _ send: String = "s1", app: String = "shop", withUnknownStarts: Bool = false, run: String = "r1",
-        busy: Int64 = -1
+        busyMilliseconds: Int64 = -1
     ) -> Resend {
         Resend(
             deadLetters: deadLetters, send: send, of: app, withUnknownStarts: withUnknownStarts,
             author: "tester",
             run: run,
-            busyMilliseconds: busy)
+            busyMilliseconds: busyMilliseconds)
     }
 
     /// Returns all records of a topic.
@@ -155,5 +171,6 @@ struct ReplayStand {
 }
 
 extension ReplayStand {
+    /// Returns the partition that Kafka's default partitioner chooses.
     func partition(of key: [UInt8]) -> Int { Murmur2.partition(forKey: key.span, partitionCount: Self.lanes) }
 }

@@ -6,7 +6,8 @@ import Topics
 
 @testable import Replay
 
-/// Reports that are read again from a point in time.
+/// Reports that are read again from a point in time: a call appends copies of them to their topic, with their first time
+/// and order in headers. The header `flotilla-replayed` of a copy is `CALL/OFFSET`.
 @Suite struct ReportReplayTests {
     private let stand: ReplayStand
 
@@ -32,7 +33,7 @@ import Topics
         let replay = replay()
         #expect(try replay.preview().reports == 5)
         let before = try reports()
-        #expect(before.count == 5, "a survey writes nothing")
+        #expect(before.count == 5, "a preview writes nothing")
         #expect(try replay.execute { _ in }.reports == 5)
         let after = try reports()
         for original in before {
@@ -74,10 +75,10 @@ import Topics
                 if calls == 2 { throw Interrupted() }
             }
         }
-        let again = replay()
-        let planned = try again.preview()
-        #expect(planned.reports == 500 && planned.copiedBefore == 2_000)
-        #expect(try again.execute { _ in }.reports == 500)
+        let second = replay()
+        let preview = try second.preview()
+        #expect(preview.reports == 500 && preview.copiedBefore == 2_000)
+        #expect(try second.execute { _ in }.reports == 500)
         #expect(try replay().preview().reports == 0, "everything is done")
         #expect(try reports().count == 5_000)
         // A call with another name reads the originals but not the copies.

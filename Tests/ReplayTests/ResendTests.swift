@@ -8,8 +8,8 @@ import Sends
 import Testing
 import Topics
 
-// The resend of lost jobs, and the jobs that must not be sent again.
-
+/// Resend, which sends the failed jobs of a send again: each at most once, also after killed calls and beside redrive, and
+/// only if it still matters. The tests write sheets of jobs with the receipts of their outcomes.
 @Suite(.timeLimit(.minutes(3))) struct ResendTests {
     let stand: ReplayStand
 
@@ -26,6 +26,7 @@ import Topics
         return position
     }
 
+    /// Writes a receipt to the lane of its sheet.
     private func writeReceipt(of head: SheetHead, at position: JobPosition, parts: [Receipt.Part]) throws {
         let receipt = Receipt(head, at: position, attempt: 1, writtenAt: stand.now, parts: parts)
         try stand.write(receipt.encoded(), to: .receipts, lane: position.partition)
@@ -63,11 +64,12 @@ import Topics
         try writeReceipt(
             of: stand.head(send: "s2"), at: position,
             parts: [Receipt.Part(.rejected, lines: lines(1), status: 500)])
-        let planned = try stand.resend().preview()
-        #expect(planned.jobs == 2 && planned.deadTokens == 1 && planned.sheets == 1, "\(planned)")
-        #expect(try stand.records(of: .jobsLater5s).isEmpty)
-        let resend = stand.resend()
-        #expect(try resend.execute { _, _ in }.jobs == 2)
+
+        let preview = try stand.resend().preview()
+        #expect(preview.jobs == 2 && preview.deadTokens == 1 && preview.sheets == 1, "\(preview)")
+        #expect(try stand.records(of: .jobsLater5s).isEmpty, "a preview writes nothing")
+
+        #expect(try stand.resend().execute { _, _ in }.jobs == 2)
         let records = try stand.records(of: .jobsLater5s)
         let record = try #require(records.first)
         #expect(records.count == 1 && record.partition == 0 && record.value == ReplayStand.body)
@@ -75,8 +77,10 @@ import Topics
             apns: Array((record.headers["apns"] ?? "").utf8).span,
             flotilla: Array((record.headers["flotilla"] ?? "").utf8).span)
         #expect(head.send == "s1.r1" && head.version == 5 && head.deadline == stand.head().deadline)
-        let to = record.headers["to"] ?? ""
-        #expect(to.split(separator: "\n").map { $0.split(separator: "\t")[1] } == ["i3", "i5"])
+        let jobLines = (record.headers["to"] ?? "").split(separator: "\n")
+        let installations = jobLines.map { $0.split(separator: "\t")[1] }
+        #expect(installations == ["i3", "i5"])
+
         let secondCall = try stand.resend(run: "r2").execute { _, _ in }
         #expect(secondCall.jobs == 0 && secondCall.sentBefore == 2, "\(secondCall)")
         #expect(try stand.records(of: .jobsLater5s).count == 1)
@@ -90,8 +94,8 @@ import Topics
                 Receipt.Part(.unknown, lines: lines(0)),
                 Receipt.Part(.rejected, lines: lines(1), status: 500),
             ])
-        let planned = try stand.resend().preview()
-        #expect(planned.jobs == 1 && planned.unknown == 1)
+        let preview = try stand.resend().preview()
+        #expect(preview.jobs == 1 && preview.unknown == 1)
         #expect(try stand.resend(withUnknownStarts: true).preview().jobs == 2)
     }
 
@@ -105,32 +109,34 @@ import Topics
                 Receipt.Part(.unknown, lines: lines(0, 2)),
                 Receipt.Part(.rejected, lines: lines(1), status: 500),
             ])
-        let usual = try stand.resend().preview()
-        #expect(usual.jobs == 0 && usual.lost == 1 && usual.unknown == 2, "\(usual)")
-        let requested = try stand.resend(withUnknownStarts: true).preview()
-        #expect(requested.jobs == 0 && requested.lost == 3 && requested.unknown == 0, "\(requested)")
+        let preview = try stand.resend().preview()
+        #expect(preview.jobs == 0 && preview.lost == 1 && preview.unknown == 2, "\(preview)")
+        let previewWithStarts = try stand.resend(withUnknownStarts: true).preview()
+        #expect(
+            previewWithStarts.jobs == 0 && previewWithStarts.lost == 3 && previewWithStarts.unknown == 0,
+            "\(previewWithStarts)")
     }
 
     @Test func `resend sends the jobs of a redrive that was killed and given up`() throws {
         try writeAccepted()
-        let place = try writeSheet(
+        let position = try writeSheet(
             stand.head(), to: 0..<1, outcomes: [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)])
         let letter = try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
-        let jobs = [DeadLetterMark.SheetLines(position: place, lines: LineSet(all: 1))]
-        func mark(_ phase: DeadLetterMark.Phase, of run: String) throws {
+        let jobs = [DeadLetterMark.SheetLines(position: position, lines: LineSet(all: 1))]
+        func writeMark(_ phase: DeadLetterMark.Phase, of run: String) throws {
             try stand.writeMark(
                 DeadLetterMark(
                     .redrive, phase: phase, run: run, author: "tester", at: stand.now,
                     letterOffsets: [letter.offset], jobs: jobs), lane: 0)
         }
-        try mark(.begun, of: "dead")
+        try writeMark(.begun, of: "dead")
         #expect(try stand.resend().preview().sentBefore == 1)
         // The next redrive gives up the killed one, and is killed too before it begins.
-        try mark(.left, of: "dead")
+        try writeMark(.left, of: "dead")
         #expect(try stand.resend().preview().jobs == 1)
         // A late mark about the first call does not concern the next one.
-        try mark(.begun, of: "next")
-        try mark(.left, of: "dead")
+        try writeMark(.begun, of: "next")
+        try writeMark(.left, of: "dead")
         #expect(try stand.resend().preview().sentBefore == 1)
     }
 
@@ -154,8 +160,9 @@ import Topics
                     ("origin", origin.headerValue)
                 ])
         }
-        let first = stand.filter { $0.ids = [DeadLetterID(partition: 0, offset: 0)] }
-        #expect(try stand.redriveAll(first).letters == 1)
+        // Redrive sends the first job, and resend the second one.
+        let firstLetter = stand.filter { $0.ids = [DeadLetterID(partition: 0, offset: 0)] }
+        #expect(try stand.redriveAll(firstLetter).letters == 1)
         let resent = try stand.resend(run: "r2").execute { _, _ in }
         #expect(resent.jobs == 1 && resent.sentBefore == 1, "\(resent)")
         let remaining = try stand.redriveAll(run: "r3")
@@ -179,9 +186,9 @@ import Topics
             headers: stand.sheetHeaders(stand.head(), to: 0..<1) + [
                 ("flotilla-redriven", Array("jobs/0/\(sentPosition.offset)".utf8))
             ])
-        #expect(try stand.resend(busy: 60_000).preview().skipped == [.busy: 2])
-        let done = try stand.resend().execute { _, _ in }
-        #expect(done.jobs == 1 && done.sentBefore == 1, "\(done)")
+        #expect(try stand.resend(busyMilliseconds: 60_000).preview().skipped == [.busy: 2])
+        let tally = try stand.resend().execute { _, _ in }
+        #expect(tally.jobs == 1 && tally.sentBefore == 1, "\(tally)")
         #expect(try stand.resend(run: "r2").execute { _, _ in }.sentBefore == 2)
         #expect(try stand.records(of: .jobsLater5s).count == 2)
     }
@@ -196,8 +203,8 @@ import Topics
             send: "s9", version: 6, content: PushContent(.update), priority: .immediate,
             deadline: stand.now / 1000, expiration: stand.now / 1000, acceptedAt: stand.now)
         try stand.write(row.encoded(), to: .starts, lane: 1, key: RecordKey.join("shop", "newer"))
-        let done = try stand.resend().execute { _, _ in }
-        #expect(done.jobs == 0 && done.skipped == [.expired: 1, .newer: 1], "\(done)")
+        let tally = try stand.resend().execute { _, _ in }
+        #expect(tally.jobs == 0 && tally.skipped == [.expired: 1, .newer: 1], "\(tally)")
     }
 
     @Test func `a send of another app is not found`() throws {

@@ -8,20 +8,21 @@ struct SQLiteDatabaseTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.path + "/rows.sqlite" }
 
-    private func rows() throws -> SQLiteDatabase {
+    /// Opens the database for writing, and makes its table if it is new.
+    private func openWithTable() throws -> SQLiteDatabase {
         let database = try SQLiteDatabase(path: path, role: .writer)
         try database.execute("CREATE TABLE IF NOT EXISTS rows (key TEXT, number INTEGER, bytes BLOB)")
         return database
     }
 
-    private func count(_ database: SQLiteDatabase) throws -> Int64 {
+    private func rowCount(of database: SQLiteDatabase) throws -> Int64 {
         var count: Int64 = -1
         try database.prepare("SELECT count(*) FROM rows").forEachRow { count = $0.integer(at: 0) }
         return count
     }
 
     @Test func `bound values are returned unchanged`() throws {
-        let database = try rows()
+        let database = try openWithTable()
         let insert = try database.prepare("INSERT INTO rows VALUES (?, ?, ?)")
         let values: [(String?, Int64, [UInt8])] = [
             ("", .min, []), ("a\u{0}b", .max, [0, 255]), ("ö'); DROP TABLE rows; --", 0, [1]), (nil, 7, [0]),
@@ -39,7 +40,7 @@ struct SQLiteDatabaseTests {
     }
 
     @Test func `an empty text is not null`() throws {
-        let database = try rows()
+        let database = try openWithTable()
         try database.prepare("INSERT INTO rows (key) VALUES (?)").run("")
         var isNull = true
         try database.prepare("SELECT key FROM rows").forEachRow { isNull = $0.isNull(at: 0) }
@@ -47,7 +48,7 @@ struct SQLiteDatabaseTests {
     }
 
     @Test func `a column of another type is converted and never traps`() throws {
-        let database = try rows()
+        let database = try openWithTable()
         try database.prepare("INSERT INTO rows VALUES (?, ?, ?)").run(nil, "many", .integer(5))
         try database.prepare("SELECT key, number, bytes FROM rows").forEachRow { row in
             #expect(row.integer(at: 0) == 0)
@@ -59,7 +60,7 @@ struct SQLiteDatabaseTests {
     }
 
     @Test func `a transaction that throws stores nothing`() throws {
-        let database = try rows()
+        let database = try openWithTable()
         let insert = try database.prepare("INSERT INTO rows (key) VALUES (?)")
         #expect(throws: SQLiteError.self) {
             try database.runTransaction { () throws(SQLiteError) in
@@ -67,36 +68,36 @@ struct SQLiteDatabaseTests {
                 throw .refused(path: "", reason: "on purpose")
             }
         }
-        #expect(try count(database) == 0)
+        #expect(try rowCount(of: database) == 0)
         try database.runTransaction { () throws(SQLiteError) in _ = try insert.run("b") }
-        #expect(try count(database) == 1)
+        #expect(try rowCount(of: database) == 1)
     }
 
     @Test func `a reader sees whole transactions beside the writer`() throws {
-        let database = try rows()
+        let database = try openWithTable()
         let insert = try database.prepare("INSERT INTO rows (key) VALUES (?)")
         let reader = try SQLiteDatabase(path: path, role: .reader)
         try database.runTransaction { () throws(SQLiteError) in
             try insert.run("a")
-            #expect((try? count(reader)) == 0)
+            #expect((try? rowCount(of: reader)) == 0)
         }
-        #expect(try count(reader) == 1)
+        #expect(try rowCount(of: reader) == 1)
         #expect(throws: SQLiteError.self) { try reader.execute("DELETE FROM rows") }
     }
 
     @Test func `a query does not hold the file after its result`() throws {
-        let database = try rows()
+        let database = try openWithTable()
         let reader = try SQLiteDatabase(path: path, role: .reader)
-        let question = try reader.prepare("SELECT key FROM rows")
-        try question.forEachRow { _ in }
+        let query = try reader.prepare("SELECT key FROM rows")
+        try query.forEachRow { _ in }
         try database.prepare("INSERT INTO rows (key) VALUES (?)").run("a")
         var found: [String?] = []
-        try question.forEachRow { found.append($0.text(at: 0)) }
+        try query.forEachRow { found.append($0.text(at: 0)) }
         #expect(found == ["a"])
     }
 
     @Test func `a second writer waits and then fails with the waiting time`() throws {
-        let database = try rows()
+        let database = try openWithTable()
         let other = try SQLiteDatabase(path: path, role: .writer)
         try other.execute("PRAGMA busy_timeout = 1")
         try database.runTransaction { () throws(SQLiteError) in
@@ -108,7 +109,7 @@ struct SQLiteDatabaseTests {
 
     @Test func `the schema version is stored`() throws {
         do {
-            let database = try rows()
+            let database = try openWithTable()
             #expect(try database.schemaVersion() == 0)
             try database.setSchemaVersion(41)
         }
@@ -116,20 +117,20 @@ struct SQLiteDatabaseTests {
     }
 
     @Test func `a statement outlives the database that made it`() throws {
-        let insert = try rows().prepare("INSERT INTO rows (key) VALUES (?)")
+        let insert = try openWithTable().prepare("INSERT INTO rows (key) VALUES (?)")
         try insert.run("a")
-        #expect(try count(try SQLiteDatabase(path: path, role: .reader)) == 1)
+        #expect(try rowCount(of: try SQLiteDatabase(path: path, role: .reader)) == 1)
     }
 
     @Test func `a file that is not a database is corrupt`() throws {
         try Data(repeating: 0x55, count: 8192).write(to: URL(filePath: path))
-        let error = #expect(throws: SQLiteError.self) { try self.rows() }
+        let error = #expect(throws: SQLiteError.self) { try self.openWithTable() }
         #expect(error?.isCorruption == true)
     }
 
     @Test func `an overwritten page is found`() throws {
         do {
-            let database = try rows()
+            let database = try openWithTable()
             let insert = try database.prepare("INSERT INTO rows (key) VALUES (?)")
             try database.runTransaction { () throws(SQLiteError) in
                 for number in 0..<5000 { try insert.run(.text("row number \(number)")) }
@@ -138,8 +139,9 @@ struct SQLiteDatabaseTests {
             try database.checkpoint()
         }
         let file = try FileHandle(forUpdating: URL(filePath: path))
-        try file.seek(toOffset: 4096 * 5)
-        try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
+        let pageBytes = 4_096
+        try file.seek(toOffset: UInt64(5 * pageBytes))
+        try file.write(contentsOf: Data(repeating: 0xA5, count: pageBytes))
         try file.close()
         let database = try SQLiteDatabase(path: path, role: .writer)
         var damage: String?
@@ -148,7 +150,7 @@ struct SQLiteDatabaseTests {
     }
 
     @Test func `a full disk is a temporary error, and the file stays intact`() throws {
-        let database = try rows()
+        let database = try openWithTable()
         let insert = try database.prepare("INSERT INTO rows VALUES (?, 0, ?)")
         try insert.run("first", .bytes([1]))
         try database.execute("PRAGMA max_page_count = 20")
@@ -159,23 +161,23 @@ struct SQLiteDatabaseTests {
         }
         #expect(error == .diskFull(path: path))
         #expect(error?.isTransient == true)
-        #expect(try count(database) == 1)
+        #expect(try rowCount(of: database) == 1)
         try database.execute("PRAGMA max_page_count = 100000")
         try insert.run("second", .bytes([2]))
-        #expect(try count(database) == 2)
+        #expect(try rowCount(of: database) == 2)
     }
 
     @Test func `a killed process leaves whole transactions`() async throws {
         var last: Int64 = 0
         for round in 0..<6 {
-            let (path, delay) = (path, 20_000 + round * 9000)
+            let (path, delayMicroseconds) = (path, 20_000 + round * 9_000)
             await #expect(processExitsWith: .signal(SIGKILL)) {
-                [path = path as String, delay = delay as Int] in
+                [path = path as String, delayMicroseconds = delayMicroseconds as Int] in
                 let database = try SQLiteDatabase(path: path, role: .writer)
                 try database.execute("CREATE TABLE IF NOT EXISTS rows (key TEXT, number INTEGER, bytes BLOB)")
                 let insert = try database.prepare("INSERT INTO rows (key) VALUES (?)")
                 Foundation.Thread.detachNewThread {
-                    usleep(UInt32(delay))
+                    usleep(UInt32(delayMicroseconds))
                     kill(getpid(), SIGKILL)
                 }
                 while true {
@@ -184,12 +186,13 @@ struct SQLiteDatabaseTests {
                     }
                 }
             }
-            let database = try rows()
-            let found = try count(database)
-            #expect(found % 20 == 0)
-            #expect(found >= last)
+            let database = try openWithTable()
+            let count = try rowCount(of: database)
+            // A transaction has 20 rows.
+            #expect(count % 20 == 0)
+            #expect(count >= last)
             #expect(try database.firstDamage() == nil)
-            last = found
+            last = count
         }
         #expect(last > 0)
     }

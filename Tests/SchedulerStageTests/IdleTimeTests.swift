@@ -10,7 +10,8 @@ import Sends
 import Testing
 import Topics
 
-/// The scheduler survives an idle time in which retention deletes all commands.
+/// Tests of a scheduler that starts again after a long time without commands. Retention has deleted all commands, so
+/// its committed offsets lie at or below the first existing offset.
 @Suite(.timeLimit(.minutes(3))) struct IdleTimeTests {
     @Test(arguments: StageEnding.allCases)
     func `a scheduler that starts after an idle time fires the next timer`(ending: StageEnding) async throws {

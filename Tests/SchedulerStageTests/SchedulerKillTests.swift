@@ -7,7 +7,8 @@ import SchedulerTesting
 import Simulation
 import Testing
 
-/// A short run of `deploy/prove scheduler-kills`.
+/// Kills two processes of the scheduler at every step while commands arrive and timers fire, and then checks each reply
+/// and each timer (`SchedulerKillTest`). It is a short run of `deploy/prove scheduler-kills`.
 @Suite struct SchedulerKillTests {
     @Test func `each timer fires once although two schedulers die at steps, at random, and as zombies`()
         async throws

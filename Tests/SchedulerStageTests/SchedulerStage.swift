@@ -12,7 +12,8 @@ import StageSupport
 import Telemetry
 import Topics
 
-/// A scheduler stage that runs in the test's process.
+/// A scheduler stage that runs in the test's process, on the topics of a `TestBed`. A test must stop it. The extensions
+/// below read what it wrote, and write commands for it.
 final class SchedulerStage: Sendable {
     let service: SchedulerService
     private let environment: StageEnvironment
@@ -46,9 +47,10 @@ final class SchedulerStage: Sendable {
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
-    /// Returns the value of a metric by name and labels, as Prometheus reads it, or 0 if it does not exist.
-    func metric(_ name: String) -> Int {
-        let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
+    /// Returns the value of a metric, or 0 if it does not exist. The text is as Prometheus reads it:
+    /// `name{label="value"}`.
+    func metric(_ nameAndLabels: String) -> Int {
+        let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(nameAndLabels + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") }.map { Int($0) } ?? 0
     }
 

@@ -23,7 +23,8 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
     return Schedule(id: id, activity: activity, dueTime: .offset(milliseconds), send: send)
 }
 
-/// The scheduler on a real cluster, once also together with a planner.
+/// Tests of the scheduler stage on a real cluster (`SchedulerStage`), once also together with a planner. A test writes
+/// commands to `schedules`, and reads the replies and the sends that fired.
 @Suite struct SchedulerStageTests {
     @Test func `a scheduled send fires at its time, and a cancelled one does not`() async throws {
         let cluster = try TestCluster()

@@ -14,7 +14,7 @@ private func entry(_ at: Int64, _ key: String = "k") -> DueEntry {
     DueEntry(dueAt: at, key: HashedKey(Array(key.utf8)))
 }
 
-/// The rows of `timers`, in memory.
+/// The rows of `timers` in memory, as the table of a transaction.
 private struct PlainTable: TimerTable {
     var rows: [[UInt8]: TimerRow] = [:]
     var idempotencyRows: [[UInt8]: ScheduleIdempotencyRow] = [:]
@@ -26,7 +26,7 @@ private struct PlainTable: TimerTable {
     }
     func idempotencyRow(for key: [UInt8]) -> ScheduleIdempotencyRow? { idempotencyRows[key] }
     mutating func set(_ row: TimerRow) { rows[row.key] = row }
-    mutating func set(_ seen: ScheduleIdempotencyRow, key: [UInt8]) { idempotencyRows[key] = seen }
+    mutating func set(_ request: ScheduleIdempotencyRow, key: [UInt8]) { idempotencyRows[key] = request }
     mutating func remove(_ row: TimerRow) { rows[row.key] = nil }
     func recentlyFiredCount(
         matching selection: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String,
@@ -55,7 +55,8 @@ private func decide(_ command: ScheduleCommand, at stamp: Int64 = 1000, in table
     try TimerCommands().decide(command, stamp: stamp, offset: 7, in: &table).answer
 }
 
-/// The rules of the scheduler that need no Kafka, one by one.
+/// Tests of the scheduler's rules that need no Kafka, one by one: due times, replacement, cancels, lists, repeated
+/// requests, limits, and automatic ends of groups.
 @Suite struct CoreRuleTests {
     @Test func `entries are stored in due order and read back`() {
         let entries = [entry(5, "b"), entry(300, "a"), entry(300, "b"), entry(70_000, "a")]

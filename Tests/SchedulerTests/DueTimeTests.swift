@@ -30,7 +30,8 @@ private struct Clocks {
     }
 }
 
-/// The time by which timers are due is the cluster's, never ahead of it, and jumps of clocks fire nothing early.
+/// Tests of the time by which timers are due (`ClusterClock`). It follows the cluster's timestamps, is never ahead of
+/// them, and a jump of a clock is believed only after it has lasted for 30 s, so that no timer fires early.
 @Suite struct DueTimeTests {
     private static let hour: Int64 = 3_600_000
 

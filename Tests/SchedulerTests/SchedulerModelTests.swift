@@ -3,13 +3,15 @@ import Testing
 
 @testable import Scheduler
 
-/// Random histories of the scheduler in a `SchedulerWorld`, which checks each committed record.
-/// `deploy/prove scheduler-histories` runs a million steps.
+/// Tests of the scheduler's decisions in random histories (`SchedulerWorld`), with two processes that die and
+/// transactions that fail. The world knows all accepted commands, and checks each committed record. `deploy/prove
+/// scheduler-histories` runs a million steps.
 @Suite struct SchedulerModelTests {
     private static let stepsPerHistory = 2000
 
     @Test func `each timer fires once, or never after a cancel in time`() {
         var seeds = SystemRandomNumberGenerator()
+        // A random start, so that each run tries other histories. It is shifted, so that the range cannot overflow.
         let firstSeed = seeds.next() >> 16
         var (fired, cancelled, expired, tooLate) = (0, 0, 0, 0)
         for seed in firstSeed..<firstSeed + UInt64(trialCount(base: 5)) {

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Scheduler
 
-/// The timers in memory that are due next. The others are in the view's file, and are read page by page.
+/// Tests of `UpcomingTimers`: the timers in memory that are due next. The others are in the view's file, and are read
+/// page by page.
 @Suite struct UpcomingTimersTests {
     /// There are more entries than memory holds, in random order, some already in the file. Each comes once.
     @Test func `any number of entries comes in due order`() {

@@ -3,9 +3,10 @@ import Testing
 
 @testable import Sender
 
-/// The breaker of one app: it opens if a setting of the app seems wrong.
+/// Tests of the breaker of one app, which opens if a setting of the app seems wrong, and of the counts of unproven
+/// tokens, which must not open it.
 @Suite struct BreakerTests {
-    /// Returns a time after the start of the test.
+    /// Returns a time in milliseconds after the start of the test.
     private func at(_ milliseconds: Int) -> Instant {
         Instant(nanoseconds: 0).advanced(byMilliseconds: 10_000 + milliseconds)
     }

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Sender
 
-/// The metadata beside committed offsets, which tells a successor where to read `receipts`.
+/// Tests of the metadata that a sender commits beside its offsets. It tells the next owner of the lane where to read
+/// `receipts`. Its text is `1 RECEIPTS_FROM WINDOW [ENDED_AT]`, where 1 is the version.
 @Suite struct CommitMetadataTests {
     @Test(arguments: [
         CommitMetadata(receiptsFrom: 42, window: 1_000),

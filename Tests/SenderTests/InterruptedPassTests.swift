@@ -6,8 +6,9 @@ import Testing
 
 @testable import Sender
 
-/// A group in one lane whose updates come faster than APNs takes pushes. A new update replaces the rest of the last one
-/// before its pass over the phones is done. No phone may be left out again and again.
+/// Tests of a group whose updates come faster than APNs takes pushes. A pass is the pushes of one update to all phones
+/// of a lane. A new update breaks off the pass of the last one, and must continue where that pass ended. Otherwise the
+/// last phones would never get an update.
 @Suite struct InterruptedPassTests {
     private static let sheetsPerUpdate = 6
     private static let phonesPerSheet = 8

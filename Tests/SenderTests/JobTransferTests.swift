@@ -4,15 +4,16 @@ import Testing
 
 @testable import Sender
 
-/// A process that was stopped (SIGSTOP) with a push in hand whose job must then move to a tier. Another owner may have
-/// done the job meanwhile, so the process moves it only with a lease.
+/// Tests of a process that was stopped (SIGSTOP) with a push in flight whose job must then move to a tier. Meanwhile
+/// another owner may have done the job. So the plan moves it only with a lease: the group has confirmed that the lane
+/// is its own.
 @Suite struct JobTransferTests {
     private var time = CurrentTime.testStart
     private var plan = DeliveryPlan(SenderLimits(), seed: 1)
     /// The tag of the push.
-    private var push: UInt64 = 0
+    private var pushTag: UInt64 = 0
 
-    /// Sends one push that fails after a stop.
+    /// Sends one push. It fails after the process was stopped.
     init() throws {
         plan.supersededIsRead()
         plan.assigned([LaneStart(lane: 0, metadata: nil)])
@@ -20,13 +21,14 @@ import Testing
         let record = try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time)
         plan.arrived(record, from: .normal, lane: 0, offset: 0, at: time)
         plan.commitMetadata(at: time)
-        push = try #require(turn(isLeased: true, after: 0).pushes.first).tag
+        pushTag = try #require(turn(isLeased: true, after: 0).pushes.first).tag
         plan.suspended()
         plan.ended(
-            push, as: PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable"),
+            pushTag, as: PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable"),
             at: time)
     }
 
+    /// Lets the plan make one turn, and returns its actions.
     private mutating func turn(isLeased: Bool, after milliseconds: Int = 100) -> DeliveryActions {
         time.advance(byMilliseconds: milliseconds)
         if isLeased { plan.leased(until: time.now.advanced(byMilliseconds: 5_000)) }

@@ -2,8 +2,10 @@ import Testing
 
 @testable import Sender
 
-/// The lanes that a process can serve after an assignment: those of which it has a partition of each topic.
+/// Tests of the lanes that a process can serve after an assignment: those of which it got the partition of each job
+/// topic.
 @Suite struct LaneOfferTests {
+    /// Returns the partitions of a lane. The base offset of each is the number of its topic.
     private func partitions(without missing: JobTopic? = nil) -> [JobTopic: LanePartitionStart] {
         var partitions: [JobTopic: LanePartitionStart] = [:]
         for topic in JobTopic.allCases where topic != missing {

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Sender
 
-/// One process with three lanes, whose records Kafka delivers one lane after the other. The lanes must take turns.
+/// Tests of the order of lanes. One `DeliveryPlan` has three lanes, and Kafka delivers the sheets of one lane after the
+/// other. The lanes must take turns.
 @Suite struct LaneRotationTests {
     private static let lanes = 3
     private static let sheetsPerLane: Int64 = 4
@@ -41,7 +42,7 @@ import Testing
 
     @Test mutating func `lanes take turns, although one was read before the other`() throws {
         assignAll()
-        // A turn is four sheets.
+        // A lane's turn is four sheets, and each sheet has one push.
         try arriveAll(version: 1, from: 0)
         #expect(lanesServed(capacity: 5) == [0, 0, 0, 0, 1])
         #expect(lanesServed(capacity: 5) == [1, 1, 1, 2, 2])

@@ -4,8 +4,9 @@ import Testing
 
 @testable import Sender
 
-/// One process with two lanes and an app whose setting is wrong, so that its breaker is open. The app's sheets wait in
-/// the tiers, and one sheet of each lane comes back soon as the probe.
+/// Tests of an app whose setting is wrong, so that its breaker is open. One `DeliveryPlan` has two lanes. The app's
+/// sheets wait in the long tier, except one sheet of each lane: it comes back soon, and its push probes whether the
+/// setting is right now.
 @Suite struct OpenBreakerTests {
     private static let lanes = 2
     private static let sheetsPerLane: Int64 = 4

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Sender
 
-/// `ReceiptReadPlan` finds each existing receipt exactly once, in any order in which a consumer reports them.
+/// Tests of `ReceiptReadPlan`, which decides which receipts of a lane a new owner must read, and when it has read them
+/// all. A simulated consumer reports receipts in every order that a real one may choose.
 @Suite struct ReceiptReadPlanTests {
     @Test func `each existing record before the requested end is found exactly once`() {
         var seeds = SystemRandomNumberGenerator()
@@ -21,6 +22,7 @@ import Testing
 /// reports records in pieces and some of them twice. Meanwhile others write behind the end that was asked for, the
 /// cluster deletes old records, and sometimes it does not report the end of a lane.
 private struct ReceiptReadSimulation {
+    /// A partition of `receipts`.
     private struct Lane {
         /// The offsets with a record. The end of a transaction takes an offset without a record.
         var records: [Int64] = []

@@ -8,36 +8,35 @@ import Testing
 
 @testable import Sender
 
-/// One lane whose records are not always stored at the first try, and jobs that are tried again.
+/// Tests of records that are not stored at the first try, and of jobs that are pushed again. A `DeliveryPlan` has one
+/// lane. If the record is a transfer to the next owner of the lane, the plan writes it again only while it has the
+/// lease.
 @Suite struct RecordRepetitionTests {
-    private var time = CurrentTime(
-        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
+    private var time = CurrentTime.testStart
     private var plan = DeliveryPlan(SenderLimits(), seed: 1)
 
     init() {
         plan.supersededIsRead()
-        let metadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
-        plan.assigned([
-            LaneStart(
-                lane: 0,
-                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) })
-        ])
+        plan.assigned([LaneStart(lane: 0, metadata: .returnedInOrder())])
         plan.receiptsWereRead(lane: 0, until: 0, at: time)
     }
 
-    private mutating func turn(isLeased: Bool = true, room: Int = 10) -> DeliveryActions {
-        time.now = time.now.advanced(byMilliseconds: 400)
-        time.unixMilliseconds += 400
+    /// Lets the plan make one turn, and returns its actions. All commits succeed.
+    ///
+    /// - Parameter capacity: The number of pushes that APNs takes.
+    private mutating func turn(isLeased: Bool = true, capacity: Int = 10) -> DeliveryActions {
+        time.advance(byMilliseconds: 400)
         if isLeased { plan.leased(until: time.now.advanced(byMilliseconds: 5_000)) }
-        plan.turn(at: time) { _, _ in .open(capacity: room) }
+        plan.turn(at: time) { _, _ in .open(capacity: capacity) }
         defer { plan.actions.removeAll() }
         let number = plan.actions.commitNumber
         if !plan.actions.commits.isEmpty { plan.committed(number, isDone: true, at: time) }
         return plan.actions
     }
 
-    /// Returns the id of the record by which a start is released: its intent is stored, and its lane is given up.
-    private mutating func release() throws -> UInt64 {
+    /// Gives up the lane of a start whose intent is stored and that has not left. Returns the id of the record that
+    /// releases it to the next owner.
+    private mutating func releaseStart() throws -> UInt64 {
         let head = SheetHead(
             topic: "t.push-type.liveactivity", priority: .immediate, expiration: 0, app: "shop",
             environment: .production, send: "s", group: "g", scope: .group, generation: 0, version: 9,
@@ -50,23 +49,23 @@ import Testing
         plan.commitMetadata(at: time)
         let intent = try #require(turn().writes.first)
         plan.stored(intent.id, offset: 0, at: time)
-        #expect(turn(room: 0).pushes.isEmpty)
+        #expect(turn(capacity: 0).pushes.isEmpty)
         plan.revoked(by: time.now.advanced(byMilliseconds: 4_000), at: time)
-        let release = try #require(turn(room: 0).writes.first)
+        let release = try #require(turn(capacity: 0).writes.first)
         #expect(release.write.receipt?.parts.map(\.outcome) == [.released] && !release.write.isRepeated)
         return release.id
     }
 
     @Test mutating func `a release that was not stored is written again with a lease`() throws {
-        let id = try release()
+        let id = try releaseStart()
         plan.writeFailed(id)
-        let again = turn(room: 0).writes
-        #expect(again.map(\.id) == [id])
-        #expect(again.allSatisfy { $0.write.isRepeated }, "it is counted once")
+        let repeatedWrites = turn(capacity: 0).writes
+        #expect(repeatedWrites.map(\.id) == [id])
+        #expect(repeatedWrites.allSatisfy { $0.write.isRepeated }, "it is counted once")
     }
 
     @Test mutating func `a release that was not stored is not written again without a lease`() throws {
-        let id = try release()
+        let id = try releaseStart()
         plan.suspended()
         plan.writeFailed(id)
         for _ in 0..<5 { #expect(turn(isLeased: false).writes.isEmpty) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sender
 
-/// The decision of `RetryRule` after each answer of APNs.
+/// Tests of the decisions of `RetryRule`: whether a job is pushed again after an answer of APNs, when, and from where.
 @Suite struct RetryRuleTests {
     private func decision(
         after answer: PushAnswer, event: PushEvent = .update, tries: Int = 1, repeats: Int = 0

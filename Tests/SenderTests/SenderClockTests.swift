@@ -56,7 +56,8 @@ private struct ClockWorld {
     }
 }
 
-/// The sender knows the cluster's time by the records that it reads and stores, in spite of a wrong machine clock.
+/// Tests of the sender's clock. It knows the cluster's time by the records that it reads and stores, although the
+/// machine's clock may be wrong by days.
 @Suite struct SenderClockTests {
     @Test func `a wrong machine clock never makes a future time count as past`() {
         for seed in 0..<trialCount(base: 500) {

@@ -5,8 +5,9 @@ import Testing
 
 @testable import Sender
 
-/// One lane in one process. APNs does not answer the apps whose names begin with `silent`. Their sheets fill the window
-/// of four sheets, and must make room for the sheets of the app `shop` behind them.
+/// Tests of apps to which APNs gives no answers. A `DeliveryPlan` has one lane, in which four sheets may be begun at a
+/// time (the window). The apps whose names begin with `silent` get no answers and have no free streams. Their sheets
+/// fill the window, and must move to a tier, so that the sheets of the app `shop` behind them can leave.
 @Suite struct SilentAppTests {
     private static let turnMilliseconds = 100
 
@@ -32,7 +33,10 @@ import Testing
         plan.receiptsWereRead(lane: 0, until: 0, at: time)
     }
 
-    /// Delivers a sheet with one phone for each of the apps.
+    /// Delivers a sheet with one phone for each of the apps, from offset 0 on.
+    ///
+    /// - Parameter isFirst: Whether these are the first sheets of the test. Before their pushes the plan must commit
+    ///   metadata.
     private mutating func arrive(_ apps: String..., topic: JobTopic = .normal, isFirst: Bool = true) throws {
         for (offset, app) in apps.enumerated() {
             let record = try SheetRecord.update(

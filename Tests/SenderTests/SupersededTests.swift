@@ -6,7 +6,8 @@ import Testing
 
 @testable import Sender
 
-/// The sheets that a sender drops, because the fan-out has announced newer versions.
+/// Tests of the sheets that a sender drops, because a note of the fan-out has announced a newer version of the group or
+/// a cancelled send.
 @Suite struct SupersededTests {
     /// Returns the versions that a sender knows after a note about the group.
     private func versions(update: Int64, end: Int64, cancelled: [String] = []) -> NewestGroupVersions {

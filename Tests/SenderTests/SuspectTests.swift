@@ -8,14 +8,16 @@ import Testing
 
 @testable import Sender
 
-/// Suspect tokens, which are those that APNs refused last. Pushes to them leave over their own connections, and must
-/// not stop the pushes to other tokens. APNs answers after 200 ms.
+/// Tests of suspect tokens, which are those that APNs refused last. Pushes to them leave over the suspect connections,
+/// which take few pushes, and must not stop the pushes to other tokens. A `DeliveryPlan` has one lane, and APNs answers
+/// after 200 ms.
 @Suite struct SuspectTests {
-    private static let phones = 300
+    private static let phoneCount = 300
     /// The numbers of phones if APNs refuses each fourth of 300 tokens.
-    private static let suspectPhones = 75
-    private static let otherPhones = 225
-    private static let capacity = 50
+    private static let suspectPhoneCount = phoneCount / 4
+    private static let otherPhoneCount = phoneCount - suspectPhoneCount
+    /// The number of pushes that the usual connections take at a time.
+    private static let usualCapacity = 50
     private static let turnMilliseconds = 10
     private static let answerMilliseconds = 200
 
@@ -54,7 +56,7 @@ import Testing
     private mutating func arriveUpdate(version: Int64) throws {
         arrive(
             try SheetRecord.update(
-                of: "shop", to: (0..<Self.phones).map(String.init), in: "g", version: version, at: time))
+                of: "shop", to: (0..<Self.phoneCount).map(String.init), in: "g", version: version, at: time))
     }
 
     /// Lets time pass in turns, with the answers of APNs.
@@ -69,7 +71,7 @@ import Testing
             let suspects = pushesInFlight.count { $0.push.isSuspect }
             let others = pushesInFlight.count - suspects
             plan.turn(at: time) { _, isSuspect in
-                .open(capacity: isSuspect ? suspectCapacity - suspects : Self.capacity - others)
+                .open(capacity: isSuspect ? suspectCapacity - suspects : Self.usualCapacity - others)
             }
             carryOut()
         }
@@ -102,8 +104,8 @@ import Testing
         isRefused = { $0 % 4 == 0 }
         try arriveUpdate(version: 1)
         run(milliseconds: 3_000)
-        #expect(plan.suspectTokens == Self.suspectPhones)
-        #expect(accepted.count == Self.otherPhones)
+        #expect(plan.suspectTokens == Self.suspectPhoneCount)
+        #expect(accepted.count == Self.otherPhoneCount)
         isRefused = { _ in false }
         accepted.removeAll()
         movedJobs = 0
@@ -115,21 +117,21 @@ import Testing
         try arriveUpdate(version: 2)
         run(milliseconds: 2_000)
         let others = accepted.filter { !$0.isSuspect }
-        #expect(others.count == Self.otherPhones)
+        #expect(others.count == Self.otherPhoneCount)
         #expect(others.allSatisfy { $0.at - start < 1_500 })
-        #expect(accepted.count > Self.otherPhones, "no suspect left at the same time")
+        #expect(accepted.count > Self.otherPhoneCount, "no suspect left at the same time")
     }
 
     @Test mutating func `acceptance ends the suspicion`() throws {
         try makeSuspects()
         try arriveUpdate(version: 2)
         run(milliseconds: 10_000)
-        #expect(accepted.count == Self.phones)
+        #expect(accepted.count == Self.phoneCount)
         #expect(plan.suspectTokens == 0)
         accepted.removeAll()
         try arriveUpdate(version: 3)
         run(milliseconds: 3_000)
-        #expect(accepted.count == Self.phones)
+        #expect(accepted.count == Self.phoneCount)
         #expect(accepted.allSatisfy { !$0.isSuspect })
     }
 
@@ -143,16 +145,16 @@ import Testing
         for (index, areRefused) in [true, false].enumerated() {
             isRefused = { areRefused && $0 % 4 == 0 }
             accepted.removeAll()
-            let lines = (0..<Self.phones).map { "00\ts\($0)\tstart:T\ti:s\($0)\n" }.joined()
+            let lines = (0..<Self.phoneCount).map { "00\ts\($0)\tstart:T\ti:s\($0)\n" }.joined()
             let content = SheetContent(
                 body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
                 to: Array(lines.utf8))
             arrive(try SheetRecord(content, origin: nil))
             run(milliseconds: 3_000)
-            #expect(accepted.count { !$0.isSuspect } == Self.otherPhones, "start \(index)")
+            #expect(accepted.count { !$0.isSuspect } == Self.otherPhoneCount, "start \(index)")
         }
         run(milliseconds: 10_000)
-        #expect(accepted.count == Self.phones)
+        #expect(accepted.count == Self.phoneCount)
         #expect(plan.sheetsInHand == 0)
         #expect(plan.reservationCountOfApps == 0)
     }

@@ -8,8 +8,9 @@ import Testing
 
 @testable import Sender
 
-/// A lane whose earlier owner died or gave it back. The receipts of that owner count, even if successors die before the
-/// sheets are done.
+/// Tests of the takeover of a lane whose earlier owner died or gave it back. Before a new owner pushes, it must read
+/// the receipts of earlier owners and commit metadata, so that its own successor knows which receipts to read. Each
+/// test plays the cluster for one `DeliveryPlan`.
 @Suite struct TakeoverTests {
     /// The position of the first sheet, which has one job.
     private static let sheetPosition = JobPosition(topic: JobTopic.normal.word, partition: 0, offset: 0)
@@ -46,8 +47,10 @@ import Testing
             parts: [Receipt.Part(.accepted, lines: LineSet(all: 1))])
     }
 
+    /// Assigns the lane to the plan.
+    ///
     /// - Parameters:
-    ///   - metadata: The committed metadata of the earlier owner.
+    ///   - metadata: The committed metadata of the earlier owner. Nil for a lane without one.
     ///   - normalOffset: The committed offset of `jobs`.
     private mutating func assign(_ metadata: CommitMetadata?, normalOffset: Int64 = 0) {
         plan.assigned([
@@ -59,6 +62,7 @@ import Testing
         ])
     }
 
+    /// Lets the plan make one turn with the lease, and returns its actions.
     private mutating func turn(after milliseconds: Int = 0) -> DeliveryActions {
         time.advance(byMilliseconds: milliseconds)
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))

@@ -5,10 +5,13 @@ import Testing
 
 @testable import Sender
 
-/// One lane in one process whose jobs wait in the tiers, the topics for longTier attempts. The app `keyless` has no
-/// provider key, and the app `shop` works.
+/// Tests of the tiers: the topics in which jobs wait 5 s or 2 min for another try. One `DeliveryPlan` has one lane. The
+/// test keeps the topics as lists and delivers their sheets, as a consumer does. The app `keyless` has no provider key,
+/// and the app `shop` works.
 @Suite struct TierTests {
     private static let longTier = JobTopic.later2m
+    /// The limit of memory for sheets in hand. It is small, so that a test can reach it.
+    private static let sheetBytesMax = 64 << 10
 
     private var plan: DeliveryPlan
     private var time = CurrentTime.testStart
@@ -16,8 +19,9 @@ import Testing
 
     // Kafka. The lists are by the topic's number.
     private var logs: [[SheetRecord]] = Array(repeating: [], count: JobTopic.allCases.count)
-    /// The consumer's positions.
+    /// The next offsets to read.
     private var positions = Array(repeating: 0, count: JobTopic.allCases.count)
+    /// Whether the plan has paused the partition.
     private var paused = Array(repeating: true, count: JobTopic.allCases.count)
     private var resumes: [DeliveryActions.PartitionResume] = []
     private var committed: [JobTopic: DeliveryActions.OffsetCommit] = [:]
@@ -31,7 +35,7 @@ import Testing
 
     init() {
         var limits = SenderLimits()
-        limits.sheetBytesMax = 64 << 10
+        limits.sheetBytesMax = Self.sheetBytesMax
         limits.receiptsBehindMax = 10
         plan = DeliveryPlan(limits, seed: 1)
         plan.supersededIsRead()
@@ -76,6 +80,7 @@ import Testing
         }
     }
 
+    /// Delivers up to 20 sheets of a topic, or reports its end.
     private mutating func deliver(_ topic: JobTopic) {
         for _ in 0..<20 {
             let position = positions[topic.rawValue]
@@ -228,7 +233,7 @@ import Testing
         }
         #expect(paused[Self.longTier.rawValue])
         #expect(!paused[JobTopic.normal.rawValue])
-        #expect(plan.byteCountInHand < 64 << 10)
+        #expect(plan.byteCountInHand < Self.sheetBytesMax)
     }
 
     @Test mutating func `a job whose deadline is in a minute is tried again after 5xx`() throws {

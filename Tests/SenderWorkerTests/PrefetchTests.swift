@@ -3,14 +3,17 @@ import Testing
 
 @testable import Sender
 
-/// The memory for records that the consumer fetches ahead.
+/// Tests of the memory for records that the consumer fetches ahead.
+///
+/// The library counts only the bytes of values, and the jobs of a sheet lie in its headers. So the number of records
+/// must limit the memory.
 @Suite struct PrefetchTests {
-    /// The library counts only the bytes of values, and a sheet lies in its headers.
     @Test func `sheets that are fetched ahead are bounded by their number`() {
         let options = SenderSettings().options(.manual)
-        let sheetBytesMax = 1 << 20
-        #expect(options.prefetchRecordsMax * sheetBytesMax <= 64 << 20)
-        #expect(options.fetchKibibytesMax << 10 <= 4 << 20)
+        let mebibyte = 1 << 20
+        let sheetBytesMax = mebibyte
+        #expect(options.prefetchRecordsMax * sheetBytesMax <= 64 * mebibyte)
+        #expect(options.fetchKibibytesMax * 1024 <= 4 * mebibyte)
         #expect(SenderSettings.batchBytesMax <= SenderLimits().sheetBytesMax / 8)
     }
 }

@@ -10,7 +10,9 @@ import Topics
 
 @testable import Sender
 
-/// The reader of `receipts` at the start of a lane. It finds the end, and survives deleted records and missing leaders.
+/// Tests of the reader of `receipts`. Before a sender pushes the jobs of a lane, this reader reads the lane's receipts
+/// up to the end that the partition has at that time, and reports that end. It must survive deleted records and an
+/// unknown end.
 @Suite(.timeLimit(.minutes(5))) struct ReceiptsReaderTests {
     @Test func `a reader of receipts that has reached the end does not wake up for new receipts`()
         async throws
@@ -18,11 +20,11 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let receipts = try RecordWriter(on: bed, to: .receipts)
-        func write(_ count: Int) {
+        func writeReceipts(count: Int) {
             for _ in 0..<count { receipts.write(key: nil, value: Array("{}".utf8), partition: 0) }
             #expect(receipts.finish())
         }
-        write(1)
+        writeReceipts(count: 1)
         let consumer = try Consumer(
             settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "receipts",
             log: .silent, metrics: Metrics())
@@ -36,8 +38,8 @@ import Topics
             return end != nil
         }
         #expect(end == 1)
-        write(1_000)
-        // This is longer than a fetch waits.
+        writeReceipts(count: 1_000)
+        // For 2 s, which is longer than a fetch waits.
         var wakeups = 0
         for _ in 0..<20 where isReadable(reader.descriptor, withinMilliseconds: 100) {
             wakeups += 1
@@ -46,7 +48,7 @@ import Topics
         #expect(wakeups < 10)
     }
 
-    /// A cluster that fails on request, with two receipts in a lane.
+    /// A mock cluster that fails on request, with the two receipts of lane 0, and a reader.
     private struct MockReceipts {
         let cluster: MockCluster
         let reader: ReceiptsReader
@@ -66,8 +68,8 @@ import Topics
             reader = ReceiptsReader(consumer, topic: "receipts", log: .silent)
         }
 
-        /// Reads to the end. Each poll is a minute later than the one before, so that no query has to
-        /// wait.
+        /// Reads a lane to the end, and returns the end. Each poll is a minute later than the one before, so that the
+        /// reader repeats a failed query at once.
         func readToEnd(ofLane lane: Int32) async throws -> Int64? {
             var now = Instant.now()
             var end: Int64?
@@ -83,6 +85,7 @@ import Topics
     @Test func `if receipts were deleted, the existing ones are read`() async throws {
         let receipts = try MockReceipts()
         defer { receipts.reader.close() }
+        // Kafka answers so if the offset was deleted.
         receipts.cluster.failNext(.fetch, with: KafkaErrorCode.offsetOutOfRange.rawValue)
         receipts.reader.read(lane: 0, from: 0)
         #expect(try await receipts.readToEnd(ofLane: 0) == 2)
@@ -92,13 +95,13 @@ import Topics
         let receipts = try MockReceipts()
         defer { receipts.reader.close() }
         let now = Instant.now()
-        var ends: [Int32] = []
+        var lanesAtEnd: [Int32] = []
         // This partition does not exist.
         receipts.reader.read(lane: 7, from: 0)
-        _ = try receipts.reader.poll(at: now, { _, _ in }, end: { lane, _ in ends.append(lane) })
+        _ = try receipts.reader.poll(at: now, { _, _ in }, end: { lane, _ in lanesAtEnd.append(lane) })
         receipts.reader.read(lane: 0, from: 1)
-        _ = try receipts.reader.poll(at: now, { _, _ in }, end: { lane, _ in ends.append(lane) })
-        #expect(ends.isEmpty, "a lane was read before its end was known")
+        _ = try receipts.reader.poll(at: now, { _, _ in }, end: { lane, _ in lanesAtEnd.append(lane) })
+        #expect(lanesAtEnd.isEmpty, "a lane was read before its end was known")
         #expect(try await receipts.readToEnd(ofLane: 0) == 2)
     }
 

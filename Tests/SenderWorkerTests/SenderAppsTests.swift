@@ -11,46 +11,59 @@ import Topics
 
 @testable import APNsSimulator
 
-/// Several apps of one sender, of which one has a fault. Its fault must not delay the others, and must cost no token.
+/// Tests of one sender that pushes for several apps, of which one has a fault: a wrong provider key, tokens of another
+/// environment, or no answers. The fault must pause only that app. It must not delay the other apps, and no token may
+/// be reported as dead. The pushes of an app pause while its breaker is open.
 @Suite(.timeLimit(.minutes(5))) struct SenderAppsTests {
-    private typealias AppSetting = SenderStand.AppSetting
+    private typealias TestApp = SenderStand.TestApp
 
-    private static let bank = AppSetting(
+    private static let bank = TestApp(
         id: "bank", bundleID: "com.example.bank", teamID: "BANKTEAM01", keyID: "BANKKEY001",
         environments: [.production, .sandbox])
-    private static let news = AppSetting(
+    private static let news = TestApp(
         id: "news", bundleID: "com.example.news", teamID: "NEWSTEAM01", keyID: "NEWSKEY001",
         environments: [.sandbox])
 
-    /// Returns the metric that is 1 while the breaker is open.
-    private func breakerMetric(of app: String, in environment: String) -> String {
-        #"flotilla_sender_breaker_open{app="\#(app)",environment="\#(environment)"}"#
+    /// Writes sheets of updates to the phones of the bank into lane 0. Each sheet belongs to another group.
+    private func writeBankSheets(
+        count: Int, jobsPerSheet: Int, in environment: Environment = .production, on stand: SenderStand
+    ) throws {
+        for sheet in 0..<count {
+            let firstPhone = sheet * jobsPerSheet
+            try stand.write(
+                stand.sheetHead(.update, group: "b\(sheet)", of: Self.bank, in: environment),
+                to: firstPhone..<firstPhone + jobsPerSheet, lane: 0)
+        }
     }
 
     @Test func `apps of several teams, keys and environments push side by side over two loops`() async throws
     {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank, Self.news])
-        let sender = try await RunningSender(stand, slots: "one") { $0.loops = 2 }
-        let appsAndEnvironments: [(AppSetting, Environment)] = [
+        let sender = try await RunningSender(on: stand) { $0.loops = 2 }
+        let appsAndEnvironments: [(TestApp, Environment)] = [
             (.shop, .production), (Self.bank, .production), (Self.bank, .sandbox), (Self.news, .sandbox),
         ]
-        for lane in 0..<Int32(SenderStand.lanes) {
+        let jobsPerSheet = 50
+        for lane in 0..<Int32(SenderStand.laneCount) {
             for (app, environment) in appsAndEnvironments {
-                let first = Int(lane) * 1_000
+                let firstPhone = Int(lane) * 1_000
                 try stand.write(
-                    stand.head(.update, of: app, in: environment), to: first..<first + 50, lane: lane)
+                    stand.sheetHead(.update, of: app, in: environment),
+                    to: firstPhone..<firstPhone + jobsPerSheet, lane: lane)
             }
         }
-        let jobs = SenderStand.lanes * 50 * appsAndEnvironments.count
-        try await eventually("all are pushed") { sender.outcomes(.accepted) >= jobs || sender.failure != nil }
+        let jobsPerApp = SenderStand.laneCount * jobsPerSheet
+        let jobCount = jobsPerApp * appsAndEnvironments.count
+        try await eventually("all jobs are pushed") {
+            sender.jobCount(.accepted) >= jobCount || sender.failure != nil
+        }
         #expect(sender.failure == nil)
         await sender.stop()
         #expect(try stand.finalOutcomes().values.allSatisfy { $0 == [.accepted] })
         for (app, environment) in appsAndEnvironments {
             #expect(
-                stand.requestCount(toApp: app.bundleID, in: environment) == SenderStand.lanes * 50,
-                "\(app.id)")
+                stand.requestCount(toApp: app.bundleID, in: environment) == jobsPerApp, "\(app.id)")
         }
     }
 
@@ -59,52 +72,44 @@ import Topics
     {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank])
-        try stand.putKey("BANKKEY001", of: Self.bank, isRight: false)
-        let sender = try await RunningSender(stand, slots: "one")
-        for sheet in 0..<4 {
-            try stand.write(
-                stand.head(.update, group: "b\(sheet)", of: Self.bank), to: sheet * 250..<sheet * 250 + 250,
-                lane: 0)
-        }
-        try stand.write(stand.head(.update), to: 0..<200, lane: 0)
+        try stand.useWrongKey(of: Self.bank)
+        let sender = try await RunningSender(on: stand)
+        try writeBankSheets(count: 4, jobsPerSheet: 250, on: stand)
+        try stand.write(stand.sheetHead(.update), to: 0..<200, lane: 0)
         try await eventually("the bank is paused") {
-            sender.metric(breakerMetric(of: "bank", in: "production")) == 1
+            sender.isBreakerOpen(ofApp: "bank", in: .production)
         }
-        try await eventually("the shop is not") { sender.outcomes(.accepted) >= 200 }
+        try await eventually("the shop's jobs are pushed") { sender.jobCount(.accepted) >= 200 }
         #expect(
             stand.requestCount(toApp: Self.bank.bundleID, in: .production) < 500,
-            "nothing is pushed while it is open")
+            "the pushes of the bank did not pause")
         #expect(sender.log.contains("the app's team id, key id and key file"), "\(sender.log)")
-        #expect(sender.metric(breakerMetric(of: "shop", in: "production")) == 0)
-        #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
-        try stand.putKey("BANKKEY001", of: Self.bank, isRight: true)
+        #expect(!sender.isBreakerOpen(ofApp: "shop", in: .production))
+        #expect(sender.deadTokenCount == 0)
+        try stand.useRightKey(of: Self.bank)
         try await eventually("the bank continues") {
-            sender.metric(breakerMetric(of: "bank", in: "production")) == 0
-                && sender.outcomes(.accepted) > 200
+            !sender.isBreakerOpen(ofApp: "bank", in: .production)
+                && sender.jobCount(.accepted) > 200
         }
         await sender.stop()
-        #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
+        #expect(sender.deadTokenCount == 0)
     }
 
     @Test func `jobs that wait in a tier take no memory, and leave when they are due`() async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank])
-        try stand.putKey("BANKKEY001", of: Self.bank, isRight: false)
-        let sender = try await RunningSender(stand, slots: "one") { $0.limits.sheetBytesMax = 1 << 20 }
-        for sheet in 0..<20 {
-            try stand.write(
-                stand.head(.update, group: "b\(sheet)", of: Self.bank), to: sheet * 250..<sheet * 250 + 250,
-                lane: 0)
-        }
+        try stand.useWrongKey(of: Self.bank)
+        let sender = try await RunningSender(on: stand) { $0.limits.sheetBytesMax = 1 << 20 }
+        try writeBankSheets(count: 20, jobsPerSheet: 250, on: stand)
         try await eventually("the bank's jobs are in tiers") {
-            sender.metric(breakerMetric(of: "bank", in: "production")) == 1
-                && sender.outcomes(.moved) >= 5_000
-                && sender.metric("flotilla_sender_sheets") == 0
+            let areAllMoved = sender.jobCount(.moved) >= 20 * 250
+            let sheetsInHand = sender.metric("flotilla_sender_sheets")
+            return sender.isBreakerOpen(ofApp: "bank", in: .production) && areAllMoved && sheetsInHand == 0
         }
-        try stand.write(stand.head(.update), to: 0..<200, lane: 0)
-        try await eventually("the shop's are pushed") { sender.outcomes(.accepted) >= 200 }
-        try stand.putKey("BANKKEY001", of: Self.bank, isRight: true)
-        try await eventually("the bank's are pushed") { sender.outcomes(.accepted) >= 400 }
+        try stand.write(stand.sheetHead(.update), to: 0..<200, lane: 0)
+        try await eventually("the shop's jobs are pushed") { sender.jobCount(.accepted) >= 200 }
+        try stand.useRightKey(of: Self.bank)
+        try await eventually("jobs of the bank are pushed") { sender.jobCount(.accepted) >= 400 }
         await sender.stop()
         #expect(sender.failure == nil)
     }
@@ -112,22 +117,22 @@ import Topics
     @Test func `tokens of another environment pause only their app, and none is lost`() async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank])
-        stand.setKnown(false, in: .sandbox)
-        let sender = try await RunningSender(stand, slots: "one")
-        try stand.write(stand.head(.update, of: Self.bank, in: .sandbox), to: 0..<250, lane: 0)
-        try stand.write(stand.head(.update, of: Self.bank), to: 0..<100, lane: 0)
-        try stand.write(stand.head(.update), to: 0..<100, lane: 0)
+        stand.refuseAllTokens(in: .sandbox)
+        let sender = try await RunningSender(on: stand)
+        try stand.write(stand.sheetHead(.update, of: Self.bank, in: .sandbox), to: 0..<250, lane: 0)
+        try stand.write(stand.sheetHead(.update, of: Self.bank), to: 0..<100, lane: 0)
+        try stand.write(stand.sheetHead(.update), to: 0..<100, lane: 0)
         try await eventually("the sandbox is paused") {
-            sender.metric(breakerMetric(of: "bank", in: "sandbox")) == 1
+            sender.isBreakerOpen(ofApp: "bank", in: .sandbox)
         }
-        try await eventually("the others are not") { sender.outcomes(.accepted) >= 200 }
+        try await eventually("the other jobs are pushed") { sender.jobCount(.accepted) >= 200 }
         #expect(sender.log.contains("the app's environment"), "\(sender.log)")
-        stand.setKnown(true, in: .sandbox)
+        stand.refuseAllTokens(in: nil)
         try await eventually("the sandbox continues") {
-            sender.metric(breakerMetric(of: "bank", in: "sandbox")) == 0 && sender.outcomes(.accepted) > 200
+            !sender.isBreakerOpen(ofApp: "bank", in: .sandbox) && sender.jobCount(.accepted) > 200
         }
         await sender.stop()
-        #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
+        #expect(sender.deadTokenCount == 0)
         #expect(try stand.finalOutcomes().values.allSatisfy { $0 == [.accepted] })
     }
 
@@ -137,35 +142,35 @@ import Topics
             cluster.brokers,
             script: #"{"rules":[{"match":{"environment":"sandbox"},"silence":{"processed":false}}]}"#,
             apps: [.shop, Self.bank])
-        let sender = try await RunningSender(stand, slots: "one") { $0.limits.window = 5 }
-        for sheet in 0..<20 {
-            try stand.write(
-                stand.head(.update, group: "b\(sheet)", of: Self.bank, in: .sandbox),
-                to: sheet * 100..<sheet * 100 + 100, lane: 0)
-        }
-        try stand.write(stand.head(.update), to: 0..<100, lane: 0)
-        try await eventually("the shop's are pushed") { sender.outcomes(.accepted) >= 100 }
+        // Of the 20 silent sheets before the shop's sheet, only 5 may have begun. So the sender must evict some of
+        // them.
+        let sender = try await RunningSender(on: stand) { $0.limits.window = 5 }
+        try writeBankSheets(count: 20, jobsPerSheet: 100, in: .sandbox, on: stand)
+        try stand.write(stand.sheetHead(.update), to: 0..<100, lane: 0)
+        try await eventually("the shop's jobs are pushed") { sender.jobCount(.accepted) >= 100 }
         try stand.setScript("{}")
         await sender.stop()
-        #expect(stand.requestCount(toApp: SenderStand.bundleID, in: .production) == 100)
-        #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
+        #expect(stand.requestCount(toApp: TestApp.shop.bundleID, in: .production) == 100)
+        #expect(sender.deadTokenCount == 0)
     }
 
     @Test func `sealed tokens are used, and tokens that other keys sealed become dead letters`() async throws
     {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers)
-        func keys(_ name: String) throws -> SealingKeys {
+        func makeKeys(inFile name: String) throws -> SealingKeys {
             let file = try stand.directory.writeFile(named: name, content: SealingKeys.makeText())
             return try SealingKeys(file: file)
         }
-        let (ownKeys, otherKeys) = (try keys("own"), try keys("others"))
-        let sender = try await RunningSender(stand, slots: "one", sealingKeys: ownKeys)
-        try stand.write(stand.head(.update), to: 0..<100, lane: 0, sealedBy: TokenSeal(keys: ownKeys))
+        let ownKeys = try makeKeys(inFile: "own")
+        let otherKeys = try makeKeys(inFile: "others")
+        let sender = try await RunningSender(on: stand, sealingKeys: ownKeys)
+        try stand.write(stand.sheetHead(.update), to: 0..<100, lane: 0, sealedBy: TokenSeal(keys: ownKeys))
         try stand.write(
-            stand.head(.update, group: "m2"), to: 100..<103, lane: 1, sealedBy: TokenSeal(keys: otherKeys))
-        try await eventually("all have receipts") {
-            sender.outcomes(.accepted) >= 100 && sender.outcomes(.rejected) >= 3
+            stand.sheetHead(.update, group: "m2"), to: 100..<103, lane: 1,
+            sealedBy: TokenSeal(keys: otherKeys))
+        try await eventually("all jobs have receipts") {
+            sender.jobCount(.accepted) >= 100 && sender.jobCount(.rejected) >= 3
         }
         await sender.stop()
         #expect(stand.journal.requests == 100)

@@ -4,7 +4,8 @@ import ProcessTesting
 import SenderTesting
 import Testing
 
-/// Senders, broker and APNs die while jobs arrive. It is the short form of `deploy/prove sender-kills`.
+/// Kills senders, the broker and the simulated APNs while jobs arrive, and then checks the outcome of every job
+/// (`SenderCheck`). It is the short form of `deploy/prove sender-kills`. `KILL_SEED` repeats a failed run.
 @Suite(.timeLimit(.minutes(10))) struct SenderKillTests {
     @Test func `senders, broker and APNs die while jobs flow, and each job is done once`() async throws {
         let directory = try TemporaryDirectory()

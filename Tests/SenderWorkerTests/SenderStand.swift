@@ -7,15 +7,11 @@ import Glibc
 import Identifiers
 import IngestTesting
 import JSON
-import Jobs
 import Kafka
 import KafkaTesting
 import Lifecycle
-import Payloads
 import ProcessTesting
-import RecordFormat
 import Sender
-import Sends
 import Settings
 import StageSupport
 import TLS
@@ -25,306 +21,220 @@ import Topics
 
 @testable import APNsSimulator
 
-/// The surroundings of a sender in a test: its topics, a simulated APNs with a journal, and a writer in place of the
-/// fan-out.
+/// Everything around a sender in a test: the topics of one installation on a cluster, a simulated APNs with a journal,
+/// apps with their provider keys, and a producer in place of the fan-out.
+///
+/// A test makes a stand, starts a `RunningSender` on it, writes sheets of jobs (`SenderStand+Jobs.swift`), and reads
+/// the requests that APNs received and the receipts that the sender wrote.
 final class SenderStand: Sendable {
+    /// An app of the test. APNs knows its bundle id and its key, and the sender's catalog has its settings.
+    struct TestApp: Sendable {
+        var id: String
+        var bundleID: String
+        var teamID = SimulatorCredentials.teamID
+        /// The app's own provider key. Nil for the simulator's key.
+        var keyID: String?
+        var environments: [Environment] = [.production]
+
+        static let shop = TestApp(id: "shop", bundleID: "com.example.matchday")
+    }
+
     /// The objects of the simulated APNs. Only its loop uses them.
-    private struct Parts: @unchecked Sendable {
+    private struct APNsParts: @unchecked Sendable {
         let simulator: Simulator
         let journal: Journal
         let faultInjector: ScriptedFaultInjector
         let tokens: KnownTokens
     }
 
-    static let bundleID = "com.example.matchday"
-    static let lanes = 4
+    static let laneCount = 4
+    private static let keysDirectoryName = "keys"
 
+    /// The topics.
     let bed: TestBed
+    /// Holds the provider keys, the slots of senders and their logs.
     let directory: TemporaryDirectory
-    private let loop: EventLoop
-    private let parts: Parts
-    private let producer: Producer
+    /// Writes the sheets and notes of the test.
+    let producer: Producer
+    private let apnsLoop: EventLoop
+    private let apnsParts: APNsParts
     private let apps: [App]
+    /// The own provider keys of the apps, by key id.
     private let keys: [String: SigningKey]
     private let authorityFile: String
 
-    /// An app that APNs knows, and the settings of its sender.
-    struct AppSetting: Sendable {
-        var id: String
-        var bundleID: String
-        var teamID = SimulatorCredentials.teamID
-        /// Nil for the simulator's own key.
-        var keyID: String?
-        var environments: [Environment] = [.production]
-
-        static let shop = AppSetting(id: "shop", bundleID: SenderStand.bundleID)
-    }
-
-    /// - Parameter script: The simulator's fault script as text.
-    init(_ brokers: [String], script: String = "{}", apps settingsOfApps: [AppSetting] = [.shop]) throws {
-        bed = try TestBed(brokers: brokers, lanes: Self.lanes)
+    /// - Parameter script: The fault script of the simulated APNs, as JSON text. `{}` has no fault.
+    init(_ brokers: [String], script: String = "{}", apps testApps: [TestApp] = [.shop]) throws {
+        bed = try TestBed(brokers: brokers, lanes: Self.laneCount)
+        producer = try Producer(settings: bed.settings, name: "fan-out", log: .silent, metrics: Metrics())
         directory = try TemporaryDirectory()
         let credentials = SimulatorCredentials()
-        let script = try FaultScript(Array(script.utf8), with: JSONReader())
-        let loop = try EventLoop(name: "simulator")
-        try loop.start()
-        self.loop = loop
-        var settings = SimulatorSettings()
-        var files = [
-            ("\(SimulatorCredentials.teamID)/AuthKey_\(credentials.keyID).p8", credentials.signingKey)
-        ]
+        authorityFile = try directory.writeFile(
+            named: "ca.pem", content: credentials.authority.certificatePEM)
+
         var keys: [String: SigningKey] = [:]
-        for app in settingsOfApps {
-            settings.apps[app.bundleID] = SimulatedApp()
-            guard let keyID = app.keyID else { continue }
-            let key = SigningKey()
-            keys[keyID] = key
-            settings.keys.append(ProviderKey(keyID: keyID, teamID: app.teamID, key: key.verifyingKey))
-            files.append(("\(app.teamID)/AuthKey_\(keyID).p8", key))
+        for app in testApps {
+            if let keyID = app.keyID { keys[keyID] = SigningKey() }
         }
         self.keys = keys
-        let parts = loop.perform { [settings] in
+        apps = testApps.map { app in
+            App(
+                id: app.id, bundleID: app.bundleID, environments: app.environments, teamID: app.teamID,
+                keyID: app.keyID ?? credentials.keyID)
+        }
+
+        apnsLoop = try EventLoop(name: "simulator")
+        try apnsLoop.start()
+        apnsParts = try Self.startAPNs(
+            on: apnsLoop, settings: Self.apnsSettings(of: testApps, keys: keys), credentials: credentials,
+            script: try Self.faultScript(script))
+
+        mkdir(directory.filePath(named: Self.keysDirectoryName), 0o700)
+        try write(
+            credentials.signingKey, keyID: credentials.keyID, teamID: SimulatorCredentials.teamID)
+        for app in testApps where app.keyID != nil { try useRightKey(of: app) }
+    }
+
+    deinit { apnsLoop.stop() }
+
+    private static func apnsSettings(
+        of testApps: [TestApp], keys: [String: SigningKey]
+    ) -> SimulatorSettings {
+        var settings = SimulatorSettings()
+        for app in testApps {
+            settings.apps[app.bundleID] = SimulatedApp()
+            guard let keyID = app.keyID, let key = keys[keyID] else { continue }
+            settings.keys.append(ProviderKey(keyID: keyID, teamID: app.teamID, key: key.verifyingKey))
+        }
+        return settings
+    }
+
+    private static func startAPNs(
+        on loop: EventLoop, settings: SimulatorSettings, credentials: SimulatorCredentials,
+        script: FaultScript
+    ) throws -> APNsParts {
+        let parts = loop.perform {
             let journal = Journal(on: loop, limits: JournalLimits(), file: nil, metrics: Metrics())
             let faultInjector = ScriptedFaultInjector(on: loop, script: script)
             let tokens = KnownTokens()
             let simulator = Simulator(
                 settings: settings, credentials: credentials, on: loop, phones: tokens,
                 faultInjector: faultInjector, journal: journal)
-            return Parts(simulator: simulator, journal: journal, faultInjector: faultInjector, tokens: tokens)
+            return APNsParts(
+                simulator: simulator, journal: journal, faultInjector: faultInjector, tokens: tokens)
         }
         guard let parts else { fatalError("the loop has ended") }
-        self.parts = parts
         try parts.simulator.start()
-        mkdir(directory.filePath(named: "keys"), 0o700)
-        for (file, key) in files {
-            mkdir("\(directory.filePath(named: "keys"))/\(file.prefix { $0 != "/" })", 0o700)
-            chmod(try directory.writeFile(named: "keys/\(file)", content: key.pem), 0o600)
-        }
-        authorityFile = try directory.writeFile(
-            named: "ca.pem", content: credentials.authority.certificatePEM)
-        apps = settingsOfApps.map { app in
-            App(
-                id: app.id, bundleID: app.bundleID, environments: app.environments, teamID: app.teamID,
-                keyID: app.keyID ?? credentials.keyID)
-        }
-        producer = try Producer(settings: bed.settings, name: "fan-out", log: .silent, metrics: Metrics())
+        return parts
     }
 
-    deinit { loop.stop() }
+    private static func faultScript(_ text: String) throws -> FaultScript {
+        try FaultScript(Array(text.utf8), with: JSONReader())
+    }
 
+    // MARK: The sender's surroundings
+
+    /// Returns the settings of a sender that pushes to the simulated APNs.
+    ///
+    /// - Parameter change: Changes of the test.
     func settings(_ change: (inout SenderSettings) -> Void = { _ in }) -> SenderSettings {
         var settings = SenderSettings()
-        settings.keysDirectory = directory.filePath(named: "keys")
+        settings.keysDirectory = directory.filePath(named: Self.keysDirectoryName)
         settings.authorities = authorityFile
-        settings.production = .init(host: "localhost", port: parts.simulator.ports.production)
-        settings.sandbox = .init(host: "localhost", port: parts.simulator.ports.sandbox)
+        settings.production = .init(host: "localhost", port: apnsParts.simulator.ports.production)
+        settings.sandbox = .init(host: "localhost", port: apnsParts.simulator.ports.sandbox)
+        // Short times, so that another sender takes over a lane within the time of a test.
         settings.sessionMilliseconds = 6_000
         settings.limits.settleMilliseconds = 2_000
         change(&settings)
         return settings
     }
 
-    func environment(_ slots: String, sealingKeys: SealingKeys? = nil) throws -> StageEnvironment {
+    /// Returns the environment of a sender process. A sender that starts after another one has stopped gets the same
+    /// slot, and so the same place in the consumer group.
+    func environment(sealingKeys: SealingKeys? = nil) throws -> StageEnvironment {
         let apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         return StageEnvironment(
             cluster: Cluster(settings: bed.settings), layout: bed.layout,
-            slot: try ProcessSlot.acquire(under: directory.filePath(named: slots)), sealingKeys: sealingKeys,
-            catalog: { CatalogSnapshot(apps: apps) })
+            slot: try ProcessSlot.acquire(under: directory.filePath(named: "slots")),
+            sealingKeys: sealingKeys, catalog: { CatalogSnapshot(apps: apps) })
     }
 
-    /// Writes the key file of an app's team: the right key, or another key under its name.
-    func putKey(_ keyID: String, of app: AppSetting, isRight: Bool) throws {
-        let key = isRight ? keys[keyID] : SigningKey()
+    // MARK: Provider keys
+
+    /// Writes the provider key that APNs knows into the app's key file.
+    func useRightKey(of app: TestApp) throws {
+        guard let keyID = app.keyID, let key = keys[keyID] else {
+            preconditionFailure("the app uses the key of the simulator")
+        }
+        try write(key, keyID: keyID, teamID: app.teamID)
+    }
+
+    /// Writes a new provider key, which APNs does not know, into the app's key file.
+    func useWrongKey(of app: TestApp) throws {
+        guard let keyID = app.keyID else { preconditionFailure("the app uses the key of the simulator") }
+        try write(SigningKey(), keyID: keyID, teamID: app.teamID)
+    }
+
+    /// Writes a key where the sender looks for it: in a directory for each team, readable only for its owner.
+    private func write(_ key: SigningKey, keyID: String, teamID: String) throws {
+        let teamDirectory = "\(Self.keysDirectoryName)/\(teamID)"
+        mkdir(directory.filePath(named: teamDirectory), 0o700)
         let file = try directory.writeFile(
-            named: "keys/\(app.teamID)/AuthKey_\(keyID).p8", content: (key ?? SigningKey()).pem)
+            named: "\(teamDirectory)/AuthKey_\(keyID).p8", content: key.pem)
         chmod(file, 0o600)
     }
 
-    /// Changes the simulator's script.
+    // MARK: The simulated APNs
+
+    /// Replaces the fault script of the simulated APNs.
     func setScript(_ text: String) throws {
-        let script = try FaultScript(Array(text.utf8), with: JSONReader())
-        let parts = parts
-        _ = loop.perform { parts.faultInjector.replace(with: script) }
+        let script = try Self.faultScript(text)
+        let parts = apnsParts
+        _ = apnsLoop.perform { parts.faultInjector.replace(with: script) }
     }
 
-    /// Sets whether tokens are known in the environment.
-    func setKnown(_ isKnown: Bool, in environment: Environment) {
-        let parts = parts
-        _ = loop.perform { parts.tokens.environmentWithoutTokens = isKnown ? nil : environment }
+    /// Makes APNs refuse each token in this environment as unknown. Nil ends that.
+    func refuseAllTokens(in environment: Environment?) {
+        let parts = apnsParts
+        _ = apnsLoop.perform { parts.tokens.environmentWithoutTokens = environment }
     }
-
-    // MARK: Jobs
-
-    func head(
-        _ event: PushEvent, version: Int64 = 1, group: String = "m1", of app: AppSetting = .shop,
-        in environment: Environment = .production
-    ) -> SheetHead {
-        let now = WallTime.now().milliseconds
-        return SheetHead(
-            topic: app.bundleID + ".push-type.liveactivity", priority: .immediate,
-            expiration: now / 1000 + 3_600, app: app.id, environment: environment, send: "s\(version)",
-            group: group, scope: .group,
-            generation: 0, version: version, event: event, deadline: now / 1000 + 3_600, acceptedAt: now)
-    }
-
-    /// Writes a sheet of jobs to phones with these numbers, and waits until it is stored.
-    ///
-    /// - Parameters:
-    ///   - areKnown: Whether APNs knows the phones' tokens.
-    ///   - areProven: Whether APNs has accepted the tokens before, according to the sheet.
-    ///   - seal: The seal of the tokens, or nil for tokens in clear text.
-    func write(
-        _ head: SheetHead, to phones: Range<Int>, lane: Int32, _ topic: TopicName = .jobs,
-        areKnown: Bool = true, areProven: Bool = true, sealedBy seal: TokenSeal? = nil
-    ) throws {
-        var lines = JobLines()
-        for phone in phones {
-            let token =
-                (areKnown ? "bb" : "aa") + String(repeating: "0", count: 54)
-                + String(100_000_000 + phone).suffix(8)
-            let entry = head.event == .start ? "start:Match" : "update:a\(phone)"
-            var storedToken = token
-            if let seal, let pushToken = PushToken(hex: token) {
-                storedToken = seal.seal(pushToken, app: head.app, entry: entry)
-            }
-            lines.append(
-                token: Array(storedToken.utf8).span, installation: Array("i\(phone)".utf8).span,
-                entry: Array(entry.utf8).span,
-                recipient: Array("u:u\(phone)".utf8).span)
-        }
-        var headers = RecordHeaders(capacity: 3)
-        headers.add(SheetHeaderName.apns, value: head.apnsLines.span)
-        headers.add(SheetHeaderName.flotilla, value: head.flotillaLines.span)
-        headers.add(SheetHeaderName.to, value: lines.bytes.span)
-        let unproven = areProven ? LineSet() : LineSet(all: lines.count)
-        if let value = UnprovenLines.headerValue(of: unproven) {
-            headers.add(SheetHeaderName.unproven, value: value.span)
-        }
-        let start =
-            head.event == .start
-            ? #","attributes-type":"Match","attributes":{},"alert":{"title":"a","body":"b"}"# : ""
-        let body =
-            #"{"aps":{"timestamp":\#(head.acceptedAt / 1000),"event":"\#(head.event.rawValue)","content-state":{"home":1}\#(start)}}"#
-        let target = try producer.topic(named: bed.layout.name(of: topic))
-        let result = producer.send(
-            to: target, partition: lane, key: nil, value: Array(body.utf8).span, headers: &headers, tag: 1)
-        precondition(result == .queued)
-        var deliveries: [Delivery] = []
-        _ = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
-        precondition(deliveries.allSatisfy(\.isStored))
-    }
-
-    /// Writes a note, as the planner does, and waits until it is stored.
-    func write(_ note: SupersededVersions) throws {
-        let target = try producer.topic(named: bed.layout.name(of: .superseded))
-        _ = producer.send(to: target, partition: 0, key: note.key.span, value: note.encoded().span, tag: 1)
-        var deliveries: [Delivery] = []
-        _ = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
-    }
-
-    // MARK: Results
 
     /// The summary of the requests that APNs received.
     var journal: JournalSummary {
-        let parts = parts
-        return loop.perform { parts.journal.summary } ?? JournalSummary()
+        let parts = apnsParts
+        return apnsLoop.perform { parts.journal.summary } ?? JournalSummary()
     }
 
-    /// Returns the number of requests that APNs received.
+    /// Returns the number of requests that APNs received, up to 10,000 requests to all apps.
     func requestCount(toApp bundleID: String, in environment: Environment) -> Int {
-        let parts = parts
-        return loop.perform {
+        let parts = apnsParts
+        return apnsLoop.perform {
             parts.journal.ring.page(after: 0, matching: JournalRing.Filter(), limit: 10_000).entries.count {
                 $0.entry.facts.bundleID == bundleID && $0.entry.facts.environment == environment
             }
         } ?? 0
     }
-
-    /// Returns the final outcomes of each job.
-    func finalOutcomes() throws -> [WrittenJob: [ReceiptOutcome]] {
-        let reader = JSONReader()
-        var outcomes: [WrittenJob: [ReceiptOutcome]] = [:]
-        for record in try TopicContent(of: .receipts, in: bed).records {
-            let receipt = try Receipt.decode(record.value ?? [], with: reader)
-            for part in receipt.parts where part.outcome.isFinal {
-                part.lines.forEachLine { line in
-                    outcomes[WrittenJob(position: receipt.position, line: line), default: []].append(
-                        part.outcome)
-                }
-            }
-        }
-        return outcomes
-    }
 }
 
-/// A job by its first position and its line.
-struct WrittenJob: Hashable {
-    let position: JobPosition
-    let line: Int
-}
+/// The phones of the simulated APNs. They know all tokens, except those that begin with `unknownTokenPrefix`. Only the
+/// simulator's loop uses them.
+final class KnownTokens: SimulatedPhones {
+    /// The first byte of a token that APNs does not know, as hex digits.
+    static let unknownTokenPrefix = "aa"
+    private static let unknownTokenByte: UInt8 = 0xAA
 
-/// The phones of the simulated APNs. They know all tokens, except those that begin with `aa`.
-private final class KnownTokens: SimulatedPhones {
-    /// The environment in which no token is known. It is used only on the simulator's loop, as everything
-    /// here.
+    /// The environment in which no token is known.
     var environmentWithoutTokens: Environment?
 
     func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64
     ) -> TokenStatus {
-        token.bytes.first == 0xAA || environment == environmentWithoutTokens ? .unknown : .valid
+        let isUnknown =
+            token.bytes.first == Self.unknownTokenByte || environment == environmentWithoutTokens
+        return isUnknown ? .unknown : .valid
     }
 
     func deliver(_ push: AcceptedPush) {}
     func tick(at time: Int64) {}
-}
-
-/// A sender that runs in this process.
-final class RunningSender: Sendable {
-    let service: SenderService
-    let metrics = Metrics()
-    private let failures = TracedLock<[String]>([])
-    private let file: FileHandle
-    private let path: String
-    private let sink: LogSink
-
-    init(
-        _ stand: SenderStand, slots: String, sealingKeys: SealingKeys? = nil,
-        _ change: (inout SenderSettings) -> Void = { _ in }
-    ) async throws {
-        service = SenderService(
-            stand.settings(change), in: try stand.environment(slots, sealingKeys: sealingKeys))
-        path = stand.directory.filePath(named: "log-\(slots)")
-        guard FileManager.default.createFile(atPath: path, contents: nil),
-            let file = FileHandle(forWritingAtPath: path)
-        else { throw CocoaError(.fileWriteUnknown) }
-        self.file = file
-        sink = LogSink(level: .info, format: .text, descriptor: file.fileDescriptor)
-        let failures = failures
-        try await service.start(
-            ServiceContext(log: Log(component: "sender", sink: sink), metrics: metrics) { error in
-                failures.withLock { $0.append("\(error)") }
-            })
-    }
-
-    /// The log so far.
-    var log: String {
-        sink.flush(withinMilliseconds: 5_000)
-        return (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-    }
-
-    var failure: String? { failures.withLock { $0.first } }
-
-    func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
-
-    /// Returns the value of a metric by name and labels, or 0 if it does not exist.
-    func metric(_ name: String) -> Double {
-        let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
-        return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
-    }
-
-    /// Returns the number of receipts with this outcome.
-    func outcomes(_ outcome: ReceiptOutcome) -> Int {
-        Int(metric("flotilla_sender_records_total{outcome=\"\(outcome.rawValue)\"}"))
-    }
 }

@@ -1,12 +1,12 @@
 import Sends
 import Testing
 
-/// The comparison of a request with the earlier one of the same key.
+/// The comparison of a request with the earlier one of the same key. A fingerprint, `f` or `g`, stands for a body.
 struct IdempotencyTests {
     private let first = SendIdempotencyRow(fingerprint: "f", writtenAt: 9)
     private let day = Idempotency.retentionMilliseconds
 
-    @Test func `a request without a known one is new`() {
+    @Test func `a request without an earlier one is new`() {
         #expect(outcome("f", with: nil, at: 9) == "new")
     }
 
@@ -24,6 +24,7 @@ struct IdempotencyTests {
         #expect(outcome("g", with: first, at: 9 + day) == "new")
     }
 
+    /// Returns the result as a word, with the time of the first request if it is repeated.
     private func outcome(_ fingerprint: String, with known: SendIdempotencyRow?, at stamp: Int64) -> String {
         switch Idempotency.compare(fingerprint: fingerprint, with: known, at: stamp) {
         case .isNew: "new"

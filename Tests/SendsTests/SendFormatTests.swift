@@ -5,8 +5,11 @@ import RecordTesting
 import Sends
 import Testing
 
+// The JSON of a send in its topic.
+
 private var reader: JSONReader { JSONReader() }
 
+/// Returns a send with every field.
 private func makeSend() -> Send {
     var content = PushContent(.start)
     content.contentState = raw(#"{"home": 1.0}"#)

@@ -10,6 +10,7 @@ import Testing
 
 private var reader: JSONReader { JSONReader() }
 
+/// Returns a state of a group with this version.
 private func state(_ version: Int64) -> ScopeState {
     var content = PushContent(.update)
     content.contentState = raw(#"{"goals": 1.0}"#)
@@ -32,11 +33,11 @@ private func state(_ version: Int64) -> ScopeState {
         #expect(read == key)
         #expect(!key.bytes.withUnsafeBytes { SendIdempotencyRow.isKey($0) })
     }
-    let seen = SendIdempotencyRow.key(app: "shop", send: "s1")
-    #expect(String(decoding: seen, as: UTF8.self) == "/shop/s1")
-    #expect(seen.withUnsafeBytes { SendIdempotencyRow.isKey($0) })
-    for bad in ["/shop/s1", "shop", "shop/", "shop/m/x:1", "shop/m/u:1/more", "", "a b/m", "shop/%2"] {
-        #expect(Array(bad.utf8).withUnsafeBytes { ScopeKey(bytes: $0) } == nil, "\(bad)")
+    let idempotencyKey = SendIdempotencyRow.key(app: "shop", send: "s1")
+    #expect(String(decoding: idempotencyKey, as: UTF8.self) == "/shop/s1")
+    #expect(idempotencyKey.withUnsafeBytes { SendIdempotencyRow.isKey($0) })
+    for text in ["/shop/s1", "shop", "shop/", "shop/m/x:1", "shop/m/u:1/more", "", "a b/m", "shop/%2"] {
+        #expect(Array(text.utf8).withUnsafeBytes { ScopeKey(bytes: $0) } == nil, "\(text)")
     }
 }
 
@@ -56,15 +57,20 @@ private func state(_ version: Int64) -> ScopeState {
     row.attributesBytes = 8
     row.updateCount = 9
     row.endDate = 10
-    row.heldSend = makeHeld()
+    row.heldSend = makeHeldSend()
     row.groupSendCount = 11
     row.groupSendCountWhenHeld = 10
     row.updateVersion = 5
     row.cancelledSends = [GroupRow.CancelledSend(send: "s0", at: 3)]
     row.lastSendAt = 12
+    row.memberLanes = .only(LaneSet([3]))
+    row.membersUntil = 13
     #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
-    let seen = SendIdempotencyRow(fingerprint: "f", writtenAt: 1)
-    #expect(try SendIdempotencyRow.decode(seen.encoded(), with: reader) == seen)
+}
+
+@Test func `a row about an idempotency key reads back`() throws {
+    let row = SendIdempotencyRow(fingerprint: "f", writtenAt: 1)
+    #expect(try SendIdempotencyRow.decode(row.encoded(), with: reader) == row)
 }
 
 @Test func `a row from the time when only one state was kept reads back`() throws {
@@ -81,13 +87,14 @@ private func state(_ version: Int64) -> ScopeState {
     // Names this short give the most names for a size: each needs a quoted letter, a colon, a digit and a
     // comma.
     let letters = "abcdefghijklmnopqrst".map { "\"\($0)\":0" }.joined(separator: ",")
+    // An object has two braces and a comma beside its letters.
     let objects = Array(
         repeating: "{\(letters)}", count: PayloadRules.dataBytesMax / (letters.utf8.count + 3))
     largest.content.contentState = raw("{\"l\":[\(objects.joined(separator: ","))]}")
     var row = GroupRow()
     row.newestState = largest
     row.replacedStates = Array(repeating: largest, count: GroupRow.replacedStatesMax)
-    row.heldSend = makeHeld()
+    row.heldSend = makeHeldSend()
     row.heldSend?.content = largest.content
     row.cancelledSends = (0..<SupersededVersions.cancelledSendsMax).map {
         GroupRow.CancelledSend(send: "s\($0)", at: 3)
@@ -95,7 +102,8 @@ private func state(_ version: Int64) -> ScopeState {
     #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
 }
 
-private func makeHeld() -> Send {
+/// Returns an update that waits for its group.
+private func makeHeldSend() -> Send {
     var content = PushContent(.update)
     content.contentState = raw("{}")
     return Send(
@@ -126,16 +134,20 @@ private func makeHeld() -> Send {
     expansion.forcesRestart = true
     expansion.isDryRun = true
     expansion.carriesOwnState = true
-    expansion.answersStateRequest = true
+    expansion.answersSubscription = true
     expansion.cursor = [0, 255, 16]
     expansion.tally.targeted = 10
     expansion.tally.expanded = 7
     expansion.tally.dropped = 1
     expansion.tally.excludedByReason = ["expired": 1, "off": 1]
     #expect(try Expansion.decode(expansion.encoded(), with: reader) == expansion)
+
+    // A cursor with an odd number of hexadecimal digits.
     let text = String(decoding: expansion.encoded(), as: UTF8.self)
-    let odd = text.replacing("00ff10", with: "00ff1")
-    #expect(throws: RecordDecodingError.self) { try Expansion.decode(Array(odd.utf8), with: reader) }
+    let textWithOddCursor = text.replacing("00ff10", with: "00ff1")
+    #expect(throws: RecordDecodingError.self) {
+        try Expansion.decode(Array(textWithOddCursor.utf8), with: reader)
+    }
 }
 
 @Test func `the progress of a send reads back`() throws {
@@ -153,13 +165,16 @@ private func makeHeld() -> Send {
             acceptedAt: 1, writtenAt: 2, part: part)
         #expect(try ProgressRecord.decode(progress.encoded(), with: reader) == progress)
     }
-    let note = SupersededVersions(
+}
+
+@Test func `the superseded versions of a group read back, and a private group has another key`() throws {
+    let shared = SupersededVersions(
         app: "shop", group: "m", updateVersion: 7, endVersion: 0, cancelledSends: ["s1"])
-    #expect(try SupersededVersions.decode(note.encoded(), with: reader) == note)
-    let own = SupersededVersions(
+    #expect(try SupersededVersions.decode(shared.encoded(), with: reader) == shared)
+    let privateGroup = SupersededVersions(
         app: "shop", group: "m", owner: .user("ben"), updateVersion: 0, endVersion: 0)
-    #expect(try SupersededVersions.decode(own.encoded(), with: reader) == own)
-    #expect(own.key != note.key)
+    #expect(try SupersededVersions.decode(privateGroup.encoded(), with: reader) == privateGroup)
+    #expect(privateGroup.key != shared.key)
 }
 
 @Test func `a progress record of version 1 for one lane can be read`() throws {
@@ -175,6 +190,7 @@ private func makeHeld() -> Send {
 @Test func `a tally stays readable for any reported system versions`() throws {
     var tally = LaneTally()
     for major in 1...UInt8.max { tally.countJob(on: OSVersion(major, 0)) }
+    // A tally has 32 systems. The other 223 of 255 count as unknown, which is 0.
     #expect(tally.jobsBySystem.values.reduce(0, +) == tally.expanded && tally.jobsBySystem[0] == 223)
     let progress = ProgressRecord(
         send: "s1", key: ScopeKey(app: "shop", group: "m"), isDryRun: false, acceptedAt: 1, writtenAt: 2,
@@ -193,10 +209,11 @@ private func makeHeld() -> Send {
         cancel.recipient = .user("ada")
         #expect(try SendRequest.decode(cancel.encoded(), with: reader) == .cancellation(cancel))
     }
-    #expect(try SendRequest.decode(makeHeld().encoded(), with: reader) == .send(makeHeld()))
+    #expect(try SendRequest.decode(makeHeldSend().encoded(), with: reader) == .send(makeHeldSend()))
 }
 
 @Test func `an invalid send is refused`() throws {
+    /// Returns the problem of a send. Checks that decoding refuses exactly a send with a problem.
     func problem(_ event: PushEvent, _ audience: Audience, group: String? = "m", owner: Recipient? = nil)
         -> String?
     {
@@ -237,17 +254,61 @@ private func makeHeld() -> Send {
     }
 }
 
-@Test func `a group state request reads back among sends, and one without a valid lane is refused`() throws {
-    let enquiry = GroupStateRequest(lane: 11, app: "shop", group: "m/1")
-    let request = try SendRequest.decode(enquiry.encoded(), with: reader)
-    #expect(request == .groupState(enquiry))
+@Test func `a subscription reads back among requests, and one without a valid lane is refused`() throws {
+    let subscription = Subscription(lane: 11, app: "shop", group: "m/1")
+    let request = try SendRequest.decode(subscription.encoded(), with: reader)
+    #expect(request == .subscription(subscription))
     #expect(request.scopeKey == ScopeKey(app: "shop", group: "m/1"))
-    let text = String(decoding: enquiry.encoded(), as: UTF8.self).replacing("11", with: "-1")
-    #expect(throws: RecordDecodingError.self) { try SendRequest.decode(Array(text.utf8), with: reader) }
+    let textWithWrongLane = String(decoding: subscription.encoded(), as: UTF8.self).replacing(
+        "11", with: "-1")
+    #expect(throws: RecordDecodingError.self) {
+        try SendRequest.decode(Array(textWithWrongLane.utf8), with: reader)
+    }
 }
 
-@Test func `a lane's row of a scope keeps its mark for missing updates`() throws {
+@Test func `a lane's row of a scope keeps the state of its subscription`() throws {
     var scope = LaneScope()
-    scope.mayMissUpdates = true
-    #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
+    for state in LaneScope.SubscriptionState.allCases {
+        scope.subscription = state
+        #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
+    }
+    scope.subscription = .missing
+    let earlier = String(decoding: scope.encoded(), as: UTF8.self)
+        .replacing(#""subscription":"missing""#, with: #""mayLackUpdates":true"#)
+    #expect(try LaneScope.decode(Array(earlier.utf8), with: reader) == scope)
+}
+
+@Test func `the number of groups that only phones have named reads back, and its key is no other row's`()
+    throws
+{
+    var groups = SubscribedGroups()
+    #expect(try SubscribedGroups.decode(groups.encoded(), with: reader) == groups)
+    let ends = [0, 1, 100].map {
+        SubscribedGroups.membersUntil(subscribedAt: 1_763_600_000_000 + $0 * 3_600_000)
+    }
+    for end in ends + ends { groups.add(groupWithMembersUntil: end) }
+    groups.remove(groupWithMembersUntil: ends[0])
+    groups.noteUnstoredSubscription(at: 1_763_600_000_000)
+    #expect(try SubscribedGroups.decode(groups.encoded(), with: reader) == groups)
+    #expect(groups.count == 5 && groups.end == ends[2])
+    groups.removeEnded(at: ends[0])
+    #expect(groups.count == 4)
+    let key = SubscribedGroups.key(app: "shop")
+    #expect(String(decoding: key, as: UTF8.self) == "shop/")
+    #expect(key.withUnsafeBytes { SubscribedGroups.isKey($0) })
+    #expect(key.withUnsafeBytes { !SendIdempotencyRow.isKey($0) && ScopeKey(bytes: $0) == nil })
+    for other in ["/shop/s1", "shop/m", "shop//a", "shop/m/u:a", "/", ""] {
+        #expect(Array(other.utf8).withUnsafeBytes { !SubscribedGroups.isKey($0) }, "\(other)")
+    }
+}
+
+@Test func `a set of lanes reads back, also with a thousand lanes`() throws {
+    var row = GroupRow()
+    #expect(try GroupRow.decode(row.encoded(), with: reader).memberLanes == .every)
+    for lanes in [[], [0], [7, 8], [0, 10], Array(stride(from: 1, to: 1000, by: 7))] {
+        row.memberLanes = .only(LaneSet(lanes))
+        let read = try GroupRow.decode(row.encoded(), with: reader).memberLanes
+        #expect(read == row.memberLanes && read.lanes(of: 1000) == lanes)
+        #expect(lanes.allSatisfy(read.contains) && !read.contains(999))
+    }
 }

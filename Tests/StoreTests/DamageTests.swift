@@ -6,9 +6,12 @@ import Testing
 
 @testable import Store
 
-/// Files that a disk or a person changed. Every file that opens must be readable to its end. A failure of
-/// these tests is a dead test process.
+/// Files that a disk or a person changed. Every file that opens must be readable to its end. LMDB reads through a
+/// memory map, so a failure of these tests is a dead test process. The mark is a small file beside the data. It says
+/// whether the data was closed, and how long it was.
 struct DamageTests {
+    private static let pageBytes = 4_096
+
     private let directory = TemporaryDirectory()
     private var path: String { directory.path + "/data.mdb" }
 
@@ -31,8 +34,8 @@ struct DamageTests {
                 if (number + round) % 5 == 0 {
                     batch.remove(key.span)
                 } else {
-                    batch.putWithChecksum(
-                        key.span, value: random.bytes(count: number % 100 == 1 ? 6000...9000 : 0...40).span)
+                    let byteCounts = number % 100 == 1 ? 6_000...9_000 : 0...40
+                    batch.putWithChecksum(key.span, value: random.bytes(count: byteCounts).span)
                 }
             }
             try file.write { transaction throws(StoreError) in
@@ -53,7 +56,7 @@ struct DamageTests {
     }
 
     /// Reads all rows, and writes one.
-    private func readAllAndWrite() throws -> (state: OpeningState, rows: [[[UInt8]]]) {
+    private func readAllAndWrite() throws -> (state: OpeningState, rows: [StoredRow]) {
         let file = try open()
         let rows = try file.environment.rows(of: file.table(named: "rows"))
         // Writing also walks the lists of free pages.
@@ -62,7 +65,7 @@ struct DamageTests {
         return (file.openingState, rows)
     }
 
-    private func readAll() throws -> [[[UInt8]]] {
+    private func readAll() throws -> [StoredRow] {
         let file = try open()
         let rows = try file.environment.rows(of: file.table(named: "rows"))
         try file.close()
@@ -85,14 +88,18 @@ struct DamageTests {
         let openMark = cleanMark.replacing(/condition clean [\d ]+/, with: "condition open").replacing(
             "committed false", with: "committed true")
         for round in 0..<40 {
+            // The first lengths are those of one byte, of one head page, and of both.
+            let fixedLengths = [1, Self.pageBytes, 2 * Self.pageBytes]
             let length =
-                round < 3 ? [1, 4096, 8192][round] : Int.random(in: 1..<intact.count, using: &random)
-            try replaceFile(with: Array(intact[..<length]), mark: round % 2 == 0 ? openMark : cleanMark)
-            let (state, found) = try readAllAndWrite()
+                round < fixedLengths.count
+                ? fixedLengths[round] : Int.random(in: 1..<intact.count, using: &random)
+            let isMarkedOpen = round % 2 == 0
+            try replaceFile(with: Array(intact[..<length]), mark: isMarkedOpen ? openMark : cleanMark)
+            let (state, rows) = try readAllAndWrite()
             switch state {
             case .discarded(.damaged): break
             // Only free pages may be missing, and only if the mark does not contain the file's length.
-            case .resumed: #expect(round % 2 == 0 && found == allRows, "\(length) bytes were accepted")
+            case .resumed: #expect(isMarkedOpen && rows == allRows, "\(length) bytes were accepted")
             default: Issue.record("the file of \(length) bytes was opened as \(state)")
             }
         }
@@ -102,19 +109,19 @@ struct DamageTests {
         var random = SeededGenerator(seed: seed)
         let intact = try fillFile(using: &random)
         let mark = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
-        var discarded = 0
+        var discardedCount = 0
         for round in 0..<40 {
             var bytes = intact
             for _ in 0..<(1 << (round % 7)) {
                 // Half of the flips hit the first bytes of a page, which contain its structure.
-                let page = Int.random(in: 0..<bytes.count / 4096, using: &random) * 4096
-                let position =
-                    page + Int.random(in: 0..<(Bool.random(using: &random) ? 64 : 4096), using: &random)
+                let page = Int.random(in: 0..<bytes.count / Self.pageBytes, using: &random) * Self.pageBytes
+                let positions = 0..<(Bool.random(using: &random) ? 64 : Self.pageBytes)
+                let position = page + Int.random(in: positions, using: &random)
                 bytes[position] ^= UInt8.random(in: 1...255, using: &random)
             }
             try replaceFile(with: bytes, mark: mark)
-            if try readAllAndWrite().state != .resumed { discarded += 1 }
+            if try readAllAndWrite().state != .resumed { discardedCount += 1 }
         }
-        #expect(discarded > 15)
+        #expect(discardedCount > 15)
     }
 }

@@ -5,7 +5,9 @@ import Testing
 
 @testable import Store
 
-/// Writes that fail, at each position of a transaction in turn, and a disk that is full.
+/// Writes that fail, at each position of a transaction in turn, and a disk that is full. `store_faults_arm(after,
+/// count, error)` lets some writes of this thread succeed and the next ones fail, until `store_faults_disarm()`, which
+/// returns the number of writes.
 struct FullDiskTests {
     private let directory = TemporaryDirectory()
 
@@ -13,14 +15,17 @@ struct FullDiskTests {
     func `after any failed write the transaction is undone and the next one succeeds`(failure: Int32) throws {
         let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
         let table = environment.table(named: "rows")
-        var expected: [[[UInt8]]] = []
+        var expected: [StoredRow] = []
+        let rowsPerBatch = 200
+        // The first byte of the key of a row that is written alone.
+        let singleRow: UInt8 = 255
         var succeeded = false
         var failingWrite = 0
         while !succeeded {
             try #require(failingWrite < 100)
             store_faults_arm(Int32(failingWrite), 1, failure)
             var batch = RowBatch()
-            for row in 0..<200 {
+            for row in 0..<rowsPerBatch {
                 let value = [UInt8](repeating: UInt8(row), count: 50)
                 batch.putWithChecksum([UInt8(row), UInt8(failingWrite)].span, value: value.span)
             }
@@ -34,9 +39,9 @@ struct FullDiskTests {
                 #expect(error.isTransient == (failure != EIO))
             }
             // A snapshot shows only complete transactions, and writing continues.
-            try environment.put([255, UInt8(failingWrite)], value: [], in: table)
+            try environment.put([singleRow, UInt8(failingWrite)], value: [], in: table)
             expected = try environment.rows(of: table)
-            #expect(expected.filter { $0[0][0] != 255 }.count % 200 == 0)
+            #expect(expected.filter { $0.key[0] != singleRow }.count % rowsPerBatch == 0)
             failingWrite += 1
         }
         #expect(failingWrite > 2)
@@ -51,12 +56,12 @@ struct FullDiskTests {
         let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
         let table = environment.table(named: "rows")
         try environment.put([1], value: [1], in: table)
-        var head = 0
-        // The head is the last write of a commit.
-        store_faults_arm(1000, 0, ENOSPC)
+        // Counts the writes of a commit. The last one writes the head.
+        store_faults_arm(1_000, 0, ENOSPC)
         try environment.put([1], value: [2], in: table)
-        head = Int(store_faults_disarm()) - 1
-        store_faults_arm(Int32(head), 2, ENOSPC)
+        let writesBeforeHead = store_faults_disarm() - 1
+        // LMDB tries to repair the head with a second write.
+        store_faults_arm(writesBeforeHead, 2, ENOSPC)
         #expect(throws: StoreError.diskFull(path: environment.path)) {
             try environment.put([1], value: [3], in: table)
         }
@@ -68,6 +73,7 @@ struct FullDiskTests {
 
     @Test func `a full disk is an error, and writing continues with new space`() async {
         await #expect(processExitsWith: .success) {
+            // The limit of file sizes stands for a full disk. Without this, a write above it ends the process.
             signal(SIGXFSZ, SIG_IGN)
             let directory = TemporaryDirectory()
             let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
@@ -79,27 +85,28 @@ struct FullDiskTests {
                 setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
             }
             limitFileSize(to: 1 << 20)
-            var written = 0
-            var refusals = 0
-            while refusals < 3 {
+            var writtenCount = 0
+            var refusalCount = 0
+            while refusalCount < 3 {
                 do {
                     try environment.put(
-                        Int64(written).bigEndianBytes, value: [UInt8](repeating: 1, count: 3000), in: table)
-                    written += 1
+                        Int64(writtenCount).bigEndianBytes, value: [UInt8](repeating: 1, count: 3000),
+                        in: table)
+                    writtenCount += 1
                 } catch StoreError.diskFull {
-                    refusals += 1
+                    refusalCount += 1
                 }
-                precondition(written < 1000)
+                precondition(writtenCount < 1_000)
             }
             let keptCount = try environment.rows(of: table).count
-            precondition(keptCount == written)
+            precondition(keptCount == writtenCount)
             limitFileSize(to: 64 << 20)
-            for number in written..<1000 {
+            for number in writtenCount..<1_000 {
                 try environment.put(
                     Int64(number).bigEndianBytes, value: [UInt8](repeating: 1, count: 3000), in: table)
             }
             let rowCount = try environment.rows(of: table).count
-            precondition(rowCount == 1000)
+            precondition(rowCount == 1_000)
         }
     }
 }

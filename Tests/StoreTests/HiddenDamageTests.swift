@@ -8,11 +8,27 @@ import Testing
 
 /// Damage after which a file is still a valid LMDB file, but with other content. Each kind could hide rows from
 /// readers.
+///
+/// A test fills a file, changes its bytes, and opens it again. The file must be discarded, or have all rows, because
+/// the change may have hit a free page. An LMDB file begins with two head pages, of which the newer one counts.
 struct HiddenDamageTests {
+    /// Positions in a head page: LMDB's page header has 16 bytes, and `MDB_meta` follows.
+    private enum Head {
+        /// The description of the table that has the names of all tables (`MDB_db`), with 48 bytes.
+        static let namesTable = 88
+        static let namesTableFlags = namesTable + 4
+        static let namesTableRowCount = namesTable + 32
+        static let namesTableRoot = namesTable + 40
+        static let transactionNumber = 144
+        static let byteCount = 152
+    }
+
     private let directory = TemporaryDirectory()
     private var path: String { directory.path + "/data.mdb" }
     private static let rowCount = 150
-    private static let pageBytes = 4096
+    private static let pageBytes = 4_096
+    /// The position in a page header of the end of the page's free space (`mp_upper`).
+    private static let freeSpaceEnd = 14
 
     private static func key(_ number: Int) -> [UInt8] {
         Array("row \(number / 100)\(number / 10 % 10)\(number % 10)".utf8)
@@ -30,7 +46,8 @@ struct HiddenDamageTests {
             tables: ["names", "rows"], now: .now(), boot: BootID("boot"))
     }
 
-    /// Rewrites every row in place. The pages of the previous filling are outdated now.
+    /// Writes every row with this value, and returns the bytes of the file. The pages of the previous filling are then
+    /// outdated.
     private func fillRows(with value: UInt8) throws -> [UInt8] {
         let file = try open()
         let (names, table) = (file.table(named: "names"), file.table(named: "rows"))
@@ -98,10 +115,6 @@ struct HiddenDamageTests {
         let old = try fillRows(with: 1)
         let intact = try fillRows(with: 2)
         let mark = try mark()
-        // Bytes 144 to 151 of a head are the number of its transaction.
-        let newerHead =
-            page(0, of: intact).integer(at: 144, size: 8) > page(1, of: intact).integer(at: 144, size: 8)
-            ? 0 : 1
         var variants: [[UInt8]] = []
         func change(byteAt position: Int, flipping bits: UInt8) {
             var bytes = intact
@@ -118,45 +131,61 @@ struct HiddenDamageTests {
             for position in positions(of: Self.key(149), in: intact) {
                 change(byteAt: position + 6, flipping: 3)
             }
-        case .pageOfAnotherTime:
-            let newPages = leafPages(of: intact)
-            for page in leafPages(of: old) {
-                let firstKey = page.node(at: 0).map { array($0.key) }
-                for new in newPages where new.nodeCount == page.nodeCount && new.bytes != page.bytes {
-                    guard new.node(at: 0).map({ array($0.key) }) == firstKey else { continue }
-                    var bytes = intact
-                    let position = Self.pageBytes * new.number + Page.headBytes
-                    bytes.replaceSubrange(
-                        position..<Self.pageBytes * (new.number + 1), with: page.bytes[Page.headBytes...])
-                    variants.append(bytes)
-                }
-            }
-        case .orderOfTheNames: change(byteAt: newerHead * Self.pageBytes + 88 + 4, flipping: 2)
+        case .pageOfAnotherTime: variants = variantsWithOutdatedPages(of: intact, from: old)
+        case .orderOfTheNames:
+            let position = newerHead(of: intact) * Self.pageBytes + Head.namesTableFlags
+            change(byteAt: position, flipping: 2)
         case .numberOfAHead:
             for bit in [0, 1, 2, 3, 31, 62, 63] {
                 for head in 0..<2 {
-                    change(byteAt: head * Self.pageBytes + 144 + bit / 8, flipping: 1 << (bit % 8))
+                    let number = head * Self.pageBytes + Head.transactionNumber
+                    change(byteAt: number + bit / 8, flipping: 1 << (bit % 8))
                 }
             }
         case .fillingOfAPage:
             for page in leafPages(of: intact) {
-                change(byteAt: page.number * Self.pageBytes + 14, flipping: 8)
+                change(byteAt: page.number * Self.pageBytes + Self.freeSpaceEnd, flipping: 8)
             }
         case .sums:
+            // The sum of a table has the length of its name and the name in its key.
             for position in positions(of: [4] + Array("rows".utf8), in: intact) {
                 change(byteAt: position + 12, flipping: 1)
             }
         }
         try #require(!variants.isEmpty)
         // Free pages look like pages in use. A change there loses nothing.
-        var discarded = 0
+        var discardedCount = 0
         for bytes in variants where bytes != intact {
             try replaceFile(with: bytes, mark: mark)
-            if try openAndCheck("\(damage)") { discarded += 1 }
+            if try openAndCheck("\(damage)") { discardedCount += 1 }
         }
         // Heads are always in use.
         let isAlwaysInUse = damage == .orderOfTheNames || damage == .numberOfAHead
-        #expect(isAlwaysInUse ? discarded == variants.count : discarded > 0)
+        #expect(isAlwaysInUse ? discardedCount == variants.count : discardedCount > 0)
+    }
+
+    /// Returns the number of the head page, 0 or 1, that has the newer transaction.
+    private func newerHead(of bytes: [UInt8]) -> Int {
+        let numbers = (0..<2).map { page($0, of: bytes).integer(at: Head.transactionNumber, size: 8) }
+        return numbers[0] > numbers[1] ? 0 : 1
+    }
+
+    /// Returns copies of a file. In each, one leaf page has the content of an older page with the same keys.
+    private func variantsWithOutdatedPages(of intact: [UInt8], from old: [UInt8]) -> [[UInt8]] {
+        var variants: [[UInt8]] = []
+        let newPages = leafPages(of: intact)
+        for page in leafPages(of: old) {
+            let firstKey = page.node(at: 0).map { array($0.key) }
+            for new in newPages where new.nodeCount == page.nodeCount && new.bytes != page.bytes {
+                guard new.node(at: 0).map({ array($0.key) }) == firstKey else { continue }
+                var bytes = intact
+                let position = Self.pageBytes * new.number + Page.headBytes
+                bytes.replaceSubrange(
+                    position..<Self.pageBytes * (new.number + 1), with: page.bytes[Page.headBytes...])
+                variants.append(bytes)
+            }
+        }
+        return variants
     }
 
     /// Opens the file, and returns whether it was discarded. Otherwise it must have all rows in walks and lookups,
@@ -169,10 +198,9 @@ struct HiddenDamageTests {
             return true
         }
         #expect(file.openingState == .resumed, "\(comment)")
-        let walkHasAllRows =
-            try file.environment.rows(of: table).map { $0[0] } == (0..<Self.rowCount).map(Self.key)
-        #expect(
-            try walkHasAllRows && file.environment.rows(of: names).map { $0[0] } == [[1], [2]], "\(comment)")
+        let keys = try file.environment.rows(of: table).map(\.key)
+        #expect(keys == (0..<Self.rowCount).map(Self.key), "\(comment)")
+        #expect(try file.environment.rows(of: names).map(\.key) == [[1], [2]], "\(comment)")
         let foundCount = try (0..<Self.rowCount).count { number in
             let value = Self.value(ofRow: number, byte: 2)
             return try file.environment.value(of: Self.key(number), in: table) == value
@@ -189,36 +217,37 @@ struct HiddenDamageTests {
         return false
     }
 
-    /// Half of the bits are in head pages and in the first bytes of pages, which matter most.
+    // Half of the bits are in head pages and in the first bytes of pages, which matter most.
     @Test func `a bit changed anywhere is detected or changes nothing`() throws {
         _ = try fillRows(with: 1)
         let intact = try fillRows(with: 2)
         let mark = try mark()
         let seed = UInt64.random(in: 0...999_999)
         var random = SeededGenerator(seed: seed)
-        var discarded = 0
+        var discardedCount = 0
         for round in 0..<trialCount(base: 60) {
             var bytes = intact
-            let page =
-                round % 4 == 0 ? random.number(below: 2) : random.number(below: bytes.count / Self.pageBytes)
-            let position =
-                round % 2 == 0
-                ? random.number(below: page < 2 ? 152 : 40) : random.number(below: Self.pageBytes)
+            let pageCount = round % 4 == 0 ? 2 : bytes.count / Self.pageBytes
+            let page = random.number(below: pageCount)
+            let firstBytes = page < 2 ? Head.byteCount : 40
+            let position = random.number(below: round % 2 == 0 ? firstBytes : Self.pageBytes)
             bytes[Self.pageBytes * page + position] ^= 1 << random.number(below: 8)
             try replaceFile(with: bytes, mark: mark)
-            if try openAndCheck("seed \(seed), round \(round)") { discarded += 1 }
+            if try openAndCheck("seed \(seed), round \(round)") { discardedCount += 1 }
         }
-        #expect(discarded > 0)
+        #expect(discardedCount > 0)
     }
 
     @Test func `a file that lost its tables differs from a new file`() throws {
         let intact = try fillRows(with: 1)
         let mark = try mark()
-        // In each head, the counts and the root of the table of names, changed to those of an empty table.
+        // In each head, the table of names becomes an empty one: no row, and -1 as its root page.
         var bytes = intact
         for head in 0..<2 {
-            for position in 88 + 32..<88 + 40 { bytes[Self.pageBytes * head + position] = 0 }
-            for position in 88 + 40..<88 + 48 { bytes[Self.pageBytes * head + position] = 0xFF }
+            for byte in 0..<8 {
+                bytes[Self.pageBytes * head + Head.namesTableRowCount + byte] = 0
+                bytes[Self.pageBytes * head + Head.namesTableRoot + byte] = 0xFF
+            }
         }
         try replaceFile(with: bytes, mark: mark)
         guard case .discarded(.damaged) = try open().openingState else {

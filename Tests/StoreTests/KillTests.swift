@@ -5,24 +5,26 @@ import Testing
 
 @testable import Store
 
-/// Processes that die at a random moment of their writes.
+/// Processes that die while they write. The body of a `processExitsWith` runs in a child process.
 struct KillTests {
-    /// Each transaction of the child writes its offset and as many rows as the offset.
+    private static let rowsPerTransaction = 20
+
+    // Each transaction of the child adds one to the applied offset, and adds `rowsPerTransaction` rows.
     @Test func `a killed process leaves only complete transactions`() async throws {
         let directory = TemporaryDirectory()
         var last: Int64 = 0
         for round in 0..<12 {
-            let delay = 500 + round * 900
+            let delayMicroseconds = 500 + round * 900
             let path = directory.path
             await #expect(processExitsWith: .signal(SIGKILL)) {
-                [path = path as String, delay = delay as Int] in
+                [path = path as String, delayMicroseconds = delayMicroseconds as Int] in
                 let file = try KillTests.open(path)
                 let table = file.table(named: "rows")
                 var offset = try file.read { snapshot throws(StoreError) in
                     try snapshot.appliedProgress(ofTopic: "t", partition: 0)?.offset ?? 0
                 }
                 Foundation.Thread.detachNewThread {
-                    usleep(UInt32(delay))
+                    usleep(UInt32(delayMicroseconds))
                     kill(getpid(), SIGKILL)
                 }
                 while true {
@@ -31,8 +33,10 @@ struct KillTests {
                         try transaction.setAppliedProgress(
                             AppliedProgress(offset: offset, completeUntil: .now()), ofTopic: "t", partition: 0
                         )
-                        for row in 0..<20 {
-                            let key = (Int64(row) * 7_919 % 20).bigEndianBytes + offset.bigEndianBytes
+                        for row in 0..<KillTests.rowsPerTransaction {
+                            // A prime spreads the rows over the file, so that a transaction changes many pages.
+                            let place = Int64(row) * 7_919 % Int64(KillTests.rowsPerTransaction)
+                            let key = place.bigEndianBytes + offset.bigEndianBytes
                             try transaction.put(
                                 key.span, value: [UInt8](repeating: 3, count: 100).span, in: table)
                         }
@@ -48,7 +52,7 @@ struct KillTests {
                 )
             }
             #expect(applied >= last)
-            #expect(Int64(count) == applied * 20)
+            #expect(Int64(count) == applied * Int64(Self.rowsPerTransaction))
             #expect(file.openingState == .resumed || applied == 0)
             last = applied
             try file.close()
@@ -63,6 +67,7 @@ struct KillTests {
             boot: BootID.current())
     }
 
+    // The exit code 75 (EX_TEMPFAIL) shows that the child got the expected error.
     @Test func `a second process is rejected`() async throws {
         let directory = TemporaryDirectory()
         let path = directory.path

@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 /// The reads and writes of an LMDB file: order, ranges, rollback, snapshots, and the growth of its map.
-struct EnvironmentTests {
+struct LMDBEnvironmentTests {
     private let directory = TemporaryDirectory()
 
     private func open(_ limits: EnvironmentLimits = EnvironmentLimits()) throws -> (LMDBEnvironment, Table) {
@@ -20,7 +20,7 @@ struct EnvironmentTests {
         }
         #expect(try environment.value(of: [1, 0], in: table) == [1, 0, 9])
         #expect(try environment.value(of: [3], in: table) == nil)
-        #expect(try environment.rows(of: table).map { $0[0] } == [[1], [1, 0], [1, 255], [2], [255, 255]])
+        #expect(try environment.rows(of: table).map(\.key) == [[1], [1, 0], [1, 255], [2], [255, 255]])
         #expect(try environment.rows(of: environment.table(named: "other")) == [])
     }
 
@@ -52,13 +52,14 @@ struct EnvironmentTests {
         try environment.put([1], value: [1], in: table)
         try environment.read { snapshot throws(StoreError) in
             let before = array(try snapshot.value(of: [1].span, in: table)!)
-            Thread { #expect((try? environment.put([1], value: [2], in: table)) != nil) }.run()
+            runOnNewThread { #expect((try? environment.put([1], value: [2], in: table)) != nil) }
             #expect(array(try snapshot.value(of: [1].span, in: table)!) == before)
         }
         #expect(try environment.value(of: [1], in: table) == [2])
     }
 
-    @Test(arguments: [0, 511, 4096]) func `a key that cannot be stored is an error`(size: Int) throws {
+    @Test(arguments: [0, EnvironmentLimits.keyBytesMax + 1, 4_096])
+    func `a key without bytes or above the limit is an error`(size: Int) throws {
         let (environment, table) = try open()
         let key = [UInt8](repeating: 7, count: size)
         #expect(throws: StoreError.invalidKeySize(bytes: size)) {
@@ -68,7 +69,7 @@ struct EnvironmentTests {
         try environment.put([1], value: [1], in: table)
     }
 
-    @Test func `a page ends where the next one starts, also behind the longest key`() throws {
+    @Test func `pages of a table follow each other without a gap, also behind the longest key`() throws {
         let (environment, table) = try open()
         let longest = [UInt8](repeating: 255, count: EnvironmentLimits.keyBytesMax)
         for key in [[1], [1, 0], [1, 1], longest, [0]] { try environment.put(key, value: [], in: table) }
@@ -101,15 +102,15 @@ struct EnvironmentTests {
     @Test func `the map grows under a transaction and the body runs again`() throws {
         let (environment, table) = try open(
             EnvironmentLimits(mapBytesAtStart: 1 << 20, mapBytesMax: 64 << 20))
-        var runs = 0
+        var runCount = 0
         try environment.write { transaction throws(StoreError) in
-            runs += 1
+            runCount += 1
             for number in 0..<3000 {
                 let key = Int64(number).bigEndianBytes
                 try transaction.put(key.span, value: [UInt8](repeating: 1, count: 1000).span, in: table)
             }
         }
-        #expect(runs > 1)
+        #expect(runCount > 1)
         #expect(try environment.rows(of: table).count == 3000)
         #expect(environment.sizes.mapBytes > 1 << 20)
     }
@@ -121,7 +122,7 @@ struct EnvironmentTests {
             try environment.put([1], value: [UInt8](repeating: 0, count: 2 * limit), in: table)
         }
         try environment.put([1], value: [1], in: table)
-        #expect(try environment.rows(of: table) == [[[1], [1]]])
+        #expect(try environment.rows(of: table) == [StoredRow(key: [1], value: [1])])
     }
 
     @Test func `a map does not move under an open snapshot`() throws {
@@ -130,6 +131,7 @@ struct EnvironmentTests {
         let (environment, table) = try open(limits)
         let large = [UInt8](repeating: 0, count: 2 << 20)
         try environment.read { snapshot throws(StoreError) in
+            // The closure must not return the caught error, which `#expect` returns.
             _ = #expect(throws: StoreError.readersBusy(path: environment.path, milliseconds: 20)) {
                 try environment.put([1], value: large, in: table)
             }

@@ -18,13 +18,15 @@ struct ModelTests {
             var next = model
             var changes = RowBatch()
             for _ in 0..<Int.random(in: 1...80, using: &random) {
+                // Few different keys, so that changes meet earlier rows.
                 let key = random.bytes(count: 1...3).map { $0 % 12 }
                 if Int.random(in: 0..<4, using: &random) == 0 {
                     changes.remove(key.span)
                     next[key] = nil
                 } else {
-                    let value = random.bytes(
-                        count: 0...(Int.random(in: 0..<20, using: &random) == 0 ? 9000 : 40))
+                    // LMDB keeps a large value in separate pages.
+                    let bytesMax = Int.random(in: 0..<20, using: &random) == 0 ? 9_000 : 40
+                    let value = random.bytes(count: 0...bytesMax)
                     changes.putWithChecksum(key.span, value: value.span)
                     next[key] = value
                 }
@@ -55,13 +57,13 @@ struct ModelTests {
         }
     }
 
-    /// Compares all rows, a random range, the count, and the gap around a random key.
+    /// Compares all rows, a random range, the count, and the gap at a random key.
     private func compare(
         _ environment: LMDBEnvironment, with model: [[UInt8]: [UInt8]], using random: inout SeededGenerator
     ) throws {
         let table = environment.table(named: "rows")
         let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-        #expect(try environment.rows(of: table) == sorted.map { [$0.key, $0.value] })
+        #expect(try environment.rows(of: table) == sorted.map { StoredRow(key: $0.key, value: $0.value) })
         let lower = random.bytes(count: 0...2).map { $0 % 12 }
         let upper = random.bytes(count: 1...2).map { $0 % 12 }
         let rowsInRange = sorted.filter {
@@ -69,9 +71,17 @@ struct ModelTests {
         }
         #expect(
             try environment.rows(of: table, range: KeyRange(from: lower, upTo: upper))
-                == rowsInRange.map { [$0.key, $0.value] })
+                == rowsInRange.map { StoredRow(key: $0.key, value: $0.value) })
         let count = try environment.read { snapshot throws(StoreError) in try snapshot.count(of: table) }
         #expect(count == model.count)
+        try compareGap(in: table, of: environment, sorted: sorted, using: &random)
+    }
+
+    /// A gap begins at a key without a row, and ends before the next row.
+    private func compareGap(
+        in table: Table, of environment: LMDBEnvironment, sorted: [(key: [UInt8], value: [UInt8])],
+        using random: inout SeededGenerator
+    ) throws {
         let asked = random.bytes(count: 1...3).map { $0 % 12 }
         let other = random.bytes(count: 1...3).map { $0 % 12 }
         let gap = try environment.read { snapshot throws(StoreError) in
@@ -81,9 +91,8 @@ struct ModelTests {
         let nextKey = sorted.first { !$0.key.lexicographicallyPrecedes(asked) }?.key
         #expect((gap == nil) == (nextKey == asked))
         if let gap {
-            #expect(
-                gap.contains(other.span)
-                    == (isAtOrBehindAsked && nextKey.map { other.lexicographicallyPrecedes($0) } ?? true))
+            let isBeforeNextKey = nextKey.map { other.lexicographicallyPrecedes($0) } ?? true
+            #expect(gap.contains(other.span) == (isAtOrBehindAsked && isBeforeNextKey))
         }
     }
 

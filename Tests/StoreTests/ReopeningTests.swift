@@ -5,17 +5,18 @@ import Testing
 
 @testable import Store
 
-/// The reopening of a file that LMDB rejects. If it fails too, the next call tries again.
+/// The reopening of a file that LMDB rejects, and of a file that was closed because it was not used. If the reopening
+/// fails, the next call tries again. `store_faults_arm(after, count, error)` lets writes of this thread fail.
 struct ReopeningTests {
     private let directory = TemporaryDirectory()
 
     /// Fails the write of LMDB's head page and its repair. LMDB then rejects the environment.
     private func breakHead(of environment: LMDBEnvironment, table: Table) throws {
         // Counts the writes of a commit. The last one writes the head.
-        store_faults_arm(1000, 0, ENOSPC)
+        store_faults_arm(1_000, 0, ENOSPC)
         try environment.put([1], value: [2], in: table)
-        let head = store_faults_disarm() - 1
-        store_faults_arm(head, 2, ENOSPC)
+        let writesBeforeHead = store_faults_disarm() - 1
+        store_faults_arm(writesBeforeHead, 2, ENOSPC)
         #expect(throws: StoreError.diskFull(path: environment.path)) {
             try environment.put([1], value: [3], in: table)
         }
@@ -64,7 +65,7 @@ struct ReopeningTests {
         #expect(try environment.value(of: [1], in: table) == [4])
     }
 
-    /// Returns how often this process has the file open.
+    /// Returns the number of this process's descriptors of the file.
     private func openCount(of path: String) throws -> Int {
         let folder = "/proc/self/fd"
         return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in
@@ -72,6 +73,7 @@ struct ReopeningTests {
         }
     }
 
+    // `closeIfUnused` closes a file that was not used since the previous call.
     @Test func `a file without use is closed, and its next use opens it with its rows`() throws {
         let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
         let table = environment.table(named: "rows")
@@ -125,8 +127,8 @@ struct ReopeningTests {
         #expect(throws: closed) { try environment.sync() }
     }
 
-    /// Reads and a writer reopen the file concurrently while the map moves. None of them may wait forever or
-    /// see uncommitted data. The moment between two locks is too short to be hit reliably.
+    // Reads and a writer reopen the file concurrently while the map moves. None of them may wait forever or see
+    // uncommitted data. The moment between two locks is too short to be hit reliably.
     @Test func `reads reopen the file beside a writer that reopens and grows it`() async throws {
         let limits = EnvironmentLimits(mapBytesAtStart: 1 << 20)
         let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"], limits: limits)
@@ -166,10 +168,10 @@ struct ReopeningTests {
     /// Fails writes from each possible position in turn, including the head. Then writes, sometimes so much that the
     /// map grows.
     private static func failAndGrow(_ environment: LMDBEnvironment, table: Table, round: Int) throws {
-        store_faults_arm(Int32(round % 5), 1000, ENOSPC)
+        store_faults_arm(Int32(round % 5), 1_000, ENOSPC)
         do { try environment.put([2], value: [UInt8(round)], in: table) } catch StoreError.diskFull {}
         store_faults_disarm()
-        try environment.put(
-            [2], value: [UInt8](repeating: 1, count: round % 20 == 0 ? 2 << 20 : 10), in: table)
+        let byteCount = round % 20 == 0 ? 2 << 20 : 10
+        try environment.put([2], value: [UInt8](repeating: 1, count: byteCount), in: table)
     }
 }

@@ -51,10 +51,11 @@ struct RowBatchTests {
                 return array(value)
             }
         }
-        #expect(
-            try value(of: [1]) == [5, 6] && value(of: [2]) == [] && value(of: [3]) == [7]
-                && value(of: [4]) == nil)
-        // A checksum that does not match its value.
+        #expect(try value(of: [1]) == [5, 6])
+        #expect(try value(of: [2]) == [])
+        #expect(try value(of: [3]) == [7])
+        #expect(try value(of: [4]) == nil)
+        // Four bytes of a checksum that does not match its value.
         var wrong = RowBatch()
         wrong.put([3].span, value: [0, 0, 0, 0, 7].span)
         try environment.write { transaction throws(StoreError) in try transaction.apply(wrong, to: table) }

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Store
 
-/// When a lane's file is resumed after its last opening, and when it is discarded and starts empty.
+/// The opening of a lane's file: when it is resumed, and when it is discarded and starts empty. The mark, a small file
+/// beside the data, says who wrote the data and whether it was closed. `BootID` tells a reboot from a killed process.
 struct StateFileTests {
     private let directory = TemporaryDirectory()
     private let boot = BootID("boot-1")
@@ -22,12 +23,12 @@ struct StateFileTests {
             tables: ["rows"], now: now ?? start, boot: boot ?? self.boot)
     }
 
-    /// Commits one row, complete until a time.
-    private func commit(_ file: StateFile, asOf: WallTime? = nil) throws {
+    /// Commits one row, with progress that is complete until `start`.
+    private func commit(_ file: StateFile) throws {
         let table = file.table(named: "rows")
         try file.write { transaction throws(StoreError) in
             try transaction.put([1].span, value: [1].span, in: table)
-            let applied = AppliedProgress(offset: 5, completeUntil: asOf ?? start)
+            let applied = AppliedProgress(offset: 5, completeUntil: start)
             try transaction.setAppliedProgress(applied, ofTopic: "registry", partition: 3)
         }
     }
@@ -185,6 +186,7 @@ struct StateFileTests {
         for length in 0..<markBytes.count {
             #expect(StateFileMark(parsing: Array(markBytes[..<length])) == nil)
         }
+        // The file has a part of the mark.
         try Data(markBytes[..<40]).write(to: URL(fileURLWithPath: path))
         #expect(try open().openingState == .discarded(.unreadableMark))
     }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Store
 
-/// The check that a topic still has the last record that a file has applied. Another record means another
-/// topic.
+/// The check that a topic still has the last record that a file has applied. Another record at its offset means that
+/// the topic was deleted and created again, so the file is outdated.
 struct TopicIdentityCheckTests {
     /// Returns the progress of a file that has applied records at these offsets.
     private func progress(afterRecordsAt offsets: Int64...) throws -> AppliedProgress {

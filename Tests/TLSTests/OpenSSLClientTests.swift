@@ -28,7 +28,7 @@ import Testing
         try await process.waitForOutput(containing: "hello there")
         #expect(server.first?.read(\.applicationProtocol) == "h2")
         process.send(signal: SIGKILL)
-        try await eventually("the end") { server.first?.read(\.closed).count == 1 }
+        try await eventually("the end") { server.first?.read(\.closeReasons).count == 1 }
     }
 
     private func sentence(for options: [String]) async throws -> String {
@@ -36,9 +36,9 @@ import Testing
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop)
         let process = try client(server.port, ["-CAfile", certificates.caFile] + options)
-        try await eventually("the refusal") { server.first?.read(\.closed).isEmpty == false }
+        try await eventually("the refusal") { server.first?.read(\.closeReasons).isEmpty == false }
         _ = try await process.exitStatus()
-        let text = server.first?.read(\.closed)[0] ?? ""
+        let text = server.first?.read(\.closeReasons)[0] ?? ""
         #expect(server.first?.read(\.applicationProtocol) == nil)
         return text.replacing(/127\.0\.0\.1:\d+/, with: "PEER")
     }
@@ -61,10 +61,10 @@ import Testing
         let server = try Server(try certificates.server(), on: running.loop)
         let process = try ChildProcess(
             "curl", arguments: ["-s", "--max-time", "5", "http://127.0.0.1:\(server.port)/"])
-        try await eventually("the refusal") { server.first?.read(\.closed).isEmpty == false }
+        try await eventually("the refusal") { server.first?.read(\.closeReasons).isEmpty == false }
         _ = try await process.exitStatus()
         #expect(
-            server.first?.read(\.closed)[0].hasSuffix(
+            server.first?.read(\.closeReasons)[0].hasSuffix(
                 "speaks plain text where TLS is expected; check the port") == true)
     }
 }

@@ -8,6 +8,7 @@ import Testing
 /// Our client against OpenSSL's server: a good server, and bad servers that must be refused before any
 /// application byte is sent.
 @Suite struct OpenSSLServerTests {
+    /// The client's data. A server that is refused must not see it.
     private static let secret = "token-that-must-not-leave"
 
     @Test(arguments: ["-tls1_3", "-tls1_2"]) func `a good server is accepted`(version: String) async throws {
@@ -19,8 +20,8 @@ import Testing
         try await server.waitForOutput(containing: Self.secret)
         #expect(client.read(\.applicationProtocol) == "h2")
         _ = running.loop.perform { client.tls.finish() }
-        try await eventually("the end") { client.read(\.closed).count == 1 }
-        #expect(client.read(\.closed) == ["connection closed by this process"])
+        try await eventually("the end") { client.read(\.closeReasons).count == 1 }
+        #expect(client.read(\.closeReasons) == ["connection closed by this process"])
     }
 
     @Test func `an address is verified as an address`() async throws {
@@ -31,7 +32,7 @@ import Testing
         let client = Endpoint.connect(
             try certificates.client(), host: "127.0.0.1", port: port, on: running.loop, sending: Self.secret)
         try await server.waitForOutput(containing: Self.secret)
-        #expect(client.read(\.closed) == [])
+        #expect(client.read(\.closeReasons) == [])
     }
 
     /// Connects, waits for the refusal, and checks that the server never saw the client's data.
@@ -41,12 +42,12 @@ import Testing
         let running = try RunningLoop()
         let client = Endpoint.connect(
             context, host: host, port: server.port, on: running.loop, sending: Self.secret)
-        try await eventually("the refusal") { !client.read(\.closed).isEmpty }
-        #expect(client.read(\.closed).count == 1)
-        #expect(client.read(\.taken) == 0, "fill must not be called")
+        try await eventually("the refusal") { !client.read(\.closeReasons).isEmpty }
+        #expect(client.read(\.closeReasons).count == 1)
+        #expect(client.read(\.takenByteCount) == 0, "fill must not be called")
         #expect(!server.process.output.contains(Self.secret))
         #expect(client.read(\.applicationProtocol) == nil)
-        return client.read(\.closed)[0].replacing("localhost:\(server.port)", with: "HOST")
+        return client.read(\.closeReasons)[0].replacing("localhost:\(server.port)", with: "HOST")
             .replacing("127.0.0.1:\(server.port)", with: "HOST")
     }
 
@@ -70,6 +71,7 @@ import Testing
         let day: Int64 = 86_400_000
         let identity = certificates.authority.issue(
             for: ["localhost"],
+            // The year 2020.
             validity: WallTime(milliseconds: 18_262 * day)...WallTime(milliseconds: 18_627 * day))
         let server = try await certificates.opensslServer(["-alpn", "h2"], identity: identity)
         #expect(
@@ -135,12 +137,12 @@ import Testing
         defer { listener.stop() }
         let client = Endpoint.connect(
             try certificates.client(), port: listener.port, on: running.loop, sending: Self.secret)
-        try await eventually("the refusal") { !client.read(\.closed).isEmpty }
+        try await eventually("the refusal") { !client.read(\.closeReasons).isEmpty }
         #expect(
-            client.read(\.closed) == [
+            client.read(\.closeReasons) == [
                 "localhost:\(listener.port) speaks plain text where TLS is expected; check the port"
             ])
-        #expect(client.read(\.taken) == 0)
+        #expect(client.read(\.takenByteCount) == 0)
     }
 
     @Test func `a silent server and a server that hangs up are refused`() async throws {
@@ -159,18 +161,20 @@ import Testing
         }
         let context = try certificates.client()
         let waiting = Endpoint.connect(context, port: listener.port, on: running.loop, milliseconds: 150)
-        let left = Endpoint.connect(context, port: closing.port, on: running.loop)
+        let hungUp = Endpoint.connect(context, port: closing.port, on: running.loop)
         try await eventually("both refusals") {
-            !waiting.read(\.closed).isEmpty && !left.read(\.closed).isEmpty
+            !waiting.read(\.closeReasons).isEmpty && !hungUp.read(\.closeReasons).isEmpty
         }
         #expect(
-            waiting.read(\.closed)[0]
+            waiting.read(\.closeReasons)[0]
                 == "TLS handshake with localhost:\(listener.port) was not finished within "
                 + "150 ms; check that the port speaks TLS")
         #expect(
-            left.read(\.closed)[0].hasPrefix(
+            hungUp.read(\.closeReasons)[0].hasPrefix(
                 "localhost:\(closing.port) ended the connection during the TLS handshake")
-                || left.read(\.closed)[0].hasPrefix("TLS handshake with localhost:\(closing.port) failed: "))
+                || hungUp.read(\.closeReasons)[0].hasPrefix(
+                    "TLS handshake with localhost:\(closing.port) failed: ")
+        )
     }
 
     private final class PlainText: TCPConnectionDelegate {

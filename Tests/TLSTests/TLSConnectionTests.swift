@@ -17,13 +17,15 @@ import Testing
         _ = far.loop.perform { server.first?.tls.pauseReading() }
         _ = near.loop.perform { client.send([UInt8](repeating: 7, count: total)) }
         try await eventually("the kernel's buffers are full") {
-            let before = client.read(\.taken)
+            let before = client.read(\.takenByteCount)
             for _ in 0..<20 { _ = near.loop.perform {} }
-            return before > 0 && client.read(\.taken) == before
+            return before > 0 && client.read(\.takenByteCount) == before
         }
-        #expect(client.read(\.taken) < total)
+        #expect(client.read(\.takenByteCount) < total)
         _ = far.loop.perform { server.first?.tls.resumeReading() }
-        try await eventually("the last byte", seconds: 20) { server.first?.read(\.receivedCount) == total }
+        try await eventually("the last byte", seconds: 20) {
+            server.first?.read(\.receivedByteCount) == total
+        }
     }
 
     @Test func `finish sends the remaining data, and both ends see an orderly close`() async throws {
@@ -31,18 +33,19 @@ import Testing
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop) { Endpoint(keepsBytes: false) }
         let client = Endpoint.connect(
-            try certificates.client(), port: server.port, on: running.loop, as: Endpoint(piece: 5_000))
+            try certificates.client(), port: server.port, on: running.loop, as: Endpoint(pieceBytesMax: 5_000)
+        )
         try await eventually("the handshake") { client.read(\.applicationProtocol) != nil }
         _ = running.loop.perform {
             client.send([UInt8](repeating: 7, count: 3_000_000))
             client.tls.finish()
         }
         try await eventually("both ends") {
-            client.read(\.closed).count == 1 && server.first?.read(\.closed).count == 1
+            client.read(\.closeReasons).count == 1 && server.first?.read(\.closeReasons).count == 1
         }
-        #expect(server.first?.read(\.receivedCount) == 3_000_000)
-        #expect(server.first?.read(\.closed) == ["connection closed by the peer"])
-        #expect(client.read(\.closed) == ["connection closed by this process"])
+        #expect(server.first?.read(\.receivedByteCount) == 3_000_000)
+        #expect(server.first?.read(\.closeReasons) == ["connection closed by the peer"])
+        #expect(client.read(\.closeReasons) == ["connection closed by this process"])
     }
 
     @Test func `a peer that hangs up without a close alert has its own reason`() async throws {
@@ -52,8 +55,9 @@ import Testing
         let client = Endpoint.connect(try certificates.client(), port: server.port, on: running.loop)
         try await eventually("the handshake") { server.first?.read(\.applicationProtocol) != nil }
         _ = running.loop.perform { client.tls.close() }
-        try await eventually("the end") { server.first?.read(\.closed).count == 1 }
-        #expect(server.first?.read(\.closed) == ["connection closed by the peer without a TLS close alert"])
+        try await eventually("the end") { server.first?.read(\.closeReasons).count == 1 }
+        #expect(
+            server.first?.read(\.closeReasons) == ["connection closed by the peer without a TLS close alert"])
     }
 
     @Test func `the writes of a turn become few records`() async throws {
@@ -61,11 +65,11 @@ import Testing
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop) { Endpoint(echoes: true) }
         let client = Endpoint.connect(
-            try certificates.client(), port: server.port, on: running.loop, as: Endpoint(piece: 100))
+            try certificates.client(), port: server.port, on: running.loop, as: Endpoint(pieceBytesMax: 100))
         try await eventually("the handshake") { client.read(\.applicationProtocol) != nil }
         let message = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         _ = running.loop.perform { client.send(message) }
-        try await eventually("the echo") { client.read(\.receivedCount) == message.count }
+        try await eventually("the echo") { client.read(\.receivedByteCount) == message.count }
         #expect(client.read(\.received) == message)
     }
 
@@ -79,23 +83,19 @@ import Testing
         // Each event of a later connection sends a piece of the first one ahead; each connection has its own mark.
         let piece = [UInt8](repeating: 0, count: 20_000)
         let later = (1...20).map { mark in
-            let mark = UInt8(mark)
             let endpoint = Endpoint { first.sendAhead(piece) }
-            return (
-                mark,
-                Endpoint.connect(
-                    context, port: server.port, on: near.loop, as: endpoint,
-                    sending: String(repeating: Character(UnicodeScalar(mark)), count: 50_000))
-            )
+            let text = String(repeating: Character(UnicodeScalar(UInt8(mark))), count: 50_000)
+            return Endpoint.connect(
+                context, port: server.port, on: near.loop, as: endpoint, sending: text)
         }
         try await eventually("each has its handshake, and all of its bytes") {
-            later.allSatisfy { $0.1.read(\.applicationProtocol) != nil }
+            later.allSatisfy { $0.read(\.applicationProtocol) != nil }
                 && server.ends.count == 21
-                && server.ends.dropFirst().allSatisfy { $0.read(\.receivedCount) == 50_000 }
-                && server.first?.read(\.receivedCount) == 20 * piece.count
+                && server.ends.dropFirst().allSatisfy { $0.read(\.receivedByteCount) == 50_000 }
+                && server.first?.read(\.receivedByteCount) == 20 * piece.count
         }
         #expect(server.ends.allSatisfy { end in Set(end.read(\.received)).count == 1 })
-        #expect(server.ends.allSatisfy { $0.read(\.closed).isEmpty })
+        #expect(server.ends.allSatisfy { $0.read(\.closeReasons).isEmpty })
         #expect(Set(server.ends.compactMap { $0.read(\.received).first }) == Set(0...20))
     }
 
@@ -110,9 +110,9 @@ import Testing
         listener.stop()
         let client = Endpoint.connect(
             try certificates.client(), host: "127.0.0.1", port: port, on: running.loop)
-        try await eventually("the end") { !client.read(\.closed).isEmpty }
+        try await eventually("the end") { !client.read(\.closeReasons).isEmpty }
         #expect(
-            client.read(\.closed) == [
+            client.read(\.closeReasons) == [
                 "cannot connect to 127.0.0.1:\(port): 127.0.0.1 says connection refused"
             ])
     }
@@ -122,13 +122,14 @@ import Testing
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop)
         let context = try certificates.client()
-        for turns in 0..<12 {
+        // After each number of the loop's iterations, the connection is in another phase.
+        for iterationCount in 0..<12 {
             let client = Endpoint.connect(context, port: server.port, on: running.loop)
-            for _ in 0..<turns { _ = running.loop.perform {} }
-            _ = running.loop.perform { if client.read(\.closed).isEmpty { client.tls.close() } }
-            try await eventually("the end") { !client.read(\.closed).isEmpty }
+            for _ in 0..<iterationCount { _ = running.loop.perform {} }
+            _ = running.loop.perform { if client.read(\.closeReasons).isEmpty { client.tls.close() } }
+            try await eventually("the end") { !client.read(\.closeReasons).isEmpty }
             _ = running.loop.perform {}
-            #expect(client.read(\.closed) == ["connection closed by this process"])
+            #expect(client.read(\.closeReasons) == ["connection closed by this process"])
         }
         try await eventually("all gone") { server.listener.connectionCount == 0 }
     }

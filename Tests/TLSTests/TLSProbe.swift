@@ -18,16 +18,22 @@ final class RunningLoop: Sendable {
     deinit { loop.stop() }
 }
 
-/// One end of a TLS connection. It records its events and sends the test's data.
+/// One end of a TLS connection, as its delegate. It records the events of the connection, and gives it the test's data
+/// when it asks for bytes (`fill`). A connection is used on its loop, so a test calls it in `perform`.
 final class Endpoint: TLSConnectionDelegate, Sendable {
+    /// The events of the connection until now.
     struct State {
+        /// The result of ALPN; nil before the handshake is done.
         var applicationProtocol: String?
+        /// The received bytes, if the end keeps them.
         var received: [UInt8] = []
-        var receivedCount = 0
+        var receivedByteCount = 0
+        /// The test's data that the connection has not taken.
         var outgoing: ArraySlice<UInt8> = []
         /// The number of bytes that the connection has taken.
-        var taken = 0
-        var closed: [String] = []
+        var takenByteCount = 0
+        /// The reasons of the closes. There must be one.
+        var closeReasons: [String] = []
     }
 
     private let state = Mutex(State())
@@ -36,17 +42,17 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     private let echoes: Bool
     /// Called when the connection is established, and with each piece that is received.
     private let onEvent: (@Sendable () -> Void)?
-    /// Limit on the bytes of one `fill`, to test small pieces.
-    private let piece: Int
+    /// The limit on the bytes of one `fill`, to test small pieces.
+    private let pieceBytesMax: Int
 
     init(
-        echoes: Bool = false, keepsBytes: Bool = true, piece: Int = .max,
+        echoes: Bool = false, keepsBytes: Bool = true, pieceBytesMax: Int = .max,
         onEvent: (@Sendable () -> Void)? = nil
     ) {
         self.onEvent = onEvent
         self.echoes = echoes
         self.keepsBytes = keepsBytes
-        self.piece = piece
+        self.pieceBytesMax = pieceBytesMax
     }
 
     var tls: TLSConnection { connection.withLock { $0! } }
@@ -60,7 +66,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
         tls.requestFill()
     }
 
-    /// Sends bytes during this call. Call on the loop.
+    /// Sends bytes during this call, and not at the end of the loop's iteration. Call on the loop.
     func sendAhead(_ bytes: [UInt8]) {
         state.withLock { $0.outgoing += bytes }
         connection.withLock { $0 }?.fillNow()
@@ -73,25 +79,26 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     func didReceive(_ plaintext: UnsafeRawBufferPointer) {
         state.withLock {
             if keepsBytes { $0.received += plaintext }
-            $0.receivedCount += plaintext.count
+            $0.receivedByteCount += plaintext.count
             if echoes { $0.outgoing += plaintext }
         }
         onEvent?()
     }
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         state.withLock {
-            let count = min(buffer.count, $0.outgoing.count, piece)
+            let count = min(buffer.count, $0.outgoing.count, pieceBytesMax)
             buffer.copyBytes(from: $0.outgoing.prefix(count))
             $0.outgoing = $0.outgoing.dropFirst(count)
-            $0.taken += count
+            $0.takenByteCount += count
             return count
         }
     }
     func didClose(reason: TLSCloseReason) {
-        state.withLock { $0.closed.append(reason.description) }
+        state.withLock { $0.closeReasons.append(reason.description) }
         connection.withLock { $0 = nil }
     }
 
+    /// Starts to connect the client's end, which sends the text after the handshake.
     static func connect(
         _ context: TLSContext, host: String = "localhost", port: Int, on loop: EventLoop,
         milliseconds: Int = 10_000,
@@ -109,7 +116,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     }
 }
 
-/// A TLS server on a port that the system chooses.
+/// A TLS server on a free port. `make` makes the end of each connection.
 final class Server: Sendable {
     let listener: TCPListener
     private let accepted: AcceptedEnds
@@ -141,7 +148,7 @@ final class Server: Sendable {
     deinit { listener.stop() }
 }
 
-/// Certificates on disk for one test.
+/// An authority and the certificates that it issues, on disk for one test.
 struct Certificates {
     let directory: TemporaryDirectory
     let authority: CertificateAuthority

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Telemetry
 
-/// Returns the lines that a sink wrote, read back from a pipe.
+/// Returns the lines that a sink wrote, read back from a pipe. Its clock stands at one time.
 private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body: (Log) -> Void) -> [String] {
     let pipe = Pipe()
     let sink = LogSink(level: level, format: format, descriptor: pipe.fileHandleForWriting.fileDescriptor) {
@@ -95,17 +95,19 @@ func `equal warnings and errors are suppressed after the tenth and counted when 
         WallTime(milliseconds: second.load(ordering: .relaxed) * 1000)
     }
     let log = Log(component: "test", sink: sink)
-    func again(_ number: Int) {
+    // Lines are equal if their level and their message are. Their fields may differ.
+    func logEqualLine(_ number: Int) {
         if level == .error { log.error("again", .field("number", number)) } else { log.warning("again") }
     }
-    for number in 0..<25 { again(number) }
+    for number in 0..<25 { logEqualLine(number) }
     log.error("another message is not suppressed with it")
     second.store(EqualLineLimiter.windowSeconds, ordering: .relaxed)
-    again(25)
+    logEqualLine(25)
     sink.flush()
     try? pipe.fileHandleForWriting.close()
     let lines = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(
         separator: "\n")
+    // Ten of the 25 lines, the other message, and the line after the window.
     #expect(lines.count == 12)
     #expect(lines.last?.contains(#""suppressed":15"#) == true)
 }

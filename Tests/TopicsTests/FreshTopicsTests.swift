@@ -48,9 +48,9 @@ struct FreshTopicsTests {
         try layout.create([.events, .reports], on: admin)
         #expect(try admin.deleteTopics([layout.name(of: .events)]).map(\.code) == [.none])
         // The cluster may keep the topic for a moment after its answer. Then a call finds it, and the next one creates it.
-        let limit = Instant.now().advanced(byMilliseconds: 15_000)
+        let deadline = Instant.now().advanced(byMilliseconds: 15_000)
         var created: [String] = []
-        while created.isEmpty, Instant.now() < limit {
+        while created.isEmpty, Instant.now() < deadline {
             created = try layout.create([.events, .reports], on: admin)
         }
         #expect(created == [layout.name(of: .events)])

@@ -6,7 +6,10 @@ import Testing
 
 @testable import Topics
 
-/// A separate prefix and an admin client. Its topics are deleted at the end.
+// The creation, the check and the repair of an installation's topics, on a cluster.
+
+/// A cluster with a prefix that no other test uses, and an admin client. The topics with the prefix are deleted at the
+/// end.
 private final class Installation {
     let cluster: TestCluster
     let admin: AdminClient
@@ -25,50 +28,56 @@ private final class Installation {
 }
 
 @Test func `created topics fit, and a second creation changes nothing`() throws {
-    let place = try Installation()
-    let layout = TopicLayout(prefix: place.prefix, lanes: 3)
-    #expect(try layout.check(on: place.admin).map(\.property) == TopicName.allCases.map { _ in .existence })
-    #expect(try layout.create([.reports], on: place.admin) == [layout.name(of: .reports)])
+    let installation = try Installation()
+    let layout = TopicLayout(prefix: installation.prefix, lanes: 3)
     #expect(
-        try layout.create(on: place.admin)
+        try layout.check(on: installation.admin).map(\.property) == TopicName.allCases.map { _ in .existence }
+    )
+    #expect(try layout.create([.reports], on: installation.admin) == [layout.name(of: .reports)])
+    #expect(
+        try layout.create(on: installation.admin)
             == TopicName.allCases.filter { $0 != .reports }.map(layout.name))
-    #expect(try layout.check(on: place.admin) == [])
-    #expect(try layout.create(on: place.admin) == [])
-    try layout.require(TopicName.allCases, on: place.admin)
+    #expect(try layout.check(on: installation.admin) == [])
+    #expect(try layout.create(on: installation.admin) == [])
+    try layout.require(TopicName.allCases, on: installation.admin)
 }
 
 @Test func `another number of lanes is refused with the topic and both numbers`() throws {
-    let place = try Installation()
-    try TopicLayout(prefix: place.prefix, lanes: 3).create([.reports, .catalog], on: place.admin)
+    let installation = try Installation()
+    try TopicLayout(prefix: installation.prefix, lanes: 3).create(
+        [.reports, .catalog], on: installation.admin)
     let error = #expect(throws: MismatchedTopics.self) {
-        try TopicLayout(prefix: place.prefix, lanes: 4).require([.reports, .catalog], on: place.admin)
+        try TopicLayout(prefix: installation.prefix, lanes: 4).require(
+            [.reports, .catalog], on: installation.admin)
     }
     #expect(error?.mismatches.map(\.actual) == ["3"])
     #expect(
-        error?.description.contains("topic \(place.prefix)reports has 3 partitions, 4 are needed") == true)
+        error?.description.contains("topic \(installation.prefix)reports has 3 partitions, 4 are needed")
+            == true)
 }
 
 @Test func `a topic with another policy and a missing topic are refused`() throws {
-    let place = try Installation()
-    let layout = TopicLayout(prefix: place.prefix, lanes: 2)
-    _ = try place.admin.createTopics([
+    let installation = try Installation()
+    let layout = TopicLayout(prefix: installation.prefix, lanes: 2)
+    _ = try installation.admin.createTopics([
         NewTopic(
             name: layout.name(of: .registry), partitionCount: 2, replicationFactor: 1,
             configuration: ["cleanup.policy": "delete"]
         )
     ])
-    let found = try layout.check([.registry, .events], on: place.admin)
-    #expect(found.map(\.property) == [.cleanup, .existence])
-    #expect(found.map(\.description).contains { $0.contains("has cleanup.policy delete, compact is needed") })
-    #expect(found.map(\.description).contains { $0.contains("flotilla topics create") })
+    let mismatches = try layout.check([.registry, .events], on: installation.admin)
+    #expect(mismatches.map(\.property) == [.cleanup, .existence])
+    let texts = mismatches.map(\.description)
+    #expect(texts.contains { $0.contains("has cleanup.policy delete, compact is needed") })
+    #expect(texts.contains { $0.contains("flotilla topics create") })
 }
 
 @Test func `topics of the previous version get missing settings and keep their other settings`() throws {
-    let place = try Installation()
-    let layout = TopicLayout(prefix: place.prefix, lanes: 2)
+    let installation = try Installation()
+    let layout = TopicLayout(prefix: installation.prefix, lanes: 2)
     // Topics of the previous version, where the cluster stamps only `reports`, and with settings of the
     // operator.
-    _ = try place.admin.createTopics([
+    _ = try installation.admin.createTopics([
         NewTopic(
             name: layout.name(of: .events), partitionCount: 2, replicationFactor: 1,
             configuration: [
@@ -80,22 +89,29 @@ private final class Installation {
             configuration: ["cleanup.policy": "compact", "delete.retention.ms": "86400000"]),
         NewTopic(name: layout.name(of: .registry), partitionCount: 3, replicationFactor: 1),
     ])
-    let mended = try layout.alter([.events, .superseded], on: place.admin)
-    #expect(mended.map(\.property) == [.timestamps, .cleanup, .timestamps])
-    #expect(try layout.check([.events, .superseded], on: place.admin) == [])
-    let own = try place.admin.configurations(of: [layout.name(of: .events)])[layout.name(of: .events)]
-    #expect(own?["retention.ms"] == "9999999999999" && own?["segment.ms"] == "77777")
-    #expect(try layout.alter([.events, .superseded], on: place.admin) == [])
-    // Partitions are not altered, and missing topics are not created.
-    try layout.alter([.registry, .reports], on: place.admin)
+    let altered = try layout.alter([.events, .superseded], on: installation.admin)
+    #expect(altered.map(\.property) == [.timestamps, .cleanup, .timestamps])
+    #expect(try layout.check([.events, .superseded], on: installation.admin) == [])
+    let configuration = try installation.admin.configurations(of: [layout.name(of: .events)])[
+        layout.name(of: .events)]
     #expect(
-        try layout.check([.registry, .reports], on: place.admin).map(\.property) == [.partitions, .existence])
+        configuration?["retention.ms"] == "9999999999999" && configuration?["segment.ms"] == "77777",
+        "the operator's settings stay")
+    #expect(try layout.alter([.events, .superseded], on: installation.admin) == [])
+
+    // Partitions are not altered, and missing topics are not created.
+    try layout.alter([.registry, .reports], on: installation.admin)
+    #expect(
+        try layout.check([.registry, .reports], on: installation.admin).map(\.property) == [
+            .partitions, .existence,
+        ])
 }
 
 @Test func `more replicas than brokers is an error with a remedy`() throws {
-    let place = try Installation()
+    let installation = try Installation()
     let error = #expect(throws: TopicNotCreated.self) {
-        try TopicLayout(prefix: place.prefix, lanes: 1, replication: 9).create([.reports], on: place.admin)
+        try TopicLayout(prefix: installation.prefix, lanes: 1, replication: 9).create(
+            [.reports], on: installation.admin)
     }
     #expect(error?.description.contains("topics.replication") == true, "\(String(describing: error))")
 }

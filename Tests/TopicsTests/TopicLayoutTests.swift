@@ -58,19 +58,20 @@ import Testing
             of: topic, partitions: partitions, replicas: 3, configuration: configuration
         ).map(\.description)
     }
-    let kafka = "kafka-configs --bootstrap-server BROKER --alter --entity-type topics --entity-name flotilla."
+    let kafkaCommand =
+        "kafka-configs --bootstrap-server BROKER --alter --entity-type topics --entity-name flotilla."
     #expect(
         mismatches(of: .events, changedBy: ["message.timestamp.type": "CreateTime"]) == [
             "topic flotilla.events has message.timestamp.type CreateTime, LogAppendTime is needed; fix it "
                 + "with `flotilla topics alter`, or with your cluster's own tool: "
-                + "\(kafka)events --add-config message.timestamp.type=LogAppendTime"
+                + "\(kafkaCommand)events --add-config message.timestamp.type=LogAppendTime"
         ])
     #expect(
         mismatches(of: .starts, changedBy: ["cleanup.policy": "compact"]).first?.hasSuffix(
-            "\(kafka)starts --add-config cleanup.policy=[compact,delete]") == true)
+            "\(kafkaCommand)starts --add-config cleanup.policy=[compact,delete]") == true)
     #expect(
         mismatches(of: .audit, changedBy: ["retention.ms": "5"]).first?.hasSuffix(
-            "\(kafka)audit --add-config retention.ms=34560000000") == true)
+            "\(kafkaCommand)audit --add-config retention.ms=34560000000") == true)
 }
 
 @Test(arguments: [

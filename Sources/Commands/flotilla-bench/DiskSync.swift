@@ -2,12 +2,14 @@ internal import Foundation
 internal import Glibc
 internal import Lifecycle
 
-/// A measurement of the disk that the broker uses: the time to write and sync a page.
+/// A measurement of the temporary directory's disk, where brokers keep their data: the time to write and sync one page.
+/// A broker that syncs spends at least this time on an acknowledgement, so benchmarks print it beside their latencies.
 enum DiskSync {
     private static let repetitions = 50
+    /// The page size of Linux, the smallest amount that the kernel writes.
     private static let pageBytes = 4096
 
-    /// Returns the median of several repetitions, in milliseconds.
+    /// Returns the median of all repetitions, in milliseconds.
     static func measureMilliseconds() throws -> Double {
         let path = NSTemporaryDirectory() + "flotilla-bench-sync-\(UUID().uuidString)"
         let file = unsafe open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
@@ -17,14 +19,14 @@ enum DiskSync {
             unsafe unlink(path)
         }
         let page = [UInt8](repeating: 1, count: pageBytes)
-        var seconds: [Double] = []
+        var syncSeconds: [Double] = []
         for _ in 0..<repetitions {
             let start = Instant.now()
             guard unsafe write(file, page, page.count) == page.count, fdatasync(file) == 0 else {
-                throw BenchmarkFailure("cannot write to the disk")
+                throw BenchmarkFailure("cannot write and sync a file in \(NSTemporaryDirectory())")
             }
-            seconds.append(Instant.now().seconds(since: start))
+            syncSeconds.append(Instant.now().seconds(since: start))
         }
-        return seconds.median * 1000
+        return syncSeconds.median * 1000
     }
 }

@@ -15,6 +15,7 @@ enum FanOutBenchmark {
         var singleSends = 200
         /// With `--small`, the number of groups of one phone each. 0 means one big group.
         var smallGroups = 0
+        var lanes = TopicLayout.lanesDefault
         /// With `--small`, the updates per second, and the time in which they are sent.
         var rate = 5000
         var seconds = 60
@@ -32,12 +33,13 @@ enum FanOutBenchmark {
                 case "--per-sheet": jobsPerSheet = number
                 case "--singles": singleSends = number
                 case "--small": smallGroups = number
+                case "--lanes": lanes = number
                 case "--rate": rate = number
                 case "--seconds": seconds = number
                 default:
                     throw BenchmarkFailure(
                         "\(name) is not known; use --tokens, --rounds, --body, --per-sheet, --singles, or "
-                            + "--small, --rate, --seconds; --bootstrap"
+                            + "--small, --rate, --seconds; --lanes, --bootstrap"
                     )
                 }
             }
@@ -46,7 +48,7 @@ enum FanOutBenchmark {
 
     static func run(arguments: [String]) throws {
         let options = try Options(parsing: arguments)
-        let testBed = try FanOutTestBed(brokers: options.brokers)
+        let testBed = try FanOutTestBed(brokers: options.brokers, lanes: options.lanes)
         defer { try? testBed.tearDown() }
         if options.smallGroups > 0 {
             return try SmallGroupsBenchmark(testBed: testBed, options: options).run()

@@ -34,9 +34,9 @@ final class FanOutTestBed {
     private var sendCount = 0
 
     /// - Parameter brokers: the addresses of a running cluster; nil starts a broker.
-    init(brokers: [String]?) throws {
+    init(brokers: [String]?, lanes: Int = TopicLayout.lanesDefault) throws {
         cluster = try BenchmarkCluster(brokers: brokers, orStarting: .syncedBroker)
-        bed = try TestBed(brokers: cluster.brokers, lanes: TopicLayout.lanesDefault)
+        bed = try TestBed(brokers: cluster.brokers, lanes: lanes)
         registryWriter = try RecordWriter(on: bed, to: .registry)
         sendWriter = try RecordWriter(on: bed, to: .sends)
     }

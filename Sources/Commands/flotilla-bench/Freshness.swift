@@ -1,39 +1,47 @@
 internal import Foundation
 
-/// The result of one freshness run: how old the states on the phones were. A pass is one delivery to every
-/// phone.
+/// The result of one freshness run (`FreshnessRun`): how old the states on the phones were while updates were written
+/// faster than APNs took the pushes.
+///
+/// A pass is the time that APNs needs for one push to every phone, at the measured rate.
 struct Freshness: Sendable {
-    /// The share of the written jobs that APNs accepted.
-    var share = 0.0
-    /// The pushes per second that APNs accepted.
+    /// The pushes per second that APNs accepted while updates were written.
     var rate = 0.0
-    /// The seconds of one pass at this rate.
+    /// This rate as a share of the jobs written per second.
+    var share = 0.0
     var passSeconds = 0.0
-    /// The seconds from the last update until the last phone that got it. The run without conflation does not
-    /// wait for all phones.
-    var newestAfterSeconds = 0.0
-    /// The longest time that a phone got nothing, in passes.
+    /// The longest time without a push to a phone while updates were written, in passes.
     var longestGapPasses = 0.0
-    /// The age of the phones' states when the last update was written: mean and maximum over all phones.
+
+    // The time since the state of a phone was replaced by a newer update, when the last update was written. Mean and
+    // maximum over all phones.
     var behindSecondsMean = 0.0
     var behindSecondsMax = 0.0
+
+    /// The time from the write of the last update to its last delivery. It has a meaning only if all phones got it.
+    var newestAfterSeconds = 0.0
+    /// The phones without the last update at the end of the run.
+    var unfinishedPhones = 0
     /// The jobs whose receipt says that a newer update replaced them.
     var supersededJobs = 0
-    /// The phones that did not get the last update.
-    var unfinishedPhones = 0
 
+    /// The result in one line.
     var summary: String {
-        let duringUpdates = String(
-            format:
-                "APNs took %.2f of the jobs, a pass takes %.1f s; at the last update the phones were %.1f s behind in "
-                + "the mean, %.1f s at most; the longest without news %.2f passes", share, passSeconds,
-            behindSecondsMean,
-            behindSecondsMax, longestGapPasses)
-        let afterLastUpdate =
+        let rateText =
+            "APNs took \(format(share, decimals: 2)) of the jobs, a pass takes \(format(passSeconds, decimals: 1)) s"
+        let ageText =
+            "at the last update the phones were \(format(behindSecondsMean, decimals: 1)) s behind in the mean, "
+            + "\(format(behindSecondsMax, decimals: 1)) s at most"
+        let gapText = "the longest without a push \(format(longestGapPasses, decimals: 2)) passes"
+        let lastUpdateText =
             unfinishedPhones == 0
-            ? String(format: "all had it %.1f s after", newestAfterSeconds)
+            ? "all had it \(format(newestAfterSeconds, decimals: 1)) s after"
             : "\(grouped(Double(unfinishedPhones))) did not have it a pass later"
-        return
-            "\(duringUpdates); \(afterLastUpdate); \(grouped(Double(supersededJobs))) receipted as superseded"
+        let supersededText = "\(grouped(Double(supersededJobs))) receipted as superseded"
+        return "\(rateText); \(ageText); \(gapText); \(lastUpdateText); \(supersededText)"
+    }
+
+    private func format(_ number: Double, decimals: Int) -> String {
+        String(format: "%.\(decimals)f", number)
     }
 }

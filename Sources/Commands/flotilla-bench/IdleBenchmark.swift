@@ -3,44 +3,59 @@ internal import Glibc
 internal import InstallationTesting
 internal import ProcessTesting
 
-/// The cost of `flotilla up` while nothing happens.
+/// A measurement of `flotilla up` while nothing happens: its resident memory and its processor time.
 enum IdleBenchmark {
     static let residentMiBWanted = 100
+    /// The wanted processor time, in percent of a core.
     static let processorPercentWanted = 2.0
+    private static let measuredSecondsDefault = 60.0
     /// The time for groups to form, views to load and connections to open.
     private static let settleSeconds = 20.0
 
     static func run(arguments: [String]) throws {
-        guard arguments.isEmpty || arguments.count == 2 && arguments[0] == "--seconds",
-            let seconds = arguments.last.map({ Double($0) }) ?? 60, seconds >= 1
-        else { throw BenchmarkFailure("idle knows --seconds N") }
+        let measuredSeconds = try readMeasuredSeconds(from: arguments)
         let directory = try BenchmarkDirectory()
         let path = directory.path
-        try runBlocking { try await measure(in: path, seconds: seconds) }
+        try runBlocking { try await measure(forSeconds: measuredSeconds, in: path) }
     }
 
-    private static func measure(in directory: String, seconds: Double) async throws {
+    /// Returns the duration of the measurement, which `--seconds N` sets.
+    private static func readMeasuredSeconds(from arguments: [String]) throws -> Double {
+        if arguments.isEmpty { return measuredSecondsDefault }
+        guard arguments.count == 2, arguments[0] == "--seconds", let seconds = Double(arguments[1]),
+            seconds >= 1
+        else { throw BenchmarkFailure("idle knows --seconds N") }
+        return seconds
+    }
+
+    private static func measure(forSeconds measuredSeconds: Double, in directory: String) async throws {
+        let process = try startInstallation(in: directory)
+        try await process.waitForOutput(containing: "sender: lanes assigned")
+        try await Task.sleep(for: .seconds(settleSeconds))
+        let processorSecondsBefore = processorSeconds(of: process.processID)
+        try await Task.sleep(for: .seconds(measuredSeconds))
+        let usedSeconds = processorSeconds(of: process.processID) - processorSecondsBefore
+        let percent = 100 * usedSeconds / measuredSeconds
+        let residentMiB = residentMemoryMiB(of: process.processID)
+        process.send(signal: SIGTERM)
+        _ = try await process.exitStatus()
+        print(
+            "idle: \(residentMiB) MiB resident, wanted under \(residentMiBWanted); "
+                + String(format: "%.1f", percent)
+                + " % of a core over \(Int(measuredSeconds)) s, wanted under "
+                + String(format: "%.0f", processorPercentWanted))
+        guard residentMiB < residentMiBWanted, percent < processorPercentWanted else {
+            throw BenchmarkFailure("an idle installation costs too much")
+        }
+    }
+
+    private static func startInstallation(in directory: String) throws -> ChildProcess {
         let anyFreePort = "127.0.0.1:0"
-        let process = try ChildProcess(
+        return try ChildProcess(
             "\(FleetBenchmark.programsDirectory)/flotilla",
             arguments: [
                 "up", "--data", directory, "--broker-listen", anyFreePort, "--admin-listen", anyFreePort,
                 "--gateway-listen", anyFreePort, "--log-format", "text",
             ])
-        try await process.waitForOutput(containing: "sender: lanes assigned")
-        try await Task.sleep(for: .seconds(settleSeconds))
-        let before = processorSeconds(of: process.processID)
-        try await Task.sleep(for: .seconds(seconds))
-        let percent = 100 * (processorSeconds(of: process.processID) - before) / seconds
-        let resident = residentMemoryMiB(of: process.processID)
-        process.send(signal: SIGTERM)
-        _ = try await process.exitStatus()
-        print(
-            "idle: \(resident) MiB resident, wanted under \(residentMiBWanted); "
-                + String(format: "%.1f", percent) + " % of a core over \(Int(seconds)) s, wanted under "
-                + String(format: "%.0f", processorPercentWanted))
-        guard resident < residentMiBWanted, percent < processorPercentWanted else {
-            throw BenchmarkFailure("an idle installation costs too much")
-        }
     }
 }

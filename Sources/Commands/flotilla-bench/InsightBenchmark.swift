@@ -6,6 +6,7 @@ internal import Jobs
 internal import Kafka
 internal import Lifecycle
 internal import Members
+internal import ProcessTesting
 internal import Telemetry
 internal import Topics
 

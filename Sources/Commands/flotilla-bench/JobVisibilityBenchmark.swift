@@ -12,77 +12,102 @@ internal import Topics
 /// A measurement from a gateway's 202 to the job that senders can read from Kafka: updates to one user, one after
 /// the other, through a fan-out as in production.
 final class JobVisibilityBenchmark {
-    private static let users = 200
-    private static let updates = 300
+    private static let userCount = 200
+    private static let updateCount = 300
+    /// Each user has a private group of this name, with one phone and one activity.
     private static let group = "order"
+    /// Milliseconds since 1970, in November 2025.
+    private static let registeredAt: Int64 = 1_763_600_000_000
     /// The time after which a job counts as lost.
-    private static let millisecondsMax = 60_000
+    private static let jobWaitMillisecondsMax = 60_000
 
     private let testBed: GatewayTestBed
     private let client: BlockingHTTPClient
+    /// The reader of the jobs. Updates to one user are urgent.
     private let urgentJobs: TopicWatch
 
+    /// Starts fan-out in the test bed, and registers a token for each user.
     init(testBed: GatewayTestBed) throws {
         self.testBed = testBed
         try testBed.startFanOut()
-        let registry = try Producer(
-            settings: testBed.settings, name: "registry", log: .silent, metrics: Metrics())
-        let topic = try registry.topic(named: testBed.layout.name(of: .registry))
-        for number in 0..<Self.users {
-            let user = "user-\(number)"
-            let key = RegistryKey(
-                app: GatewayTestBed.app, recipient: .user(user), installation: "phone-" + user,
-                entry: .update(activity: "a-\(number)"))
-            let token = NumberedToken.hex(ofNumber: number)
-            let row = TokenRow(
-                environment: .production, token: token, tokenHash: token, attributesType: "MatchAttributes",
-                group: Self.group, registeredAt: 1_763_600_000_000)
-            let partitionKey = RegistryKey.partitionKey(app: GatewayTestBed.app, recipient: .user(user))
-            _ = registry.send(
-                to: topic,
-                partition: Int32(
-                    Murmur2.partition(forKey: partitionKey.span, partitionCount: testBed.layout.lanes)),
-                key: key.bytes.span, value: row.encoded().span, tag: 0)
-        }
-        var deliveries: [Delivery] = []
-        guard registry.flush(withinMilliseconds: 30_000, into: &deliveries) == 0,
-            deliveries.allSatisfy(\.isStored)
-        else { throw BenchmarkFailure("the registry was not stored") }
+        try Self.writeRegistry(of: testBed)
         urgentJobs = try TopicWatch(topics: [.jobsUrgent], settings: testBed.settings, layout: testBed.layout)
         client = try BlockingHTTPClient(address: testBed.gatewayAddress)
     }
 
     func measure() throws -> Latencies {
         // The first updates wait until fan-out has restored their lanes, so they are not measured.
-        for number in 0..<Self.users { _ = try seconds(ofUpdateTo: number) }
+        for number in 0..<Self.userCount { _ = try updateAndWaitForJob(user: number) }
         var latencies = Latencies()
-        for number in 0..<Self.updates { latencies.append(try seconds(ofUpdateTo: number % Self.users)) }
+        for number in 0..<Self.updateCount {
+            latencies.append(try updateAndWaitForJob(user: number % Self.userCount))
+        }
         return latencies
     }
 
-    /// Returns the seconds from the gateway's answer to the visible job.
-    private func seconds(ofUpdateTo number: Int) throws -> Double {
+    /// Posts an update to a user, and waits until its job is visible.
+    ///
+    /// - Returns: the seconds from the gateway's answer to the visible job.
+    private func updateAndWaitForJob(user number: Int) throws -> Double {
         let body =
-            #"{"event":"update","groupId":"\#(Self.group)","private":true,"audience":{"users":["user-\#(number)"]},"#
+            #"{"event":"update","groupId":"\#(Self.group)","private":true,"audience":{"users":["\#(Self.user(number: number))"]},"#
             + #""contentState":{"homeTeamScore":1,"awayTeamScore":0,"matchStatus":"x"}}"#
         let answer = try client.post(to: "/v1/sends", key: testBed.key, body: Array(body.utf8))
         guard answer.status == 202 else {
             throw BenchmarkFailure(
                 "\(answer.status): \(String(decoding: answer.body ?? [], as: UTF8.self))")
         }
-        let start = Instant.now()
+        let answeredAt = Instant.now()
         while urgentJobs.poll(waitMilliseconds: 100, forEach: { _ in }) == 0 {
-            if Instant.now().milliseconds(since: start) > Self.millisecondsMax {
+            if Instant.now().milliseconds(since: answeredAt) > Self.jobWaitMillisecondsMax {
                 throw BenchmarkFailure("a job was lost: \(testBed.fanOutOutput.suffix(800))")
             }
         }
-        return Instant.now().seconds(since: start)
+        return Instant.now().seconds(since: answeredAt)
+    }
+
+    // MARK: The registry
+
+    private static func user(number: Int) -> String { "user-\(number)" }
+
+    /// Writes one update token for each user, so that every update gives exactly one job.
+    private static func writeRegistry(of testBed: GatewayTestBed) throws {
+        let producer = try Producer(
+            settings: testBed.settings, name: "registry", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: testBed.layout.name(of: .registry))
+        for number in 0..<userCount {
+            let (key, row) = registryRow(ofUser: number)
+            let partitionKey = RegistryKey.partitionKey(app: key.app, recipient: key.recipient)
+            let lane = Murmur2.partition(
+                forKey: partitionKey.span, partitionCount: testBed.layout.lanes)
+            // All rows fit into the queue.
+            _ = producer.send(
+                to: topic, partition: Int32(lane), key: key.bytes.span, value: row.encoded().span, tag: 0)
+        }
+        var deliveries: [Delivery] = []
+        let unsentCount = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
+        guard unsentCount == 0, deliveries.allSatisfy(\.isStored) else {
+            throw BenchmarkFailure("the registry was not stored")
+        }
+    }
+
+    private static func registryRow(ofUser number: Int) -> (key: RegistryKey, row: TokenRow) {
+        let userID = user(number: number)
+        let key = RegistryKey(
+            app: GatewayTestBed.app, recipient: .user(userID), installation: "phone-" + userID,
+            entry: .update(activity: "a-\(number)"))
+        let token = NumberedToken.hex(ofNumber: number)
+        // A hash needs only to be unique and to have 32 hex digits, so the token is used for both.
+        let row = TokenRow(
+            environment: .production, token: token, tokenHash: token, attributesType: "MatchAttributes",
+            group: group, registeredAt: registeredAt)
+        return (key, row)
     }
 }
 
 /// A connection for one request after the other, from a thread that blocks until the answer.
 private final class BlockingHTTPClient {
-    private static let millisecondsMax = 10_000
+    private static let answerWaitMillisecondsMax = 10_000
 
     private let client: SequentialHTTPClient
 
@@ -98,7 +123,7 @@ private final class BlockingHTTPClient {
     func post(to path: String, key: String, body: [UInt8]) throws -> HTTPClientResponse {
         let request = HTTPClientConnection.Request(method: "POST", path: path, apiKey: key, body: body)
         let outcome = try runBlocking { [client] in
-            await client.send(request, withinMilliseconds: Self.millisecondsMax)
+            await client.send(request, withinMilliseconds: Self.answerWaitMillisecondsMax)
         }
         switch outcome {
         case .answered(let response): return response

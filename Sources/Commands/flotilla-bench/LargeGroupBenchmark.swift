@@ -10,46 +10,68 @@ internal import RecordFormat
 internal import Sends
 internal import Topics
 
-/// The fan-out benchmark with one group of all phones: updates, starts, and sends to one user beside them.
+/// The fan-out benchmark with one group of all phones. It measures updates of the group, starts for everyone, and sends
+/// to one user alone and beside both.
 final class LargeGroupBenchmark {
+    private static let groupOfAll = "match"
     /// The number of users with a private group. They get the sends to one user.
     private static let users = 500
-    private static let groupOfAll = "match"
+    private static let privateGroup = "order"
+    /// The body of a send to one user.
+    private static let singleSendBodyBytes = 600
     private static let reportsPerBatch = 2000
+    /// The limit for one send to all, and for all measured sends to one user.
+    private static let measurementSecondsMax = 300.0
+    /// The head start of a send to all before a send to one user, so that both overlap.
+    private static let headStartMicroseconds: UInt32 = 20_000
+    private static let singleSendPauseMicroseconds: UInt32 = 5_000
+
+    /// A send to all that is in progress.
+    private struct OpenSend {
+        let id: String
+        /// The lanes that have expanded it, and their jobs.
+        var laneCount = 0
+        var jobCount = 0
+    }
 
     private let testBed: FanOutTestBed
     private let options: FanOutBenchmark.Options
     private let progress: TopicWatch
-    private let urgent: TopicWatch
+    private let urgentJobs: TopicWatch
     private let reader = JSONReader()
-    private let smallState: RawJSON
-    /// The number of starts so far. Each start has a new group.
-    private var startNumber = 0
-    /// The send to all that is in progress: its id, the number of lanes that have expanded it, and their jobs.
-    private var openSend: (id: String, lanes: Int, jobs: Int)?
+    private let singleSendState: RawJSON
+    /// The number of sends to all so far. Each start has a new group, with this number.
+    private var sendNumber = 0
+    /// Nil if no send to all is in progress.
+    private var openSend: OpenSend?
 
     init(testBed: FanOutTestBed, options: FanOutBenchmark.Options) throws {
         self.testBed = testBed
         self.options = options
-        smallState = try FanOutTestBed.state(bodyBytes: 600)
-        for number in 0..<options.tokens {
+        singleSendState = try FanOutTestBed.state(bodyBytes: Self.singleSendBodyBytes)
+        try Self.writeRegistry(phoneCount: options.tokens, in: testBed)
+        progress = try testBed.watch([.progress])
+        urgentJobs = try testBed.watch([.jobsUrgent])
+    }
+
+    /// Registers a start token and an update token of each phone, and an update token of each user.
+    private static func writeRegistry(phoneCount: Int, in testBed: FanOutTestBed) throws {
+        for number in 0..<phoneCount {
             testBed.registerToken(of: "fan-\(number)", entry: .start(type: "Match"))
             testBed.registerToken(
-                of: "fan-\(number)", entry: .update(activity: "a-\(number)"), group: Self.groupOfAll)
+                of: "fan-\(number)", entry: .update(activity: "a-\(number)"), group: groupOfAll)
         }
-        for number in 0..<Self.users {
+        for number in 0..<users {
             testBed.registerToken(
-                of: "user-\(number)", entry: .update(activity: "own-\(number)"), group: "order")
+                of: "user-\(number)", entry: .update(activity: "own-\(number)"), group: privateGroup)
         }
         try testBed.flushRegistry()
-        progress = try testBed.watch([.progress])
-        urgent = try testBed.watch([.jobsUrgent])
     }
 
     func run() throws {
         try startStage(jobsPerSheet: options.jobsPerSheet)
-        for bytes in options.bodySizes {
-            for event in [PushEvent.update, .start] { try measureRounds(of: event, bodyBytes: bytes) }
+        for bodyBytes in options.bodySizes {
+            for event in [PushEvent.update, .start] { try measureRounds(of: event, bodyBytes: bodyBytes) }
         }
         try measureStartsWithReports()
         print(String(format: "  idle again after %.0f s", try testBed.waitUntilIdle()))
@@ -69,12 +91,15 @@ final class LargeGroupBenchmark {
     private func startStage(jobsPerSheet: Int) throws {
         let start = Instant.now()
         try testBed.start(jobsPerSheet: jobsPerSheet)
-        try testBed.waitForLanes(group: "order", users: Self.users, visibleIn: urgent, state: smallState)
+        try testBed.waitForLanes(
+            group: Self.privateGroup, users: Self.users, visibleIn: urgentJobs, state: singleSendState)
         print(
             String(
                 format: "  without state files, the first jobs of all lanes after %.1f s",
                 Instant.now().seconds(since: start)))
     }
+
+    // MARK: Sends to all
 
     private func measureRounds(of event: PushEvent, bodyBytes: Int) throws {
         var rates: [Double] = []
@@ -82,13 +107,14 @@ final class LargeGroupBenchmark {
         if event == .start { name += " with their ledger" }
         for round in 1...options.rounds {
             let processorSecondsBefore = testBed.processorSeconds
-            let (seconds, firstJobSeconds) = try measureExpansion(of: event, bodyBytes: bodyBytes)
-            rates.append(Double(options.tokens) / seconds)
+            let expansion = try measureExpansion(of: event, bodyBytes: bodyBytes)
+            let rate = Double(options.tokens) / expansion.seconds
+            rates.append(rate)
             let processorSeconds = testBed.processorSeconds - processorSecondsBefore
             print(
-                "  \(name), round \(round): \(grouped(rates[round - 1])) jobs a second, "
+                "  \(name), round \(round): \(grouped(rate)) jobs a second, "
                     + "\(grouped(Double(options.tokens) / processorSeconds)) a core-second of the stage, "
-                    + String(format: "the first visible after %.0f ms", firstJobSeconds * 1000))
+                    + String(format: "the first visible after %.0f ms", expansion.firstJobSeconds * 1000))
         }
         print("  \(name), median: \(grouped(rates.median)) jobs a second")
     }
@@ -96,28 +122,29 @@ final class LargeGroupBenchmark {
     /// Measures starts while each started phone reports the token of its activity, so that the registry has
     /// as many changes as there are starts.
     private func measureStartsWithReports() throws {
-        var reported = 0
-        let seconds = try measureExpansion(of: .start, bodyBytes: options.bodySizes[0]) {
-            let phones = reported..<min(reported + Self.reportsPerBatch, self.options.tokens)
+        var reportCount = 0
+        let expansion = try measureExpansion(of: .start, bodyBytes: options.bodySizes[0]) {
+            let phones = reportCount..<min(reportCount + Self.reportsPerBatch, self.options.tokens)
             for number in phones {
                 self.testBed.registerToken(
                     of: "fan-\(number)", entry: .update(activity: "s-\(number)"),
-                    group: "start-\(self.startNumber)")
+                    group: self.startedGroup)
             }
-            reported = phones.upperBound
+            reportCount = phones.upperBound
             try self.testBed.flushRegistry()
-        }.all
+        }
         print(
-            "  the same while \(grouped(Double(reported))) phones report their started activities:  "
-                + "\(grouped(Double(options.tokens) / seconds)) jobs a second")
+            "  the same while \(grouped(Double(reportCount))) phones report their started activities:  "
+                + "\(grouped(Double(options.tokens) / expansion.seconds)) jobs a second")
     }
 
     /// Sends to all and waits until all lanes have closed the send.
     ///
-    /// - Returns: seconds from the send to its last closing record, and to its first job.
+    /// - Parameter meanwhile: other work, which is done again and again while the send is in progress.
+    /// - Returns: the seconds from the send to its last closing record, and to its first job.
     private func measureExpansion(
         of event: PushEvent, bodyBytes: Int, meanwhile: () throws -> Void = {}
-    ) throws -> (all: Double, first: Double) {
+    ) throws -> (seconds: Double, firstJobSeconds: Double) {
         let jobs = try testBed.watch([.jobs])
         let start = Instant.now()
         try sendToAll(event: event, bodyBytes: bodyBytes)
@@ -129,20 +156,23 @@ final class LargeGroupBenchmark {
             try pollProgress(waitMilliseconds: firstJobSeconds == nil ? 0 : 2)
             try meanwhile()
             try testBed.checkStageIsRunning()
-            guard Instant.now().seconds(since: start) < 300 else {
+            guard Instant.now().seconds(since: start) < Self.measurementSecondsMax else {
                 throw BenchmarkFailure("lanes did not close a send")
             }
         }
-        let allSeconds = Instant.now().seconds(since: start)
-        return (allSeconds, firstJobSeconds ?? allSeconds)
+        let seconds = Instant.now().seconds(since: start)
+        return (seconds, firstJobSeconds ?? seconds)
     }
+
+    /// The group of the newest start.
+    private var startedGroup: String { "start-\(sendNumber)" }
 
     /// Writes an update to the group of all phones, or a start of a new group for everyone.
     private func sendToAll(event: PushEvent, bodyBytes: Int) throws {
-        startNumber += 1
-        let group = event == .start ? "start-\(startNumber)" : Self.groupOfAll
+        sendNumber += 1
+        let group = event == .start ? startedGroup : Self.groupOfAll
         let id = testBed.send(event, to: group, state: try FanOutTestBed.state(bodyBytes: bodyBytes))
-        openSend = (id: id, lanes: 0, jobs: 0)
+        openSend = OpenSend(id: id)
         try testBed.flushSends()
     }
 
@@ -150,47 +180,53 @@ final class LargeGroupBenchmark {
     private func pollProgress(waitMilliseconds: Int32) throws {
         progress.poll(waitMilliseconds: waitMilliseconds) { record in
             guard let value = record.value,
-                let decoded = try? unsafe value.withUnsafeBytes({ bytes throws(RecordDecodingError) in
+                let progressRecord = try? unsafe value.withUnsafeBytes({ bytes throws(RecordDecodingError) in
                     try unsafe ProgressRecord.decode(bytes, with: reader)
                 }),
-                decoded.send == openSend?.id, case .lanes(let lanes, let tally) = decoded.part
+                progressRecord.send == openSend?.id,
+                // A record can cover several lanes, each with the same tally.
+                case .lanes(let lanes, let tally) = progressRecord.part
             else { return }
-            openSend?.lanes += lanes.count
-            openSend?.jobs += lanes.count * tally.expanded
+            openSend?.laneCount += lanes.count
+            openSend?.jobCount += lanes.count * tally.expanded
         }
-        guard let openSend, openSend.lanes == testBed.bed.layout.lanes else { return }
+        guard let openSend, openSend.laneCount == testBed.bed.layout.lanes else { return }
         self.openSend = nil
-        if openSend.jobs != options.tokens {
-            throw BenchmarkFailure("\(openSend.jobs) jobs for \(options.tokens) tokens")
+        if openSend.jobCount != options.tokens {
+            throw BenchmarkFailure("\(openSend.jobCount) jobs for \(options.tokens) tokens")
         }
     }
 
-    /// Measures sends to one user, one after the other. With an event, only those count that ended while a
-    /// send to all was in progress.
+    // MARK: Sends to one user
+
+    /// Measures sends to one user, one after the other. With an event, a send to all is always in progress beside them,
+    /// and a send to one user counts only if it ended before the send to all.
     private func measureSingleSends(during event: PushEvent?) throws -> Latencies {
         var latencies = Latencies()
         var number = 0
         let start = Instant.now()
         while latencies.seconds.count < options.singleSends {
-            if let event {
-                try pollProgress(waitMilliseconds: 0)
-                if openSend == nil {
-                    try sendToAll(event: event, bodyBytes: options.bodySizes[0])
-                    usleep(20_000)
-                }
-            }
+            if let event { try keepSendToAllOpen(event: event) }
             let user = "user-\(number % Self.users)"
             number += 1
             let seconds = try testBed.measureSingleSend(
-                to: user, group: "order", state: smallState, visibleIn: urgent)
+                to: user, group: Self.privateGroup, state: singleSendState, visibleIn: urgentJobs)
             try pollProgress(waitMilliseconds: 0)
             if event == nil || openSend != nil { latencies.append(seconds) }
-            guard Instant.now().seconds(since: start) < 300 else {
+            guard Instant.now().seconds(since: start) < Self.measurementSecondsMax else {
                 throw BenchmarkFailure("too few of one user's sends overlapped with a send to all")
             }
-            usleep(5000)
+            usleep(Self.singleSendPauseMicroseconds)
         }
         while openSend != nil { try pollProgress(waitMilliseconds: 10) }
         return latencies
+    }
+
+    /// Starts a new send to all if the last one has ended.
+    private func keepSendToAllOpen(event: PushEvent) throws {
+        try pollProgress(waitMilliseconds: 0)
+        guard openSend == nil else { return }
+        try sendToAll(event: event, bodyBytes: options.bodySizes[0])
+        usleep(Self.headStartMicroseconds)
     }
 }

@@ -1,19 +1,22 @@
 internal import Foundation
 
-/// Measured latencies in seconds. The description has their median, 99th percentile and maximum in milliseconds.
+/// Measured latencies. The description has their median, 99th percentile and maximum in milliseconds.
 struct Latencies: CustomStringConvertible {
+    /// The latencies in seconds, in the order in which they were measured.
     private(set) var seconds: [Double] = []
 
-    mutating func append(_ value: Double) { seconds.append(value) }
+    /// Appends a latency in seconds.
+    mutating func append(_ latency: Double) { seconds.append(latency) }
 
     var description: String {
-        let sorted = seconds.sorted()
-        func milliseconds(at share: Double) -> String {
-            guard !sorted.isEmpty else { return "–" }
-            let index = min(sorted.count - 1, Int(Double(sorted.count) * share))
-            return String(format: "%.1f", sorted[index] * 1000)
+        let sortedSeconds = seconds.sorted()
+        func milliseconds(atQuantile quantile: Double) -> String {
+            guard !sortedSeconds.isEmpty else { return "–" }
+            // The quantile 1 is the maximum, which is the last latency.
+            let index = min(sortedSeconds.count - 1, Int(Double(sortedSeconds.count) * quantile))
+            return String(format: "%.1f", sortedSeconds[index] * 1000)
         }
         return
-            "\(milliseconds(at: 0.5)) ms median, \(milliseconds(at: 0.99)) ms p99, \(milliseconds(at: 1)) ms at most"
+            "\(milliseconds(atQuantile: 0.5)) ms median, \(milliseconds(atQuantile: 0.99)) ms p99, \(milliseconds(atQuantile: 1)) ms at most"
     }
 }

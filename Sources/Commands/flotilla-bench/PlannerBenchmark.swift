@@ -37,54 +37,77 @@ enum PlannerBenchmark {
         }
     }
 
+    /// The sends that are measured one at a time.
+    private static let singleSends = 300
+    /// The time limit for the restore of a planner in a separate process.
+    private static let restoreMillisecondsMax = 120_000
+
     static func run(arguments: [String]) throws {
         let options = try Options(parsing: arguments)
         let cluster = try BenchmarkCluster(brokers: options.brokers, orStarting: .broker)
         defer { cluster.stop() }
         let brokers = cluster.brokers
         if options.smallGroups > 0 { return try measureSmallGroups(options: options, brokers: brokers) }
+        try measurePrivateGroups(options: options, brokers: brokers)
+        try measureSingleSends(brokers: brokers)
+    }
+
+    // MARK: Private groups
+
+    /// Measures one update for each of many private groups. Each round has a new planner and new topics.
+    private static func measurePrivateGroups(options: Options, brokers: [String]) throws {
         print("planner: \(grouped(Double(options.sends))) updates of as many private groups, 12 partitions")
         var rates: [Double] = []
         for round in 1...options.rounds {
             let planner = try PlannerUnderTest(brokers: brokers)
             let usage = try planner.measureBacklog(count: options.sends)
-            rates.append(Double(options.sends) / usage.processorSeconds)
+            let rate = Double(options.sends) / usage.processorSeconds
+            rates.append(rate)
             print(
                 "  round \(round): \(grouped(Double(options.sends) / usage.seconds)) sends a second, "
-                    + "\(grouped(rates[round - 1])) a core-second")
+                    + "\(grouped(rate)) a core-second")
             try planner.stop()
         }
         print("  median: \(grouped(rates.median)) sends a core-second")
+    }
+
+    private static func measureSingleSends(brokers: [String]) throws {
         let planner = try PlannerUnderTest(brokers: brokers)
         try planner.waitUntilReady()
-        let latencies = try planner.traffic.measureOneByOne(count: 300)
+        let latencies = try planner.traffic.measureOneByOne(count: singleSends)
         print("  one send at a time, from the call that sends it to its visible expansion: \(latencies)")
         try planner.stop()
     }
 
+    // MARK: Small groups
+
+    /// Measures many small groups in a planner of this process, and then in new planners on the same topics.
     private static func measureSmallGroups(options: Options, brokers: [String]) throws {
+        let groupCount = Double(options.smallGroups)
         print(
-            "planner: \(grouped(Double(options.smallGroups))) groups of one phone each, half of them private ones of one name"
-        )
+            "planner: \(grouped(groupCount)) groups of one phone each, half of them private ones of one name")
         let planner = try PlannerUnderTest(brokers: brokers)
         let usage = try planner.measureBacklog(count: options.smallGroups, isMixed: true)
         print(
-            "  first update of each: \(grouped(Double(options.smallGroups) / usage.seconds)) a second, "
-                + "\(grouped(Double(options.smallGroups) / usage.processorSeconds)) a core-second")
+            "  first update of each: \(grouped(groupCount / usage.seconds)) a second, "
+                + "\(grouped(groupCount / usage.processorSeconds)) a core-second")
         let latencies = try planner.traffic.measureStream(
             perSecond: options.rate, seconds: options.seconds, groups: options.smallGroups)
         print("  \(options.rate) updates a second for \(options.seconds) s, until visible: \(latencies)")
         try planner.stop()
-        let start = Instant.now()
-        let freshPlanner = try PlannerUnderTest(brokers: brokers, on: planner.bed)
-        try freshPlanner.waitUntilReady()
-        print("  a fresh process without state files is ready after \(Instant.now().seconds(since: start)) s")
-        try freshPlanner.stop()
+        try measureRestore(on: planner.bed, brokers: brokers)
         try measureSeparateProcess(options: options, bed: planner.bed)
     }
-}
 
-extension PlannerBenchmark {
+    /// Measures the time in which a new planner without state files restores its views from the topics.
+    private static func measureRestore(on bed: TestBed, brokers: [String]) throws {
+        let start = Instant.now()
+        let planner = try PlannerUnderTest(brokers: brokers, on: bed)
+        try planner.waitUntilReady()
+        print("  a fresh process without state files is ready after \(Instant.now().seconds(since: start)) s")
+        try planner.stop()
+    }
+
     /// Measures latency and private memory of a planner in a separate process, which first restores its views.
     private static func measureSeparateProcess(options: Options, bed: TestBed) throws {
         let directory = try BenchmarkDirectory()
@@ -94,7 +117,7 @@ extension PlannerBenchmark {
         let memory = PrivateMemorySampler(of: process.processID)
         let traffic = try SendTraffic(on: bed)
         // The views are complete when the first expansion is visible.
-        _ = try traffic.measureOneByOne(count: 1, limitMilliseconds: 120_000)
+        _ = try traffic.measureOneByOne(count: 1, limitMilliseconds: restoreMillisecondsMax)
         let latencies = try traffic.measureStream(
             perSecond: options.rate, seconds: options.seconds, groups: options.smallGroups)
         print("  the same in a separate process, after its restore: \(latencies)")

@@ -8,14 +8,20 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-/// A planner in this process, with the writer of its sends.
+/// A planner in this process, with the writer of its sends (`SendTraffic`). It starts without state files.
 final class PlannerUnderTest {
+    private static let stopMillisecondsMax = 15_000
+    private static let readyMillisecondsMax = 300_000
+    private static let backlogMillisecondsMax = 600_000
+    private static let pollMicroseconds: UInt32 = 2_000
+
     let bed: TestBed
     let traffic: SendTraffic
     private let service: FanOutService
     private let metrics = Metrics()
     private let directory: String
 
+    /// - Parameter bed: the topics of an earlier planner; nil makes new ones.
     init(brokers: [String], on bed: TestBed? = nil) throws {
         let bed = try bed ?? TestBed(brokers: brokers, lanes: TopicLayout.lanesDefault)
         self.bed = bed
@@ -26,30 +32,35 @@ final class PlannerUnderTest {
             onPlannerStep: { _ in })
         let (service, metrics) = (service, metrics)
         try runBlocking {
-            try await service.start(
-                ServiceContext(log: .silent, metrics: metrics) { error in print("the planner ended: \(error)")
-                })
+            let context = ServiceContext(log: .silent, metrics: metrics) { error in
+                print("the planner ended: \(error)")
+            }
+            try await service.start(context)
         }
     }
 
+    /// Stops the planner, and deletes its state files.
     func stop() throws {
         let service = service
-        try runBlocking { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+        let deadline = Instant.now().advanced(byMilliseconds: Self.stopMillisecondsMax)
+        try runBlocking { await service.stop(by: deadline) }
         traffic.stop()
         try? FileManager.default.removeItem(atPath: directory)
     }
 
+    /// Waits until the planner has all partitions and has restored their views.
     func waitUntilReady() throws {
-        let deadline = Instant.now().advanced(byMilliseconds: 300_000)
+        let deadline = Instant.now().advanced(byMilliseconds: Self.readyMillisecondsMax)
         while !service.readinessProblems.isEmpty || restoredPartitions < bed.layout.lanes {
             guard Instant.now() < deadline else {
                 throw BenchmarkFailure("not ready: \(service.readinessProblems)")
             }
-            usleep(2000)
+            usleep(Self.pollMicroseconds)
         }
     }
 
-    /// The number of partitions whose views are complete: one restore is counted for each.
+    /// The number of partitions whose views are complete: one restore is counted for each. The number is the last word of
+    /// a line of the metrics, such as `flotilla_fan_out_restore_seconds_count 12`.
     private var restoredPartitions: Int {
         let name = "flotilla_fan_out_restore_seconds_count"
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name) }
@@ -57,20 +68,22 @@ final class PlannerUnderTest {
     }
 
     /// Measures a number of sends until all are planned. The planner already runs while the sends are written.
+    ///
+    /// - Parameter isMixed: whether every other group is not private (`SendTraffic.send`).
     func measureBacklog(count: Int, isMixed: Bool = false) throws -> Usage {
         try waitUntilReady()
-        let counter = metrics.counter(
+        let plannedCounter = metrics.counter(
             "flotilla_fan_out_records_total", help: "records, by outcome",
             labels: ["loop": "planner", "outcome": "planned"])
         return try Usage.measure {
             for number in 0..<count { traffic.send(number: number, round: 0, isMixed: isMixed) }
             try traffic.flush()
-            let deadline = Instant.now().advanced(byMilliseconds: 600_000)
-            while counter.value < count {
+            let deadline = Instant.now().advanced(byMilliseconds: Self.backlogMillisecondsMax)
+            while plannedCounter.value < count {
                 guard Instant.now() < deadline else {
                     throw BenchmarkFailure("the backlog was not processed in time")
                 }
-                usleep(2000)
+                usleep(Self.pollMicroseconds)
             }
         }
     }

@@ -2,6 +2,7 @@ internal import Glibc
 internal import Identifiers
 internal import Kafka
 internal import Lifecycle
+internal import ProcessTesting
 internal import Registry
 internal import Store
 internal import Telemetry

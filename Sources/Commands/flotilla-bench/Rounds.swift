@@ -7,7 +7,7 @@ struct Rounds {
     let count: Int
     let iterations: Int
 
-    /// Returns the median of iterations per second of one core.
+    /// Returns the iterations per second of processor time, in the median round.
     func rate(of work: () throws -> Void) rethrows -> Double {
         var rates: [Double] = []
         for _ in 0..<count {
@@ -15,9 +15,10 @@ struct Rounds {
             for _ in 0..<iterations { try work() }
             rates.append(Double(iterations) / (Self.threadSeconds() - start))
         }
-        return rates.sorted()[count / 2]
+        return rates.median
     }
 
+    /// Returns the processor time of the calling thread since its start.
     private static func threadSeconds() -> Double {
         var time = timespec()
         unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -12,15 +12,27 @@ internal import Sends
 internal import Telemetry
 internal import Topics
 
-/// A writer of schedules that also reads their sends, and so measures the delay from due to visible.
+/// The work of the scheduler benchmark: it writes schedules, each with one timer, and reads the sends that the scheduler
+/// writes when timers are due.
 final class ScheduleTraffic {
     /// The first user number of the steady stream. It is above all numbers of the simultaneous timers.
     private static let streamNumbersStart = 10_000_000
+    /// The time from a schedule of the steady stream to its timer, so that the scheduler has stored it before.
+    private static let streamOffsetMilliseconds: Int64 = 3_000
+    /// The time after the end of the stream in which its last sends must be visible.
+    private static let streamExcessSecondsMax = 60
+    /// An hour, so that no timer expires in a slow run.
+    private static let latenessMillisecondsMax: Int64 = 3_600_000
+    private static let processingMillisecondsMax = 600_000
+    // The times of all sends and commands, in milliseconds since 1970. No decision of the scheduler depends on them.
+    private static let sendTime: Int64 = 1_763_600_000_000
+    private static let commandTime: Int64 = 1
 
     private let bed: TestBed
     private let writer: RecordWriter
+    /// Reads the topic of the due sends.
     private let consumer: Consumer
-    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 * 1024 * 1024)
     private let reader = JSONReader()
 
     init(on bed: TestBed) throws {
@@ -29,44 +41,45 @@ final class ScheduleTraffic {
         consumer = try Consumer(
             settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watcher",
             log: .silent, metrics: Metrics())
-        let name = bed.layout.name(of: .sendsTimed)
+        let topic = bed.layout.name(of: .sendsTimed)
         try consumer.assign(
             startingAt: (0..<Int32(bed.layout.lanes)).map {
-                PartitionStart(partition: TopicPartition(name, $0), position: .beginning)
+                PartitionStart(partition: TopicPartition(topic, $0), position: .beginning)
             })
     }
+
+    // MARK: Writing
 
     /// Writes a schedule of one send to a user who has no other schedule.
     func schedule(number: Int, dueTime: Schedule.DueTime) {
         let user = "user-\(number)"
-        var send = ScheduleCommandGenerator.makeSend(id: "r-\(number)", user: user, at: 1_763_600_000_000)
+        var send = ScheduleCommandGenerator.makeSend(id: "r-\(number)", user: user, at: Self.sendTime)
         send.owner = .user(user)
         var schedule = Schedule(id: "s", activity: "chest", dueTime: dueTime, send: send)
-        schedule.latenessMillisecondsMax = 3_600_000
+        schedule.latenessMillisecondsMax = Self.latenessMillisecondsMax
         let command = ScheduleCommand(
-            .schedule(schedule), app: TestBed.app.id, owner: .recipient(.user(user)), acceptedAt: 1)
+            .schedule(schedule), app: TestBed.app.id, owner: .recipient(.user(user)),
+            acceptedAt: Self.commandTime)
         writer.write(key: command.key, value: command.encoded())
     }
 
+    /// Waits until Kafka has stored all schedules.
     func flush() throws {
         guard writer.finish() else { throw BenchmarkFailure("the schedules were not stored") }
     }
 
     /// Waits until the scheduler has committed its position behind all schedules.
     func waitUntilProcessed() throws {
-        let partitions = (0..<Int32(bed.layout.lanes)).map {
-            TopicPartition(bed.layout.name(of: .schedules), $0)
-        }
-        let deadline = Instant.now().advanced(byMilliseconds: 600_000)
-        while true {
-            let lags = try? bed.admin.lag(of: bed.layout.prefix + "scheduler", in: partitions)
-            if let lags, lags.allSatisfy({ $0.recordCount == 0 }) { return }
+        let deadline = Instant.now().advanced(byMilliseconds: Self.processingMillisecondsMax)
+        while !bed.isEverythingRead(by: "scheduler", in: [.schedules]) {
             guard Instant.now() < deadline else { throw BenchmarkFailure("not all schedules were processed") }
             usleep(100_000)
         }
     }
 
-    /// Calls `body` with each send that became visible.
+    // MARK: Reading
+
+    /// Waits at most this long for sends. Calls `body` with the value of each one that became visible.
     func poll(waitMilliseconds: Int32, forEach body: ([UInt8]) throws -> Void) rethrows {
         _ = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         for index in 0..<batch.count {
@@ -76,16 +89,22 @@ final class ScheduleTraffic {
         batch.clear()
     }
 
-    /// Schedules at a steady rate. Each timer is due three seconds after it was scheduled.
+    // MARK: The steady stream
+
+    /// Schedules at a steady rate. Measures the time from due to visible of each send.
     func measureStream(perSecond rate: Int, seconds: Int) throws -> Latencies {
         var latencies = Latencies()
-        let count = rate * seconds
+        let timerCount = rate * seconds
         let start = Instant.now()
+        let deadline = start.advanced(byMilliseconds: (seconds + Self.streamExcessSecondsMax) * 1000)
         var scheduledCount = 0
-        while latencies.seconds.count < count {
-            let dueCount = min(count, Int(Instant.now().seconds(since: start) * Double(rate)))
-            while scheduledCount < dueCount {
-                schedule(number: Self.streamNumbersStart + scheduledCount, dueTime: .offset(3000))
+        while latencies.seconds.count < timerCount {
+            // The schedules that the rate demands by now are written in one go.
+            let demandedCount = min(timerCount, Int(Instant.now().seconds(since: start) * Double(rate)))
+            while scheduledCount < demandedCount {
+                schedule(
+                    number: Self.streamNumbersStart + scheduledCount,
+                    dueTime: .offset(Self.streamOffsetMilliseconds))
                 scheduledCount += 1
             }
             try poll(waitMilliseconds: 1) { value in
@@ -93,8 +112,8 @@ final class ScheduleTraffic {
                 let dueAt = try Send.decode(value, with: reader).acceptedAt
                 latencies.append(Double(WallTime.now().milliseconds - dueAt) / 1000)
             }
-            if start.advanced(byMilliseconds: (seconds + 60) * 1000) < .now() {
-                throw BenchmarkFailure("\(count - latencies.seconds.count) timers were not seen")
+            guard Instant.now() <= deadline else {
+                throw BenchmarkFailure("\(timerCount - latencies.seconds.count) timers were not seen")
             }
         }
         return latencies

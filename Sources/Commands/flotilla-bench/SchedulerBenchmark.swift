@@ -7,14 +7,14 @@ internal import Telemetry
 internal import Topics
 
 /// A measurement of the scheduler: it reads schedules from Kafka, and writes sends to Kafka when timers are due.
-/// The scheduler and the broker, which syncs as in production, are separate processes. This process writes the
-/// schedules and reads the sends.
+/// First all timers are due at one moment, then timers are due at a steady rate. The scheduler and the broker, which
+/// syncs as in production, are separate processes. This process writes the schedules and reads the sends.
 enum SchedulerBenchmark {
     private struct Options {
         /// The number of timers that are due at one moment.
         var timers = 1_000_000
-        /// The assumed minimum rate, per second, at which the scheduler stores schedules. The due time follows from
-        /// it.
+        /// The assumed minimum rate, per second, at which the scheduler stores schedules. The moment at which the timers
+        /// are due follows from it.
         var loadRateMin = 15_000
         /// The timers per second of the second measurement, at a steady rate, and its duration.
         var rate = 1000
@@ -39,6 +39,10 @@ enum SchedulerBenchmark {
         }
     }
 
+    /// The start of the scheduler, which is added to the time for storing the schedules.
+    private static let startMilliseconds = 20_000
+    private static let firingMillisecondsMax: Int64 = 600_000
+
     static func run(arguments: [String]) throws {
         let options = try Options(parsing: arguments)
         let cluster = try BenchmarkCluster(brokers: options.brokers, orStarting: .syncedBroker)
@@ -59,13 +63,24 @@ enum SchedulerBenchmark {
         _ = try runBlocking { try await process.exitStatus() }
     }
 
+    // MARK: Timers that are due at one moment
+
     private static func measureSimultaneousTimers(options: Options, traffic: ScheduleTraffic) throws {
-        let count = options.timers
         print(
-            "scheduler: \(grouped(Double(count))) timers of as many users, due in one moment, 12 partitions")
+            "scheduler: \(grouped(Double(options.timers))) timers of as many users, due in one moment, 12 partitions"
+        )
+        let loadMillisecondsMax = startMilliseconds + options.timers * 1000 / options.loadRateMin
+        let dueAt = WallTime.now().milliseconds + Int64(loadMillisecondsMax)
+        try load(timerCount: options.timers, dueAt: dueAt, traffic: traffic)
+        try waitForSends(count: options.timers, dueAt: dueAt, traffic: traffic)
+    }
+
+    /// Writes the schedules, and waits until the scheduler has stored them. Throws if that ends after the due time.
+    ///
+    /// - Parameter dueAt: milliseconds since 1970.
+    private static func load(timerCount: Int, dueAt: Int64, traffic: ScheduleTraffic) throws {
         let start = Instant.now()
-        let dueAt = WallTime.now().milliseconds + Int64(20_000 + count * 1000 / options.loadRateMin)
-        for number in 0..<count { traffic.schedule(number: number, dueTime: .at(dueAt)) }
+        for number in 0..<timerCount { traffic.schedule(number: number, dueTime: .at(dueAt)) }
         try traffic.flush()
         try traffic.waitUntilProcessed()
         let loadSeconds = Instant.now().seconds(since: start)
@@ -73,23 +88,27 @@ enum SchedulerBenchmark {
             throw BenchmarkFailure(
                 "loading took \(loadSeconds) s, so the timers were due before its end; lower --loaded")
         }
-        print("  loaded at \(grouped(Double(count) / loadSeconds)) schedules a second")
+        print("  loaded at \(grouped(Double(timerCount) / loadSeconds)) schedules a second")
+    }
+
+    /// Waits until the sends of all timers are visible. Prints the delays of the first and the last one.
+    private static func waitForSends(count: Int, dueAt: Int64, traffic: ScheduleTraffic) throws {
         var visibleCount = 0
         var firstVisibleAt: Int64?
-        let deadline = dueAt + 600_000
         while visibleCount < count {
             traffic.poll(waitMilliseconds: 100) { _ in
                 visibleCount += 1
                 firstVisibleAt = firstVisibleAt ?? WallTime.now().milliseconds
             }
-            if WallTime.now().milliseconds > deadline {
+            if WallTime.now().milliseconds > dueAt + firingMillisecondsMax {
                 throw BenchmarkFailure("\(count - visibleCount) timers were not seen")
             }
         }
+        let firstDelayMilliseconds = (firstVisibleAt ?? dueAt) - dueAt
         let lastDelayMilliseconds = WallTime.now().milliseconds - dueAt
         print(
             String(
                 format: "  the first is visible %d ms after the moment, the last after %.1f s",
-                Int((firstVisibleAt ?? dueAt) - dueAt), Double(lastDelayMilliseconds) / 1000))
+                Int(firstDelayMilliseconds), Double(lastDelayMilliseconds) / 1000))
     }
 }

@@ -8,6 +8,7 @@ internal import IngestTesting
 internal import Insight
 internal import Kafka
 internal import Lifecycle
+internal import ProcessTesting
 internal import Scheduler
 internal import Sender
 internal import SenderTesting

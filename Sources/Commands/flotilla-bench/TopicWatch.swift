@@ -3,10 +3,11 @@ internal import Kafka
 internal import Telemetry
 internal import Topics
 
-/// A reader of topics that starts at their current ends, so that it reads only records that are written later.
+/// A reader of topics that starts at the ends that they had when it was made. So it reads only records that are written
+/// later, and a benchmark can measure when they become visible.
 final class TopicWatch {
     private let consumer: Consumer
-    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 * 1024 * 1024)
 
     convenience init(topics: [TopicName], bed: TestBed) throws {
         try self.init(topics: topics, settings: bed.settings, layout: bed.layout)
@@ -16,21 +17,20 @@ final class TopicWatch {
         consumer = try Consumer(
             settings: settings, options: ConsumerOptions(membership: .manual), name: "watcher", log: .silent,
             metrics: Metrics())
-        var starts: [PartitionStart] = []
+        var partitionStarts: [PartitionStart] = []
         for topic in topics {
             for number in 0..<Int32(layout.partitionCount(of: topic)) {
                 let partition = TopicPartition(layout.name(of: topic), number)
-                starts.append(
-                    PartitionStart(
-                        partition: partition, position: .offset(try consumer.watermarks(of: partition).high)))
+                let end = try consumer.watermarks(of: partition).high
+                partitionStarts.append(PartitionStart(partition: partition, position: .offset(end)))
             }
         }
-        try consumer.assign(startingAt: starts)
+        try consumer.assign(startingAt: partitionStarts)
     }
 
     deinit { _ = consumer.close() }
 
-    /// Calls `body` with each record that arrives within the wait.
+    /// Waits at most this long for records, and calls `body` with each one.
     ///
     /// - Returns: the number of records.
     @discardableResult

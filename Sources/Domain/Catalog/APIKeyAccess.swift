@@ -2,10 +2,11 @@ package import CatalogRecords
 internal import Cryptography
 package import Telemetry
 
-/// The result of the check whether an API key may do something.
+/// The result of the check whether an API key allows an operation.
 package enum AccessDecision: Sendable, Equatable {
+    /// The key is valid and allows the operation. Its app exists.
     case granted(APIKey, App)
-    /// The text was never a key, belongs to no record, or has a wrong secret. The caller is not told which.
+    /// The text was never a key, belongs to no record, or has a wrong secret. The answer does not say which.
     case unknown
     case revoked
     case expired
@@ -16,12 +17,15 @@ package enum AccessDecision: Sendable, Equatable {
 }
 
 extension CatalogSnapshot {
-    /// A hash to compare with if the key does not exist, so that the check takes equally long.
+    /// The hash for the comparison if the key does not exist. So the check takes equally long, and its duration does
+    /// not show which keys exist.
     private static let placeholderHash = [UInt8](repeating: 0, count: SHA256.digestBytes)
 
     /// Checks the key in a request.
     ///
-    /// - Parameter text: The text of the key, or nil if the request has none.
+    /// - Parameters:
+    ///   - text: The text of the key, or nil if the request has none.
+    ///   - role: The role that the operation needs.
     package func access(withText text: (some StringProtocol)?, for role: APIKey.Role, now: WallTime)
         -> AccessDecision
     {

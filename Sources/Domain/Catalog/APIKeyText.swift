@@ -10,17 +10,25 @@ package struct APIKeyText: Sendable {
     package static let idCharacterCount = 12
     /// 43 characters with 62 values each have 256 bits.
     static let secretCharacterCount = 43
+    /// Six characters with 62 values each are enough for the 32 bits of a CRC-32.
     static let checksumCharacterCount = 6
     private static let prefix = "flotilla_"
 
     package let id: String
     package let secretHash: [UInt8]
 
+    /// The parts of the text between underscores: prefix, role, id, and secret with checksum.
+    private static let partCount = 4
+
     /// Returns nil if the text cannot be a key.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
-        let parts = bytes.split(separator: UInt8(ascii: "_"), maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8.dropLast()) else { return nil }
+        // One split more than needed, so that a further part is noticed.
+        let parts = bytes.split(
+            separator: UInt8(ascii: "_"), maxSplits: Self.partCount, omittingEmptySubsequences: false)
+        guard parts.count == Self.partCount, parts[0].elementsEqual(Self.prefix.utf8.dropLast()) else {
+            return nil
+        }
         let (idPart, secretPart) = (parts[2], parts[3])
         guard idPart.count == Self.idCharacterCount,
             secretPart.count == Self.secretCharacterCount + Self.checksumCharacterCount,

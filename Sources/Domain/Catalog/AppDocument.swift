@@ -5,8 +5,12 @@ package import JSON
 /// The JSON document in which a person describes an app, for `flotilla apps`. It has the fields of the record
 /// `App`. Unknown fields and secrets are problems.
 package enum AppDocument {
+    /// Limit on a document: 1 MiB.
     package static let bytesMax = 1 << 20
 
+    /// Returns the app that the document describes. Throws all problems at once.
+    ///
+    /// - Parameter id: The app's id. The document may repeat it.
     package static func parse(_ bytes: [UInt8], id: String) throws(JSONError) -> App {
         try JSONReader(limits: JSONLimits(bytesMax: bytesMax)).read(bytes) { value in
             let object = value.object()
@@ -19,6 +23,7 @@ package enum AppDocument {
             let userProof = object["userProof"]
             if !userProof.isMissing { userProof.report(userProofProblem) }
             let app = App(id: id, from: object)
+            // `App` ignores unknown fields of types, because a newer program may have written them in a record.
             if var types = object["activityTypes"].optional?.array(countMax: ActivityType.countPerAppMax) {
                 while let type = types.next() {
                     if type.kind == .object { type.object().reportUnknownFields() }

@@ -18,6 +18,7 @@ enum Base62 {
     /// Returns unpredictable digits, each with the same probability.
     static func random(count: Int) -> [UInt8] {
         var text: [UInt8] = []
+        // Bytes from `fairBytesEnd` on are skipped, so one round may not be enough.
         while text.count < count {
             for byte in Random.bytes(count: count) where byte < fairBytesEnd && text.count < count {
                 text.append(digits[Int(byte) % digits.count])

@@ -3,9 +3,11 @@ internal import RecordFormat
 
 /// One change of the catalog: a record to write or delete, and the facts of its audit entry.
 package struct CatalogChange: Sendable {
+    /// The key of the record in the topic `catalog`.
     package let key: [UInt8]
     /// Nil deletes the record.
     package let value: [UInt8]?
+    // The facts of the audit entry. `AuditEntry` describes them.
     private let action: String
     private let app: String
     private let subject: String

@@ -3,11 +3,17 @@ internal import Kafka
 internal import Telemetry
 
 /// A consumer of the topic `catalog` that applies the records to a snapshot: first from the beginning to the
-/// end, and then each new record. Confined to one thread.
+/// end, and then each new record. Call `begin` until it succeeds, and `poll` whenever `descriptor` is readable.
+/// Confined to one thread.
 final class CatalogFollower {
-    /// The time for which the cluster holds a fetch open. New records come at once, but there may be none for
-    /// hours.
+    /// The time for which the cluster holds an empty fetch open. A new record ends it at once, but there may be none
+    /// for hours.
     private static let fetchMilliseconds = 2000
+    /// The same time if a caller waits for the end.
+    private static let awaitedFetchMilliseconds = 10
+    /// The limit on records that the client has fetched ahead: 4 MiB.
+    private static let prefetchKibibytesMax = 4096
+    private static let closeMilliseconds = 1000
 
     private let settings: KafkaSettings
     private let clientMetrics: Metrics
@@ -34,10 +40,11 @@ final class CatalogFollower {
         _ settings: KafkaSettings, topic: String, isAwaited: Bool = false, log: Log, metrics: Metrics
     ) throws {
         var options = ConsumerOptions(membership: .manual)
-        options.fetchWaitMilliseconds = isAwaited ? 10 : Self.fetchMilliseconds
+        options.fetchWaitMilliseconds =
+            isAwaited ? Self.awaitedFetchMilliseconds : Self.fetchMilliseconds
         // A compacted topic keeps the newest record of each key, wherever it begins.
         options.outOfRange = .earliest
-        options.prefetchKibibytesMax = 4096
+        options.prefetchKibibytesMax = Self.prefetchKibibytesMax
         consumer = try Consumer(
             settings: settings, options: options, name: "catalog", log: log, metrics: metrics)
         self.log = log
@@ -82,9 +89,10 @@ final class CatalogFollower {
 
     deinit {
         batch.clear()
-        _ = consumer.close(withinMilliseconds: 1000)
+        _ = consumer.close(withinMilliseconds: Self.closeMilliseconds)
     }
 
+    /// The descriptor that is readable when the consumer has records or events.
     var descriptor: Int32 { consumer.descriptor }
 
     /// Applies the available records. Returns true if the catalog may have changed. Throws if a new consumer is
@@ -111,11 +119,13 @@ final class CatalogFollower {
         return hasRecords || !events.isEmpty
     }
 
+    /// Applies one record to the catalog and counts its effect.
     private func apply(_ record: borrowing Record) {
         if record.offset < nextOffset {
             // The topic was deleted and created again, so the earlier records belong to the old topic. A new
             // topic that is as long as the old one cannot be detected, and needs a restart of the process.
             catalog = CatalogSnapshot()
+            // The end of the new topic is unknown. The end-of-partition event shows it.
             end = .max
             isAtEnd = false
         }

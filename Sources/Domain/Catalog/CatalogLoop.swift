@@ -1,7 +1,8 @@
 internal import Kafka
 internal import Lifecycle
 
-/// The work of a `CatalogReader`'s thread. Confined to its loop.
+/// The work of a `CatalogReader`'s thread: it polls a `CatalogFollower`, publishes each new snapshot, and answers
+/// callers that wait for the topic's current end. If the follower fails, it makes a new one. Confined to its loop.
 final class CatalogLoop: EventHandler {
     /// The interval between polls. A consumer must be polled even if no records arrive.
     private static let pollMilliseconds = 1000
@@ -47,11 +48,12 @@ final class CatalogLoop: EventHandler {
         timer?.schedule(at: loop.now)
     }
 
+    /// Completes the reads that have reached their end or their deadline. Asks for the end of new reads first. If
+    /// the cluster does not answer, the next iteration asks again.
     private func completePendingReads(with follower: CatalogFollower) {
         if pendingReads.isEmpty { return }
-        if pendingReads.contains(where: { $0.end == nil }),
-            let end = try? follower.currentEnd(withinMilliseconds: Self.requestMilliseconds)
-        {
+        let hasNewReads = pendingReads.contains { $0.end == nil }
+        if hasNewReads, let end = try? follower.currentEnd(withinMilliseconds: Self.requestMilliseconds) {
             for index in pendingReads.indices where pendingReads[index].end == nil {
                 pendingReads[index].end = end
             }
@@ -66,12 +68,15 @@ final class CatalogLoop: EventHandler {
         for read in doneReads { read.completion() }
     }
 
+    /// Makes a follower and registers it with the loop.
     private func startFollowing() throws {
         let follower = try makeFollower()
         try loop.register(follower.descriptor, for: .readable, handler: self)
         self.follower = follower
     }
 
+    /// One iteration: reads the available records, and publishes the snapshot if it has changed. The timer calls it
+    /// too.
     func didBecomeReady(_ readiness: Readiness) {
         guard let follower else { return }
         var pause = Self.pauseMilliseconds

@@ -24,6 +24,7 @@ struct CatalogMetrics {
             "flotilla_catalog_unusable_records", help: "Catalog records that this process cannot read.")
     }
 
+    /// Counts the effect of one record.
     func count(_ effect: CatalogSnapshot.Effect) {
         switch effect {
         case .changed: changed.add()
@@ -32,6 +33,7 @@ struct CatalogMetrics {
         }
     }
 
+    /// Sets the gauges to the numbers of the catalog.
     func update(_ catalog: CatalogSnapshot) {
         apps.set(Double(catalog.apps.count))
         keys.set(Double(catalog.keys.count))

@@ -6,7 +6,10 @@ package import Telemetry
 /// has one. It also starts while Kafka is down. Then there is no catalog, and the stages that need it are not
 /// ready.
 package final class CatalogReader: Service {
+    /// The default limit of `readToCurrentEnd`.
     package static let readToEndMillisecondsMax = 3000
+    /// The wait for records in each poll of `readToEnd`.
+    private static let pollMilliseconds: Int32 = 50
 
     package let name = "catalog"
     private let cluster: Cluster
@@ -74,7 +77,7 @@ package final class CatalogReader: Service {
             guard Instant.now() < deadline else {
                 throw KafkaError(action: "read \(topic)", code: .timedOut, text: "the end was not reached")
             }
-            _ = try follower.poll(waitMilliseconds: 50)
+            _ = try follower.poll(waitMilliseconds: Self.pollMilliseconds)
         }
         return follower.catalog
     }

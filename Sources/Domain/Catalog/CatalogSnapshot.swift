@@ -4,8 +4,8 @@ package import JSON
 internal import RecordFormat
 package import TokenSealing
 
-/// The apps with their types, segments and definitions, and the API keys, as the records of the topic `catalog`
-/// say. This is a value: a copy stays unchanged when later records arrive.
+/// The catalog at one moment: the apps with their types, segments and definitions, and the API keys, from the
+/// records of the topic `catalog`. This is a value: a copy stays unchanged when later records arrive.
 ///
 /// The key of a record has three parts, the kind, an app and a name: `segment/shop/vip`.
 ///
@@ -14,6 +14,7 @@ package import TokenSealing
 package struct CatalogSnapshot: Sendable {
     /// The effect of one record.
     package enum Effect: Sendable, Equatable {
+        /// The record changed the catalog, or deleted an object.
         case changed
         /// The record has a kind that this program does not know. A newer program wrote it.
         case ignored
@@ -78,6 +79,7 @@ package struct CatalogSnapshot: Sendable {
 
     // MARK: Records of the topic
 
+    /// A record of the topic with the parts of its key.
     private struct TopicRecord {
         let key: [UInt8]
         /// The key as text, for people.
@@ -99,6 +101,7 @@ package struct CatalogSnapshot: Sendable {
             return value == nil ? .changed : markUnusable(keyText, reason: "the key is not kind/app/name")
         }
         let record = TopicRecord(key: key, keyText: keyText, app: parts[1], name: parts[2], value: value)
+        // Each function first removes the earlier record of the key.
         switch parts[0] {
         case "app": return applyApp(record, with: reader)
         case "type": return applyType(record, with: reader)
@@ -190,6 +193,7 @@ package struct CatalogSnapshot: Sendable {
         }
     }
 
+    /// Keeps the reason for operators.
     private mutating func markUnusable(_ keyText: String, reason: String) -> Effect {
         unusableRecords[keyText] = reason
         return .unusable(reason)

@@ -7,6 +7,9 @@ package import TokenSealing
 /// The writer of catalog changes for commands and for the start of a process. Each change has an entry in the
 /// audit. The calls block. A gateway must not block, so it stores a `CatalogChange` itself.
 package final class CatalogWriter: Sendable {
+    /// The longest time in which a record must be stored.
+    private static let deliveryMillisecondsMax = 15_000
+
     private let producer: Producer
     private let catalog: Topic
     private let audit: Topic
@@ -19,8 +22,9 @@ package final class CatalogWriter: Sendable {
         _ settings: KafkaSettings, catalog: String, audit: String, author: String, metrics: Metrics
     ) throws {
         var options = ProducerOptions()
+        // Each call waits for its record, so there is nothing to collect.
         options.lingerMilliseconds = 0
-        options.deliveryMillisecondsMax = 15_000
+        options.deliveryMillisecondsMax = Self.deliveryMillisecondsMax
         producer = try Producer(
             settings: settings, options: options, name: "catalog", log: .silent, metrics: metrics)
         self.catalog = try producer.topic(named: catalog)
@@ -28,6 +32,9 @@ package final class CatalogWriter: Sendable {
         self.author = author
     }
 
+    /// Writes an app.
+    ///
+    /// - Parameter action: The kind of the change for the audit, for example `app.create`.
     package func put(_ app: App, action: String, now: WallTime) throws {
         try writeRecord(
             app.key, value: app.encoded(), entry: auditEntry(at: now, action: action, app: app.id))
@@ -83,8 +90,8 @@ package final class CatalogWriter: Sendable {
         AuditEntry(at: now.milliseconds, author: author, action: action, app: app, subject: subject)
     }
 
-    /// The audit is written first. A crash in between leaves an entry without its change, but never a change
-    /// without an entry.
+    /// Writes the audit entry and then the record. A crash in between leaves an entry without its change, but never a
+    /// change without an entry.
     private func writeRecord(_ key: [UInt8], value: [UInt8]?, entry: AuditEntry) throws(KafkaError) {
         _ = try producer.storeRecord(
             action: "write the audit", in: audit, key: entry.key, value: entry.encoded())

@@ -50,6 +50,7 @@ package struct APIKey: JSONRecord, Hashable {
         self.createdAt = createdAt
     }
 
+    /// The key of the record in the topic `catalog`, for example `key/shop/4fTz0aQ81kLm`.
     package var key: [UInt8] { RecordKey.join("key", app, id) }
 
     package func write(to writer: inout JSONWriter) {
@@ -79,7 +80,9 @@ extension JSONValue {
     /// Reads the 32 bytes of a SHA-256 from hexadecimal digits.
     fileprivate func sha256Digest() -> [UInt8] {
         let bytes = Hex.decode(Array(string().utf8)) ?? []
-        if kind == .string, bytes.count != 32 { report("must be 64 hexadecimal digits") }
+        if kind == .string, bytes.count != Self.sha256Bytes { report("must be 64 hexadecimal digits") }
         return bytes
     }
+
+    private static let sha256Bytes = 32
 }

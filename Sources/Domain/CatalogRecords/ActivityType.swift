@@ -10,6 +10,7 @@ package struct ActivityType: Sendable, Hashable {
     package static let requiredAttributesMax = 100
     /// The default time after which an update token that was not reported again expires.
     package static let updateTokenMillisecondsDefault: Int64 = 24 * 3_600_000
+    /// One minute to seven days.
     private static let updateTokenMillisecondsRange = 60_000...7 * 86_400_000
 
     package var name: String
@@ -36,6 +37,7 @@ package struct ActivityType: Sendable, Hashable {
         writer.endObject()
     }
 
+    /// Writes the fields as members of the object that is open.
     func writeFields(to writer: inout JSONWriter) {
         writer.field("name", name)
         writer.field("updateTokenTtl", updateTokenLifetimeText)
@@ -90,6 +92,7 @@ package struct ActivityType: Sendable, Hashable {
         object.reportUnknownFields()
     }
 
+    /// Reads a lifetime with its unit, such as `24h`.
     private static func updateTokenMilliseconds(from value: JSONValue) -> Int64 {
         let text = value.kind == .string ? value.string() : ""
         if let lifetime = Milliseconds(settingText: text),

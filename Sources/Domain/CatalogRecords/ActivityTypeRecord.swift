@@ -17,6 +17,7 @@ package struct ActivityTypeRecord: JSONRecord, Hashable {
 
     package var key: [UInt8] { Self.key(app: app, name: type.name) }
 
+    /// Returns the key of the record, for example `type/shop/MatchAttributes`.
     package static func key(app: String, name: String) -> [UInt8] { RecordKey.join("type", app, name) }
 
     package func write(to writer: inout JSONWriter) {

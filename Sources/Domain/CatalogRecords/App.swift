@@ -5,7 +5,7 @@ internal import RecordFormat
 /// One iOS app in the catalog, with its identity at Apple and its activity types. The app's private key is not
 /// part of the record: it is a file on the senders.
 package struct App: JSONRecord, Hashable {
-    /// Version 2 writes the lifetime of a token with its unit.
+    /// Version 2 writes the lifetime of an update token with its unit. Version 1 wrote milliseconds.
     package static let schemaVersion = 2
     /// The maximum length of a bundle id in bytes.
     package static let bundleIDBytesMax = 155
@@ -35,6 +35,7 @@ package struct App: JSONRecord, Hashable {
         userProof = nil
     }
 
+    /// The key of the record, for example `app/shop/`. The third part of the key is empty.
     package var key: [UInt8] { RecordKey.join("app", id, "") }
 
     /// Whether a phone must prove its user. Without a secret no proof could be checked.
@@ -80,6 +81,7 @@ package struct App: JSONRecord, Hashable {
 }
 
 extension JSONValue {
+    /// Reads a list of environments, which must have one at least and none twice.
     fileprivate func environments() -> [Environment] {
         var environments: [Environment] = []
         var elements = array(countMax: Environment.allCases.count)
@@ -92,6 +94,7 @@ extension JSONValue {
         return environments
     }
 
+    /// - Parameter isUnitless: whether times are milliseconds without a unit, as version 1 wrote them.
     fileprivate func activityTypes(isUnitless: Bool) -> [ActivityType] {
         var types: [ActivityType] = []
         var names = Set<String>()

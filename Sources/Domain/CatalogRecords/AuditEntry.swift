@@ -2,7 +2,7 @@ internal import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// A record of `audit`: who changed which object, for later review.
+/// An entry of the audit, a record of `audit`: the author, the kind and the object of one change, for later review.
 package struct AuditEntry: JSONRecord, Hashable {
     package static let schemaVersion = 1
     /// The value of `app` in entries that concern no single app.
@@ -29,6 +29,7 @@ package struct AuditEntry: JSONRecord, Hashable {
         self.subject = subject
     }
 
+    /// The entries of an app share one key, so they are in one partition and in order.
     package var key: [UInt8] { RecordKey.join(app) }
 
     package func write(to writer: inout JSONWriter) {

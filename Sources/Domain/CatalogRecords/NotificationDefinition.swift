@@ -27,6 +27,7 @@ package struct NotificationDefinition: JSONRecord, Hashable {
 
     package var key: [UInt8] { Self.key(app: app, number: number) }
 
+    /// Returns the key of the record, for example `definition/shop/42`.
     package static func key(app: String, number: Int64) -> [UInt8] {
         RecordKey.join("definition", app, "\(number)")
     }

@@ -1,7 +1,7 @@
 package import Payloads
 
 extension PayloadRules {
-    /// Creates the rules for content of one activity type.
+    /// Creates the rules for content of one activity type, with the attributes and schemas that it declares.
     package init(route: Route = .token, now: Int64, type: ActivityType) {
         self.init(
             route: route, now: now, requiredAttributes: type.requiredAttributes,

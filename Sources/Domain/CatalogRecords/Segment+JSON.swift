@@ -29,7 +29,11 @@ extension JSONValue {
         return segmentRule(depth: 1, predicateCount: &predicateCount)
     }
 
-    /// - Parameter predicateCount: the number of predicates of the whole rule that were read so far.
+    /// Reads a rule inside a rule.
+    ///
+    /// - Parameters:
+    ///   - depth: the nesting depth of this rule, from 1.
+    ///   - predicateCount: the number of predicates of the whole rule that were read so far.
     private func segmentRule(depth: Int, predicateCount: inout Int) -> SegmentRule {
         predicateCount += 1
         // The problem is reported once, not for each further predicate.
@@ -48,6 +52,7 @@ extension JSONValue {
         return rule
     }
 
+    /// Reads the predicate of an object: the member that shows its kind, and for `attribute` and `field` a test.
     private func segmentPredicate(
         in object: JSONObject, depth: Int, predicateCount: inout Int
     ) -> SegmentRule {
@@ -107,6 +112,7 @@ extension JSONValue {
             }
             return .isIn(values)
         default:
+            // One of the comparisons, whose raw values are these names.
             let bound = value.segmentValue(isVersion: isVersion, isTextOnly: isTextOnly)
             if case .boolean = bound {
                 value.report("must be a number or a string: true and false have no order")
@@ -115,6 +121,10 @@ extension JSONValue {
         }
     }
 
+    /// Numbers below this, positive or negative, fit into an `Int64`.
+    private static let exactIntegerBound = 0x1p62
+
+    /// Reads the value with which a test compares.
     private func segmentValue(isVersion: Bool, isTextOnly: Bool) -> SegmentRule.Value {
         switch kind {
         case .boolean where !isTextOnly: return .boolean(bool())
@@ -122,7 +132,7 @@ extension JSONValue {
             // 30.0 is stored as 30, so that a rule reads the same after it is written. A larger number might
             // not fit into `Int64`.
             let number = double()
-            guard abs(number) < 0x1p62 else { return .number(number) }
+            guard abs(number) < Self.exactIntegerBound else { return .number(number) }
             if kind == .integer { return .integer(Int64(int())) }
             return number.rounded() == number ? .integer(Int64(number)) : .number(number)
         case .string:
@@ -139,6 +149,7 @@ extension JSONValue {
         }
     }
 
+    /// Reads a text of limited size.
     private func segmentText() -> String {
         let text = string()
         if text.utf8.count > SegmentRule.textBytesMax {
@@ -162,6 +173,7 @@ extension JSONObject {
 }
 
 extension JSONWriter {
+    /// Writes a rule as an object.
     package mutating func value(_ rule: SegmentRule) {
         beginObject()
         switch rule {

@@ -9,6 +9,7 @@ package indirect enum SegmentRule: Sendable, Hashable {
     case and([SegmentRule])
     /// True if at least one rule is true. An empty list is false.
     case or([SegmentRule])
+    /// True if the rule is false.
     case not(SegmentRule)
     /// True if the profile has the tag.
     case tag(String)
@@ -31,11 +32,13 @@ package indirect enum SegmentRule: Sendable, Hashable {
         package var isVersion: Bool { self == .os || self == .appBuild }
     }
 
+    /// The condition on the value of a subject.
     package enum Test: Sendable, Hashable {
         /// Whether the value is present (`true`) or missing (`false`).
         case exists(Bool)
         /// Whether the value equals one of these values.
         case isIn([Value])
+        /// Whether the value is above or below this value.
         case compares(Comparison, Value)
     }
 
@@ -77,5 +80,6 @@ package struct Segment: JSONRecord, Hashable {
         self.rule = rule
     }
 
+    /// The key of the record, for example `segment/shop/vip`.
     package var key: [UInt8] { RecordKey.join("segment", app, name) }
 }

@@ -53,6 +53,7 @@ package struct UserProofSettings: Sendable, Hashable {
         writer.endObject()
     }
 
+    /// Reads the settings and reports more than `secretsMax` secrets.
     init(from object: JSONObject) {
         isRequired = object["required"].bool()
         secrets = []

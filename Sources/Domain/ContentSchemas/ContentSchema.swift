@@ -22,7 +22,7 @@ package struct ContentSchema: Sendable, Hashable {
 
     init(root: SchemaType) { self.root = root }
 
-    /// Reads a schema. Each problem is reported on the value's document, and the schema is then not to be used.
+    /// Reads a schema. Each problem is reported on the value's document. A schema with a problem must not be used.
     package init(from value: JSONValue) {
         if unsafe value.raw.count > ContentSchema.bytesMax {
             value.report("must have at most \(ContentSchema.bytesMax) bytes", as: .outOfRange)
@@ -59,6 +59,7 @@ package struct ContentSchema: Sendable, Hashable {
         }
     }
 
+    /// Returns the findings for a value that was parsed already.
     package func findings(in value: JSONValue, now: Int64) -> SchemaFindings {
         var check = SchemaCheck(now: now)
         check.check(value, against: root)

@@ -1,5 +1,7 @@
 internal import JSON
 
+// The canonical JSON of a schema, which `ContentSchema.write` uses.
+
 extension JSONWriter {
     /// Writes a type in the notation that `SchemaParser` reads. A constructor is an object whose first name
     /// begins with `$`, for example `{"$enum": ["home", "away"]}`.
@@ -45,6 +47,7 @@ extension JSONWriter {
         }
     }
 
+    /// Writes an object with one member, the constructor.
     private mutating func constructor(_ constructorName: StaticString, body: (inout JSONWriter) -> Void) {
         beginObject()
         name(constructorName)

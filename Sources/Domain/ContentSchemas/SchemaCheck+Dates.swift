@@ -11,6 +11,7 @@ extension SchemaCheck {
     static let plausibleSeconds: Double = 5 * 366 * 86_400
     private static let dateRemedy = "send it like 2026-11-20T20:00:00Z"
 
+    /// Checks a date that Swift decodes from a number.
     mutating func checkDateNumber(_ value: JSONValue, as scalar: SchemaScalar) {
         let remedy = "send a number, or register the property as date.iso8601 if the app decodes that"
         guard expect(value, kinds: [.integer, .number], swiftName: "Date", remedy: remedy) else { return }
@@ -42,6 +43,7 @@ extension SchemaCheck {
         }
     }
 
+    /// Checks a date that Swift decodes from a text in ISO 8601.
     mutating func checkDateText(_ value: JSONValue) {
         guard expect(value, kinds: [.string], swiftName: "Date", remedy: Self.dateRemedy) else { return }
         guard unsafe UTCDate.seconds(iso8601: value.utf8) == nil else { return }

@@ -1,8 +1,9 @@
 internal import JSON
 
-// The checks of numbers, texts and enumerations. The rules are those that Swift's own decoder follows in fact.
+// The checks of numbers, texts and enumerations. They follow the behavior of Swift's `JSONDecoder`.
 
 extension SchemaCheck {
+    /// Checks a value against a type that is neither an array nor an object in JSON.
     mutating func check(_ value: JSONValue, against scalar: SchemaScalar) {
         if let range = scalar.integerRange { return checkInteger(value, in: range, named: scalar.swiftName) }
         switch scalar {
@@ -108,6 +109,7 @@ extension SchemaCheck {
 
     // MARK: Enumerations
 
+    /// Checks a value against an enumeration whose raw values are strings.
     mutating func checkRawName(_ value: JSONValue, in names: [String]) {
         guard
             expect(
@@ -123,6 +125,7 @@ extension SchemaCheck {
         }
     }
 
+    /// Checks a value against an enumeration whose raw values are integers.
     mutating func checkRawNumber(_ value: JSONValue, in numbers: [Int64]) {
         let kinds: Set<JSONKind> = [.integer, .number]
         guard
@@ -160,10 +163,13 @@ extension SchemaCheck {
         checkMembers(of: values, against: namedCase.values)
     }
 
+    /// Limit on the values that a message lists, so that it stays short.
+    private static let listedMax = 8
+
+    /// Returns the possible values for a message, for example `one of home, away and 3 more`.
     private func listText(of values: [some CustomStringConvertible]) -> String {
-        let listedMax = 8
-        let listed = values.prefix(listedMax).map(\.description).joined(separator: ", ")
-        let omittedCount = values.count - listedMax
+        let listed = values.prefix(Self.listedMax).map(\.description).joined(separator: ", ")
+        let omittedCount = values.count - Self.listedMax
         return omittedCount > 0 ? "one of \(listed) and \(omittedCount) more" : "one of \(listed)"
     }
 }

@@ -7,6 +7,7 @@ struct SchemaCheck {
     let now: Int64
     var findings = SchemaFindings()
 
+    /// Adds the findings for a value and for the values in it.
     mutating func check(_ value: JSONValue, against type: SchemaType) {
         switch type {
         case .optional(let wrapped): if !value.isNull { check(value, against: wrapped) }
@@ -36,7 +37,7 @@ struct SchemaCheck {
     ///
     /// - Parameters:
     ///   - swiftName: the type as a Swift programmer would write it, for the message.
-    ///   - remedy: what to send instead, for the message.
+    ///   - remedy: the advice to the caller, for the message.
     mutating func expect(
         _ value: JSONValue, kinds: Set<JSONKind>, swiftName: String, remedy: String
     ) -> Bool {
@@ -64,15 +65,17 @@ struct SchemaCheck {
         checkMembers(of: value, against: members)
     }
 
+    /// Checks the members of an object. Members that the schema does not have are ignored, as by Swift's decoder.
     mutating func checkMembers(of value: JSONValue, against members: [SchemaMember]) {
         var valuesByName: [String: JSONValue] = [:]
-        for (name, member) in value.object().members { valuesByName[name] = member }
+        for (name, memberValue) in value.object().members { valuesByName[name] = memberValue }
         let schemaNames = Set(members.map(\.name))
         for member in members {
-            if let value = valuesByName[member.name] {
-                check(value, against: member.type)
+            if let memberValue = valuesByName[member.name] {
+                check(memberValue, against: member.type)
                 continue
             }
+            // An unknown name that differs only in case or separators was probably meant for this property.
             let similarName = valuesByName.keys
                 .filter { !schemaNames.contains($0) && $0.isSpelled(like: member.name) }.min()
             addMissing(member, in: value, similarName: similarName)
@@ -133,6 +136,7 @@ struct SchemaCheck {
         }
     }
 
+    /// Checks the array of a lower and an upper bound, as which Swift encodes a range.
     private mutating func checkRange(_ value: JSONValue, as type: SchemaType, of bound: SchemaType) {
         let remedy = "send an array of the lower and the upper bound"
         guard expect(value, kinds: [.array], swiftName: type.swiftName, remedy: remedy) else { return }

@@ -15,6 +15,7 @@ package struct SchemaFinding: Sendable, Hashable, CustomStringConvertible {
         case misspelt
         case notPortable = "not_portable"
 
+        /// Whether the code is an error.
         package var fails: Bool {
             switch self {
             case .wrongUnit, .misspelt, .notPortable: false

@@ -15,10 +15,13 @@ internal import JSON
 /// | `{"$cases": {"goal": {"minute": "int"}}}` | an enumeration whose cases may carry values |
 /// | `{"$object": {"$name": "int"}}` | a struct with a name that begins with `$` |
 struct SchemaParser {
+    /// Number of types that were parsed so far.
     private var typeCount = 0
     /// Whether no problem was found.
     private(set) var isValid = true
 
+    /// Parses a type and the types in it.
+    /// - Parameter depth: the nesting depth of the type, from 1.
     mutating func parseType(_ value: JSONValue, depth: Int) -> SchemaType {
         typeCount += 1
         guard depth <= ContentSchema.depthMax else {
@@ -59,6 +62,7 @@ struct SchemaParser {
         return .array(parseType(element, depth: depth + 1))
     }
 
+    /// Parses a struct, or a constructor: an object with one name that begins with `$`.
     private mutating func parseObject(_ value: JSONValue, depth: Int) -> SchemaType {
         var constructor: (name: String, value: JSONValue)?
         var keys: JSONValue?
@@ -115,6 +119,7 @@ struct SchemaParser {
         }
     }
 
+    /// Parses the type of a dictionary's keys.
     private mutating func parseKeys(_ value: JSONValue, depth: Int) -> SchemaType {
         let type = parseType(value, depth: depth + 1)
         switch type {
@@ -154,6 +159,7 @@ struct SchemaParser {
         return .cases(cases)
     }
 
+    /// Parses the raw values of an enumeration: only strings, or only integers.
     private mutating func parseRawValues(_ value: JSONValue) -> SchemaType {
         guard value.kind == .array, (1...ContentSchema.casesMax).contains(value.array(countMax: .max).count)
         else {

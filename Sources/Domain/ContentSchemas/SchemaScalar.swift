@@ -15,6 +15,7 @@ enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
     /// The type as a Swift programmer would write it, for messages.
     var swiftName: String {
         switch self {
+        // `uint8` becomes `UInt8`.
         case .uint, .uint8, .uint16, .uint32, .uint64: "UI" + rawValue.dropFirst(2)
         case .dateReference2001, .dateUnixSeconds, .dateUnixMilliseconds, .dateISO8601: "Date"
         case .url, .uuid: rawValue.uppercased()
@@ -38,6 +39,7 @@ enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// Returns the range of an integer type. All of them fit into `Int128`.
     private func bounds<Integer: FixedWidthInteger>(of type: Integer.Type) -> ClosedRange<Int128> {
         Int128(type.min)...Int128(type.max)
     }

@@ -1,7 +1,9 @@
 /// A type in a schema. It describes the JSON that a default `JSONDecoder` accepts for a property of a Swift type.
 indirect enum SchemaType: Sendable, Hashable {
     case scalar(SchemaScalar)
+    /// A type whose value may be missing or null.
     case optional(SchemaType)
+    /// An array, with the type of its elements.
     case array(SchemaType)
     /// A struct: its stored properties by their coding keys.
     case object([SchemaMember])

@@ -1,9 +1,10 @@
 internal import Identifiers
 internal import JSON
 
-/// The checks whether Foundation's `UUID` and `Data` and Swift's numbers accept a text of JSON.
+/// The checks whether a text or number of JSON decodes as a UUID, as `Data` in base64, or as a Swift number.
 enum TextFormat {
     private static let uuidLength = 36
+    /// The positions of the dashes in a UUID.
     private static let uuidDashes = [8, 13, 18, 23]
 
     /// Whether the text is 8-4-4-4-12 hexadecimal digits, in either case.

@@ -10,6 +10,7 @@ enum URLValidation {
         case invalid
     }
 
+    /// Predicts the result for a text in UTF-8.
     static func validate(_ text: UnsafeBufferPointer<UInt8>) -> Validity {
         unsafe validate(Array(text))
     }
@@ -18,9 +19,11 @@ enum URLValidation {
         guard !text.isEmpty else { return .invalid }
         var afterScheme = text[...]
         if let end = schemeEnd(in: text) {
+            // A text that begins with a colon has no scheme and is accepted.
             guard end == 0 || isScheme(text[..<end]) else { return .invalid }
             afterScheme = text[(end + 1)...]
         }
+        // `//` begins the authority, which ends before the path, the query or the fragment.
         if afterScheme.starts(with: "//".utf8) {
             let authority = afterScheme.dropFirst(2)
             let end = authority.firstIndex { isByte($0, in: "/?#") } ?? authority.endIndex
@@ -31,14 +34,17 @@ enum URLValidation {
 
     /// Returns the position of the colon that ends a scheme, or nil if the text begins with something else.
     private static func schemeEnd(in text: [UInt8]) -> Int? {
-        guard let end = text.firstIndex(where: { isByte($0, in: ":/?#") }), text[end] == UInt8(ascii: ":"),
-            !text[..<end].contains(where: { isByte($0, in: "@[]") })
+        // The first of these characters ends the first part of a URL.
+        guard let end = text.firstIndex(where: { isByte($0, in: ":/?#") }), text[end] == UInt8(ascii: ":")
         else { return nil }
-        return end
+        // With one of these characters before the colon, the part is a user or a host and not a scheme.
+        return text[..<end].contains { isByte($0, in: "@[]") } ? nil : end
     }
 
-    private static func isByte(_ byte: UInt8, in set: StaticString) -> Bool {
-        unsafe UnsafeBufferPointer(start: set.utf8Start, count: set.utf8CodeUnitCount).contains(byte)
+    /// Whether the byte is one of these ASCII characters.
+    private static func isByte(_ byte: UInt8, in characters: StaticString) -> Bool {
+        unsafe UnsafeBufferPointer(start: characters.utf8Start, count: characters.utf8CodeUnitCount)
+            .contains(byte)
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {
@@ -83,6 +89,7 @@ enum URLValidation {
 
     /// Whether the host is valid. Names beyond ASCII are converted to Punycode, which hardly ever fails.
     private static func isHost(_ text: ArraySlice<UInt8>) -> Bool {
+        // A byte of 0x80 or more is a part of a character beyond ASCII.
         for (index, byte) in zip(text.indices, text) {
             if byte == UInt8(ascii: "%") {
                 guard startsWithTwoHexDigits(text[(index + 1)...]) else { return false }

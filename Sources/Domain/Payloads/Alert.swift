@@ -1,6 +1,8 @@
 /// The alert of a push. A phone that gets it lights its screen and plays a sound.
 package struct Alert: Sendable, Hashable {
+    /// The title or the body.
     package enum Text: Sendable, Hashable {
+        /// A text in one language.
         case plain(String)
         /// A key of the app's string catalog and the arguments of its text. One payload serves every language.
         case localized(key: String, arguments: [String])

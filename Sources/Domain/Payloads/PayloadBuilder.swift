@@ -4,6 +4,7 @@ package import JSON
 /// `{"aps":{"timestamp":1763600000,"event":"update","content-state":{"score":"2:1"}}}`. The fan-out builds a
 /// body once per send and not once per token. The same content always gives the same bytes.
 package enum PayloadBuilder {
+    /// The size of the largest body for a token, so that the buffer rarely grows.
     private static let capacity = 4096
 
     /// Returns the body. It checks nothing, because the content has passed `PayloadRules`.
@@ -34,6 +35,7 @@ package enum PayloadBuilder {
         return writer.bytes
     }
 
+    /// Writes the fields that only a start has.
     private static func writeStart(
         _ content: PushContent, group: GroupAttribute?, to writer: inout JSONWriter
     ) {
@@ -55,6 +57,7 @@ package enum PayloadBuilder {
         }
     }
 
+    /// Writes the dates and the relevance score.
     private static func writeDates(_ content: PushContent, to writer: inout JSONWriter) {
         if let date = content.staleDate {
             writer.name("stale-date")
@@ -122,7 +125,9 @@ package enum PayloadBuilder {
         return RawJSON(joined: bytes + attributes.bytes.dropFirst())
     }
 
+    /// Returns an object with the group attribute only, for example `{"netmeraGroupId":"match-42"}`.
     private static func objectBytes(of group: GroupAttribute) -> [UInt8] {
+        // 64 bytes are enough for most names of attributes. The buffer grows for others.
         var writer = JSONWriter(capacity: 64 + group.group.utf8.count)
         writer.beginObject()
         writer.name(group.name)

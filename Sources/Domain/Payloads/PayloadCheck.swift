@@ -1,10 +1,12 @@
 internal import Identifiers
 internal import JSON
 
-/// The checks of one content, field by field. They collect all violations and do not stop at the first one.
+/// The checks of the content of one push, field by field. They collect all violations and do not stop at the first
+/// one. `PayloadRules.violations` calls them in order.
 struct PayloadCheck {
     let content: PushContent
     let rules: PayloadRules
+    /// The violations that were found so far.
     var violations: [PayloadViolation] = []
 
     private var event: PushEvent { content.event }
@@ -15,6 +17,7 @@ struct PayloadCheck {
         violations.append(PayloadViolation(field: field, rule: rule, message: message))
     }
 
+    /// Checks the content state, which only an END may lack.
     mutating func checkState() {
         if let state = content.contentState {
             if !state.isObject {
@@ -29,6 +32,7 @@ struct PayloadCheck {
         }
     }
 
+    /// Checks the attributes and their type. Only a start has them.
     mutating func checkAttributes(group: GroupAttribute?) {
         if event == .start {
             checkStartAttributes(group: group)
@@ -79,6 +83,7 @@ struct PayloadCheck {
         }
     }
 
+    /// Checks the alert, which a start must have.
     mutating func checkAlert() {
         if let alert = content.alert {
             if alert.isEmpty {
@@ -93,6 +98,7 @@ struct PayloadCheck {
         }
     }
 
+    /// Checks the stale date and the dismissal date.
     mutating func checkDates() {
         if let date = content.staleDate {
             if event == .end {
@@ -123,6 +129,7 @@ struct PayloadCheck {
             message: "must be in seconds since 1970; \(date) looks like milliseconds")
     }
 
+    /// Checks the relevance score, the request for an update token, and the channel.
     mutating func checkRemainingFields() {
         checkRelevanceScore()
         checkTokenAndChannel()
@@ -190,6 +197,7 @@ struct PayloadCheck {
 }
 
 extension PushEvent {
+    /// The event with its article, for messages.
     fileprivate var phrase: String {
         switch self {
         case .start: "a start"

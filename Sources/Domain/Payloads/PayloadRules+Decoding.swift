@@ -11,6 +11,7 @@ extension PayloadRules {
             + schemaViolations(in: content, group: group).filter { $0.rule == .doubtful }
     }
 
+    /// Returns warnings about dates that have passed or are in another unit.
     private func dateWarnings(in content: PushContent) -> [PayloadViolation] {
         var warnings: [PayloadViolation] = []
         func addWarning(on field: PayloadViolation.Field, message: String) {

@@ -10,8 +10,13 @@ package struct PayloadRules: Sendable {
         case token
         case channel
 
-        /// The limit of APNs for the body, in bytes.
-        package var bytesMax: Int { self == .token ? 4096 : 5120 }
+        /// Apple's limit on the size of the body in bytes.
+        package var bytesMax: Int {
+            switch self {
+            case .token: 4096
+            case .channel: 5120
+            }
+        }
     }
 
     /// ActivityKit's limit for attributes and content-state together, in bytes. An update carries only the
@@ -28,8 +33,9 @@ package struct PayloadRules: Sendable {
     package let now: Int64
     /// The attributes that the activity type declares as required.
     package let requiredAttributes: [String]
-    /// The activity type's schemas, which describe the values that phones decode. Nil if it has none.
+    /// The schema of the activity type's content state, or nil if the type has none.
     package let contentStateSchema: ContentSchema?
+    /// The schema of the activity type's attributes, or nil if the type has none.
     package let attributesSchema: ContentSchema?
 
     package init(

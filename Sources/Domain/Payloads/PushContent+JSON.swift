@@ -44,6 +44,7 @@ extension JSONWriter {
 extension JSONObject {
     /// Reads the content without checks. `PayloadRules` decides whether it may be sent.
     package func content() -> PushContent {
+        // `choice` reports an unknown event, so the record is rejected and `update` is not used.
         var content = PushContent(self["event"].choice(of: PushEvent.self) ?? .update)
         content.contentState = self["contentState"].optional?.rawJSON()
         content.attributesType = self["attributesType"].optional?.name()
@@ -62,6 +63,7 @@ extension JSONValue {
     /// The maximum number of localization arguments in one text.
     private static let argumentsMax = 16
 
+    /// Reads an alert: an object with a title, a body and a sound, each optional.
     package func alert() -> Alert {
         let object = object()
         return Alert(
@@ -69,6 +71,7 @@ extension JSONValue {
             sound: object["sound"].optional?.string())
     }
 
+    /// Reads a string, or an object such as `{"locKey": "GOAL", "locArgs": ["2:1"]}`.
     private func alertText() -> Alert.Text {
         if kind == .string { return .plain(string()) }
         let object = object()

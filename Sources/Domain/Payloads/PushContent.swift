@@ -30,6 +30,7 @@ package struct PushContent: Sendable, Hashable {
 
     private var storage: Storage
 
+    /// The fields. A change first copies a storage that other values share.
     private var fields: Fields {
         get { storage.fields }
         _modify {
@@ -59,6 +60,7 @@ package struct PushContent: Sendable, Hashable {
         get { storage.fields.attributesType }
         set { fields.attributesType = newValue }
     }
+    /// The attributes as the caller gave them, on a start.
     package var attributes: RawJSON? {
         get { storage.fields.attributes }
         set { fields.attributes = newValue }

@@ -1,10 +1,13 @@
 internal import JSON
 
+// The members of an app's attributes, for the rules about them.
+
 extension RawJSON {
     /// The value of an object's member, as far as the rules for attributes need it.
     enum Member: Equatable {
         case text(String)
         case null
+        /// A number, a Boolean, an array or an object.
         case other
     }
 

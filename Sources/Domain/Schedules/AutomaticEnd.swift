@@ -4,8 +4,8 @@ internal import RecordFormat
 internal import Sends
 
 /// An instruction of the planner to the scheduler to end a group at a time: a record of `schedules.auto`. The
-/// planner writes it for a start with an end date. It applies only to the generation that it names: a newer
-/// record of that generation replaces it, and the resulting END ends no other generation.
+/// planner writes it for a start with an end date. It applies only to the generation that it names: the resulting
+/// END ends no other generation of the group. A newer record of the same generation replaces it.
 package struct AutomaticEnd: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
@@ -29,6 +29,7 @@ package struct AutomaticEnd: JSONRecord, Hashable {
     /// The owner of the timer: the group's owner if the group is private, else the group.
     package var timerOwner: ScheduleOwner { owner.map { .recipient($0) } ?? .group(group) }
 
+    /// The key of the timer's owner, for example `shop/g:match-42`.
     package var key: [UInt8] { timerOwner.key(app: app) }
 
     package func write(to writer: inout JSONWriter) {

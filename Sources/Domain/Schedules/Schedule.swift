@@ -3,7 +3,7 @@ internal import JSON
 package import Sends
 
 /// A send and the time at which it is due: the part of a `ScheduleCommand` that creates a timer. The id is
-/// unique among the timers of an owner, and scheduling again under the same id replaces the timer.
+/// unique among the timers of an owner. A second schedule with the same id replaces the timer of the first.
 package struct Schedule: Sendable, Hashable {
     /// The default of `latenessMillisecondsMax`: ten minutes.
     package static let latenessMillisecondsDefault: Int64 = 600_000
@@ -27,6 +27,7 @@ package struct Schedule: Sendable, Hashable {
     package var latenessMillisecondsMax = latenessMillisecondsDefault
     /// The send in its final form, except for the schedule time, which the scheduler adds.
     package var send: Send
+    /// The caller's idempotency key with a hash of the request, or nil if the caller gave no key.
     package var idempotency: Idempotency?
 
     package init(id: String, name: String? = nil, activity: String? = nil, dueTime: DueTime, send: Send) {

@@ -13,9 +13,11 @@ package struct ScheduleCommand: JSONRecord, Hashable {
     package static let listedTimersMax = 100
 
     package enum Action: Sendable, Hashable {
+        /// Creates a timer.
         case schedule(Schedule)
+        /// Deletes the selected timers.
         case cancel(TimerSelection)
-        /// List the owner's timers that are due next, up to this number.
+        /// Lists the owner's timers that are due next, up to this number.
         case list(Int)
     }
 
@@ -51,9 +53,10 @@ package struct ScheduleCommand: JSONRecord, Hashable {
     package var replyTo: ReplyAddress?
     /// Milliseconds since 1970 by the gateway's clock. No decision depends on it.
     package var acceptedAt: Int64
-    /// The id of the key that gave the command, or an operator's name, and the address of the caller. They are for
-    /// people. Nil if the command comes from the planner.
+    /// The id of the API key that gave the command, or an operator's name, for people. Nil if the command comes from
+    /// the planner.
     package var author: String?
+    /// The network address of the caller, for people.
     package var address: String?
 
     package init(
@@ -75,14 +78,7 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case .schedule(let schedule): schedule.write(to: &writer)
         case .cancel(let selection):
             writer.name("cancels")
-            writer.beginObject()
-            switch selection {
-            case .activity(let name): writer.field("activity", name)
-            case .id(let id): writer.field("id", id)
-            case .send(let id): writer.field("send", id)
-            case .everything: writer.field("everything", true)
-            }
-            writer.endObject()
+            selection.write(to: &writer)
         case .list(let countMax): writer.field("lists", countMax)
         }
         if let replyTo {
@@ -97,6 +93,7 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         writer.field("address", address)
     }
 
+    /// The field `cancels` or `lists` shows the action. A schedule has neither: its fields are members of the record.
     package init(from record: JSONObject) {
         let action: Action
         if let selection = record["cancels"].optional {
@@ -120,6 +117,19 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         if case .schedule(let schedule) = action, !schedule.send.app.isExactlyEqual(to: app) {
             record["send"].report("must be of the command's app")
         }
+    }
+}
+
+extension ScheduleCommand.TimerSelection {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        switch self {
+        case .activity(let name): writer.field("activity", name)
+        case .id(let id): writer.field("id", id)
+        case .send(let id): writer.field("send", id)
+        case .everything: writer.field("everything", true)
+        }
+        writer.endObject()
     }
 }
 

@@ -27,7 +27,8 @@ package struct ScheduleIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
         RecordKey.join("", app, owner.text, idempotencyKey)
     }
 
-    /// Whether a key of `timers` is the key of such a row and not of a `TimerRow`.
+    /// Whether a key of `timers` is the key of such a row and not of a `TimerRow`: it begins with a slash, as the
+    /// keys of `SendIdempotencyRow` do.
     package static func isKey(_ bytes: UnsafeRawBufferPointer) -> Bool {
         unsafe SendIdempotencyRow.isKey(bytes)
     }

@@ -52,7 +52,7 @@ package enum ScheduleOwner: Sendable, Hashable {
             self = .recipient(recipient)
             return
         }
-        // `u:` and `i:` were read above. The remaining prefixes have the same length.
+        // `u:` and `i:` were read above. The two remaining prefixes, `g:` and `a:`, have the same length.
         let name = String(decoding: text.utf8.dropFirst(Self.groupPrefix.utf8.count), as: UTF8.self)
         guard NameRules.problem(name) == nil else { return nil }
         if text.utf8.starts(with: Self.groupPrefix.utf8) {
@@ -69,6 +69,7 @@ package enum ScheduleOwner: Sendable, Hashable {
 }
 
 extension JSONValue {
+    /// Reads an owner and reports any other text.
     func scheduleOwner() -> ScheduleOwner {
         let text = string()
         if let owner = ScheduleOwner(text: text) { return owner }

@@ -51,8 +51,8 @@ package struct ScheduleReply: JSONRecord, Hashable {
 
     package enum Outcome: Sendable, Hashable {
         case scheduled(ScheduledTimer)
-        /// The number of cancelled timers. `tooLate` is the number of timers that the cancel would have selected,
-        /// but that had fired within the last minute.
+        /// The number of cancelled timers. `tooLate` counts the timers that the cancel would have selected if they
+        /// had not fired in the last minute.
         case cancelled(Int, tooLate: Int)
         /// The waiting timers, in the order in which they become due. `isComplete` is false if there are more.
         case listed([ListedTimer], isComplete: Bool)
@@ -76,6 +76,7 @@ package struct ScheduleReply: JSONRecord, Hashable {
         switch outcome {
         case .scheduled(let scheduled): scheduled.write(to: &writer)
         case .cancelled(let count, let tooLate):
+            // The record has the American spelling.
             writer.field("canceled", count)
             writer.field("tooLate", tooLate)
         case .listed(let timers, let isComplete):
@@ -89,6 +90,8 @@ package struct ScheduleReply: JSONRecord, Hashable {
         }
     }
 
+    /// The record has no field for the kind of the outcome. The first field that only one outcome writes shows it,
+    /// and a record without any of them is `scheduled`.
     package init(from record: JSONObject) {
         let outcome: Outcome
         if let count = record["canceled"].optional {
@@ -107,6 +110,7 @@ package struct ScheduleReply: JSONRecord, Hashable {
     }
 }
 
+// The timer's fields are members of a reply and of a `ScheduleIdempotencyRow`.
 extension ScheduleReply.ScheduledTimer {
     func write(to writer: inout JSONWriter) {
         writer.field("id", id)
@@ -138,6 +142,7 @@ extension ScheduleReply.ListedTimer {
 extension JSONValue {
     fileprivate func listedTimers() -> [ScheduleReply.ListedTimer] {
         objects(countMax: ScheduleCommand.listedTimersMax) { object in
+            // `choice` reports an unknown event, so the record is rejected and `update` is not used.
             ScheduleReply.ListedTimer(
                 id: object["id"].name(), name: object["name"].optional?.name(),
                 activity: object["activity"].optional?.name(), dueAt: object["dueAt"].timeMilliseconds(),

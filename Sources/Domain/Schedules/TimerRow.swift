@@ -3,8 +3,8 @@ package import JSON
 internal import RecordFormat
 package import Sends
 
-/// A send that waits for its time: a row of `timers`, which is the scheduler's source of truth. The row is
-/// deleted when the send leaves.
+/// A timer: a send that waits for its time. It is a row of `timers`, which is the scheduler's source of truth. The
+/// scheduler deletes the row when it has passed on the send.
 package struct TimerRow: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
@@ -78,6 +78,7 @@ package struct TimerRow: JSONRecord, Hashable {
             activity: record["activity"].optional?.name(), dueAt: record["dueAt"].timeMilliseconds(),
             latenessMillisecondsMax: record["latenessMax"].timeMilliseconds(),
             send: Send(from: record["send"].object()),
+            // An offset has the same valid range as a time.
             commandOffset: record["offset"].timeMilliseconds())
     }
 }

@@ -8,7 +8,8 @@ package enum TimerWakeTime {
     private static let dueFieldPrefix = Array(#","dueAt":"#.utf8)
     private static let writtenFieldPrefix = Array(#","at":"#.utf8)
 
-    /// Returns milliseconds since 1970, or nil if the bytes are not such a row.
+    /// Returns the time in milliseconds since 1970, or nil if the bytes are not such a row. The row begins with its
+    /// schema version, and then the field with the time follows.
     package static func wakeTime(key: Span<UInt8>, row: Span<UInt8>) -> Int64? {
         let isIdempotencyRow = unsafe key.withUnsafeBytes { unsafe ScheduleIdempotencyRow.isKey($0) }
         guard let versionStart = end(of: rowPrefix, in: row, from: 0) else { return nil }
@@ -18,11 +19,12 @@ package enum TimerWakeTime {
         guard let timeStart = end(of: fieldPrefix, in: row, from: versionEnd),
             let time = number(in: row, from: timeStart)
         else { return nil }
+        // The time in a damaged row may overflow, which must not stop the process.
         return isIdempotencyRow
             ? time.addingReportingOverflow(Idempotency.retentionMilliseconds).partialValue : time
     }
 
-    /// Returns nil if there is no digit at `start`, or if the number does not fit.
+    /// Returns the decimal number at `start`. Returns nil if there is no digit, or if the number does not fit.
     private static func number(in row: Span<UInt8>, from start: Int) -> Int64? {
         var number: Int64 = 0
         var index = start

@@ -71,9 +71,9 @@ package struct Expansion: JSONRecord, Hashable {
     /// For a start of one recipient: whether it carries that recipient's newest state, which is not the
     /// group's state.
     package var carriesOwnState = false
-    /// Whether this answers a `GroupStateRequest` of its lane. If the lane already knew the group's state, the answer
+    /// Whether this answers a `Subscription` of its lane. If the lane already knew the group's state, the answer
     /// repeats an earlier expansion. It is not counted in the send's progress.
-    package var answersStateRequest = false
+    package var answersSubscription = false
     /// For an update: whether lanes must keep the state that it replaces, because perhaps only they know it.
     /// A cancel of the update restores that state.
     package var keepsReplacedState = false
@@ -128,7 +128,7 @@ package struct Expansion: JSONRecord, Hashable {
         writer.field("reopens", reopenedGeneration)
         writer.field("dryRun", isDryRun ? true : nil)
         writer.field("saysOwnState", carriesOwnState ? true : nil)
-        writer.field("answer", answersStateRequest ? true : nil)
+        writer.field("answer", answersSubscription ? true : nil)
         writer.field("keepsReplaced", keepsReplacedState ? true : nil)
         writer.field("waitsFor", awaitedSends.isEmpty ? nil : awaitedSends)
         writer.field("behindEnd", awaitedEndVersion)
@@ -156,7 +156,7 @@ package struct Expansion: JSONRecord, Hashable {
         reopenedGeneration = record["reopens"].optional?.version()
         isDryRun = record["dryRun"].optional?.bool() ?? false
         carriesOwnState = record["saysOwnState"].optional?.bool() ?? false
-        answersStateRequest = record["answer"].optional?.bool() ?? false
+        answersSubscription = record["answer"].optional?.bool() ?? false
         keepsReplacedState = record["keepsReplaced"].optional?.bool() ?? false
         awaitedSends = record["waitsFor"].optional?.names(countMax: LaneScope.pendingNamedSendsMax) ?? []
         awaitedEndVersion = record["behindEnd"].optional?.version()

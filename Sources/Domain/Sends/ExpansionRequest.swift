@@ -5,15 +5,19 @@ package import RecordFormat
 package indirect enum ExpansionRequest: Sendable, Hashable {
     case expansion(Expansion)
     case stop(StopInstruction)
+    case subscriptionAnswer(SubscriptionAnswer)
 
     package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader)
         throws(RecordDecodingError)
         -> ExpansionRequest
     {
-        // Both kinds have the same version, because they share the topic.
+        // All kinds have the same version, because they share the topic.
         try unsafe Expansion.read(bytes, with: reader) { object in
-            object["stops"].isMissing
-                ? .expansion(Expansion(from: object)) : .stop(StopInstruction(from: object))
+            if !object["stops"].isMissing { return .stop(StopInstruction(from: object)) }
+            if !object["subscribed"].isMissing {
+                return .subscriptionAnswer(SubscriptionAnswer(from: object))
+            }
+            return .expansion(Expansion(from: object))
         }
     }
 

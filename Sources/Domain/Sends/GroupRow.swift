@@ -45,6 +45,11 @@ package struct GroupRow: JSONRecord, Hashable {
     /// For a whole group: the version of the newest END that names one activity. Lanes receive it through
     /// `expansions.urgent`, so a start may overtake it.
     package var urgentEndVersion: Int64 = 0
+    /// For a whole group: the lanes with members.
+    package var memberLanes = MemberLanes.every
+    /// For a whole group: the time, in milliseconds since 1970, until which the members that subscriptions reported
+    /// may live. 0 if there was no subscription.
+    package var membersUntil: Int64 = 0
     /// For a recipient: its newest state, only while that state was for this recipient alone.
     package var newestState: ScopeState?
     /// The states that the newest updates replaced, newest first. Cancelling those updates restores them.
@@ -78,11 +83,16 @@ package struct GroupRow: JSONRecord, Hashable {
     /// The time for which a row is kept after its scope's last send.
     package static let retentionMilliseconds: Int64 = 3 * 86_400_000
 
-    package func isKept(at stamp: Int64) -> Bool { Self.isKept(lastSendAt: lastSendAt, at: stamp) }
+    /// The time for which a row is kept after a subscription. An activity lives at most twelve hours.
+    package static let membershipMilliseconds: Int64 = 2 * 86_400_000
 
-    /// Whether a row whose last send's record had the timestamp `lastAt` is kept.
-    package static func isKept(lastSendAt lastAt: Int64, at stamp: Int64) -> Bool {
-        stamp - lastAt < retentionMilliseconds
+    package func isKept(at stamp: Int64) -> Bool {
+        Self.isKept(lastSendAt: lastSendAt, membersUntil: membersUntil, at: stamp)
+    }
+
+    /// Whether a row is kept, by the time of its last send's record and the end of its members' lives.
+    package static func isKept(lastSendAt: Int64, membersUntil: Int64, at stamp: Int64) -> Bool {
+        stamp - lastSendAt < retentionMilliseconds || stamp < membersUntil
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -96,6 +106,8 @@ package struct GroupRow: JSONRecord, Hashable {
         writer.field("updatedAt", updateVersion == 0 ? nil : updateVersion)
         writer.field("namedEndAt", namedEndVersion == 0 ? nil : namedEndVersion)
         writer.field("urgentEndAt", urgentEndVersion == 0 ? nil : urgentEndVersion)
+        writer.field(memberLanes)
+        writer.field("membersUntil", membersUntil == 0 ? nil : membersUntil)
         writer.field("newest", newestState)
         writer.field("previous", replacedStates.first)
         writer.objects("earlier", unlessEmpty: Array(replacedStates.dropFirst())) { $1.fields($0) }
@@ -124,6 +136,8 @@ package struct GroupRow: JSONRecord, Hashable {
         updateVersion = record["updatedAt"].optional?.version() ?? 0
         namedEndVersion = record["namedEndAt"].optional?.version() ?? 0
         urgentEndVersion = record["urgentEndAt"].optional?.version() ?? 0
+        memberLanes = record.memberLanes()
+        membersUntil = record["membersUntil"].optional?.timeMilliseconds() ?? 0
         newestState = record["newest"].optional?.scopeState()
         replacedStates = record["previous"].optional.map { [$0.scopeState()] } ?? []
         replacedStates += record["earlier"].objects(countMax: Self.replacedStatesMax) { $0.scopeState() }

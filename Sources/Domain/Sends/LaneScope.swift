@@ -21,6 +21,16 @@ package struct LaneScope: JSONRecord, Hashable {
         }
     }
 
+    /// The state of the lane's subscription to the group.
+    package enum SubscriptionState: String, Sendable, CaseIterable {
+        /// The lane has no members, and has not subscribed. Sends to the group may have passed the lane.
+        case missing
+        /// The lane has subscribed, and the answer will come. Until then the lane may lack the group's newest state.
+        case requested
+        /// All sends to the group reach the lane.
+        case answered
+    }
+
     /// The maximum number of pending sends in one row. The newest are kept.
     package static let pendingNamedSendsMax = 100
 
@@ -56,8 +66,8 @@ package struct LaneScope: JSONRecord, Hashable {
     /// For a whole group: the version of the newest END that named one activity. It arrives through
     /// `expansions.urgent`.
     package var urgentEndVersion: Int64 = 0
-    /// For a whole group: whether updates may have passed the lane before this row existed.
-    package var mayMissUpdates = false
+    /// For a whole group: whether the planner knows that this lane has members.
+    package var subscription = SubscriptionState.answered
     /// Whether the ledger contains starts of this scope.
     package var hasStarts = false
     /// Cancelled sends, newest last.
@@ -89,7 +99,7 @@ package struct LaneScope: JSONRecord, Hashable {
             writer.field("deadline", pending.deadline)
         }
         writer.field("urgentEndAt", urgentEndVersion == 0 ? nil : urgentEndVersion)
-        writer.field("mayLackUpdates", mayMissUpdates ? true : nil)
+        writer.field("subscription", subscription == .answered ? nil : subscription.rawValue)
         writer.field("hasStarts", hasStarts ? true : nil)
         writer.field("cancelled", cancelledSends.isEmpty ? nil : cancelledSends)
         if let joinedGroup {
@@ -116,7 +126,11 @@ package struct LaneScope: JSONRecord, Hashable {
             PendingNamedSend(send: object["send"].name(), deadline: object["deadline"].seconds())
         }
         urgentEndVersion = record["urgentEndAt"].optional?.version() ?? 0
-        mayMissUpdates = record["mayLackUpdates"].optional?.bool() ?? false
+        // An earlier version wrote only this field, for a lane that may have missed updates.
+        let mayMissUpdates = record["mayLackUpdates"].optional?.bool() ?? false
+        subscription =
+            record["subscription"].optional?.choice(of: SubscriptionState.self)
+            ?? (mayMissUpdates ? .missing : .answered)
         hasStarts = record["hasStarts"].optional?.bool() ?? false
         cancelledSends = record["cancelled"].optional?.names(countMax: Self.cancelledSendsMax) ?? []
         joinedGroup = record["joined"].optional?.object().scopeKey()

@@ -38,6 +38,9 @@ package struct ScopeKey: Sendable, Hashable {
 
     package var group: String? { if case .group(let name) = subject { name } else { nil } }
 
+    /// Whether this is a group that may have many recipients.
+    package var isSharedGroup: Bool { group != nil && recipient == nil }
+
     /// The same key without the recipient.
     package var wholeGroup: ScopeKey {
         var key = self

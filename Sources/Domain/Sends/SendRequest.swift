@@ -1,11 +1,11 @@
 package import JSON
 package import RecordFormat
 
-/// Any record of `sends` or `sends.timed`: the requests that the planner reads.
+/// Any record of `sends`, `sends.timed` or `subscriptions`: the requests that the planner reads.
 package enum SendRequest: Sendable, Hashable {
     case send(Send)
     case cancellation(Cancellation)
-    case groupState(GroupStateRequest)
+    case subscription(Subscription)
 
     package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader)
         throws(RecordDecodingError)
@@ -14,7 +14,7 @@ package enum SendRequest: Sendable, Hashable {
         // All kinds have the same version, because they share the topic.
         try unsafe Send.read(bytes, with: reader) { object in
             if !object["cancels"].isMissing { return .cancellation(Cancellation(from: object)) }
-            if !object["enquiry"].isMissing { return .groupState(GroupStateRequest(from: object)) }
+            if Subscription.isSubscription(object) { return .subscription(Subscription(from: object)) }
             return .send(Send(from: object))
         }
     }
@@ -31,7 +31,7 @@ package enum SendRequest: Sendable, Hashable {
         switch self {
         case .send(let send): send.scopeKey
         case .cancellation(let cancellation): cancellation.scopeKey
-        case .groupState(let request): request.scopeKey
+        case .subscription(let subscription): subscription.scopeKey
         }
     }
 }

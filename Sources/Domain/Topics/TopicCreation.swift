@@ -1,7 +1,9 @@
 package import Kafka
 internal import Lifecycle
 
-/// The cluster refused to create a topic.
+// The creation of missing topics.
+
+/// The error that the cluster refused to create a topic.
 package struct TopicNotCreated: Error, CustomStringConvertible {
     package let topic: String
     /// Kafka's reason.
@@ -21,7 +23,7 @@ package struct TopicNotCreated: Error, CustomStringConvertible {
 extension TopicLayout {
     /// The limit until new topics must be usable, long enough for a cluster that has just started.
     private static let usableMillisecondsMax = 30_000
-    /// INVALID_REPLICATION_FACTOR
+    /// Kafka's error INVALID_REPLICATION_FACTOR.
     private static let invalidReplicationFactor = KafkaErrorCode(rawValue: 38)
 
     /// Creates the missing ones of `topics`. Returns their names once all of `topics` are usable, because
@@ -62,11 +64,12 @@ extension TopicLayout {
                     replicationFactor: replication,
                     configuration: required.configuration(replication: replication))
             })
-        // Another process may have created the topic. After a passing error the caller tries again.
-        for outcome in outcomes
-        where outcome.code != .none && outcome.code != .topicExists && outcome.code.retryability != .always
-            && !listedNames.contains(outcome.name)
-        {
+        for outcome in outcomes {
+            // Another process may have created the topic.
+            let exists = outcome.code == .topicExists || listedNames.contains(outcome.name)
+            // After such an error the caller tries again.
+            let isTemporary = outcome.code.retryability == .always
+            if outcome.code == .none || exists || isTemporary { continue }
             throw TopicNotCreated(
                 topic: outcome.name, text: outcome.text,
                 lacksBrokers: outcome.code == Self.invalidReplicationFactor)

@@ -7,6 +7,7 @@ extension TopicLayout {
     package func alter(
         _ topics: [TopicName] = TopicName.allCases, on admin: AdminClient
     ) throws(KafkaError) -> [TopicMismatch] {
+        // Only a mismatch of a setting has a value to set.
         let correctable = try check(topics, on: admin).filter { $0.setting != nil }
         // New values by topic and setting.
         var changes: [String: [String: String]] = [:]

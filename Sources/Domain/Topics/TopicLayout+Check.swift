@@ -38,6 +38,7 @@ extension TopicLayout {
         }
     }
 
+    /// Returns the mismatches at this moment.
     private func currentMismatches(of topics: [TopicName], on admin: AdminClient) throws(KafkaError)
         -> [TopicMismatch]
     {
@@ -55,8 +56,11 @@ extension TopicLayout {
         }
     }
 
+    /// Compares one topic with its requirements.
+    ///
     /// - Parameters:
     ///   - partitions: The number of partitions, or 0 if the topic does not exist.
+    ///   - replicas: The number of replicas of each partition.
     ///   - configuration: The topic's settings, including the cluster's defaults.
     func mismatches(
         of topic: TopicName, partitions: Int, replicas: Int, configuration: [String: String]
@@ -104,6 +108,7 @@ private struct TopicComparison {
                 topic: topic, property: property, actual: actual, required: required, setting: setting))
     }
 
+    /// Adds a setting that has another value.
     mutating func require(_ property: TopicMismatch.Property, toBe required: String) {
         var actual = configuration[property.rawValue] ?? "none"
         if property == .cleanup {
@@ -118,7 +123,7 @@ private struct TopicComparison {
         guard let minimum else { return }
         let text = configuration[property.rawValue] ?? "none"
         let actual = Int64(text)
-        // Kafka keeps the records forever.
+        // With -1 Kafka keeps the records forever.
         let isUnlimited = actual == -1 && property == .retention
         if let actual, actual >= minimum || isUnlimited { return }
         add(property, actual: text, required: "at least \(minimum)", setting: String(minimum))

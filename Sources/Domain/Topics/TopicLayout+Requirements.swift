@@ -1,16 +1,17 @@
-/// The table of all topics: the number of partitions, and the retention.
+/// The table of all topics: for each the number of partitions, the retention and the size of records.
 extension TopicLayout {
     // In milliseconds.
     private static let hour: Int64 = 3_600_000
     private static let day: Int64 = 24 * hour
 
-    /// The space for a record's key and headers.
+    /// The space for a record's key and headers: 64 KiB.
     private static let keyAndHeadersBytes = 1 << 16
     /// A value of 4 MiB with its key and headers.
     private static let largeRecordBytes = (4 << 20) + keyAndHeadersBytes
     /// Any record, with the headers that a dead letter adds.
     private static let deadLetterBytes = largeRecordBytes + keyAndHeadersBytes
 
+    /// Returns the row of the table for one topic.
     func requirements(of topic: TopicName) -> TopicRequirements {
         /// Records are deleted at an age.
         func retained(forMilliseconds age: Int64, recordBytesMax: Int? = nil) -> TopicRequirements {
@@ -30,7 +31,7 @@ extension TopicLayout {
             return retained(
                 forMilliseconds: 30 * Self.day,
                 recordBytesMax: topic == .deadLetters ? Self.deadLetterBytes : nil)
-        case .sends, .sendsTimed:
+        case .sends, .sendsTimed, .subscriptions:
             return retained(forMilliseconds: 7 * Self.day, recordBytesMax: Self.largeRecordBytes)
         case .superseded, .members: return compacted(partitions: 1, deletedAfterMilliseconds: Self.day)
         case .expansionsUrgent, .expansions:
@@ -61,7 +62,7 @@ extension TopicName {
     package var hasTransactions: Bool {
         switch self {
         case .installations, .registry, .events, .groups, .expansionsUrgent, .expansions, .progress, .starts,
-            .jobsUrgent, .jobs, .sendsTimed, .schedulesAuto, .timers, .replies:
+            .jobsUrgent, .jobs, .sendsTimed, .subscriptions, .schedulesAuto, .timers, .replies:
             true
         case .catalog, .reports, .sends, .superseded, .jobsLater5s, .jobsLater2m, .receipts, .schedules,
             .members, .audit, .deadLetters:

@@ -5,7 +5,7 @@ package struct TopicLayout: Sendable, Hashable {
     package static let prefixDefault = "flotilla."
     package static let lanesDefault = 12
     package static let lanesMax = 1000
-    /// A little less than Kafka's limit of 249 for a topic's name, because a name follows the prefix.
+    /// Kafka's limit on the name of a topic is 249 bytes. The rest is for the name behind the prefix.
     package static let prefixBytesMax = 200
 
     /// The time for which a compacted topic keeps deletions. A table that lags by more is built again from the

@@ -1,9 +1,11 @@
 /// One difference between a topic in the cluster and its requirements, with the command that corrects it.
 package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
+    /// The property that differs. All cases except the first two are settings of a topic, and their raw values are
+    /// Kafka's names of these settings.
     package enum Property: String, Sendable {
         case existence
+        /// The number of partitions.
         case partitions
-        // Kafka's settings of a topic, by their names.
         case cleanup = "cleanup.policy"
         case retention = "retention.ms"
         case deleteRetention = "delete.retention.ms"
@@ -12,11 +14,14 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
         case insyncReplicas = "min.insync.replicas"
     }
 
+    /// The topic's name with its prefix.
     package let topic: String
     package let property: Property
+    /// The present value as text, or `none` if it is not set.
     package let actual: String
+    /// The requirement in words, for example `at least 86400000`.
     package let required: String
-    /// The value that the setting must get, or nil if the property is not a setting.
+    /// The value that corrects the setting, for example `86400000`. Nil if the property is not a setting.
     package var setting: String?
 
     package var description: String {
@@ -33,6 +38,7 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
 
     /// The command of Kafka's own tool, ready to paste.
     private var command: String {
+        // Each mismatch of a setting has a value.
         let value = setting ?? ""
         // The tool needs brackets around a list.
         let argument = value.contains(",") ? "[\(value)]" : value

@@ -13,8 +13,10 @@ package enum TopicName: String, Sendable, CaseIterable {
 
     /// Accepted sends.
     case sends
-    /// Sends whose scheduled time has come, and requests of lanes for the newest state of a group.
+    /// Sends whose scheduled time has come.
     case sendsTimed = "sends.timed"
+    /// The groups of which a lane has members.
+    case subscriptions
     /// The newest state of each group.
     case groups
     /// The versions of content that are out of date.

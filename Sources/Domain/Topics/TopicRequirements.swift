@@ -22,6 +22,7 @@ struct TopicRequirements: Sendable, Hashable {
             if case .delete = self { false } else { true }
         }
 
+        /// The age at which records are deleted, or nil if they are not.
         var retentionMilliseconds: Int64? {
             switch self {
             case .delete(let age), .compactAndDelete(let age): age
@@ -30,8 +31,8 @@ struct TopicRequirements: Sendable, Hashable {
         }
     }
 
-    /// The time after which the newest segment of a compacted topic is closed. Then it can be compacted, and
-    /// a restore reads few outdated records.
+    /// The time after which the newest segment of a compacted topic is closed: one day. Only a closed segment is
+    /// compacted, so a restore then reads few outdated records.
     static let compactedSegmentMilliseconds: Int64 = 86_400_000
     /// The value of `message.timestamp.type` with which the cluster stamps the records.
     static let clusterTimestamps = "LogAppendTime"

@@ -10,6 +10,8 @@ final class HTTPConnection {
     private var target: [UInt8] = []
     /// The current request, from its head to the end of its answer.
     private var exchange: HTTPExchange?
+    /// The bytes that the current answer has reserved in the server's budget.
+    private var answerBytes = 0
 
     init(serverState: HTTPServerState, peer: String, descriptor: Int32) {
         self.serverState = serverState
@@ -48,6 +50,8 @@ final class HTTPConnection {
         guard exchange != nil else { return }
         exchange?.release(to: serverState.bodyBudget)
         exchange = nil
+        serverState.answerBudget.release(bytes: answerBytes)
+        answerBytes = 0
         serverState.endExchange()
     }
 
@@ -97,7 +101,7 @@ final class HTTPConnection {
         case .waiting(let slot):
             guard let response = slot.response else { return true }
             return queue(response, on: connection)
-        case nil: return false
+        case .sending, nil: return false
         }
     }
 
@@ -123,11 +127,26 @@ final class HTTPConnection {
         return true
     }
 
-    private func queue(_ response: HTTPResponse, on connection: MHDConnection) -> Bool {
+    private func queue(_ handlerResponse: HTTPResponse, on connection: MHDConnection) -> Bool {
         enterPhase(.sending)
+        // The library copies the body, so the handler's is not kept until the copy was sent.
+        exchange?.state = .sending
+        let response = reserveMemory(for: handlerResponse) ? handlerResponse : HTTPServerState.answersFull
         serverState.metrics?.countAnswer(status: response.status)
         let closes = response.closesConnection || exchange?.closesConnection ?? true || serverState.isStopping
         return connection.queue(response, closesConnection: closes)
+    }
+
+    /// Reserves memory for the body of the answer. Returns false if the server's budget is used up. A short body
+    /// needs no reservation, so that slow readers of long answers do not disturb other calls.
+    private func reserveMemory(for response: HTTPResponse) -> Bool {
+        guard response.body.count > HTTPLimits.shortAnswerBytesMax else { return true }
+        guard serverState.answerBudget.reserve(bytes: response.body.count) else {
+            serverState.metrics?.countRefusal(code: "answers_full")
+            return false
+        }
+        answerBytes = response.body.count
+        return true
     }
 
     /// Enters a phase. Returns false if the connection is cut.

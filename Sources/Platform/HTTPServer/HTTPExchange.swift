@@ -10,6 +10,8 @@ struct HTTPExchange {
         case handle(HTTPRoutes.DeferredHandler, keepsBody: Bool)
         /// A deferred handler has the request and fills the slot.
         case waiting(ReplySlot)
+        /// The answer is being sent.
+        case sending
     }
 
     /// The request with the body so far. Nil if it was refused, and after a deferred handler has taken it.
@@ -79,7 +81,7 @@ struct HTTPExchange {
     }
 
     /// Receives a part of the body. Throws if the connection must be cut.
-    mutating func receive(_ bytes: UnsafeRawBufferPointer, budget: BodyMemoryBudget) throws(HTTPRefusal) {
+    mutating func receive(_ bytes: UnsafeRawBufferPointer, budget: MemoryBudget) throws(HTTPRefusal) {
         bodyBytes += bytes.count
         if bodyBytes <= bodyBytesMax {
             guard keepsBody else { return }
@@ -98,19 +100,19 @@ struct HTTPExchange {
     private var keepsBody: Bool {
         switch state {
         case .respond, .handle(_, keepsBody: true): true
-        case .answer, .handle(_, keepsBody: false), .waiting: false
+        case .answer, .handle(_, keepsBody: false), .waiting, .sending: false
         }
     }
 
     /// Sets the answer and discards the body, including the parts that follow.
-    private mutating func answer(_ response: HTTPResponse, budget: BodyMemoryBudget) {
+    private mutating func answer(_ response: HTTPResponse, budget: MemoryBudget) {
         request?.body = []
         release(to: budget)
         state = .answer(response)
     }
 
     /// Reserves memory for a body of this length. Returns false if the server's budget is used up.
-    private mutating func reserve(bytes: Int, in budget: BodyMemoryBudget) -> Bool {
+    private mutating func reserve(bytes: Int, in budget: MemoryBudget) -> Bool {
         guard bytes > reservedBytes else { return true }
         let doubled = max(bytes, 2 * reservedBytes, Self.reservedBytesMin)
         // Never more than the announced length, unless the body is longer.
@@ -122,7 +124,7 @@ struct HTTPExchange {
     }
 
     /// Releases the reservation, after the handler took over the body or the body was discarded.
-    mutating func release(to budget: BodyMemoryBudget) {
+    mutating func release(to budget: MemoryBudget) {
         budget.release(bytes: reservedBytes)
         reservedBytes = 0
     }

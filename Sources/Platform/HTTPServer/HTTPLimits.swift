@@ -34,6 +34,10 @@ package struct HTTPLimits: Sendable {
     package var bodyBytesMax = 1 << 20
     /// Bytes of incoming bodies on all connections together. Beyond it the answer is 503.
     package var bodiesBytesMax = 64 << 20
+    /// Bytes of an answer that does not count towards `answersBytesMax`.
+    static let shortAnswerBytesMax = 16 << 10
+    /// Bytes of longer answers on all connections together, until they were sent. Beyond it the answer is 503.
+    package var answersBytesMax = 64 << 20
     /// Threads that read requests, run immediate handlers and send answers.
     package var threads = 1
 

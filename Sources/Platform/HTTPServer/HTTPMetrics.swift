@@ -19,8 +19,10 @@ struct HTTPMetrics: Sendable {
     }
 
     /// Registers gauges whose values the server returns.
-    func registerGauges(connections: @escaping @Sendable () -> Int, bodyBytes: @escaping @Sendable () -> Int)
-    {
+    func registerGauges(
+        connections: @escaping @Sendable () -> Int, bodyBytes: @escaping @Sendable () -> Int,
+        answerBytes: @escaping @Sendable () -> Int
+    ) {
         metrics.gauge(
             "flotilla_http_connections", help: "Open connections.", labels: ["listener": listener]
         ) { Double(connections()) }
@@ -28,6 +30,10 @@ struct HTTPMetrics: Sendable {
             "flotilla_http_body_bytes", help: "Memory of incoming bodies in bytes.",
             labels: ["listener": listener]
         ) { Double(bodyBytes()) }
+        metrics.gauge(
+            "flotilla_http_answer_bytes", help: "Memory of answers until they were sent, in bytes.",
+            labels: ["listener": listener]
+        ) { Double(answerBytes()) }
     }
 
     func countAnswer(status: Int) { answers[status / 100 - 2].add() }

@@ -34,7 +34,8 @@ package import Telemetry
         state = HTTPServerState(routes: routes, limits: limits, metrics: httpMetrics)
         httpMetrics?.registerGauges(
             connections: { [weak state] in state?.connectionCount ?? 0 },
-            bodyBytes: { [weak state] in state?.bodyBudget.reservedBytes ?? 0 })
+            bodyBytes: { [weak state] in state?.bodyBudget.reservedBytes ?? 0 },
+            answerBytes: { [weak state] in state?.answerBudget.reservedBytes ?? 0 })
         (listeningDescriptor, address) = try TCPListener.bind(host: host, port: port)
         do {
             deadlineWatcher = try DeadlineWatcher(state: state)

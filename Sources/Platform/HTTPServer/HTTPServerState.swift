@@ -24,7 +24,16 @@ final class HTTPServerState: Sendable {
         return response
     }()
 
-    let bodyBudget: BodyMemoryBudget
+    static let answersFull: HTTPResponse = {
+        var response = HTTPResponse.error(
+            status: 503, code: "answers_full",
+            message: "this server is sending too many answers to slow readers; try again")
+        response.headers.add("Retry-After", value: "1")
+        return response
+    }()
+
+    let bodyBudget: MemoryBudget
+    let answerBudget: MemoryBudget
     let routes: HTTPRoutes
     let limits: HTTPLimits
     let metrics: HTTPMetrics?
@@ -33,7 +42,8 @@ final class HTTPServerState: Sendable {
     init(routes: HTTPRoutes, limits: HTTPLimits, metrics: HTTPMetrics?) {
         self.routes = routes
         self.limits = limits
-        bodyBudget = BodyMemoryBudget(bytesMax: limits.bodiesBytesMax)
+        bodyBudget = MemoryBudget(bytesMax: limits.bodiesBytesMax)
+        answerBudget = MemoryBudget(bytesMax: limits.answersBytesMax)
         self.metrics = metrics
     }
 

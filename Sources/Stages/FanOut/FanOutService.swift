@@ -10,7 +10,8 @@ package final class FanOutService: LoopStage {
     package static let summary = "turns each send into one job for each token"
     package static let fileDescriptors = StageFileDescriptors(clients: 10, filesPerLane: 3)
     package static let topics: [TopicName] = [
-        .catalog, .sends, .sendsTimed, .groups, .superseded, .expansionsUrgent, .expansions, .progress,
+        .catalog, .sends, .sendsTimed, .subscriptions, .groups, .superseded, .expansionsUrgent, .expansions,
+        .progress,
         .schedulesAuto, .registry, .starts, .jobsUrgent, .jobs, .deadLetters,
     ]
 

@@ -13,6 +13,9 @@ package struct FanOutSettings: OperatorSettings {
     package var overlayRowsMax = 100_000
     /// The most bytes of these groups. Above it the planner stops reading sends.
     package var overlayBytesMax = 24 << 20
+    /// The most groups of an app, in all partitions, that phones have named and no send has used. Beyond it,
+    /// subscriptions to further groups are not stored, and the sends to unknown groups of the app go to all lanes.
+    package var subscribedGroupsMax = 2_000_000
     /// The size that the Kafka library prefetches for each loop. In memory, small records take several times
     /// as much.
     package var prefetchKibibytesMax = 8192
@@ -42,6 +45,10 @@ package struct FanOutSettings: OperatorSettings {
         declare(
             "fan-out.overlay-rows", sets: \.overlayRowsMax, in: 1000...10_000_000,
             "the most groups that are committed and not yet read back; beyond it, reading sends pauses")
+        declare(
+            "fan-out.subscribed-groups", sets: \.subscribedGroupsMax, in: 1000...1_000_000_000,
+            "the most groups of an app that only phones have named; beyond it, sends to further groups go to all lanes"
+        )
         declare(
             "fan-out.sweep-interval", sets: \.sweepMilliseconds, as: Milliseconds.self, in: 1000...86_400_000,
             "the interval at which all groups are checked for rows that can be forgotten")

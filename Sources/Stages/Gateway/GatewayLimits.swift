@@ -1,13 +1,20 @@
 /// The gateway's limits. Each comment says what happens beyond the limit.
+///
+/// The static properties are constants. The others belong to one gateway, and most of them are settings
+/// (`GatewaySettings`).
 package struct GatewayLimits: Sendable {
+    // MARK: Bodies and headers
+
+    /// Levels of arrays and objects in a body. Beyond it the answer is 400.
+    package static let depthMax = 32
     /// Reports in one body. Beyond it the answer is 422, and no report is stored.
     package static let reportsPerBodyMax = 1000
     /// Bytes of a body of reports. Beyond it the answer is 413.
     package static let reportsBodyBytesMax = 1 << 20
-    /// Levels of arrays and objects in a body. Beyond it the answer is 400.
-    package static let depthMax = 32
     /// Field names in a body, over all its reports. Beyond it the answer is 400.
     package static let reportsFieldsMax = 64 * reportsPerBodyMax
+    /// Problems that the answer lists for one report. Further ones are omitted.
+    package static let problemsPerReportMax = 8
     /// Bytes of a body with a send, 2.5 MiB: ten thousand names of 200 bytes and the content. Beyond it the answer
     /// is 413.
     package static let sendBytesMax = 5 << 19
@@ -17,6 +24,9 @@ package struct GatewayLimits: Sendable {
     package static let catalogBytesMax = 64 * 1024
     /// Characters of an idempotency key. Beyond it the answer is 422.
     package static let idempotencyKeyCharactersMax = 128
+
+    // MARK: Calls that wait for a search or for another stage
+
     /// Waiting searches for sends by id (`SendLookup`). Each reads a topic. Beyond it the answer is 503.
     package static let lookupsWaitingMax = 100
     /// Time for one search. Then the answer is 503, or it has the records that were read until then.
@@ -35,14 +45,8 @@ package struct GatewayLimits: Sendable {
     package static let queryAttemptsMax = 3
     /// Time for all of these attempts. Then the answer is 503.
     package static let queryMilliseconds = 10_000
-    /// Problems that the answer lists for one report. Further ones are omitted.
-    package static let problemsPerReportMax = 8
 
-    /// Refusals of keys that are delayed at the same time. Beyond it a refusal is sent at once
-    /// and closes its connection.
-    package static let delayedRefusalsMax = 1000
-    /// Time without any response from Kafka. Beyond it requests are refused at once.
-    package static let kafkaSilenceMillisecondsMax = 15_000
+    // MARK: Rates of keys, addresses and installations
 
     /// The rates of one key in a second at this process, and in one burst after a pause: requests, bytes of their
     /// bodies, reports. Beyond a rate the answer is 429, and nothing of the body is stored.
@@ -66,6 +70,14 @@ package struct GatewayLimits: Sendable {
     package static let keysCountedMax = 90_000
     package static let peersCountedMax = 90_000
     package static let installationsCountedMax = 390_000
+    /// Refusals of keys that are delayed at the same time. Beyond it a refusal is sent at once
+    /// and closes its connection.
+    package static let delayedRefusalsMax = 1000
+
+    // MARK: Requests that wait for Kafka
+
+    /// Time without any response from Kafka. Beyond it requests are refused at once.
+    package static let kafkaSilenceMillisecondsMax = 15_000
     /// Requests that wait for Kafka. Beyond it the answer is 503 at once.
     package var requestsWaitingMax = 20_000
     /// Bytes of the bodies of those requests. Beyond it the answer is 503 at once.

@@ -23,6 +23,7 @@ package struct GatewaySettings: OperatorSettings {
         declare(
             "connections-per-peer", sets: \.http.connectionsPerPeerMax, in: 1...100_000,
             "open connections of one address, also of a proxy; further ones are closed at once")
+
         declare(
             "key-rate", sets: \.limits.requestsPerKeyAndSecondMax, in: 1...1_000_000,
             "requests per second of one key at each gateway; beyond it 429")
@@ -50,13 +51,19 @@ package struct GatewaySettings: OperatorSettings {
         declare(
             "installation-rate", sets: \.limits.reportsPerInstallationAndMinuteMax, in: 1...1_000_000,
             "reports per minute about one installation with report keys at each gateway; beyond it 429")
+
         declare(
             "proxies", sets: \.proxies,
             "proxies before the gateway, as addresses or networks such as 10.0.0.0/8; the client address comes from their X-Forwarded-For"
         )
+
         declare(
             "bodies", sets: \.http.bodiesBytesMax, as: ByteSize.self, in: 1 << 20...16 << 30,
             "memory for incoming bodies of all connections together; beyond it 503")
+        declare(
+            "answers", sets: \.http.answersBytesMax, as: ByteSize.self, in: 1 << 20...16 << 30,
+            "memory for answers of more than 16 KiB on all connections together, until they were sent; beyond it 503"
+        )
         declare(
             "waiting", sets: \.limits.requestsWaitingMax, in: 1...60_000,
             "requests that may wait for Kafka; beyond it 503 at once")

@@ -1,5 +1,5 @@
-/// The registry rows of an installation that a report or the passage of time may have changed. The others are not
-/// compared. A row too many costs time. A missing row loses a change.
+/// The registry rows of an installation that a report or the passage of time may have changed. Only these are compared
+/// with the rows before. An extra row costs time. A missing row loses a change.
 struct AffectedRows: Sendable {
     /// Indices of the installation's start tokens and of its activities.
     private(set) var startTokens = EntryIndices()
@@ -22,7 +22,8 @@ struct AffectedRows: Sendable {
 
     func containsActivity(at index: Int) -> Bool { includesAll || activities.contains(index) }
 
-    /// A set of indices, stored as bits. The limits of an installation's entries keep the indices below 64.
+    /// A set of indices, stored as bits. An installation has at most 50 start tokens and 50 activities, so that the
+    /// indices are below 64.
     struct EntryIndices: Sendable, Sequence, IteratorProtocol {
         private var bits: UInt64 = 0
 

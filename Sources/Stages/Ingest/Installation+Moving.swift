@@ -21,16 +21,4 @@ extension Installation {
                 rowsKeptUntil: now + Retention.movedRowsMilliseconds))
         movedAt = time
     }
-
-    /// The time of the newest report about a value that a segment can test.
-    var profileReportedAt: ReportTime? {
-        var newest = tags?.at
-        func raiseNewest(to time: ReportTime?) {
-            if let time, newest.map({ $0 < time }) ?? true { newest = time }
-        }
-        raiseNewest(to: attributes?.at)
-        raiseNewest(to: locale?.at)
-        raiseNewest(to: timeZone?.at)
-        return newest
-    }
 }

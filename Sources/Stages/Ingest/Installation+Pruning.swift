@@ -2,7 +2,8 @@ internal import CatalogRecords
 internal import Identifiers
 internal import InstallationRecords
 
-// The effects of time on an installation. All times are milliseconds since 1970 by the server's clock.
+// The effects of time on an installation: tokens become useless, entries expire, and the installation itself is
+// forgotten. All times are milliseconds since 1970 by the server's clock.
 
 extension Installation {
     /// Drops tokens that cannot be used any more, and entries that have expired or exceed a limit. Returns whether

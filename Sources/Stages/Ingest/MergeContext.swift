@@ -10,11 +10,11 @@ struct MergeContext {
     var affectedRows = AffectedRows()
     /// Whether a value other than a time has changed.
     private(set) var isChanged = false
-    /// Whether the time of a value has changed.
+    /// Whether the report repeats a value at a later time, so that its time has changed.
     private(set) var isRepeated = false
     /// Whether the installation must be written even if only times have changed.
     private(set) var mustWrite = false
-    /// Whether the rows moved to another recipient.
+    /// Whether the installation moved to another recipient, by login or logout.
     var hasMoved = false
 
     init(installation: Installation, at time: ReportTime) {

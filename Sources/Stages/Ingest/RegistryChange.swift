@@ -27,13 +27,15 @@ package struct RegistryChange: Sendable, Hashable {
     /// Returns the changes that turn the rows of an old installation into the rows of a new one. A row whose times
     /// alone differ is written once per write interval.
     ///
-    /// - Parameter affectedRows: the rows that can differ.
+    /// - Parameters:
+    ///   - old: nil for an unknown installation.
+    ///   - affectedRows: the rows that can differ.
     static func between(
         _ old: Installation?, and new: Installation, affectedRows: AffectedRows, merger: ReportMerger
     ) -> [RegistryChange] {
         let before = old ?? Installation(app: new.app, subject: new.subject)
         guard old == nil || before.keepsRecipient(in: new) else {
-            // The rows of several recipients change.
+            // The rows of several recipients change, so all rows are compared.
             return between(RegistryRows(of: old), and: RegistryRows(of: new), interval: merger.writeInterval)
         }
         var changes = SameRecipientChanges(from: before, to: new, merger: merger)
@@ -41,7 +43,7 @@ package struct RegistryChange: Sendable, Hashable {
         return changes.list
     }
 
-    /// Compares all rows. The order of the result is: changed rows, then tombstones.
+    /// Compares all rows of all owners. Returns the changed rows, and then the tombstones.
     static func between(_ old: RegistryRows, and new: RegistryRows, interval: WriteInterval)
         -> [RegistryChange]
     {
@@ -49,21 +51,22 @@ package struct RegistryChange: Sendable, Hashable {
         var keptCount = 0
         for index in new.entries.indices {
             let oldIndex = old.index(of: new.entries[index].entry, near: index)
-            let isUnchanged = oldIndex.map {
-                !mustWrite(new.entries[index].row, after: old.entries[$0].row, interval: interval)
-            }
+            let hasChanged =
+                oldIndex.map {
+                    mustWrite(new.entries[index].row, after: old.entries[$0].row, interval: interval)
+                } ?? true
             if oldIndex != nil { keptCount += 1 }
-            for owner in new.owners where isUnchanged != true || !old.owners.contains(owner) {
+            for owner in new.owners where hasChanged || !old.owners.contains(owner) {
                 changes.append(
                     RegistryChange(key: new.key(at: index, of: owner), row: new.row(at: index, of: owner)))
             }
         }
-        if keptCount < old.entries.count || old.owners != new.owners {
-            appendTombstones(of: old, without: new, to: &changes)
-        }
+        let mayHaveTombstones = keptCount < old.entries.count || old.owners != new.owners
+        if mayHaveTombstones { appendTombstones(of: old, without: new, to: &changes) }
         return changes
     }
 
+    /// Appends tombstones of the old rows that are not among the new ones.
     private static func appendTombstones(
         of old: RegistryRows, without new: RegistryRows, to changes: inout [RegistryChange]
     ) {
@@ -94,6 +97,7 @@ package struct RegistryChange: Sendable, Hashable {
         }
     }
 
+    /// Whether a token's row differs from the row before, or is the first repetition in its write interval.
     static func mustWrite(_ new: TokenRow, after old: consuming TokenRow, interval: WriteInterval)
         -> Bool
     {
@@ -101,9 +105,8 @@ package struct RegistryChange: Sendable, Hashable {
         let (oldRegisteredAt, oldExpiresAt) = (old.registeredAt, old.expiresAt)
         old.registeredAt = new.registeredAt
         old.expiresAt = new.expiresAt
-        if new != old || !new.isSpelled(as: old) || (new.expiresAt == nil) != (oldExpiresAt == nil) {
-            return true
-        }
+        let hasOtherExpiration = (new.expiresAt == nil) != (oldExpiresAt == nil)
+        if new != old || !new.isSpelled(as: old) || hasOtherExpiration { return true }
         guard let newExpiresAt = new.expiresAt else {
             return WriteInterval.isBoundaryCrossed(
                 every: WriteInterval.heartbeatMilliseconds, from: oldRegisteredAt, to: new.registeredAt)

@@ -1,7 +1,7 @@
 /// The reason for which a report is rejected. The report's dead letter contains it.
 package struct RejectedReport: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        /// The stamp of the record is later than the local time.
+        /// The stamp of the record is too far ahead of the time for decisions.
         case receivedInFuture = "received_in_future"
         /// The record is so old that its order is unknown.
         case tooOld = "too_old"
@@ -11,7 +11,7 @@ package struct RejectedReport: Error, Sendable, Hashable, CustomStringConvertibl
         case incomplete
         /// The token does not have the form of a push token.
         case badToken = "bad_token"
-        /// The token is sealed, and no key of this process opens it.
+        /// The token is sealed for another row, or with a key that this process does not have.
         case sealedToken = "sealed_token"
     }
 

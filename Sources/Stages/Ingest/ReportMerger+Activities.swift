@@ -1,6 +1,8 @@
 internal import Identifiers
 internal import InstallationRecords
 
+// Reports about activities: signs of life, states, taps, lists of running activities, and unregistered types.
+
 extension ReportMerger {
     /// Merges a sign that an activity runs: its token, a state, or a heartbeat that names it.
     func mergeSignOfLife(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
@@ -59,6 +61,22 @@ extension ReportMerger {
         context.markChanged()
     }
 
+    /// Adds a tap on an activity, once.
+    func mergeTap(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+        guard let id = report.activity else { throw RejectedReport.missing(field: "activityId") }
+        let tap = Installation.Tap(at: context.time.event, id: report.id)
+        // An older tap may be one that was pruned.
+        if let prunedUpTo = context.installation.tapsPrunedUpTo, tap.at <= prunedUpTo { return }
+        if context.installation.taps.contains(where: { $0.isSame(as: tap) }) { return }
+        context.installation.taps.append(tap)
+        context.markChanged()
+        let activity = context.installation.activities.first { $0.id.isExactlyEqual(to: id) }
+        context.appendEvent(
+            .tap, attributesType: activity?.type?.value ?? report.attributesType, activity: id,
+            group: activity?.group?.value ?? report.group, scheduleID: report.scheduleID,
+            scheduleName: report.scheduleName)
+    }
+
     /// Merges the request of the phone to start no activity of a type on it.
     func mergeUnregistration(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         guard let type = report.attributesType else { throw RejectedReport.missing(field: "attributesType") }
@@ -84,7 +102,8 @@ extension ReportMerger {
         context.record(
             effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
         context.affectedRows.insertAll()
-        // A repeated list has a later time, so it can end activities that were reported after the list before.
+        // A repeated list has a later time. So it can end activities that were reported after the list before, and
+        // revive expired activities that it names.
         guard effect == .repeated else { return }
         let new = context.installation
         let hasChanged = new.activities.contains {

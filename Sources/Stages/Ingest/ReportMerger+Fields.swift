@@ -1,11 +1,14 @@
 internal import Identifiers
 internal import InstallationRecords
 
+// The fields that a report of any kind can carry: facts about the device, the user, and the profile.
+
 extension ReportMerger {
-    /// Merges the values of the phone and of its app.
+    /// Merges the environment, the system, the app's build, and the permissions for Live Activities.
     func mergeDevice(from report: Report, into context: inout MergeContext) {
         let time = context.time
         if let environment = report.environment {
+            // Its time is the time of the phone's last report, so a repetition is written too.
             let oldTime = context.installation.environment?.at
             let effect = context.installation.environment.merge(environment, at: time)
             context.record(effect, since: oldTime, interval: WriteInterval.heartbeatMilliseconds)
@@ -13,6 +16,7 @@ extension ReportMerger {
         }
         if let os = report.os { context.recordForAllRows(context.installation.os.merge(os, at: time)) }
         if let build = report.appBuild {
+            // Its time is in the profile row, so a repetition is written too.
             let oldTime = context.installation.appBuild?.at
             let effect = context.installation.appBuild.merge(build, at: time)
             context.record(effect, since: oldTime, interval: WriteInterval.heartbeatMilliseconds)
@@ -28,16 +32,37 @@ extension ReportMerger {
 
     /// Merges the user of the phone, and the values that segments can test.
     func mergeProfile(from report: Report, into context: inout MergeContext) {
+        let oldReportTime = report.hasProfileFields ? context.installation.profileReportedAt : nil
+        let hasMoved = mergeUser(from: report, into: &context)
+        let hasProfileChanged = mergeProfileFields(from: report, into: &context)
+        // A login needs its exact time. With an older time, a report of the previous user that arrives late would win
+        // over a repeated login.
+        if report.kind == .profile, context.isRepeated { context.requireWrite() }
+        if let oldReportTime, let newReportTime = context.installation.profileReportedAt,
+            newReportTime > oldReportTime
+        {
+            context.record(
+                .repeated, since: oldReportTime, interval: WriteInterval.heartbeatMilliseconds)
+        }
+        if hasMoved || hasProfileChanged {
+            context.affectedRows.insertProfile()
+            context.appendEvent(.profile)
+        }
+    }
+
+    /// Merges a login or a logout. Returns whether the installation moved to another recipient.
+    private func mergeUser(from report: Report, into context: inout MergeContext) -> Bool {
+        guard report.installation != nil, report.user != nil || report.isLoggedOut else { return false }
+        let recipient = report.user.map(Recipient.user) ?? context.installation.subject
+        let hasMoved = context.record(context.installation.user.merge(recipient, at: context.time))
+        if hasMoved { context.hasMoved = true }
+        return hasMoved
+    }
+
+    /// Merges the values that segments can test. Returns whether one changed.
+    private func mergeProfileFields(from report: Report, into context: inout MergeContext) -> Bool {
         let time = context.time
         var hasChanged = false
-        let oldReportTime = report.hasProfileFields ? context.installation.profileReportedAt : nil
-        if report.installation != nil, report.user != nil || report.isLoggedOut {
-            let recipient = report.user.map(Recipient.user) ?? context.installation.subject
-            if context.record(context.installation.user.merge(recipient, at: time)) {
-                context.hasMoved = true
-                hasChanged = true
-            }
-        }
         if let tags = report.tags {
             if context.record(context.installation.tags.merge(tags, at: time)) { hasChanged = true }
         }
@@ -52,91 +77,7 @@ extension ReportMerger {
         if let timeZone = report.timeZone {
             if context.record(context.installation.timeZone.merge(timeZone, at: time)) { hasChanged = true }
         }
-        // A login needs its exact time. With an older time, a report of the previous user that arrives late would win
-        // over a repeated login.
-        if report.kind == .profile, context.isRepeated { context.requireWrite() }
-        if let oldReportTime, let newReportTime = context.installation.profileReportedAt,
-            newReportTime > oldReportTime
-        {
-            context.record(
-                .repeated, since: oldReportTime, interval: WriteInterval.heartbeatMilliseconds)
-        }
-        if hasChanged {
-            context.affectedRows.insertProfile()
-            context.appendEvent(.profile)
-        }
-    }
-
-    /// Adds a tap on an activity, once.
-    func mergeTap(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
-        guard let id = report.activity else { throw RejectedReport.missing(field: "activityId") }
-        let tap = Installation.Tap(at: context.time.event, id: report.id)
-        // An older tap may be one that was pruned.
-        if let prunedUpTo = context.installation.tapsPrunedUpTo, tap.at <= prunedUpTo { return }
-        if context.installation.taps.contains(where: { $0.isSame(as: tap) }) { return }
-        context.installation.taps.append(tap)
-        context.markChanged()
-        let activity = context.installation.activities.first { $0.id.isExactlyEqual(to: id) }
-        context.appendEvent(
-            .tap, attributesType: activity?.type?.value ?? report.attributesType, activity: id,
-            group: activity?.group?.value ?? report.group, scheduleID: report.scheduleID,
-            scheduleName: report.scheduleName)
-    }
-
-    /// Notes that APNs has refused a token, so that no row offers it again.
-    func mergeTokenRefusal(from report: Report, into context: inout MergeContext)
-        throws(RejectedReport)
-    {
-        guard let refusal = report.refusal else { throw RejectedReport.missing(field: "tokenHash") }
-        // If APNs gave no time, the time of the dispatch counts, because a token that was reported after the dispatch
-        // was not refused.
-        let claimedTime =
-            refusal.invalidatedAt.map { $0 + Retention.refusalGraceMilliseconds }
-            ?? refusal.dispatchedAt
-        // A refusal never lies in the future. Otherwise a wrong clock or unit would disable the token for ever.
-        let refusedAt = min(claimedTime, context.time.received + Retention.refusalGraceMilliseconds)
-        if let erasedAt = context.installation.erasedUpTo, refusedAt < erasedAt.event { return }
-        if let known = context.installation.refusedTokens.firstIndex(where: {
-            $0.hash == refusal.tokenHash
-        }) {
-            guard context.installation.refusedTokens[known].at < refusedAt else { return }
-            context.installation.refusedTokens[known].at = refusedAt
-        } else {
-            context.installation.refusedTokens.append(.init(hash: refusal.tokenHash, at: refusedAt))
-        }
-        context.affectedRows.insertAll()
-        context.markChanged()
-    }
-
-    /// Notes that APNs has accepted a token. A proof of a token that is no longer known changes nothing, so it never
-    /// creates an installation.
-    func mergeTokenProof(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
-        guard let proof = report.proof else { throw RejectedReport.missing(field: "tokenHash") }
-        func isNewlyProven(_ token: Installation.Token?) -> Bool {
-            token?.isUnproven == true && token?.hash == proof.tokenHash
-                && token?.environment == report.environment
-        }
-        switch proof.entry {
-        case .start(let type):
-            for index in context.installation.startTokens.indices
-            where context.installation.startTokens[index].type.isExactlyEqual(to: type)
-                && isNewlyProven(context.installation.startTokens[index].token)
-            {
-                context.installation.startTokens[index].token?.isUnproven = false
-                context.affectedRows.insertStartToken(at: index)
-                context.markChanged()
-            }
-        case .update(let id):
-            for index in context.installation.activities.indices
-            where context.installation.activities[index].id.isExactlyEqual(to: id)
-                && isNewlyProven(context.installation.activities[index].token)
-            {
-                context.installation.activities[index].token?.isUnproven = false
-                context.affectedRows.insertActivity(at: index)
-                context.markChanged()
-            }
-        case .profile: break
-        }
+        return hasChanged
     }
 }
 

@@ -3,6 +3,8 @@ internal import Identifiers
 internal import InstallationRecords
 internal import TokenSealing
 
+// Reports of a push token by the phone: a start token, or the update token of an activity.
+
 extension ReportMerger {
     /// Merges the token that starts activities: those of one type, or of all types.
     func mergeStartToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
@@ -61,8 +63,12 @@ extension ReportMerger {
         }
     }
 
-    /// Returns the token that is valid after the report, or nil if it is the known one with its known time. The later
-    /// report wins. Notes in the context whether the token changed or was repeated.
+    /// Returns the token that is valid after the report: the later report wins. Returns nil if the known token stays
+    /// valid, with its known time. Notes in the context whether the token changed or was repeated.
+    ///
+    /// - Parameters:
+    ///   - entry: the registry entry for which the token is sealed.
+    ///   - interval: the write interval of a repeated token, in milliseconds.
     private func newestToken(
         from report: Report, after old: Installation.Token?, under entry: RegistryKey.Entry,
         into context: inout MergeContext, interval: Int64
@@ -77,7 +83,8 @@ extension ReportMerger {
         if let old {
             let isSameToken = old.hash == hash && old.environment == environment
             if isSameToken { token.isUnproven = old.isUnproven }
-            if time == old.at, isSameToken || !token.outranks(old) { return nil }
+            let oldStaysValid = time == old.at && (isSameToken || !token.outranks(old))
+            if oldStaysValid { return nil }
             if isSameToken, let stored = old.sealed {
                 token.sealed = stored
                 let isDue = context.record(.repeated, since: old.at, interval: interval)
@@ -108,12 +115,12 @@ extension ReportMerger {
         throw RejectedReport.missing(field: "token")
     }
 
-    /// Returns the sealed token. Usually the gateway has sealed it for this row already.
+    /// Returns the token, sealed for its registry entry. Usually the gateway has sealed it for this entry already.
     private func sealed(_ token: PushToken, of report: Report, under entry: RegistryKey.Entry) -> String {
-        if report.isTokenSealed, report.tokenEntry == entry, let stored = report.token,
-            tokenSeal.isCurrent(stored)
+        if report.isTokenSealed, report.tokenEntry == entry, let sealedToken = report.token,
+            tokenSeal.isCurrent(sealedToken)
         {
-            return stored
+            return sealedToken
         }
         return tokenSeal.seal(token, app: app.id, entry: entry.text)
     }

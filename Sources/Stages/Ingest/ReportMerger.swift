@@ -4,16 +4,16 @@ package import InstallationRecords
 package import TokenSealing
 
 /// The rules by which reports are merged into the installations of one app. From a report and the known installation it
-/// makes the new installation, the changes of the registry, and the events. It performs no I/O. Pinned to the loop's
-/// thread.
+/// makes the new installation, the changes of the registry, and the events. It performs no I/O. Only the thread of
+/// ingest's loop uses it.
 ///
 /// For each value of an installation the later report wins (`Timestamped.merge`). Reports are ordered by the phone's
 /// time, then by the time and position of their arrival (`ReportTime`). Only for the end of an activity the earliest
 /// report wins. A missing value changes nothing.
 ///
 /// The result therefore depends only on the set of reports. Their order and their repetitions change nothing. Three
-/// things depend on the order of arrival. The rows that are left under a former recipient and `movedAt` count from the
-/// move of the installation. The proof of a token applies to the token that is known when the proof arrives.
+/// things depend on the order of arrival: the rows that are left under a former recipient, `movedAt`, and the proof of
+/// a token, which applies to the token that is known when the proof arrives.
 package final class ReportMerger {
     package let app: App
     let tokenSeal: TokenSeal
@@ -31,6 +31,7 @@ package final class ReportMerger {
         writeInterval = WriteInterval(for: app)
     }
 
+    /// The result of one report.
     package enum Outcome: Sendable {
         case rejected(RejectedReport)
         /// The report was identical to the known state, or older.
@@ -54,7 +55,7 @@ package final class ReportMerger {
             var context = MergeContext(installation: oldInstallation, at: arrival.reportTime(of: report))
             try mergeFields(from: report, into: &context)
             if context.hasNoEffect { return .unchanged }
-            return .merged(finish(&context, from: installation, now: now))
+            return .merged(completeMerge(&context, from: installation, now: now))
         } catch {
             return .rejected(error)
         }
@@ -86,6 +87,8 @@ package final class ReportMerger {
 
     /// Merges all fields of a report. A missing field leaves the known value unchanged.
     func mergeFields(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+        // These two come from the sender, which names the token by its hash. So they have their own rules about
+        // erasures.
         if report.kind == .deadToken { return try mergeTokenRefusal(from: report, into: &context) }
         if report.kind == .provenToken { return try mergeTokenProof(from: report, into: &context) }
         if let erasedAt = context.installation.erasedUpTo, context.time <= erasedAt {
@@ -110,8 +113,9 @@ package final class ReportMerger {
         }
     }
 
-    /// Makes the result of a report after all its fields are merged.
-    private func finish(_ context: inout MergeContext, from old: Installation?, now: Int64)
+    /// Completes a merge after all fields: applies a move and the passage of time, and makes the changes and events. If
+    /// only times have changed, the rows stay as they are until the next write.
+    private func completeMerge(_ context: inout MergeContext, from old: Installation?, now: Int64)
         -> MergedInstallation
     {
         let mustBeWritten = context.isChanged || context.mustWrite
@@ -132,9 +136,11 @@ package final class ReportMerger {
 
     // MARK: Time
 
-    /// Applies the passage of time and the erasures of users. Returns nil if nothing changes.
+    /// Applies the passage of time and the erasures of users to an installation. Returns nil if nothing changes.
     ///
     /// A sweep is due at `nextSweep`. It is also due if a clock that was ahead has marked a token as expired too early.
+    ///
+    /// - Parameter now: milliseconds since 1970.
     package func sweep(
         _ installation: Installation, erasing erasures: ErasedUsers = ErasedUsers(), now: Int64
     ) -> SweptInstallation? {
@@ -146,25 +152,25 @@ package final class ReportMerger {
         if swept.isObsolete(at: now, tokenlessMilliseconds: tokenlessMilliseconds) {
             return Self.tombstones(of: installation)
         }
-        // An installation that is due can still wait for another condition.
+        // A time that is due need not change anything, because another condition can be open.
         if swept == installation { return nil }
         let changes = RegistryChange.between(installation, and: swept, affectedRows: .all, merger: self)
         return SweptInstallation(installation: swept, changes: changes)
     }
 
-    /// Returns the time at which a sweep of the installation is due, or nil for never.
+    /// Returns the time at which a sweep of the installation is due, in milliseconds since 1970, or nil for never.
     package func nextSweep(of installation: Installation) -> Int64? {
         installation.nextPruning(for: app, tokenlessMilliseconds: tokenlessMilliseconds)
     }
 
-    /// Returns the tombstones of all rows, for example after the app was deleted.
+    /// Returns the removal of an installation and all its rows, for example after its app was deleted.
     package static func tombstones(of installation: Installation) -> SweptInstallation {
         let changes = RegistryRows(of: installation).list.map { RegistryChange(key: $0.key, row: nil) }
         return SweptInstallation(installation: nil, changes: changes)
     }
 }
 
-/// The result of one report for its installation.
+/// An installation after a report, with the records that the report causes.
 package struct MergedInstallation: Sendable {
     package var installation: Installation
     package var changes: [RegistryChange]
@@ -172,8 +178,8 @@ package struct MergedInstallation: Sendable {
     /// Whether the record of the installation must be written.
     ///
     /// It is false for a repetition within a write interval that already has a write. Then only times have changed, and
-    /// they stay in memory and in the view. If both are lost, the known times are too old until the phone repeats its
-    /// report, and a report that arrives late can win in between.
+    /// they stay in the overlay and in the view. If both are lost, the known times are too old until the phone repeats
+    /// its report. Until then a report that arrives late can win.
     package var mustBeWritten: Bool
 }
 

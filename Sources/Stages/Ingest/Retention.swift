@@ -3,14 +3,14 @@ internal import InstallationRecords
 /// The retention periods, in milliseconds. Together they ensure that no late report revives a forgotten
 /// state: while such a report can arrive, the state that rejects it is kept.
 package enum Retention {
-    /// The age from which a report is rejected. The topic keeps reports for seven days, so an older report was
-    /// restored, and its order is unknown.
+    /// The age from which a report is rejected. The topic keeps reports for seven days. An older one was put back
+    /// later, so its order among the other reports is unknown.
     package static let reportAgeMillisecondsMax: Int64 = 8 * 86_400_000
     /// The time by which the stamp of a record may be ahead of the time for decisions.
     package static let clockSkewMillisecondsMax: Int64 = 5 * 60_000
     /// The lifetime of rows under a recipient that the installation left.
     package static let movedRowsMilliseconds: Int64 = 24 * 3_600_000
-    /// The tolerance for a difference between the clocks of APNs and the cluster.
+    /// The tolerance for a difference between the clocks of APNs and of the cluster.
     package static let refusalGraceMilliseconds: Int64 = 1_000
 
     /// The lifetime of an installation without a start token, after its last report.

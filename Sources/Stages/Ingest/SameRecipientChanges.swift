@@ -2,16 +2,18 @@ internal import CatalogRecords
 internal import Identifiers
 internal import InstallationRecords
 
-/// The registry changes of an installation that keeps its only recipient, as with nearly every report. It makes and
-/// compares only the affected rows.
+/// The registry changes of an installation that keeps its only recipient. Nearly all reports leave such an
+/// installation, so only the affected rows are made and compared.
 ///
-/// The comparison of all rows in `RegistryChange` gives the same result. It serves installations that left a recipient.
+/// The comparison of all rows in `RegistryChange` gives the same changes and costs more. It serves installations that
+/// left a recipient.
 struct SameRecipientChanges {
     private let old: Installation
     private let new: Installation
     private let merger: ReportMerger
+    /// They come after the changed rows.
     private var tombstones: [RegistryChange] = []
-    /// The changed rows, and then the tombstones.
+    /// The changes: changed rows, and then the tombstones.
     private(set) var list: [RegistryChange] = []
 
     /// - Parameter old: an installation for which `old.keepsRecipient(in: new)` is true.
@@ -19,35 +21,38 @@ struct SameRecipientChanges {
         (self.old, self.new, self.merger) = (old, new, merger)
     }
 
+    /// Fills `list`. It is called once.
     mutating func findChanges(in affectedRows: AffectedRows) {
         if case .installation = new.subject {
             if affectedRows.includesAll {
-                findAllStarts()
-                findAllActivities()
+                compareAllStartTokens()
+                compareAllActivities()
             } else {
-                findStarts(at: affectedRows.startTokens)
-                findActivities(at: affectedRows.activities)
+                compareStartTokens(at: affectedRows.startTokens)
+                compareActivities(at: affectedRows.activities)
             }
         }
-        findProfile(isAffected: affectedRows.includesAll || affectedRows.includesProfile)
+        compareProfile(isAffected: affectedRows.includesAll || affectedRows.includesProfile)
         list += tombstones
     }
 
-    private mutating func findStarts(at indices: AffectedRows.EntryIndices) {
+    // MARK: Tokens and activities
+
+    private mutating func compareStartTokens(at indices: AffectedRows.EntryIndices) {
         let (oldStarts, newStarts) = (old.startTokens, new.startTokens)
-        for index in indices { findStart(at: index, in: newStarts.span, after: oldStarts.span) }
+        for index in indices { compareStartToken(at: index, in: newStarts.span, after: oldStarts.span) }
     }
 
-    private mutating func findActivities(at indices: AffectedRows.EntryIndices) {
+    private mutating func compareActivities(at indices: AffectedRows.EntryIndices) {
         let (oldActivities, newActivities) = (old.activities, new.activities)
-        for index in indices { findActivity(at: index, in: newActivities.span, after: oldActivities.span) }
+        for index in indices { compareActivity(at: index, in: newActivities.span, after: oldActivities.span) }
     }
 
-    private mutating func findAllStarts() {
+    private mutating func compareAllStartTokens() {
         let (oldStarts, newStarts) = (old.startTokens, new.startTokens)
         // A span borrows its elements without a copy.
         let (oldSpan, newSpan) = (oldStarts.span, newStarts.span)
-        for index in newSpan.indices { findStart(at: index, in: newSpan, after: oldSpan) }
+        for index in newSpan.indices { compareStartToken(at: index, in: newSpan, after: oldSpan) }
         for index in oldSpan.indices {
             let newIndex = Self.index(near: index, in: newSpan.count) {
                 newSpan[$0].type.isExactlyEqual(to: oldSpan[index].type)
@@ -58,9 +63,11 @@ struct SameRecipientChanges {
         }
     }
 
-    private mutating func findStart(
+    /// Compares the rows of one start token before and after.
+    private mutating func compareStartToken(
         at index: Int, in newSpan: Span<Installation.StartToken>, after oldSpan: Span<Installation.StartToken>
     ) {
+        // The closures below cannot use `self`, which is being changed.
         let old = old
         let oldIndex = Self.index(near: index, in: oldSpan.count) {
             oldSpan[$0].type.isExactlyEqual(to: newSpan[index].type)
@@ -74,11 +81,11 @@ struct SameRecipientChanges {
         }
     }
 
-    private mutating func findAllActivities() {
+    private mutating func compareAllActivities() {
         let (oldActivities, newActivities) = (old.activities, new.activities)
         // A span borrows its elements without a copy.
         let (oldSpan, newSpan) = (oldActivities.span, newActivities.span)
-        for index in newSpan.indices { findActivity(at: index, in: newSpan, after: oldSpan) }
+        for index in newSpan.indices { compareActivity(at: index, in: newSpan, after: oldSpan) }
         for index in oldSpan.indices {
             let newIndex = Self.index(near: index, in: newSpan.count) {
                 newSpan[$0].id.isExactlyEqual(to: oldSpan[index].id)
@@ -89,9 +96,11 @@ struct SameRecipientChanges {
         }
     }
 
-    private mutating func findActivity(
+    /// Compares the rows of one activity before and after.
+    private mutating func compareActivity(
         at index: Int, in newSpan: Span<Installation.Activity>, after oldSpan: Span<Installation.Activity>
     ) {
+        // The closures below cannot use `self`, which is being changed.
         let old = old
         let oldIndex = Self.index(near: index, in: oldSpan.count) {
             oldSpan[$0].id.isExactlyEqual(to: newSpan[index].id)
@@ -105,8 +114,10 @@ struct SameRecipientChanges {
         }
     }
 
+    // MARK: Profile
+
     /// - Parameter isAffected: whether values other than the time may have changed.
-    private mutating func findProfile(isAffected: Bool) {
+    private mutating func compareProfile(isAffected: Bool) {
         let (oldTime, newTime) = (old.profileUpdatedAt, new.profileUpdatedAt)
         let isSame = !isAffected || new.hasSameProfile(as: old)
         if newTime == oldTime, isSame { return }
@@ -122,6 +133,8 @@ struct SameRecipientChanges {
         }
         list.append(change(of: .profile, to: new.profileRow.map(RegistryRow.profile)))
     }
+
+    // MARK: Changes
 
     /// Adds a row if it must be written.
     ///

@@ -1,6 +1,6 @@
 internal import Kafka
 
-/// The mapping from record keys to partitions, as in Kafka's clients.
+/// The mapping from record keys to the partitions of a topic, as in Kafka's clients.
 struct KeyPartitioner: Sendable {
     let partitionCount: Int
 

@@ -3,7 +3,7 @@ internal import Telemetry
 
 /// The metrics of the scheduler. They are created once and used for every batch.
 struct SchedulerMetrics {
-    /// In seconds.
+    /// The bounds of the buckets, in seconds.
     private static let latenessBounds: [Double] = [
         0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 600, 3600,
     ]

@@ -17,7 +17,9 @@ package struct SchedulerSettings: OperatorSettings {
     package var overlayRowsMax = 20_000
     /// The most bytes of these timers. Above it the loop stops reading orders.
     package var overlayBytesMax = 16 << 20
+    /// The time after which the group gives up a silent process.
     package var sessionMilliseconds = 10_000
+    /// The limits of each view's file.
     package var viewLimits = EnvironmentLimits()
 
     package init() {}

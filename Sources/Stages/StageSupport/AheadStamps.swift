@@ -1,6 +1,7 @@
 internal import Lifecycle
 
-/// Stamps that are ahead of the time that the cluster's clock knows. They are believed when they have lasted.
+/// Stamps that are ahead of a clock: of the time that the cluster's clock knows, or of the machine's. They are believed
+/// when they have lasted.
 ///
 /// A record that is read again confirms nothing, because its stamp falls behind the steady clock.
 struct AheadStamps {
@@ -14,7 +15,8 @@ struct AheadStamps {
         self.offset = offset
     }
 
-    /// Adds a stamp. Returns whether the stamps have been ahead for `milliseconds`.
+    /// Adds a stamp to `stamps`, which is nil before the first one. Returns whether the stamps have been ahead for
+    /// `milliseconds`.
     static func record(
         offset: Int64, at now: Instant, in stamps: inout AheadStamps?, lastingMilliseconds milliseconds: Int
     ) -> Bool {
@@ -22,7 +24,7 @@ struct AheadStamps {
             stamps = AheadStamps(offset: offset, at: now)
             return milliseconds <= 0
         }
-        // A stamp behind the others neither confirms them nor speaks against them.
+        // A stamp behind the others neither confirms nor contradicts them.
         guard offset >= known.offset - ClusterClock.stepMilliseconds else { return false }
         known.offset = max(known.offset, offset)
         stamps = known

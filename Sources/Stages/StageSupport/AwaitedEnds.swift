@@ -1,12 +1,12 @@
 package import Kafka
 package import Lifecycle
 
-/// The partitions whose ends a loop has asked for or is about to ask for. The loop submits queries and does not wait.
-/// If a query fails, its partitions are queried again after a pause.
+/// The partitions whose ends (watermarks) a loop has queried or is about to query. The loop submits queries and does
+/// not wait. If a query fails, its partitions are queried again after a pause.
 package struct AwaitedEnds {
     /// The pause after a failed query.
     package static let retryMilliseconds = 500
-    /// The time after which a query counts as failed. A client that was replaced never answers.
+    /// The time after which a query without an answer counts as failed. A client that was replaced never answers.
     package static let answerMillisecondsMax = 10_000
 
     /// The ends of a partition, and the time at which the query was submitted.
@@ -17,6 +17,7 @@ package struct AwaitedEnds {
     }
 
     private enum WaitState: Equatable {
+        /// The query is submitted at this time or later.
         case due(Instant)
         case queried(OffsetQueryID, at: Instant)
     }

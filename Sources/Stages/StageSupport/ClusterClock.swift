@@ -1,15 +1,14 @@
 package import Lifecycle
-package import Telemetry
 
 /// The time of the cluster, as far as this process can know it.
 ///
 /// It has three sources: the stamps that brokers write on records, the clock of this machine, and the steady clock,
-/// which never jumps. No source alone moves the time forward by more than a step:
+/// which never jumps. No source alone moves the time forward by more than a step at once:
 ///
 /// - A stamp can be older than the time, because its record waited. The highest stamps of the last one to two minutes
 ///   therefore tell the time.
 /// - A stamp that is ahead of the time and of the machine's clock is not believed until such stamps have come for a
-///   minute, and no other stamp has spoken against them. A broker whose clock steps for some seconds changes nothing.
+///   minute, and no other stamp has contradicted them. A broker whose clock steps for some seconds changes nothing.
 /// - A step of the machine's clock is not believed until it has lasted for a minute.
 ///
 /// All times are kept as offsets: the time less the steady clock, in milliseconds. A clock that runs evenly has a
@@ -27,7 +26,7 @@ package import Telemetry
 package struct ClusterClock: Sendable {
     /// The highest stamp of a window counts for this window and for the next one.
     package static let windowMilliseconds = 60_000
-    /// A larger difference between two observations is a step.
+    /// A difference of more than this time between two observations is a step.
     package static let stepMilliseconds: Int64 = 5000
     /// The usual time for which a step must last until it is believed, and for which both sources are watched before an
     /// irreversible act.
@@ -37,8 +36,9 @@ package struct ClusterClock: Sendable {
     /// The stamps that are safe in additions, in milliseconds since 1970. Others are ignored.
     package static let validStamps: ClosedRange<Int64> = 1...1 << 53
 
-    private let startedAt: Instant
-    private let settleMilliseconds: Int
+    /// The time from which the sources are watched.
+    let startedAt: Instant
+    let settleMilliseconds: Int
     private let confirmationMilliseconds: Int
 
     // The time by the stamps.
@@ -47,22 +47,22 @@ package struct ClusterClock: Sendable {
     private var recentOffset: Int64?
     private var olderOffset: Int64?
     private var windowStartedAt: Instant
-    /// Upper bound of the offset, from a record that was surely young when it was read.
-    private var offsetMax: Int64?
+    /// An upper bound of the offset, from a record that was surely young when it was read. Nil if none is known.
+    private(set) var offsetMax: Int64?
 
     // Stamps that are ahead.
 
     /// The stamps that are ahead of the known time and not believed yet.
-    private var stampsAheadOfKnown: AheadStamps?
+    private(set) var stampsAheadOfKnown: AheadStamps?
     /// The stamps that are known and ahead of the machine's clock, until they have lasted.
     private var stampsAheadOfMachine: AheadStamps?
     /// The offset by stamps that have been ahead of the machine's clock for long enough.
-    private var provenOffset: Int64?
+    private(set) var provenOffset: Int64?
     /// Whether all known stamps are ahead of the machine's clock, so that one source stands against the other.
-    private var knowsOnlyStampsAheadOfMachine = false
+    private(set) var knowsOnlyStampsAheadOfMachine = false
 
-    /// Nil before its first observation.
-    private var machineClock: MachineClock?
+    /// The machine's clock. Nil before its first observation.
+    private(set) var machineClock: MachineClock?
 
     /// - Parameters:
     ///   - settleMilliseconds: the time for which the sources are watched before `earliestTime` returns a time.
@@ -118,6 +118,8 @@ package struct ClusterClock: Sendable {
 
     /// Notes a time in the value of a record, which another process took from a stamp. A time ahead of the machine's
     /// clock counts as the machine's time.
+    ///
+    /// - Parameter time: milliseconds since 1970.
     package mutating func observe(recordedTime time: Int64, at now: Instant) {
         guard let machineClock else { return }
         observe(stamp: min(time, machineClock.lowerOffset + now.milliseconds), at: now)
@@ -125,7 +127,7 @@ package struct ClusterClock: Sendable {
 
     // MARK: Belief
 
-    /// Decides whether a stamp counts, and notes whether it speaks for or against another source.
+    /// Decides whether a stamp counts, and notes whether it confirms or contradicts another source.
     private mutating func accept(offset: Int64, at now: Instant) -> Bool {
         guard let knownOffset else {
             acceptFirst(offset: offset, at: now)
@@ -155,7 +157,7 @@ package struct ClusterClock: Sendable {
 
     private mutating func compareWithMachine(offset: Int64, knownOffset: Int64, at now: Instant) {
         let isCurrent = offset >= knownOffset - Self.stepMilliseconds
-        // A stamp of the known time speaks against those that are ahead. An older stamp proves nothing.
+        // A stamp of the known time contradicts those that are ahead. An older stamp proves nothing.
         if isCurrent { stampsAheadOfKnown = nil }
         if isAheadOfMachine(offset: offset) {
             if isCurrent { recordLead(of: offset, at: now) }
@@ -186,7 +188,7 @@ package struct ClusterClock: Sendable {
 
     /// Whether a stamp is ahead of the machine's clock by more than a step. An unknown machine's clock confirms no
     /// stamp.
-    private func isAheadOfMachine(offset: Int64) -> Bool {
+    func isAheadOfMachine(offset: Int64) -> Bool {
         machineClock.map { offset > $0.lowerOffset + Self.stepMilliseconds } ?? true
     }
 
@@ -204,7 +206,7 @@ package struct ClusterClock: Sendable {
     }
 
     /// The offset by the stamps. Nil before the first one.
-    private var knownOffset: Int64? { [recentOffset, olderOffset].compactMap(\.self).max() }
+    var knownOffset: Int64? { [recentOffset, olderOffset].compactMap(\.self).max() }
 
     /// A step of the machine's clock to the time that the stamps tell is believed at once: two sources agree.
     private mutating func trustMachineIfConfirmed() {
@@ -213,92 +215,5 @@ package struct ClusterClock: Sendable {
         else { return }
         machineClock?.trust()
         (stampsAheadOfMachine, provenOffset, knowsOnlyStampsAheadOfMachine) = (nil, nil, false)
-    }
-
-    // MARK: Readings
-
-    /// Returns the time by the stamps, or nil before the first one.
-    package func time(at now: Instant) -> WallTime? {
-        knownOffset.map { WallTime(milliseconds: $0 + now.milliseconds) }
-    }
-
-    /// Returns the time for decisions, in milliseconds since 1970: the machine's time if the stamps confirm it, else
-    /// the time by the stamps. Returns nil before the first observation.
-    package func decisionTime(at now: Instant) -> Int64? {
-        guard let machineClock else { return knownOffset.map { $0 + now.milliseconds } }
-        guard let knownOffset, !knowsOnlyStampsAheadOfMachine else {
-            return machineClock.lowerOffset + now.milliseconds
-        }
-        return max(
-            isMachineConfirmed ? min(machineClock.lowerOffset, offsetMax ?? .max) : knownOffset, knownOffset)
-            + now.milliseconds
-    }
-
-    /// Whether the stamps confirm the machine's clock: they do not lead it, and they are not far behind it.
-    package var isMachineConfirmed: Bool {
-        !knowsOnlyStampsAheadOfMachine && !lacksConfirmingStamps
-    }
-
-    /// Returns the time for acts that are due at a moment, in milliseconds since 1970: the time by the stamps, which is
-    /// never ahead of the cluster's. While stamps are ahead of the machine's clock and not proven, it is the machine's
-    /// time. Returns nil before the first stamp.
-    package func dueTime(at now: Instant) -> Int64? {
-        guard let knownOffset else { return nil }
-        guard let machineClock, isUnproven(offset: knownOffset) else { return knownOffset + now.milliseconds }
-        return machineClock.lowerOffset + now.milliseconds
-    }
-
-    /// Whether the time by the stamps is ahead of the machine's clock and has not been so for long enough.
-    private func isUnproven(offset: Int64) -> Bool {
-        guard isAheadOfMachine(offset: offset) else { return false }
-        return provenOffset.map { offset > $0 + Self.stepMilliseconds } ?? true
-    }
-
-    /// Whether a clock has stepped, or is ahead of the other one, and this has not lasted yet.
-    package var isDoubtful: Bool {
-        stampsAheadOfKnown != nil || machineClock?.isDoubtful == true
-            || machineClock != nil && knownOffset.map(isUnproven) == true
-    }
-
-    /// Returns a time that has surely passed, in milliseconds since 1970: the lower of the sources. Returns nil until
-    /// both were watched for `settleMilliseconds`, so that no irreversible act depends on one source alone.
-    package func earliestTime(at now: Instant) -> Int64? {
-        guard let knownOffset, let machineClock, now.milliseconds(since: startedAt) >= settleMilliseconds
-        else { return nil }
-        return (lacksConfirmingStamps ? knownOffset : min(machineClock.lowerOffset, offsetMax ?? .max))
-            + now.milliseconds
-    }
-
-    /// Returns an upper bound of the time, in milliseconds since 1970.
-    package func latestTime(at now: Instant) -> Int64 {
-        [knownOffset, machineClock?.upperOffset].compactMap(\.self).max().map { $0 + now.milliseconds }
-            ?? .max
-    }
-
-    /// Whether the stamps are so far behind the machine's clock that they do not confirm it.
-    package var lacksConfirmingStamps: Bool {
-        guard let knownOffset, let machineClock else { return true }
-        return machineClock.lowerOffset - knownOffset > Self.toleranceMilliseconds
-    }
-
-    // MARK: For operators
-
-    /// The milliseconds by which the machine's clock is surely ahead of the cluster's. Below zero, it is behind the
-    /// stamps. Zero if the clocks may agree.
-    package var machineAheadMilliseconds: Int64 {
-        guard let machineOffset = machineClock?.lastOffset else { return 0 }
-        if let offsetMax, machineOffset > offsetMax { return machineOffset - offsetMax }
-        let highestOffset = [knownOffset, stampsAheadOfKnown?.offset].compactMap(\.self).max()
-        return min(0, machineOffset - (highestOffset ?? machineOffset))
-    }
-
-    /// The difference between the sources in milliseconds, if an operator should look at the clocks; else 0.
-    package var doubtfulDifferenceMilliseconds: Int64 {
-        guard let knownOffset, let machineClock else { return 0 }
-        let difference = max(machineClock.upperOffset - knownOffset, knownOffset - machineClock.lowerOffset)
-        if stampsAheadOfKnown != nil || machineClock.isDoubtful {
-            return max(difference, Self.stepMilliseconds)
-        }
-        return knownOffset - machineClock.lowerOffset > Self.stepMilliseconds ? difference : 0
     }
 }

@@ -1,7 +1,8 @@
 internal import Lifecycle
 
-/// The simulated APNs of this process, as the sender sees it. As soon as the simulator serves, the sender pushes to it
-/// and not to Apple.
+/// The simulated APNs of this process, as the sender sees it. The simulator publishes its addresses and keys when it
+/// serves. The sender reads them once, when it starts, and then pushes to the simulator and not to Apple. So the
+/// simulator must start first.
 package final class EmbeddedAPNsSimulator: Sendable {
     /// The addresses and keys for a client of the simulator.
     package struct AccessDetails: Sendable {

@@ -1,10 +1,11 @@
 internal import Lifecycle
 
-/// The clock of this machine, watched against the steady clock. A step is not believed until it has lasted.
+/// The clock of this machine, watched against the steady clock. A step of the clock is not believed until it has
+/// lasted.
 struct MachineClock {
-    /// The machine's time less the steady clock, in milliseconds, before a step that is not believed yet.
+    /// The machine's time less the steady clock, in milliseconds, without a step that is not believed yet.
     private var trustedOffset: Int64
-    /// The same at the last observation.
+    /// The machine's time less the steady clock, in milliseconds, at the last observation.
     private(set) var lastOffset: Int64
     /// The time for which a step has to last until it is believed.
     private let confirmationMilliseconds: Int
@@ -34,11 +35,13 @@ struct MachineClock {
         let offset = time - now.milliseconds
         let isStep = abs(offset - lastOffset) > ClusterClock.stepMilliseconds
         lastOffset = offset
-        if abs(offset - trustedOffset) <= ClusterClock.stepMilliseconds {
+        let agreesWithTrusted = abs(offset - trustedOffset) <= ClusterClock.stepMilliseconds
+        if agreesWithTrusted {
             steppedAt = nil
         } else if isStep || steppedAt == nil {
             steppedAt = now
         } else if let steppedAt, now.milliseconds(since: steppedAt) >= confirmationMilliseconds {
+            // The step has lasted, so it is believed.
             self.steppedAt = nil
         }
         if steppedAt == nil { trustedOffset = offset }

@@ -1,6 +1,5 @@
 package import Kafka
 internal import Lifecycle
-package import RecordFormat
 package import Telemetry
 package import Topics
 
@@ -13,11 +12,7 @@ package final class NonTransactionalWriter {
     package static let waitMillisecondsMax = 2000
     /// The time after which the producer gives up on a record.
     private static let deliveryMillisecondsMax = 10_000
-    /// The size of the largest record that is copied to the dead letters, in bytes. A larger record, which was perhaps
-    /// compressed in its topic, is only named by its position. If the topic refused the copy, its partition would wait
-    /// for ever.
-    private static let copiedBytesMax = 4 << 20
-    /// The limit above, and space for the headers that describe the dead letter.
+    /// The size of the largest record: a copy in the dead letters, and space for the headers that describe it.
     private static let recordBytesMax = copiedBytesMax + 1 << 16
 
     /// The limits of the records that wait for acknowledgement. Beyond them a record waits for space. They bound the
@@ -25,8 +20,6 @@ package final class NonTransactionalWriter {
     private static let queueRecordsMax = 20_000
     private static let queueKibibytesMax = 16_384
 
-    /// The usual number of headers of a dead letter, for their memory.
-    private static let deadLetterHeaderCount = 12
     /// The pause before a record is sent again to a full queue.
     private static let queueWaitMilliseconds: Int32 = 10
 
@@ -35,11 +28,13 @@ package final class NonTransactionalWriter {
     private let name: String
     private let log: Log
     private let metrics: Metrics
-    private let deadLettersTopic: String
+    let deadLettersTopic: String
     /// Nil until the first record or query. Most stages never send any, and a client costs three threads.
     private var producer: Producer?
     private var topics: [String: Topic] = [:]
+    /// The memory for deliveries that are being handled.
     private var deliveries: [Delivery] = []
+    /// The number of records that were sent and are not acknowledged.
     private var unacknowledgedCount = 0
     /// The newest failure since the last wait for acknowledgements.
     private var failure: String?
@@ -79,7 +74,7 @@ package final class NonTransactionalWriter {
 
     // MARK: Queries
 
-    /// Submits a query and does not wait. Unlike a consumer's query, it does not wait behind fetches.
+    /// Submits a query and does not wait. Unlike a consumer's query, it is not delayed by fetches.
     package func submit(_ query: OffsetQuery) throws -> OffsetQueryID {
         try makeOrReuseProducer().submit(query)
     }
@@ -91,7 +86,8 @@ package final class NonTransactionalWriter {
 
     // MARK: Sending
 
-    /// Sends a record. A failure is reported by `waitForAcknowledgements`.
+    /// Sends a record. While the queue is full, it waits for a limited time. `waitForAcknowledgements` reports a
+    /// failure.
     package func send(
         to topic: String, partition: Int32, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: inout RecordHeaders
@@ -99,12 +95,12 @@ package final class NonTransactionalWriter {
         do {
             let producer = try makeOrReuseProducer()
             let topic = try self.topic(named: topic, of: producer)
-            let began = Instant.now()
+            let startedAt = Instant.now()
             while true {
                 let result = producer.send(
                     to: topic, partition: partition, key: key, value: value, headers: &headers, tag: 0)
                 if result != .full { return handle(result) }
-                guard failure == nil, Instant.now().milliseconds(since: began) < Self.waitMillisecondsMax
+                guard failure == nil, Instant.now().milliseconds(since: startedAt) < Self.waitMillisecondsMax
                 else {
                     failure = failure ?? "the queue of the producer stayed full"
                     return
@@ -113,42 +109,6 @@ package final class NonTransactionalWriter {
             }
         } catch {
             failure = "\(error)"
-        }
-    }
-
-    /// Sends an unchanged copy of a record to the dead letters, with headers that give the reason.
-    ///
-    /// - Parameter sealedValue: replaces the value if the value must not be stored in plain text.
-    package func sendToDeadLetters(
-        _ record: borrowing Kafka.Record, sealedValue: [UInt8]? = nil, as deadLetter: DeadLetter
-    ) {
-        var deadLetter = deadLetter
-        var headers = RecordHeaders(capacity: Self.deadLetterHeaderCount)
-        let recordHeaders = record.headers
-        let byteCount = record.byteCount
-        let isCopied = byteCount <= Self.copiedBytesMax
-        if isCopied {
-            for index in 0..<recordHeaders.count {
-                headers.add(named: recordHeaders[index].name, value: recordHeaders[index].value)
-            }
-        } else {
-            deadLetter.reason += "; its \(byteCount) bytes are not kept here"
-        }
-        for (name, value) in deadLetter.headers {
-            let name = Array(name.rawValue.utf8)
-            let value = Array(value.utf8)
-            headers.add(named: name.span, value: value.span)
-        }
-        let key = isCopied ? record.key : nil
-        if isCopied, let sealedValue {
-            send(
-                to: deadLettersTopic, partition: deadLetter.partition, key: key, value: sealedValue.span,
-                headers: &headers)
-        } else {
-            let value = isCopied ? record.value : nil
-            send(
-                to: deadLettersTopic, partition: deadLetter.partition, key: key, value: value,
-                headers: &headers)
         }
     }
 
@@ -193,16 +153,4 @@ package final class NonTransactionalWriter {
 
     /// Lets the client report errors and statistics while nothing is sent.
     package func poll() { collectDeliveries(waitMilliseconds: 0) }
-}
-
-extension Kafka.Record {
-    /// The total size of the key, the value and the headers.
-    package var byteCount: Int {
-        var byteCount = (key?.count ?? 0) + (value?.count ?? 0)
-        let headers = headers
-        for index in 0..<headers.count {
-            byteCount += headers[index].name.count + (headers[index].value?.count ?? 0)
-        }
-        return byteCount
-    }
 }

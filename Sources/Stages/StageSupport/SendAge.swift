@@ -1,8 +1,8 @@
 package import Telemetry
 
-/// The metric of the age of a send when its jobs reach a step. The age counts from the moment in which the gateway
-/// accepted the send, so it compares the clocks of two machines. All stages use one metric name, so that a dashboard
-/// shows the path of a send from end to end.
+/// A metric: the age of a send when its jobs reach a step. The age counts from the moment in which the gateway accepted
+/// the send, so it compares the clocks of two machines. All stages use one metric name, so that a dashboard shows the
+/// path of a send from end to end.
 package struct SendAge {
     package enum Step: String {
         /// The job is committed.

@@ -21,7 +21,7 @@ package struct StageEnvironment: Sendable {
     ///
     /// - Parameters:
     ///   - catalog: the only reader of the catalog in the process.
-    ///   - standIn: the simulated APNs, if the process has one.
+    ///   - standIn: the embedded APNs simulator. Nil if the process has none.
     package init(
         cluster: Cluster, layout: TopicLayout, slot: ProcessSlot, sealingKeys: SealingKeys?,
         catalog: CatalogReader,
@@ -58,8 +58,8 @@ package struct StageEnvironment: Sendable {
     /// The current apps and keys. Nil until they are known.
     package var catalog: CatalogSnapshot? { readCatalog() }
 
-    /// Calls `then` when the reader knows everything that was acknowledged before this call, or after some seconds with
-    /// the catalog that is known by that time. `then` is called on any thread.
+    /// Calls `then` when the catalog has every record that was acknowledged before this call, or after some seconds
+    /// with the catalog that is known at that time. `then` is called on any thread.
     package func refreshCatalog(then: @escaping @Sendable (CatalogSnapshot?) -> Void) {
         requestCatalogRefresh(then)
     }

@@ -1,6 +1,6 @@
 package import Lifecycle
 
-/// The reason why a stage ends its process. The exit status says whether a new start can help.
+/// The reason why a stage ends its process. The exit status tells the supervisor whether a new start can help.
 package enum StageFailure: FatalError {
     /// A client cannot be used any more, or the cluster refuses this process.
     case client(String)

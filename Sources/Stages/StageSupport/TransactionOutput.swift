@@ -2,14 +2,15 @@ internal import JSON
 package import Kafka
 package import RecordFormat
 
-/// The records of one transaction, ready to be sent. Keys and values lie in two buffers, without an allocation for each
-/// record. The memory is used again for every transaction.
+/// The records of one transaction, ready to be sent. A caller encodes a value, and adds records with it. Keys and
+/// values lie in two buffers, without an allocation for each record. The memory is used again for every transaction.
 package struct TransactionOutput: ~Copyable {
     /// An encoded value. It can be sent to several partitions.
     package struct EncodedValue: Sendable, Equatable {
         fileprivate let range: Range<Int>
     }
 
+    /// A record, by the positions of its bytes.
     private struct StagedRecord {
         var partition: Int32
         /// The bytes in `keys`. Nil for a record without a key.
@@ -77,13 +78,8 @@ package struct TransactionOutput: ~Copyable {
                 let key: Span<UInt8>? = if let range = record.key { keys.extracting(range) } else { nil }
                 let value: Span<UInt8>? =
                     if let range = record.value { values.extracting(range) } else { nil }
-                while true {
-                    let result = producer.send(
-                        to: name, partition: record.partition, key: key, value: value)
-                    if result == .queued { break }
-                    guard result == .full,
-                        producer.waitForQueueSpace()
-                    else { return false }
+                guard producer.queue(to: name, partition: record.partition, key: key, value: value) else {
+                    return false
                 }
             }
             return true

@@ -182,11 +182,11 @@ struct ControlTests {
         try await withSimulator { simulator in
             let seconds = Double(WallTime.now().milliseconds) / 1_000
             let parts = [
-                #"{"alg":"ES256","kid":"\#(simulator.serving.keyID)"}"#,
-                #"{"iss":"\#(simulator.serving.teamID)","iat":\#(seconds)}"#,
+                #"{"alg":"ES256","kid":"\#(simulator.connectionInfo.keyID)"}"#,
+                #"{"iss":"\#(simulator.connectionInfo.teamID)","iat":\#(seconds)}"#,
             ]
             let signed = parts.map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")
-            let key = try SigningKey(file: simulator.serving.keyFile)
+            let key = try SigningKey(file: simulator.connectionInfo.keyFile)
             let bearer = signed + "." + Base64URL.encode(key.sign(Array(signed.utf8)))
             let push = simulator.push().setting("authorization", "bearer \(bearer)")
             #expect(await simulator.client().send(push).status == 200)
@@ -240,7 +240,7 @@ struct ControlTests {
             let token = try await simulator.control("GET", "/v1/provider-token")
             #expect(token.hasPrefix("200 eyJ"))
             #expect(try await simulator.control("GET", "/v1/provider-token") == token, "it was made once")
-            let bearer = String(token.dropFirst(4).dropLast())
+            let bearer = String(token.dropFirst("200 ".count).dropLast())
             #expect(
                 await simulator.client().send(simulator.push(2).setting("authorization", "bearer \(bearer)"))
                     .status == 200)

@@ -256,7 +256,7 @@ private struct ShownPhone: Decodable {
 extension ControlledSimulator {
     private func read<Value: Decodable>(_ path: String) async throws -> Value {
         let answer = try await control("GET", path)
-        return try JSONDecoder().decode(Value.self, from: Data(answer.dropFirst(4).utf8))
+        return try JSONDecoder().decode(Value.self, from: Data(answer.dropFirst("200 ".count).utf8))
     }
 
     fileprivate func clock() async throws -> ShownClock { try await read("/v1/clock") }

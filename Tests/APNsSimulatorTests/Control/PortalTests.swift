@@ -28,7 +28,7 @@ struct PortalTests {
     private func bearer(_ query: String, of simulator: ControlledSimulator) async throws -> String {
         let answer = try await simulator.control("GET", "/v1/provider-token" + query)
         #expect(answer.hasPrefix("200 "), "\(answer)")
-        return String(answer.dropFirst(4).dropLast())
+        return String(answer.dropFirst("200 ".count).dropLast())
     }
 
     private func startToken(of phone: String, in simulator: ControlledSimulator) async throws -> String {

@@ -3,15 +3,15 @@ import Simulation
 
 @testable import APNsSimulator
 
-/// Invalid requests, and valid requests with random changes.
+/// Random requests of all kinds: valid ones, and valid ones with changed headers, paths, methods and bodies.
 enum FuzzRequest {
     static func random(for subject: FuzzSubject, using random: inout SeededGenerator) -> TestRequest {
         var request = validRequest(for: subject, using: &random)
         for _ in 0..<random.number(below: 3) {
             let name = headers[random.number(below: headers.count)]
             let value = value(bearer: subject.bearer, using: &random)
-            request =
-                random.number(below: 3) == 0 ? request.adding(name, value) : request.setting(name, value)
+            let isRepeated = random.number(below: 3) == 0
+            request = isRepeated ? request.adding(name, value) : request.setting(name, value)
         }
         if random.number(below: 6) == 0 { request.path = path(using: &random) }
         if random.number(below: 8) == 0 {
@@ -66,6 +66,7 @@ enum FuzzRequest {
         return #"{"aps":{\#(fields.joined(separator: ","))}}"#
     }
 
+    /// Returns a time of this decade in seconds, or a number that may overflow.
     private static func timeOrExtreme(using random: inout SeededGenerator) -> String {
         switch random.number(below: 4) {
         case 0: extremes[random.number(below: extremes.count)]

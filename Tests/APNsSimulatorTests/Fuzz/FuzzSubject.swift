@@ -10,7 +10,8 @@ import Telemetry
 
 @testable import APNsSimulator
 
-/// A simulator without sockets, with real phones, a journal and random faults.
+/// A simulator without sockets, with real phones, a journal and random faults. Its limits are small, so that a history
+/// reaches them.
 ///
 /// `@unchecked Sendable`: mutable state is used on the loop only.
 final class FuzzSubject: @unchecked Sendable {
@@ -22,10 +23,12 @@ final class FuzzSubject: @unchecked Sendable {
     private let journal: FuzzJournal
 
     private static let phoneCount = 20
-    private static let standings: [(String, TokenStatus)] = [
+    /// Tokens that no phone has, with the status that the simulator gives them.
+    private static let statuses: [(hex: String, status: TokenStatus)] = [
         ("aa", .unknown), ("ab", .unregistered(since: 1)), ("ac", .expired(since: 2)), ("ad", .wrongTopic),
     ]
 
+    /// The parts that are made on the loop.
     private struct Parts: @unchecked Sendable {
         let simulator: Simulator
         let phones: Phones
@@ -36,7 +39,7 @@ final class FuzzSubject: @unchecked Sendable {
         let credentials = SimulatorCredentials()
         let loop = try EventLoop(name: "fuzz")
         try loop.start()
-        let parts = loop.perform { Self.parts(credentials, on: loop) }
+        let parts = loop.perform { Self.makeParts(credentials, on: loop) }
         guard let parts else { fatalError("the loop has ended") }
         self.loop = loop
         simulator = parts.simulator
@@ -47,7 +50,7 @@ final class FuzzSubject: @unchecked Sendable {
             at: .now())
     }
 
-    private static func parts(_ credentials: SimulatorCredentials, on loop: EventLoop) -> Parts {
+    private static func makeParts(_ credentials: SimulatorCredentials, on loop: EventLoop) -> Parts {
         var settings = SimulatorSettings()
         settings.streams.initialStreams = 8
         settings.streams.streamsMax = 16
@@ -65,11 +68,13 @@ final class FuzzSubject: @unchecked Sendable {
         population.awayShare = 0.2
         population.switchedOffShare = 0.1
         phones.add(population, at: WallTime.now().milliseconds)
-        let known = TokenStatusOverrides(phones: phones)
-        for (hex, standing) in standings { _ = PushToken(hex: hex).map { known.setStatus(standing, of: $0) } }
+        let overriddenPhones = TokenStatusOverrides(phones: phones)
+        for (hex, status) in statuses {
+            _ = PushToken(hex: hex).map { overriddenPhones.setStatus(status, of: $0) }
+        }
         let journal = FuzzJournal(on: loop)
         let simulator = Simulator(
-            settings: settings, credentials: credentials, on: loop, phones: known,
+            settings: settings, credentials: credentials, on: loop, phones: overriddenPhones,
             faultInjector: RandomFaults(),
             journal: journal)
         return Parts(simulator: simulator, phones: phones, journal: journal)

@@ -9,24 +9,24 @@ import Testing
 
 @testable import APNsSimulator
 
-/// With any requests and any faults, the simulator does not trap, and each request has one entry in the
-/// journal.
+/// Random requests and faults, without sockets (`FuzzSubject`). The simulator must not trap, and each request must have
+/// one entry in the journal.
 @Suite struct SimulatorFuzzTests {
-    /// Number of cases. A case is one connection with up to `requestsMax` requests, and the seeds are
-    /// 0..<cases. Its requests and faults follow from its seed. The cases of a round share phones, channels
-    /// and the clock.
-    static let cases = trialCount(base: 2_000)
+    /// The number of cases. A case is one connection with up to `requestsMax` requests. Its number is its seed, from
+    /// which its requests and faults follow. The cases of a round share phones, channels and the clock.
+    static let caseCount = trialCount(base: 2_000)
     static let casesPerRound = 1_000
     static let requestsMax = 6
     /// Rounds that run in parallel, each on its own thread.
-    static let lanes = 2
+    static let parallelRounds = 2
 
     @Test func `random requests and faults end exactly once`() async throws {
-        let rounds = Array(stride(from: 0, to: Self.cases, by: Self.casesPerRound))
+        let rounds = Array(stride(from: 0, to: Self.caseCount, by: Self.casesPerRound))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, start) in rounds.enumerated() {
-                if index >= Self.lanes { try await group.next() }
-                group.addTask { try await Self.runRound(start..<min(start + Self.casesPerRound, Self.cases)) }
+                if index >= Self.parallelRounds { try await group.next() }
+                let end = min(start + Self.casesPerRound, Self.caseCount)
+                group.addTask { try await Self.runRound(start..<end) }
             }
             try await group.waitForAll()
         }
@@ -82,7 +82,7 @@ import Testing
             var bytes = pulled { client.pull(into: $0) }
             if random.number(below: 20) == 0 { mutate(&bytes, using: &random) }
             feed(bytes, to: connection, using: &random)
-            if !transport.isOver { give(pulled { connection.fill($0) }, to: client) }
+            if !transport.isOver { giveAnswers(pulled { connection.fill($0) }, to: client) }
         }
         connection.didClose(reason: .closedLocally)
         client.end()
@@ -118,6 +118,7 @@ import Testing
         }
     }
 
+    /// Returns all bytes that a side has to send.
     private static func pulled(_ pull: (UnsafeMutableRawBufferPointer) -> Int) -> [UInt8] {
         var pulled: [UInt8] = []
         withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { buffer in
@@ -126,6 +127,7 @@ import Testing
         return pulled
     }
 
+    /// Gives the bytes to the server in pieces of random size.
     private static func feed(
         _ bytes: [UInt8], to connection: ServedConnection, using random: inout SeededGenerator
     ) {
@@ -139,7 +141,7 @@ import Testing
         }
     }
 
-    private static func give(_ bytes: [UInt8], to client: ClientSession) {
+    private static func giveAnswers(_ bytes: [UInt8], to client: ClientSession) {
         bytes.withUnsafeBytes { client.receive($0) }
         client.clearOutcomes()
         _ = client.takeEvents()

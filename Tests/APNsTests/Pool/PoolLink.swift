@@ -4,10 +4,12 @@ import Lifecycle
 
 /// One connection of a `PoolWorld`: the client's session, the frames in transit, and the server.
 struct PoolLink {
+    /// A request on this connection, as the client's session knows it. Streams have odd numbers, as in HTTP/2.
     struct Stream {
         let ticket: PoolTicket
         let request: Int
         let limits: PushDeadlines
+        /// Whether its bytes were sent.
         var hasLeft = false
         /// Whether its outcome was reported. After that, only a late answer or its absence is reported.
         var isReported = false
@@ -46,13 +48,17 @@ struct PoolLink {
     var isFull = false
     /// Last stream of the server's GOAWAY, from the moment when the server sends it.
     var goawayLast = Int.max
-    /// Kinds of failure: the server sends nothing, it answers only PING, or the client's bytes do not leave.
+    // The faults of the connection.
+    /// The server sends nothing, not even PONG.
     var isSilent = false
+    /// The server answers only PING.
     var isDeaf = false
+    /// The client's bytes do not leave.
     var isClogged = false
-    // The state that the client knows, by the messages that it has read.
+    // The state that the client knows by the messages that it has read.
     var knownStreamsMax = 1
     var hasReadGoaway = false
+    /// Whether an answer has proven the provider token on this connection.
     var isAuthorized = false
     /// Number of requests that ended without an answer since the last answer.
     var overdues = 0
@@ -64,6 +70,7 @@ struct PoolLink {
         window = PoolWindow(settings: settings)
     }
 
+    /// Whether the session takes one more request.
     var takesMore: Bool { streams.values.count { !$0.hasLeft } < unsentMax }
 
     /// Returns the rule that another request would break now, or nil.
@@ -81,6 +88,7 @@ struct PoolLink {
         return nil
     }
 
+    /// Opens a stream for a request. Its bytes leave with `flush`.
     mutating func send(_ ticket: PoolTicket, request: Int, limits: PushDeadlines) {
         streams[nextStream] = Stream(ticket: ticket, request: request, limits: limits)
         nextStream += 2
@@ -106,8 +114,10 @@ struct PoolLink {
         return (closed, tooLate)
     }
 
+    /// Removes a stream that was closed.
     mutating func forget(_ stream: Int) { streams[stream] = nil }
 
+    /// Sends PING, which a server answers unless it is silent.
     mutating func ping() { if !isSilent, !isClogged { toClient.append(.pong) } }
 
     /// Handles an answer that the client read.
@@ -121,15 +131,20 @@ struct PoolLink {
     mutating func noteCalm(at now: Instant) { window.narrow(within: knownStreamsMax, isCalm: true, at: now) }
 }
 
-/// The maximum number of streams after trouble: half of the previous number, and one more step in each
-/// interval without trouble. It is looser than the pool's own limit, because the pool's ticks may come late.
+/// The largest number of streams that a pool may use after trouble: half of the previous number, and one step more
+/// after each interval without trouble. It is a second implementation, and looser than the pool's own, because the
+/// pool's ticks may come late.
 struct PoolWindow {
     private let settings: PoolSettings
     private var base: Int
     private var narrowedAt: Instant?
     private var widensFrom = Instant(nanoseconds: 0)
-    /// Share of recent answers that reported trouble, in 1/65536.
-    private var share = 0
+    /// The share of recent answers that reported trouble, in 1/65536. Each answer weighs a sixteenth.
+    private var troubleShare = 0
+    /// An eighth: the window is halved from this share on.
+    private static let troubleShareMax = 8_192
+    /// A sixteenth.
+    private static let shareOfOneAnswer = 4_096
 
     init(settings: PoolSettings) {
         self.settings = settings
@@ -143,8 +158,10 @@ struct PoolWindow {
     }
 
     mutating func noteAnswer(isTrouble: Bool, within streamsMax: Int, at now: Instant) {
-        share += (isTrouble ? 4_096 : 0) - share / 16
-        if isTrouble, share >= 8_192 { narrow(within: streamsMax, isCalm: false, at: now) }
+        troubleShare += (isTrouble ? Self.shareOfOneAnswer : 0) - troubleShare / 16
+        if isTrouble, troubleShare >= Self.troubleShareMax {
+            narrow(within: streamsMax, isCalm: false, at: now)
+        }
     }
 
     mutating func narrow(within streamsMax: Int, isCalm: Bool, at now: Instant) {
@@ -154,7 +171,7 @@ struct PoolWindow {
         if !isOfSameBurst {
             base = max(1, min(base, streamsMax) / 2)
             narrowedAt = now
-            share = 0
+            troubleShare = 0
         }
         // The first step comes only after the pause.
         let pause = isCalm ? settings.enhanceYourCalmMilliseconds - settings.widenIntervalMilliseconds : 0

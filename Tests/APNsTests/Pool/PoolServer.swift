@@ -5,16 +5,18 @@ import Simulation
 
 /// The server's part of a `PoolWorld`: it reads requests, answers or misbehaves, and the client reads its messages.
 extension PoolWorld {
+    /// Returns the number of a random connection.
     private mutating func randomLink() -> UInt32? {
         let numbers = links.keys.sorted()
         return numbers.isEmpty ? nil : numbers[random.number(below: numbers.count)]
     }
 
-    /// Completes connections, and lets requests reach the server. The server accepts, answers, holds or
-    /// refuses them.
+    /// Completes a connection, or lets its requests reach the server. The server accepts, answers, holds or refuses
+    /// them.
     mutating func serveRandomLink() {
         guard let number = randomLink(), var link = links[number] else { return }
         guard link.isOpen else { return completeHandshake(of: number) }
+        // First the client sends its bytes.
         if isCalm { link.isClogged = false }
         let flushed = link.flush(at: now)
         if link.isFull, !link.isClogged { pool.handleDrain(of: number) }
@@ -24,6 +26,11 @@ extension PoolWorld {
         links[number] = link
         reportClosed(flushed.closed, tooLate: flushed.tooLate, on: number)
         for frame in frames { handle(frame, on: number) }
+        answerSomeRequests(on: number)
+    }
+
+    /// Answers a third of the requests that the server has accepted without an answer.
+    private mutating func answerSomeRequests(on number: UInt32) {
         let unanswered = links[number]?.unanswered ?? []
         links[number]?.unanswered = []
         for frame in unanswered {
@@ -97,10 +104,12 @@ extension PoolWorld {
             guard link.goawayLast == .max else { return }
             // GOAWAY does not go below streams that the server has read, because they may be processed. Later
             // streams are ignored.
-            let newestRead = link.streams.filter { $0.value.hasLeft }.keys.max() ?? 0
-            let lastStream = link.toServer.map(\.stream).min().map { $0 - 1 } ?? newestRead
-            links[number]?.goawayLast = min(newestRead, lastStream)
-            send(.goaway(last: min(newestRead, lastStream), isCalm: random.number(below: 4) == 0), on: number)
+            let newestSent = link.streams.filter { $0.value.hasLeft }.keys.max() ?? 0
+            let firstUnread = link.toServer.map(\.stream).min()
+            let newestRead = firstUnread.map { $0 - 1 } ?? newestSent
+            let lastStream = min(newestSent, newestRead)
+            links[number]?.goawayLast = lastStream
+            send(.goaway(last: lastStream, isCalm: random.number(below: 4) == 0), on: number)
         case 3: links[number]?.isSilent = true
         case 4: links[number]?.isDeaf = true
         case 5, 6: links[number]?.isClogged.toggle()

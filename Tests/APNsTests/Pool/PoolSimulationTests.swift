@@ -4,19 +4,21 @@ import Testing
 
 @testable import APNs
 
-/// Random histories of a pool in a `PoolWorld`. The seed alone repeats a history.
+/// Random histories of a pool in a `PoolWorld`, which simulates connections and servers and collects the rules that the
+/// pool breaks. The seed alone repeats a history.
 @Suite struct PoolSimulationTests {
+    private static let stepCount = 120
+
     /// Runs a history, and returns the rules that the pool broke.
     private func faults(seed: Int, mutant: PoolMutant? = nil) -> Set<String> {
         var world = PoolWorld(seed: seed, mutant: mutant)
-        for _ in 0..<120 { world.step() }
+        for _ in 0..<Self.stepCount { world.takeRandomStep() }
         world.settle()
         return world.faults
     }
 
     @Test func `each request ends once and within its limits, and nothing is left`() {
-        let seeds = trialCount(base: 1_000)
-        for seed in 0..<seeds {
+        for seed in 0..<trialCount(base: 1_000) {
             let faults = faults(seed: seed)
             #expect(faults.isEmpty, "seed \(seed): \(faults.sorted())")
             if !faults.isEmpty { return }
@@ -25,22 +27,24 @@ import Testing
 
     @Test func `the simulation reaches every way in which a request can end`() {
         var ends: Set<PushEnd?> = []
-        var lateAnswers = 0
-        var missingAnswers = 0
+        var lateAnswerCount = 0
+        var missingAnswerCount = 0
         for seed in 0..<400 {
             var world = PoolWorld(seed: seed)
-            for _ in 0..<120 { world.step() }
+            for _ in 0..<Self.stepCount { world.takeRandomStep() }
             world.settle()
             ends.formUnion(world.ends)
-            lateAnswers += world.lateAnswers
-            missingAnswers += world.missingAnswers
+            lateAnswerCount += world.lateAnswerCount
+            missingAnswerCount += world.missingAnswerCount
         }
         let expected: [PushEnd] = [
             .answered, .withdrawn, .unknown(.overdue), .unknown(.reset), .unknown(.connectionLost),
             .notProcessed(.overdue), .notProcessed(.noConnection), .notProcessed(.refused),
             .notProcessed(.stopped),
         ]
-        #expect(ends == Set(expected) && lateAnswers > 0 && missingAnswers > 0)
+        #expect(ends == Set(expected))
+        #expect(lateAnswerCount > 0)
+        #expect(missingAnswerCount > 0)
     }
 
     @Test(arguments: PoolMutant.allCases)
@@ -58,11 +62,8 @@ extension PoolWorld {
         live(milliseconds: 20_000)
         if !openRequests.isEmpty || !overdueRequests.isEmpty { faults.insert("a request never ended") }
         if !pool.isIdle { faults.insert("requests are left in the pool's table") }
-        if pool.hasQueuedRequests || pool.waitingCount != 0 || pool.backingOffCount != 0
-            || pool.lateCount != 0
-        {
-            faults.insert("the pool's queues are not empty")
-        }
+        let queuedCount = pool.waitingCount + pool.backingOffCount + pool.lateCount
+        if pool.hasQueuedRequests || queuedCount != 0 { faults.insert("the pool's queues are not empty") }
         if pool.connections.contains(where: { $0.streams != 0 }) {
             faults.insert("a stream stays counted")
         }
@@ -70,6 +71,7 @@ extension PoolWorld {
             probe()
             stop()
         }
+        // 40 s, longer than the waits of a stopping pool.
         for _ in 0..<800 where !links.isEmpty { pass(milliseconds: 50) }
         if !links.isEmpty || pool.connectionCount != 0 { faults.insert("a connection is left") }
     }
@@ -89,9 +91,9 @@ extension PoolWorld {
     private mutating func probe() {
         for _ in 0..<4 * pool.settings.consecutiveOverduesMax + 20 {
             let deadlines = PushDeadlines(deadline: now.advanced(byMilliseconds: 2_500))
-            let probe = submit(deadlines)
+            let request = submit(deadlines)
             live(milliseconds: 2_550)
-            if let probe, requests[probe]?.end == .answered { return }
+            if let request, requests[request]?.end == .answered { return }
         }
         faults.insert("a pool with a working server answers no requests")
     }

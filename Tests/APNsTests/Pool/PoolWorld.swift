@@ -3,9 +3,12 @@ import Simulation
 
 @testable import APNs
 
-/// A simulation of a pool, its sessions and their server, all as values. Frames take time in both directions, and the
-/// server does anything that the protocol permits. The world checks the rules of the pool from outside, and collects
-/// the broken ones in `faults`. `PoolServer.swift` has the server's part.
+/// A simulation of a pool, its connections (`PoolLink`) and their server, all as values. Frames take time in both
+/// directions, and the server does anything that the protocol permits. The world checks the rules of the pool from
+/// outside, and collects the broken ones in `faults`. `PoolServer.swift` has the server's part.
+///
+/// A test calls `takeRandomStep` often, and then `settle`. The pool is owned by a sender, which submits and withdraws
+/// requests. Each request has a number here and a ticket in the pool.
 struct PoolWorld {
     /// A request as its owner knows it.
     struct OwnedRequest {
@@ -24,6 +27,7 @@ struct PoolWorld {
     var pool: PoolStateMachine
     var budget = ConnectBudget()
     var now = Instant(nanoseconds: 0)
+    /// The connections, by the pool's number for them.
     var links: [UInt32: PoolLink] = [:]
     /// The requests without an end, by the pool's ticket.
     var openRequests: [PoolTicket: Int] = [:]
@@ -33,10 +37,14 @@ struct PoolWorld {
     var requests: [Int: OwnedRequest] = [:]
     private var lastRequest = 0
     private var lastPosition = 0
+    /// The positions of requests that were never sent.
     private var unsentPositions: Set<Int> = []
-    var lateAnswers = 0
-    var missingAnswers = 0
+    /// The numbers of overdue requests that got an answer later, or none.
+    var lateAnswerCount = 0
+    var missingAnswerCount = 0
+    /// The time of each connect.
     var connects: [Instant] = []
+    /// The rules that the pool broke, in words.
     var faults: Set<String> = []
     /// Whether the server behaves well.
     var isCalm = false
@@ -68,7 +76,7 @@ struct PoolWorld {
     // MARK: The owner
 
     /// Does one random thing to the pool.
-    mutating func step() {
+    mutating func takeRandomStep() {
         switch random.number(below: 13) {
         case 0...2: submit()
         case 3...5: serveRandomLink()
@@ -101,7 +109,7 @@ struct PoolWorld {
         for _ in 0..<(1 + random.number(below: 12)) { _ = submit(randomDeadlines()) }
     }
 
-    /// Returns the new request, or nil if it was refused.
+    /// Submits a request, and returns its number, or nil if it was refused.
     mutating func submit(_ limits: PushDeadlines) -> Int? {
         let capacity = pool.capacity
         do {
@@ -128,17 +136,16 @@ struct PoolWorld {
         return lastRequest
     }
 
+    /// The open request that was submitted first.
     private var oldestTicket: PoolTicket? { openRequests.keys.min { $0.tag < $1.tag } }
 
     private mutating func withdraw() {
         guard let ticket = oldestTicket else { return }
         if pool.withdraw(ticket) { return end(ticket, with: .withdrawn) }
         // The session withdraws a request that it has not sent.
-        guard let number = pool.connection(of: ticket), let link = links[number],
-            let (id, stream) = link.streams.first(where: { $0.value.ticket == ticket && !$0.value.isReported }
-            ),
-            !stream.hasLeft
-        else { return }
+        guard let number = pool.connection(of: ticket), let link = links[number] else { return }
+        let unreported = link.streams.first { $0.value.ticket == ticket && !$0.value.isReported }
+        guard let (id, stream) = unreported, !stream.hasLeft else { return }
         links[number]?.streams[id]?.isReported = true
         links[number]?.streams[id]?.isGivenUp = true
         report(.withdrawn, of: ticket, on: number)
@@ -168,6 +175,7 @@ struct PoolWorld {
 
     // MARK: Sending
 
+    /// Lets the pool send as many requests as it will, and checks each.
     mutating func send() {
         while let next = pool.nextSend(at: now) {
             act()
@@ -258,7 +266,7 @@ struct PoolWorld {
         if overdueRequests.removeValue(forKey: ticket) == nil {
             faults.insert("late twice, or not overdue before")
         }
-        if isAnswered { lateAnswers += 1 } else { missingAnswers += 1 }
+        if isAnswered { lateAnswerCount += 1 } else { missingAnswerCount += 1 }
     }
 
     /// Closes a connection, and reports the outcomes of its streams.
@@ -292,12 +300,15 @@ struct PoolWorld {
 
     // MARK: Time
 
+    /// Lets time pass for the sessions and for the pool.
     mutating func pass(milliseconds: Int) {
         now = now.advanced(byMilliseconds: milliseconds)
         for number in links.keys.sorted() { expire(number) }
-        let isBudgeted = mutant != .ignoresBudget
+        let ignoresBudget = mutant == .ignoresBudget
         let poolNumber = poolNumber
-        pool.tick(at: now) { request in budget.take(for: poolNumber, request: request, at: now) || !isBudgeted
+        pool.tick(at: now) { request in
+            let isGranted = budget.take(for: poolNumber, request: request, at: now)
+            return isGranted || ignoresBudget
         }
         act()
     }
@@ -311,10 +322,9 @@ struct PoolWorld {
                     faults.insert("connects more often than the budget allows")
                 }
                 connects.append(now)
-                links[number] = PoolLink(
-                    number: number,
-                    unsentMax: isCalm ? .max : [.max, 1 + random.number(below: 4)][random.number(below: 2)],
-                    settings: pool.settings)
+                let unsentMax =
+                    isCalm ? .max : [.max, 1 + random.number(below: 4)][random.number(below: 2)]
+                links[number] = PoolLink(number: number, unsentMax: unsentMax, settings: pool.settings)
             case .ping(let number): links[number]?.ping()
             case .finish(let number), .close(let number): close(number)
             case .end(let ticket, let end): self.end(ticket, with: end)
@@ -328,7 +338,8 @@ struct PoolWorld {
         guard let streams = links[number]?.streams else { return }
         for (id, stream) in streams.sorted(by: { $0.key < $1.key }) where !stream.isGivenUp {
             let limits = stream.limits
-            guard limits.deadline <= now || !stream.hasLeft && limits.sendBy <= now else { continue }
+            let isTooLateToSend = !stream.hasLeft && limits.sendBy <= now
+            guard limits.deadline <= now || isTooLateToSend else { continue }
             let isGivenUp = now.milliseconds(since: limits.deadline) >= lateMilliseconds || !stream.hasLeft
             links[number]?.streams[id]?.isReported = true
             links[number]?.streams[id]?.isGivenUp = isGivenUp

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Broker
 
-/// The answers to Fetch, and how long a fetch waits for records. The broker parks a fetch that waits.
+/// The answers to Fetch, and how long a fetch waits for records. A fetch waits until the log has `bytesMin` bytes for
+/// it, but at most `waitMilliseconds`. The broker calls a fetch that waits "parked".
 struct FetchTests {
     @Test func `a parked fetch is answered when a record is written`() throws {
         try withBroker { broker in
@@ -31,6 +32,7 @@ struct FetchTests {
             let answer = try fetchAnswer(in: try reader.receive().body)
             #expect(answer.error == ErrorCode.none)
             #expect(answer.records.isEmpty)
+            // The wait, less the rounding of the clocks.
             #expect(Date().timeIntervalSince(sentAt) >= 0.19)
         }
     }
@@ -43,14 +45,14 @@ struct FetchTests {
                 reader.fetch("t", from: 0, waitMilliseconds: wait, correlation: 1)
             }
             var lastAnswerAt: Date?
-            var groups = 0
+            var groupCount = 0
             for reader in readers {
                 _ = try reader.receive()
-                if Date().timeIntervalSince(lastAnswerAt ?? .distantPast) > 0.003 { groups += 1 }
+                if Date().timeIntervalSince(lastAnswerAt ?? .distantPast) > 0.003 { groupCount += 1 }
                 lastAnswerAt = Date()
             }
             // Two groups are usual, and more on a busy machine. Without grouping there would be ten.
-            #expect(groups <= 5)
+            #expect(groupCount <= 5)
         }
     }
 
@@ -81,7 +83,9 @@ struct FetchTests {
             let sentAt = Date()
             client.fetch("t", from: 0, waitMilliseconds: 8_000, bytesMin: 100_000, correlation: 5)
             let answer = try fetchAnswer(in: try client.receive().body)
+            // The records of the first segment.
             #expect(answer.records.count > 900 && answer.records.count < 2_000)
+            // Earlier than `waitMilliseconds`.
             #expect(Date().timeIntervalSince(sentAt) < 6)
         }
     }
@@ -93,12 +97,15 @@ struct FetchTests {
         try withBroker { broker in
             let client = try broker.client()
             _ = try client.createTopic("t")
+            // A fetch within the log may wait. The others must not wait, although they ask for it.
             client.fetch("t", from: offset, waitMilliseconds: expected == .none ? 0 : 60_000, correlation: 1)
             #expect(try fetchAnswer(in: try client.receive().body).error == expected)
         }
     }
 
-    @Test func `a missing topic is answered at once, and a deleted one too`() throws {
+    @Test func `a fetch of a missing topic, or of one that is deleted during the wait, is answered at once`()
+        throws
+    {
         try withBroker { broker in
             let client = try broker.client()
             client.fetch("t", from: 0, waitMilliseconds: 60_000, correlation: 1)
@@ -110,7 +117,7 @@ struct FetchTests {
             try waitUntil { broker.hasMetric("flotilla_broker_parked_fetches 1") }
             admin.send(.deleteTopics, version: 1, correlation: 3) { writer in
                 writer.array(["t"]) { $0.string($1) }  // topic_names
-                writer.int32(1000)  // timeout_ms
+                writer.int32(1_000)  // timeout_ms
             }
             _ = try admin.receive()
             #expect(try fetchAnswer(in: try client.receive().body).error != ErrorCode.none)

@@ -4,8 +4,10 @@ import Testing
 
 @testable import Broker
 
-/// kcat, with librdkafka from Debian, as an independent client.
+/// kcat, with librdkafka from Debian, as an independent client. -P produces, -C consumes, -G consumes as a group, -Q
+/// asks for the offset of a time, and -L lists the metadata.
 struct KcatTests {
+    /// Runs kcat until it exits, and returns its output.
     private func kcat(_ arguments: [String], input: String? = nil) async throws -> String {
         let process = try ChildProcess("kcat", arguments: arguments, input: input.map { Data($0.utf8) })
         let status = try await process.exitStatus()
@@ -25,6 +27,7 @@ struct KcatTests {
                 "acks=all",
             ],
             input: lines.joined(separator: "\n") + "\n")
+        // -e exits at the end of the partition.
         let read = try await kcat([
             "-C", "-b", broker.address, "-t", "t", "-e", "-q", "-K:", "-o", "beginning",
         ])
@@ -43,8 +46,9 @@ struct KcatTests {
                 ["-P", "-b", broker.address, "-t", "t", "-p", partition],
                 input: "a\(partition)\nb\(partition)\n")
         }
-        let found = try await kcat(["-Q", "-b", broker.address, "-t", "t:0:1000", "-t", "t:1:-1"])
-        #expect(found.split(separator: "\n").sorted() == ["t [0] offset 0", "t [1] offset 2"])
+        // The offset of the time 1,000, before all records, and of the end (-1).
+        let offsets = try await kcat(["-Q", "-b", broker.address, "-t", "t:0:1000", "-t", "t:1:-1"])
+        #expect(offsets.split(separator: "\n").sorted() == ["t [0] offset 0", "t [1] offset 2"])
         let read = try await kcat(
             ["-b", broker.address, "-G", "readers", "-X", "auto.offset.reset=earliest", "-q", "-c", "4", "t"])
         #expect(read.split(separator: "\n").sorted() == ["a0", "a1", "b0", "b1"])

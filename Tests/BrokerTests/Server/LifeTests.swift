@@ -31,7 +31,7 @@ struct LifeTests {
         #expect(String(decoding: answer.records, as: UTF8.self).contains("v99"))
     }
 
-    @Test func `a stopped broker leaves no data directory if it made it`() throws {
+    @Test func `a broker with removesDataAtStop removes its data directory when it stops`() throws {
         let settings = try BrokerSettings.temporary()
         let broker = try TestBroker(settings)
         _ = try broker.client().createTopic("t", partitions: 4)
@@ -40,7 +40,7 @@ struct LifeTests {
         #expect(!FileManager.default.fileExists(atPath: settings.dataDirectory))
     }
 
-    @Test func `an address beyond loopback is refused without consent`() throws {
+    @Test func `a broker does not listen beyond loopback unless the settings allow it`() throws {
         var settings = try BrokerSettings.temporary()
         settings.host = "0.0.0.0"
         #expect(throws: BrokerError.remoteAddress("0.0.0.0")) { try RunningBroker(settings: settings) }
@@ -59,12 +59,13 @@ struct LifeTests {
         }
     }
 
-    /// Runs in another process, because other tests open and close descriptors in this one.
+    // Runs in another process, because other tests open and close descriptors in this one.
     @Test func `fifty starts and stops leave no descriptor and no thread behind`() async {
         await #expect(processExitsWith: .success) {
             func entryCount(_ directory: String) -> Int {
                 (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/\(directory)").count) ?? -1
             }
+            // The first start opens descriptors that the process keeps.
             try withBroker { _ in }
             let descriptors = entryCount("fd")
             let threads = entryCount("task")

@@ -2,12 +2,22 @@ import Testing
 
 @testable import Broker
 
-/// Answers and error messages that repeat the longest names of the protocol.
+/// Answers and error messages that repeat a name from the request. A name has at most 32,767 bytes in Kafka's protocol,
+/// and an error message is cut, so the size of an answer is bounded. The comment behind a value is the field's name in
+/// Kafka's schema.
 struct LongNameTests {
+    /// Almost the longest name. An answer that adds more than seven bytes to it has to cut it.
     private static let name = String(repeating: "n", count: 32_760)
 
+    /// The values of config_operation in IncrementalAlterConfigs.
+    private enum ConfigOperation {
+        static let set: Int8 = 0
+        static let append: Int8 = 2
+        static let unknown: Int8 = 9
+    }
+
     /// Writes the body of a request in a version.
-    private typealias Body = @Sendable (inout WireWriter, Int16) -> Void
+    private typealias Body = @Sendable (_ writer: inout WireWriter, _ version: Int16) -> Void
 
     private static let requests: [(APIKey, Body)] = [
         (
@@ -17,8 +27,8 @@ struct LongNameTests {
                 writer.int16(-1)  // acks
                 writer.int32(1_000)  // timeout_ms
                 writer.topics([TopicPartitions(topic: name, partitions: [0 as Int32])]) { writer, partition in
-                    writer.int32(partition)
-                    writer.nullableBytes([1])
+                    writer.int32(partition)  // index
+                    writer.nullableBytes([1])  // records
                 }
             }
         ),
@@ -27,34 +37,34 @@ struct LongNameTests {
         (
             .deleteTopics,
             { writer, _ in
-                writer.array([name]) { $0.string($1) }
-                writer.int32(1_000)
+                writer.array([name]) { $0.string($1) }  // topic_names
+                writer.int32(1_000)  // timeout_ms
             }
         ),
         (
             .createPartitions,
             { writer, _ in
                 writer.array([name]) { writer, name in
-                    writer.string(name)
-                    writer.int32(5)
-                    writer.nullArray()
+                    writer.string(name)  // name
+                    writer.int32(5)  // count
+                    writer.nullArray()  // assignments
                     writer.emptyTags()
                 }
-                writer.int32(1_000)
-                writer.bool(false)
+                writer.int32(1_000)  // timeout_ms
+                writer.bool(false)  // validate_only
             }
         ),
         (
             .describeConfigs,
             { writer, version in
                 writer.array([ConfigResource.topic, ConfigResource.broker]) { writer, kind in
-                    writer.int8(kind)
-                    writer.string(name)
-                    writer.nullArray()
+                    writer.int8(kind)  // resource_type
+                    writer.string(name)  // resource_name
+                    writer.nullArray()  // configuration_keys
                     writer.emptyTags()
                 }
-                writer.bool(true)
-                if version >= 3 { writer.bool(false) }
+                writer.bool(true)  // include_synonyms
+                if version >= 3 { writer.bool(false) }  // include_documentation
             }
         ),
         (
@@ -67,55 +77,63 @@ struct LongNameTests {
         ),
         (
             .incrementalAlterConfigs,
-            { writer, _ in writeChange(of: name, setting: "x", operation: 0, to: &writer) }
+            { writer, _ in writeChange(of: name, setting: "x", operation: ConfigOperation.set, to: &writer) }
         ),
         (
             .incrementalAlterConfigs,
-            { writer, _ in writeChange(of: "there", setting: name, operation: 0, to: &writer) }
+            { writer, _ in
+                writeChange(of: "there", setting: name, operation: ConfigOperation.set, to: &writer)
+            }
         ),
         (
             .incrementalAlterConfigs,
-            { writer, _ in writeChange(of: "there", setting: name, operation: 9, to: &writer) }
+            { writer, _ in
+                writeChange(of: "there", setting: name, operation: ConfigOperation.unknown, to: &writer)
+            }
         ),
     ]
 
+    /// Writes the body of CreateTopics.
     private static func writeCreation(
         of topic: String, setting: String, value: String = "1", to writer: inout WireWriter
     ) {
         writer.array([topic]) { writer, topic in
-            writer.string(topic)
-            writer.int32(1)
-            writer.int16(1)
-            writer.array([Int32]()) { $0.int32($1) }
+            writer.string(topic)  // name
+            writer.int32(1)  // num_partitions
+            writer.int16(1)  // replication_factor
+            writer.array([Int32]()) { $0.int32($1) }  // assignments
             writer.array([setting]) { writer, setting in
-                writer.string(setting)
-                writer.nullableString(value)
+                writer.string(setting)  // configs: name
+                writer.nullableString(value)  // configs: value
                 writer.emptyTags()
             }
             writer.emptyTags()
         }
-        writer.int32(1_000)
-        writer.bool(false)
+        writer.int32(1_000)  // timeout_ms
+        writer.bool(false)  // validate_only
     }
 
+    /// Writes the body of AlterConfigs, or of IncrementalAlterConfigs if there is an operation.
     private static func writeChange(
         of topic: String, setting: String, value: String = "1", operation: Int8?, to writer: inout WireWriter
     ) {
         writer.array([topic]) { writer, topic in
-            writer.int8(ConfigResource.topic)
-            writer.string(topic)
+            writer.int8(ConfigResource.topic)  // resource_type
+            writer.string(topic)  // resource_name
             writer.array([setting]) { writer, setting in
-                writer.string(setting)
-                if let operation { writer.int8(operation) }  // config_operation
-                writer.nullableString(value)
+                writer.string(setting)  // configs: name
+                if let operation { writer.int8(operation) }  // configs: config_operation
+                writer.nullableString(value)  // configs: value
                 writer.emptyTags()
             }
             writer.emptyTags()
         }
-        writer.bool(false)
+        writer.bool(false)  // validate_only
     }
 
-    @Test func `the longest names are answered by every request and version that repeats them`() throws {
+    @Test func `every request that repeats a name is answered for the longest names, in every version`()
+        throws
+    {
         try withBroker { broker in
             let client = try broker.client()
             #expect(try client.createTopic("there") == ErrorCode.none)
@@ -127,23 +145,25 @@ struct LongNameTests {
                     }
                     let answer = try client.receive()
                     #expect(answer.correlation == Int32(version))
+                    // Two names with their messages, and some fields.
                     #expect(answer.body.count < 2 * (Self.name.utf8.count + WireWriter.messageBytesMax + 64))
                 }
             }
         }
     }
 
-    /// A list may repeat a word without end, so only its length can be limited.
-    @Test func `a setting's value above the limit is refused, set at once or appended to`() throws {
+    /// A value that is a list may repeat a word without end, so the length of the value is limited.
+    @Test func `a setting's value above the limit is refused, also if it is appended`() throws {
         try withBroker { broker in
             let client = try broker.client()
+            // "delete," has 7 bytes, and the limit (`SettingLength`) is 255.
             let tooLong = Array(repeating: "delete", count: 40).joined(separator: ",")
             let longest = Array(repeating: "delete", count: 36).joined(separator: ",")
             #expect(try client.createTopic("t", settings: ["cleanup.policy": tooLong]) == .invalidConfig)
             #expect(try client.createTopic("t", settings: ["cleanup.policy": longest]) == ErrorCode.none)
             let changes: [(APIKey, Int8?, String)] = [
-                (.alterConfigs, nil, tooLong), (.incrementalAlterConfigs, 0, tooLong),
-                (.incrementalAlterConfigs, 2, "compact"),
+                (.alterConfigs, nil, tooLong), (.incrementalAlterConfigs, ConfigOperation.set, tooLong),
+                (.incrementalAlterConfigs, ConfigOperation.append, "compact"),
             ]
             for (api, operation, value) in changes {
                 client.send(api, version: 0, correlation: 1) { writer in
@@ -167,16 +187,16 @@ struct LongNameTests {
                 client.send(.metadata, version: 1, correlation: 1) { writer in
                     writer.array(Array(repeating: "t", count: repeats)) { $0.string($1) }
                 }
-                let metadata = try client.receive().body.count
+                let metadataBytes = try client.receive().body.count
                 client.send(.describeConfigs, version: 1, correlation: 2) { writer in
                     writer.array(Array(repeating: "t", count: repeats)) { writer, topic in
-                        writer.int8(ConfigResource.topic)
-                        writer.string(topic)
-                        writer.nullArray()
+                        writer.int8(ConfigResource.topic)  // resource_type
+                        writer.string(topic)  // resource_name
+                        writer.nullArray()  // configuration_keys
                     }
-                    writer.bool(false)
+                    writer.bool(false)  // include_synonyms
                 }
-                return [metadata, try client.receive().body.count]
+                return [metadataBytes, try client.receive().body.count]
             }
             #expect(try answerSizes(repeats: 100) == answerSizes(repeats: 1))
         }

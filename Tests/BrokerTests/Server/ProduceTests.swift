@@ -5,14 +5,16 @@ import Testing
 
 @testable import Broker
 
-/// The answers to producers, also to wrong batches, and after a sync that waits.
+/// The answers to Produce: the offsets of valid batches, the errors of wrong ones, and that no answer comes before the
+/// sync.
 struct ProduceTests {
     @Test func `records get their offsets in the order in which they were sent`() throws {
         try withBroker { broker in
             let client = try broker.client()
             _ = try client.createTopic("t")
             for number: Int32 in 0..<5 {
-                client.produce(to: "t", value: "v", acks: number % 2 == 0 ? -1 : 1, correlation: number)
+                let acks: Int16 = number % 2 == 0 ? -1 : 1
+                client.produce(to: "t", value: "v", acks: acks, correlation: number)
                 let answer = try produceAnswer(in: try client.receive().body)
                 #expect(answer.error == ErrorCode.none)
                 #expect(answer.offset == Int64(number))
@@ -73,7 +75,7 @@ struct ProduceTests {
         first.produce(to: "t", batch: batch, correlation: 1)
         try await eventually("a sync that waits") { slow.waitingSyncs > 0 }
         second.produce(to: "t", batch: batch, correlation: 2)
-        // The broker has answered two requests since, so it has also read the second batch.
+        // When the broker has answered two later requests, it has also read the second batch.
         for correlation: Int32 in 3..<5 {
             other.askVersions(correlation: correlation)
             _ = try other.receive()
@@ -86,7 +88,7 @@ struct ProduceTests {
         }
     }
 
-    /// No marker would ever end the transaction, and readers of committed records would wait forever.
+    // Otherwise no marker would ever end the transaction, and readers of committed records would wait forever.
     @Test func `a transactional batch without a transaction is refused`() throws {
         try withBroker { broker in
             let client = try broker.client()

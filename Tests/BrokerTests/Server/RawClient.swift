@@ -2,8 +2,10 @@ import Glibc
 
 @testable import Broker
 
-/// A blocking connection to a broker that sends any bytes as a request, also bytes that no real client would
-/// send. Each wait ends after ten seconds.
+/// A blocking connection to a broker that sends any bytes as a request, also bytes that no real client would send.
+///
+/// `send` does not wait for the answer; `receive` returns the next answer. Each answer repeats the correlation number
+/// of its request. A wait ends after ten seconds with an error. The connection closes when the client is released.
 final class RawClient {
     enum Failure: Error {
         case notConnected(Int32)
@@ -18,7 +20,8 @@ final class RawClient {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        let loopback: in_addr_t = 0x7f00_0001  // 127.0.0.1
+        address.sin_addr.s_addr = loopback.bigEndian
         let connected = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -37,6 +40,7 @@ final class RawClient {
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
 
+    /// Sends the bytes. If the broker has closed the connection, the rest is dropped.
     func send(_ bytes: [UInt8]) {
         var unsent = bytes[...]
         while !unsent.isEmpty {
@@ -60,29 +64,31 @@ final class RawClient {
         key: Int16, version: Int16, correlation: Int32, body: (inout WireWriter) -> Void
     ) -> [UInt8] {
         var writer = WireWriter()
-        // The length, which is known at the end.
+        // The length of the rest. It is known at the end.
         writer.int32(0)
         writer.int16(key)
         writer.int16(version)
         writer.int32(correlation)
         writer.nullableString("raw")  // client_id
+        // An unknown API gets the old header, without tags.
         if let versions = APIKey(rawValue: key)?.versions {
             writer.flexible = versions.isFlexible(version)
             writer.emptyTags()
         }
         body(&writer)
-        writer.patch(int32: Int32(writer.count - 4), at: 0)
+        writer.patch(int32: Int32(writer.count - MemoryLayout<Int32>.size), at: 0)
         return writer.copied()
     }
 
     /// Returns the next answer: its correlation number, and the bytes behind it.
     func receive() throws -> (correlation: Int32, body: [UInt8]) {
-        let length = try WireReader.read(try receive(count: 4)) { (reader) throws(WireError) in
+        let length = try WireReader.read(try receive(count: MemoryLayout<Int32>.size)) {
+            (reader) throws(WireError) in
             try reader.int32()
         }
         let answer = try receive(count: Int(length))
         let correlation = try WireReader.read(answer) { (reader) throws(WireError) in try reader.int32() }
-        return (correlation, Array(answer.dropFirst(4)))
+        return (correlation, Array(answer.dropFirst(MemoryLayout<Int32>.size)))
     }
 
     /// Waits, and returns whether the broker closes the connection before it sends anything.

@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 @testable import Broker
@@ -15,12 +14,13 @@ struct SessionTests {
             client.fetch("t", from: 3, waitMilliseconds: 300, correlation: 13)
             client.askVersions(correlation: 14)
             client.produce(to: "t", value: "v15", correlation: 15)
-            var order: [Int32] = []
-            for _ in 10...15 { order.append(try client.receive().correlation) }
+            let order = try (10...15).map { _ in try client.receive().correlation }
             #expect(order == Array(10...15))
         }
     }
 
+    /// A request begins with its length in four bytes. These lengths are negative, 2 GB, shorter than a header, and
+    /// text.
     @Test(
         arguments: [
             [0xff, 0xff, 0xff, 0xff], [0x7f, 0xff, 0xff, 0xff], [0, 0, 0, 2, 0, 0],
@@ -37,7 +37,7 @@ struct SessionTests {
         }
     }
 
-    /// librdkafka 2.16 sends such bytes with Metadata.
+    // librdkafka 2.16 sends such bytes with Metadata.
     @Test func `bytes behind the last field of a request are ignored`() throws {
         try withBroker { broker in
             let client = try broker.client()
@@ -52,8 +52,11 @@ struct SessionTests {
     @Test func `an unknown version of ApiVersions is answered with the known versions`() throws {
         try withBroker { broker in
             let client = try broker.client()
+            let unknownVersion: Int16 = 99
             client.send(
-                RawClient.request(key: APIKey.apiVersions.rawValue, version: 99, correlation: 5) {
+                RawClient.request(
+                    key: APIKey.apiVersions.rawValue, version: unknownVersion, correlation: 5
+                ) {
                     $0.int32(0)
                 })
             let answer = try client.receive()
@@ -77,7 +80,8 @@ struct SessionTests {
     @Test func `an unknown request closes its connection`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            client.send(RawClient.request(key: 999, version: 0, correlation: 5) { $0.int32(0) })
+            let unknownKey: Int16 = 999
+            client.send(RawClient.request(key: unknownKey, version: 0, correlation: 5) { $0.int32(0) })
             #expect(try client.isClosedByPeer())
         }
     }
@@ -85,8 +89,8 @@ struct SessionTests {
     @Test func `a request above the limit closes its connection`() throws {
         try withBroker(temporarySettings { $0.limits.requestBytesMax = 1_000 }) { broker in
             let client = try broker.client()
-            // A length of 1,001 bytes.
-            client.send([0, 0, 3, 0xe9])
+            let length1001: [UInt8] = [0, 0, 3, 0xe9]
+            client.send(length1001)
             #expect(try client.isClosedByPeer())
         }
     }
@@ -94,9 +98,9 @@ struct SessionTests {
     @Test func `a request that comes byte by byte is understood`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            for byte in RawClient.request(
+            let request = RawClient.request(
                 key: APIKey.apiVersions.rawValue, version: 0, correlation: 9, body: { _ in })
-            { client.send([byte]) }
+            for byte in request { client.send([byte]) }
             #expect(try client.receive().correlation == 9)
         }
     }
@@ -130,16 +134,5 @@ struct SessionTests {
             client = nil
             try waitUntil { broker.hasMetric("flotilla_broker_parked_fetches 0") }
         }
-    }
-}
-
-struct TimedOut: Error {}
-
-/// Waits for a fact, for at most ten seconds.
-func waitUntil(_ fact: () throws -> Bool) throws {
-    let deadline = Date().addingTimeInterval(10)
-    while try !fact() {
-        guard Date() < deadline else { throw TimedOut() }
-        usleep(1_000)
     }
 }

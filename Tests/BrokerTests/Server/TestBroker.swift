@@ -17,6 +17,7 @@ struct TestBroker {
 
     var address: String { "127.0.0.1:\(running.port)" }
 
+    /// Connects a client.
     func client() throws -> RawClient { try RawClient(port: running.port) }
 
     /// Whether the rendered metrics have this line, for example `flotilla_broker_connections 2`.
@@ -30,7 +31,18 @@ func temporarySettings(_ change: (inout BrokerSettings) -> Void) throws -> Broke
     return settings
 }
 
-/// Runs a broker while the body runs.
+struct TimedOut: Error {}
+
+/// Waits for a fact, for at most ten seconds.
+func waitUntil(_ fact: () throws -> Bool) throws {
+    let deadline = Date().addingTimeInterval(10)
+    while try !fact() {
+        guard Date() < deadline else { throw TimedOut() }
+        usleep(1_000)
+    }
+}
+
+/// Runs a broker while the body runs, by default with temporary settings.
 func withBroker<Result>(
     _ settings: BrokerSettings? = nil, _ body: (TestBroker) throws -> Result
 ) throws -> Result {
@@ -40,7 +52,7 @@ func withBroker<Result>(
 }
 
 extension RawClient {
-    /// Creates a topic, and waits for the answer.
+    /// Creates a topic, and returns the error in the answer. `ErrorCode.none` is success.
     func createTopic(_ topic: String, partitions: Int32 = 1, settings: [String: String] = [:]) throws
         -> ErrorCode?
     {
@@ -55,7 +67,7 @@ extension RawClient {
                     writer.nullableString(setting.value)  // configs: value
                 }
             }
-            writer.int32(1000)  // timeout_ms
+            writer.int32(1_000)  // timeout_ms
             writer.bool(false)  // validate_only
         }
         return try WireReader.read(try receive().body) { (reader) throws(WireError) in
@@ -69,17 +81,19 @@ extension RawClient {
         }
     }
 
-    /// Sends a batch with one record to the first partition.
+    /// Sends a batch with one record to the first partition. With `acks` of 0 the broker sends no answer; with 1 or -1
+    /// it answers when the record is stored.
     func produce(to topic: String, value: String, acks: Int16 = -1, correlation: Int32) {
         let batch = BatchBuilder.batch([NewRecord(key: nil, value: Array(value.utf8))], time: 1_000)
         produce(to: topic, batch: batch, acks: acks, correlation: correlation)
     }
 
+    /// Sends these bytes as a batch to the first partition.
     func produce(to topic: String, batch: [UInt8], acks: Int16 = -1, correlation: Int32) {
         send(.produce, version: 3, correlation: correlation) { writer in
             writer.nullableString(nil)  // transactional_id
             writer.int16(acks)  // acks
-            writer.int32(1000)  // timeout_ms
+            writer.int32(1_000)  // timeout_ms
             writer.topics([TopicPartitions(topic: topic, partitions: [0 as Int32])]) { writer, partition in
                 writer.int32(partition)  // index
                 writer.nullableBytes(batch)  // records
@@ -87,7 +101,7 @@ extension RawClient {
         }
     }
 
-    /// Asks for records of the first partition.
+    /// Asks for records of the first partition. The broker answers when it has `bytesMin` bytes, or after the wait.
     func fetch(
         _ topic: String, from offset: Int64, waitMilliseconds: Int32, bytesMin: Int32 = 1,
         bytesMax: Int32 = 1 << 20, correlation: Int32

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// The creation, growth and deletion of topics by requests.
+/// The creation, growth and deletion of topics by requests. The group named "group" commits offsets for the topic "t".
 struct TopicTests {
     /// Commits an offset of the group for the first partition of `t`.
     private func commit(_ offset: Int64, on client: RawClient) throws -> ErrorCode? {
@@ -27,12 +27,13 @@ struct TopicTests {
         }
     }
 
+    /// Returns the group's offset for the first partition of `t`, or -1.
     private func committedOffset(on client: RawClient) throws -> Int64? {
         client.send(.offsetFetch, version: 1, correlation: 1) { writer in
-            writer.string("group")
+            writer.string("group")  // group_id
             writer.array(["t"]) { writer, topic in
-                writer.string(topic)
-                writer.array([0 as Int32]) { $0.int32($1) }
+                writer.string(topic)  // name
+                writer.array([0 as Int32]) { $0.int32($1) }  // partition_indexes
             }
         }
         return try WireReader.read(try client.receive().body) { (reader) throws(WireError) in
@@ -55,12 +56,11 @@ struct TopicTests {
             #expect(try committedOffset(on: client) == 5)
             client.send(.deleteTopics, version: 1, correlation: 1) { writer in
                 writer.array(["t"]) { $0.string($1) }  // topic_names
-                writer.int32(1000)  // timeout_ms
+                writer.int32(1_000)  // timeout_ms
             }
             _ = try client.receive()
             _ = try client.createTopic("t")
-            // The tombstones are written first. Until they are on the disk, the answer has the old
-            // offset.
+            // The broker writes tombstones for the offsets. Until these are on the disk, the answer has the old offset.
             var offset = try committedOffset(on: client)
             let deadline = Instant.now().advanced(byMilliseconds: 60_000)
             while offset != -1, Instant.now() < deadline { offset = try committedOffset(on: client) }
@@ -68,17 +68,17 @@ struct TopicTests {
         }
     }
 
-    @Test func `more partitions are refused with the reason`() throws {
+    @Test func `a request for more partitions is refused with the reason`() throws {
         try withBroker { broker in
             let client = try broker.client()
             _ = try client.createTopic("t")
             client.send(.createPartitions, version: 0, correlation: 1) { writer in
                 writer.array(["t"]) { writer, topic in
-                    writer.string(topic)
+                    writer.string(topic)  // name
                     writer.int32(5)  // count
                     writer.nullArray()  // assignments
                 }
-                writer.int32(1000)  // timeout_ms
+                writer.int32(1_000)  // timeout_ms
                 writer.bool(false)  // validate_only
             }
             let answer = String(decoding: try client.receive().body, as: UTF8.self)
@@ -87,7 +87,8 @@ struct TopicTests {
     }
 
     @Test(arguments: [
-        ("a b", 1, ErrorCode.invalidTopic), ("t", 0, .invalidPartitions), ("t", 20_000, .invalidPartitions),
+        ("a b", 1, ErrorCode.invalidTopic), ("t", 0, .invalidPartitions),
+        ("t", TopicStore.partitionsMax + 1, .invalidPartitions),
     ])
     func `a topic with an impossible name or number of partitions is refused`(
         name: String, partitions: Int32, expected: ErrorCode

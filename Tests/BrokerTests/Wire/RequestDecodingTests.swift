@@ -4,10 +4,11 @@ import Testing
 
 @testable import Broker
 
-/// The decoding of requests, with valid requests of all versions, with all their beginnings, and with random
-/// damage.
+/// The decoding of requests: valid requests of all versions (`RequestSamples`), all their beginnings, and random damage
+/// (`RequestMutator`).
 struct RequestDecodingTests {
-    /// Decodes a request, and returns the number of bytes behind it.
+    /// Decodes a request, and returns the number of bytes behind it. An API or version that the broker does not offer
+    /// is not decoded.
     @discardableResult
     private func decode(_ bytes: [UInt8]) throws(WireError) -> Int {
         try WireReader.read(bytes) { (reader) throws(WireError) in
@@ -37,31 +38,32 @@ struct RequestDecodingTests {
     /// `TEST_SEED` sets which requests are tried.
     @Test func `mutated requests are decoded or refused, in bounded time and memory`() throws {
         let environment = ProcessInfo.processInfo.environment
-        let cases = trialCount(base: 20_000)
+        let caseCount = trialCount(base: 20_000)
         let seed = environment["TEST_SEED"].flatMap(UInt64.init) ?? 20_261_120
         var mutator = RequestMutator(seed: seed)
         let samples = RequestSamples.all
         let residentBefore = residentBytes()
         let startedAt = Date()
-        var refused = 0
-        for number in 0..<cases {
+        var refusedCount = 0
+        for number in 0..<caseCount {
             let request = mutator.mutate(samples[number % samples.count].bytes, with: samples)
             do throws(WireError) {
                 try decode(request)
             } catch {
-                refused += 1
+                refusedCount += 1
             }
         }
         let seconds = Date().timeIntervalSince(startedAt)
         #expect(
-            refused > cases / 10 && refused < cases,
+            refusedCount > caseCount / 10 && refusedCount < caseCount,
             "seed \(seed): too few or all of the mutated requests were refused")
-        #expect(seconds < 10 + Double(cases) * 0.001, "seed \(seed)")
+        // A millisecond for each request, which takes some microseconds.
+        #expect(seconds < 10 + Double(caseCount) * 0.001, "seed \(seed)")
         #expect(residentBytes() - residentBefore < 256 << 20, "seed \(seed)")
     }
 
     /// The largest cost of a small request: a length that announces fifty million empty elements.
-    @Test func `an array of empty elements does not become gigabytes`() {
+    @Test func `an array of fifty million empty elements is refused before memory is reserved`() {
         var writer = WireWriter(capacity: 1 << 20, flexible: false)
         let elementCount: Int32 = 50_000_000
         writer.int32(elementCount)
@@ -73,6 +75,7 @@ struct RequestDecodingTests {
         }
     }
 
+    /// The memory of the process, in bytes.
     private func residentBytes() -> Int {
         // The second field of `statm` is the number of resident pages.
         let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")

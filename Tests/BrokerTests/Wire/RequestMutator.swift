@@ -7,6 +7,7 @@ struct RequestMutator {
         state = seed
     }
 
+    /// Returns the next number of a linear congruential generator with Knuth's constants. Its high bits are the best.
     private mutating func number(below bound: Int) -> Int {
         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return Int((state >> 33) % UInt64(max(1, bound)))
@@ -19,6 +20,7 @@ struct RequestMutator {
         [0x7f, 0xff], [0xff, 0xfe], [0x80, 0x80, 0x80, 0x80, 0x80, 1], [0xff, 0xff, 0xff, 0xff, 0x0f],
     ]
 
+    /// Returns the request after one to four changes.
     mutating func mutate(_ valid: [UInt8], with others: [RequestSamples.Sample]) -> [UInt8] {
         var bytes = valid
         for _ in 0...number(below: 4) where !bytes.isEmpty {

@@ -1,7 +1,7 @@
 @testable import Broker
 
 /// A valid request of each kind in each version that the broker offers. The decoder must understand them all, and
-/// the fuzzer starts from them. They are written from Kafka's published schemas, not with the broker's own
+/// `RequestMutator` starts from them. They are written from Kafka's published schemas, not with the broker's own
 /// encoders. The comment behind a value is the field's name in the schema.
 enum RequestSamples {
     struct Sample {
@@ -22,6 +22,7 @@ enum RequestSamples {
         }
     }
 
+    /// Writes the body of a sample, with the tags of its end.
     static func writeBody(of api: APIKey, version: Int16, to writer: inout WireWriter) {
         switch api {
         case .apiVersions: apiVersions(version: version, to: &writer)
@@ -61,6 +62,7 @@ enum RequestSamples {
 
     // MARK: Topics and records
 
+    /// Writes one topic with two partitions, and the same fields for each partition.
     private static func topics(to writer: inout WireWriter, partition: (inout WireWriter) -> Void) {
         writer.topics([TopicPartitions(topic: "topic", partitions: [0, 1])]) { writer, _ in partition(&writer)
         }
@@ -218,6 +220,7 @@ enum RequestSamples {
         if version >= 4 { writer.array(["group"]) { $0.string($1) } }  // coordinator_keys
     }
 
+    /// Writes the fields that name a member, with which several requests begin.
     private static func member(version: Int16, to writer: inout WireWriter) {
         writer.string("group")  // group_id
         writer.int32(1)  // generation_id
@@ -304,6 +307,7 @@ enum RequestSamples {
 
     // MARK: Transactions
 
+    /// Writes the fields that name a transactional producer, with which several requests begin.
     private static func transaction(to writer: inout WireWriter, rest: (inout WireWriter) -> Void) {
         writer.string("transactional")  // transactional_id
         writer.int64(1)  // producer_id

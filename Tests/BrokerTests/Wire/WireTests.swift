@@ -2,10 +2,12 @@ import Testing
 
 @testable import Broker
 
-/// One request header and a field of each kind, in both encodings.
+/// `WireWriter` and `WireReader`, in both encodings of Kafka: the classic one with fixed lengths, and the flexible one
+/// with lengths of variable size and tagged fields.
 struct WireTests {
     @Test(arguments: [false, true])
     func `every kind of field comes back as it was written`(flexible: Bool) throws {
+        // So small that the writer has to grow.
         var writer = WireWriter(capacity: 1, flexible: flexible)
         writer.int8(-1)
         writer.int16(-2)
@@ -42,17 +44,19 @@ struct WireTests {
     }
 
     @Test(arguments: [false, true])
-    func `a message is cut between two characters, and a name where the encoding ends`(flexible: Bool) throws
-    {
+    func `a message and a name that are too long are cut between two characters`(flexible: Bool) throws {
         var writer = WireWriter(flexible: flexible)
         writer.message(nil)
         writer.message("short")
+        // A message has at most 1,024 bytes, and "ö" has two.
         writer.message(String(repeating: "m", count: 1_023) + "größe")
         writer.message(String(repeating: "m", count: 1_022) + "ö")
         writer.message(String(repeating: "m", count: 1_023) + "ö")
-        let before = writer.count
+        let countBefore = writer.count
         writer.string(String(repeating: "n", count: 32_766) + "ö")
-        #expect(writer.count - before == (flexible ? 32_768 + 3 : 32_766 + 2))
+        // The flexible encoding keeps all 32,768 bytes behind a length of three bytes. The classic one has a length of
+        // two bytes and allows 32,767 bytes, so it cuts the "ö".
+        #expect(writer.count - countBefore == (flexible ? 32_768 + 3 : 32_766 + 2))
         try WireReader.read(writer.copied(), flexible: flexible) { (reader) throws(WireError) in
             #expect(try reader.nullableString() == nil)
             #expect(try reader.string() == "short")
@@ -70,6 +74,7 @@ struct WireTests {
         }
     }
 
+    // Each byte says that another one follows. A number of 32 bits has at most five.
     @Test func `an endless variable-length number is refused`() {
         #expect(throws: WireError.varintTooLong) {
             try WireReader.read([255, 255, 255, 255, 255, 255]) { (reader) throws(WireError) in
@@ -78,17 +83,20 @@ struct WireTests {
         }
     }
 
+    // The length -1 stands for null.
     @Test func `a null where the schema wants a string is refused`() {
         #expect(throws: WireError.absentValue) {
             try WireReader.read([255, 255]) { (reader) throws(WireError) in try reader.string() }
         }
     }
 
-    @Test func `a string that no classic encoding could send back is refused`() {
-        let long: [UInt8] = [0x81, 0x80, 0x02] + Array(repeating: 0x61, count: 0x8000)
+    @Test func `a string that is too long for the classic encoding of an answer is refused`() {
+        // The length 0x8000 plus one, as a variable-length number.
+        let long: [UInt8] = [0x81, 0x80, 0x02] + Array(repeating: UInt8(ascii: "a"), count: 0x8000)
         #expect(throws: WireError.stringTooLong(0x8000)) {
             try WireReader.read(long, flexible: true) { (reader) throws(WireError) in try reader.string() }
         }
+        // Decoding replaces each invalid byte by U+FFFD, which has three bytes.
         let repaired: [UInt8] = [0x7f, 0xff] + Array(repeating: 0xff, count: 0x7fff)
         #expect(throws: WireError.stringTooLong(3 * 0x7fff)) {
             try WireReader.read(repaired) { (reader) throws(WireError) in try reader.string() }

@@ -16,6 +16,7 @@ struct ConsoleSessionTests {
 
     private var session: ConsoleSession { ConsoleSession(of: key, startedAt: Self.start) }
 
+    /// Returns sealing keys that consist of one digit, so that two calls give the same keys.
     static func keys(_ digit: Character = "a", numbers: ClosedRange<Int> = 1...1) throws -> SealingKeys {
         let directory = try TemporaryDirectory()
         let line = String(repeating: String(digit), count: 64)

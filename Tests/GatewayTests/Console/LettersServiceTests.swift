@@ -9,6 +9,7 @@ import Topics
 
 /// Dead letters over HTTP: an app sees only its own, and the checks are those of the command line.
 struct LettersServiceTests {
+    /// A token in each dead letter, which no answer may contain.
     private static let secret = "c0ffee5ec12e7"
 
     /// Writes a dead letter of ingest: a report that cannot be read.

@@ -12,7 +12,8 @@ import Topics
 
 @testable import Gateway
 
-/// The relay with a running insight stage and without one.
+/// The relay of questions from the gateway to the insight stage, which is running or not. The events are three taps of
+/// the app `shop` and one of `bank`.
 struct InsightRelayTests {
     /// The time of the first tap, in milliseconds.
     private static let firstTapAt = WallTime.now().milliseconds - 60_000

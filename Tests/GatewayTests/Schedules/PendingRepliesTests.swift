@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-/// Requests that wait for the scheduler's reply.
+/// Requests that wait for the scheduler's reply, each under the name that its command carries.
 struct PendingRepliesTests {
     private let start = Instant.now()
 
@@ -30,6 +30,6 @@ struct PendingRepliesTests {
         #expect(replies.remove(named: "a") == 0)
         #expect(replies.nextDeadline() == nil, "answered requests are skipped")
         #expect(replies.removeOverdue(at: start.advanced(byMilliseconds: 10 * limit)) == [])
-        #expect(replies.count == 1, "the request whose order is not stored yet still waits")
+        #expect(replies.count == 1, "the request whose command is not stored yet still waits")
     }
 }

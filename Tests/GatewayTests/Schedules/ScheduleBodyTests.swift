@@ -15,10 +15,10 @@ import Testing
 
 /// Bodies that become commands for the scheduler, validated without a gateway.
 struct ScheduleBodyTests {
-    private let judged = {
-        var judged = JudgedSends(privateType: true)
-        judged.app.allowsUnprovenSchedules = true
-        return judged
+    private let fixture = {
+        var fixture = JudgedSends(privateType: true)
+        fixture.app.allowsUnprovenSchedules = true
+        return fixture
     }()
     private let decider = ScheduleDecider(lanes: 4)
 
@@ -40,7 +40,7 @@ struct ScheduleBodyTests {
     private func schedule(
         _ body: String, headers: HTTPHeaders = [:], as role: APIKey.Role = .send
     ) throws -> Schedule {
-        let command = try command(of: decider.schedule(in: judged.context(body, headers: headers, as: role)))
+        let command = try command(of: decider.schedule(in: fixture.context(body, headers: headers, as: role)))
         guard case .schedule(let schedule) = command.action else { throw JudgedSends.NotStored() }
         return schedule
     }
@@ -57,11 +57,11 @@ struct ScheduleBodyTests {
     }
 
     private func problems(inSchedule body: String) -> [String] {
-        problems { try decider.schedule(in: judged.context(body)) }
+        problems { try decider.schedule(in: fixture.context(body)) }
     }
 
     @Test func `Teak's example becomes a command of its user for the user's own activity`() throws {
-        let command = try command(of: decider.schedule(in: judged.context(Self.teak)))
+        let command = try command(of: decider.schedule(in: fixture.context(Self.teak)))
         #expect(command.owner == .recipient(.user("jane")) && command.app == "shop")
         let schedule = try schedule(Self.teak)
         #expect(schedule.activity == "chest_timer" && schedule.dueTime == .offset(60_000))
@@ -142,7 +142,7 @@ struct ScheduleBodyTests {
     ) throws {
         func command(forUpdateWith changes: [String: String?]) throws -> ScheduleCommand {
             let changes = changes.merging(["when": when]) { $1 }
-            return try self.command(of: JudgedSends.own.decide(in: judged.context(updateBody(changes))))
+            return try self.command(of: JudgedSends.own.decide(in: fixture.context(updateBody(changes))))
         }
         let groupCommand = try command(forUpdateWith: ["attributesType": #""Match""#])
         #expect(groupCommand.owner == .group("m1"))
@@ -158,7 +158,7 @@ struct ScheduleBodyTests {
 
     @Test func `a send for later is validated for its due time`() {
         func problems(_ body: String) -> [String] {
-            self.problems { try JudgedSends.own.decide(in: judged.context(body)) }
+            self.problems { try JudgedSends.own.decide(in: fixture.context(body)) }
         }
         let later = #"{"offset":36000}"#
         let type = #""Match""#
@@ -185,7 +185,7 @@ struct ScheduleBodyTests {
             "attributesType": #""Match""#, "when": #"{"offset":1}"#, "audience": "{\"users\":[\(names)]}",
         ])
         #expect(
-            problems { try JudgedSends.own.decide(in: judged.context(body)) } == ["contentState too_large"])
+            problems { try JudgedSends.own.decide(in: fixture.context(body)) } == ["contentState too_large"])
     }
 
     @Test func `a phone may schedule if its app requires proofs or allows schedules without them`() throws {
@@ -198,28 +198,28 @@ struct ScheduleBodyTests {
             (.init(isRequired: true, secrets: []), false, [" schedules_need_proof"]),
         ]
         for (proof, isAllowed, expected) in cases {
-            var judged = judged
-            (judged.app.userProof, judged.app.allowsUnprovenSchedules) = (proof, isAllowed)
+            var fixture = fixture
+            (fixture.app.userProof, fixture.app.allowsUnprovenSchedules) = (proof, isAllowed)
             let query = [(name: "user", value: "jane"), (name: "activity", value: "a")]
-            let cancel = judged.context("", query: query, as: .report)
+            let cancel = fixture.context("", query: query, as: .report)
             #expect(
-                problems { try decider.schedule(in: judged.context(Self.teak, as: .report)) } == expected)
+                problems { try decider.schedule(in: fixture.context(Self.teak, as: .report)) } == expected)
             #expect(problems { try decider.cancel(in: cancel) } == expected)
             for role in [APIKey.Role.send, .admin] {
-                #expect(problems { try decider.schedule(in: judged.context(Self.teak, as: role)) } == [])
+                #expect(problems { try decider.schedule(in: fixture.context(Self.teak, as: role)) } == [])
             }
         }
-        var judged = judged
-        judged.app.userProof = .init(isRequired: true, secrets: [secret])
-        let body = judged.context(Self.teak, as: .report)
+        var fixture = fixture
+        fixture.app.userProof = .init(isRequired: true, secrets: [secret])
+        let body = fixture.context(Self.teak, as: .report)
         #expect(problems { try decider.schedule(in: body) } == ["userProof user_proof_missing"])
     }
 
     @Test func `the refusal of a phone's schedule says what to do`() throws {
-        var judged = judged
-        judged.app.allowsUnprovenSchedules = false
+        var fixture = fixture
+        fixture.app.allowsUnprovenSchedules = false
         let refusal = try #require(throws: RefusedRequest.self) {
-            try decider.schedule(in: judged.context(Self.teak, as: .report))
+            try decider.schedule(in: fixture.context(Self.teak, as: .report))
         }
         #expect(refusal.response.status == 403)
         let body = String(decoding: refusal.response.body, as: UTF8.self)
@@ -234,8 +234,8 @@ struct ScheduleBodyTests {
     @Test func `a command names the key and the address of its caller`() throws {
         let query = [(name: "user", value: "jane"), (name: "activity", value: "a")]
         for command in try [
-            command(of: decider.schedule(in: judged.context(Self.teak, as: .report))),
-            command(of: decider.cancel(in: judged.context("", query: query, as: .report))),
+            command(of: decider.schedule(in: fixture.context(Self.teak, as: .report))),
+            command(of: decider.cancel(in: fixture.context("", query: query, as: .report))),
         ] {
             #expect(command.author == "key" && command.address == "127.0.0.1")
         }
@@ -249,7 +249,7 @@ struct ScheduleBodyTests {
         for (role, count) in [(APIKey.Role.send, 2), (.report, 1)] {
             guard
                 case .askScheduler(let question) = try decider.schedule(
-                    in: judged.context(Self.teak, as: role))
+                    in: fixture.context(Self.teak, as: role))
             else {
                 throw JudgedSends.NotStored()
             }
@@ -261,7 +261,7 @@ struct ScheduleBodyTests {
         func cancel(_ query: [(name: String, value: String)], as role: APIKey.Role = .send) throws
             -> ScheduleCommand
         {
-            try command(of: decider.cancel(in: judged.context("", query: query, as: role)))
+            try command(of: decider.cancel(in: fixture.context("", query: query, as: role)))
         }
         let activity = try cancel([("user", "jane"), ("activity", "chest")])
         #expect(activity.owner == .recipient(.user("jane")) && activity.action == .cancel(.activity("chest")))
@@ -279,13 +279,14 @@ struct ScheduleBodyTests {
             ([("user", ""), ("activity", "a")], .send, ["user invalid"]),
         ]
         for (query, role, expected) in refusals {
-            let reported = problems { try decider.cancel(in: judged.context("", query: query, as: role)) }
+            let reported = problems { try decider.cancel(in: fixture.context("", query: query, as: role)) }
             #expect(reported.sorted() == expected.sorted(), "\(query)")
         }
         #expect(
-            problems { try decider.cancel(in: judged.context("{}", query: [("user", "j"), ("id", "i")])) }
+            problems { try decider.cancel(in: fixture.context("{}", query: [("user", "j"), ("id", "i")])) }
                 == [" invalid"])
-        let list = try command(of: decider.list(in: judged.context("", query: [("user", "jane")], as: .read)))
+        let list = try command(
+            of: decider.list(in: fixture.context("", query: [("user", "jane")], as: .read)))
         #expect(list.action == .list(ScheduleCommand.listedTimersMax))
     }
 }

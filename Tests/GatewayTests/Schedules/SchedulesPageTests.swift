@@ -5,16 +5,11 @@ import Testing
 
 @testable import Gateway
 
-/// The page about schedules: a shell runs its examples unchanged with curl.
+/// The operator's page about schedules: a shell runs its examples unchanged with curl.
 struct SchedulesPageTests {
     private let page: String
 
-    init() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        page = try String(
-            contentsOf: root.appendingPathComponent("deploy/book/schedules.md"), encoding: .utf8)
-    }
+    init() throws { page = try Repository.bookPage(named: "schedules.md") }
 
     @Test func `every example of the page is accepted`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()

@@ -14,7 +14,8 @@ import Topics
 
 @testable import Gateway
 
-/// A real gateway with a scheduler that replies as the test wants.
+/// Schedules over HTTP, at a gateway in this process. `StandInScheduler` replies to the gateway's commands as the test
+/// wants.
 struct SchedulesServiceTests {
     /// The body of a valid schedule for the user jane.
     static func schedule(ofActivity activity: String = "chest_timer", otherFields: String = "") -> String {
@@ -61,6 +62,7 @@ struct SchedulesServiceTests {
             created.body.hasPrefix(
                 #"{"scheduleId":"s-1","scheduleName":"again","sendId":"\#(schedule.send.id)","dueAt":1060000,"replaced":true,"bytes":"#
             ), "\(created.body)")
+
         let canceled = try await bench.call(
             "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/send")
         #expect(canceled.status == 200 && canceled.body == #"{"canceled":2,"tooLate":1}"#)
@@ -72,6 +74,7 @@ struct SchedulesServiceTests {
         #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
         #expect(
             try await bench.call("POST", Self.path, body: Self.schedule(), key: "shop/read").status == 403)
+
         // The app does not require user proofs, so phones may not schedule or cancel.
         for (method, path, body) in [
             ("POST", Self.path, Self.schedule()),
@@ -82,6 +85,7 @@ struct SchedulesServiceTests {
         }
         #expect(scheduler.commands.count == 3 && scheduler.commands.allSatisfy { $0.address == "127.0.0.1" })
         #expect(scheduler.commands.prefix(2).allSatisfy { $0.author == bench.records["shop/send"]?.id })
+
         // The answer to a send for later has its due time, and `sends` has no record of it.
         let later = try await bench.call(
             "POST", "/v1/sends",

@@ -7,8 +7,8 @@ import Schedules
 import Telemetry
 import Topics
 
-/// A stand-in for the scheduler that answers commands as a test wants, on its own thread. It stops when it is
-/// released.
+/// A stand-in for the scheduler stage. On its own thread it reads the commands that gateways write to `schedules`, and
+/// writes the outcomes that the test chooses to `replies`. It ends at `stop`.
 final class StandInScheduler: Sendable {
     /// Returns the outcome of a command, or nil for no answer.
     typealias OutcomeOfCommand = @Sendable (ScheduleCommand) -> ScheduleReply.Outcome?
@@ -16,6 +16,7 @@ final class StandInScheduler: Sendable {
     private let received = TracedLock<[ScheduleCommand]>([])
     private let isStopped = TracedLock(false)
 
+    /// The commands that were read so far.
     var commands: [ScheduleCommand] { received.withLock { $0 } }
 
     init(settings: KafkaSettings, layout: TopicLayout, outcome: @escaping OutcomeOfCommand) {

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Gateway
 
-/// Repeated requests at several gateways.
+/// Repeated requests at several gateways. Gateways do not know each other's requests: the same key gives the same id at
+/// each of them, and the planner compares the bodies by their fingerprints.
 struct IdempotencyTests {
     @Test
     func `retries at two gateways have one id, and the planner can detect another body`()
@@ -36,8 +37,8 @@ struct IdempotencyTests {
         #expect(try await secondIDs == ids)
         #expect(Set(ids).count == count)
         #expect(try await post(toGateway: 1, score: 2) == ids)
-        // Follow the planner's rule: the first send of an id counts. A later one is a repetition or a
-        // conflict.
+
+        // The planner's rule: the first send of an id counts. A later one with another fingerprint is a conflict.
         var fingerprints: [String: String] = [:]
         var conflicts = 0
         for send in try await first.sends(atLeast: 3 * count) {

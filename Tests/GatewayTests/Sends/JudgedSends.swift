@@ -11,7 +11,8 @@ import TokenSealing
 @testable import Gateway
 @testable import HTTPServer
 
-/// An app, its types and a segment, by which bodies of sends are validated without a gateway.
+/// A catalog with an app, its activity types and a segment, and the deciders of the gateway. Tests validate bodies of
+/// sends with them, without a gateway and without Kafka.
 struct JudgedSends {
     /// 2026-11-20T20:00:00Z.
     static let now = WallTime(milliseconds: 1_795_204_800_000)
@@ -24,6 +25,7 @@ struct JudgedSends {
             bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
             keysMax: GatewayLimits.sendFieldsMax))
 
+    /// The shared type `Match`, with a schema for its content state.
     static var match: ActivityType {
         var type = ActivityType(name: "Match")
         type.requiredAttributes = ["home", "away"]
@@ -33,7 +35,7 @@ struct JudgedSends {
         return type
     }
 
-    /// Makes an app with a shared type and optionally a private one.
+    /// Makes an app with the shared type `Match`, and with the private type `Order` if `privateType` is true.
     init(privateType: Bool = false) {
         app = App(
             id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
@@ -48,6 +50,7 @@ struct JudgedSends {
         _ = catalog.apply(key: segment.key, value: segment.encoded(), with: JSONReader())
     }
 
+    /// Returns the context of a request with this body.
     func context(
         _ body: String, headers: HTTPHeaders = [:], query: [(name: String, value: String)] = [],
         as role: APIKey.Role = .send
@@ -81,8 +84,10 @@ struct JudgedSends {
         guard case .store(let records, _) = try decider.decide(in: context(body, headers: headers)) else {
             throw NotStored()
         }
-        guard case .send(let send) = try SendRequest.decode(records[1].value ?? [], with: JSONReader()),
-            send.scopeKey?.bytes == records[1].key
+        // The first record is the entry of the audit log.
+        let sendRecord = records[1]
+        guard case .send(let send) = try SendRequest.decode(sendRecord.value ?? [], with: JSONReader()),
+            send.scopeKey?.bytes == sendRecord.key
         else { throw NotStored() }
         return send
     }
@@ -103,7 +108,7 @@ struct JudgedSends {
     struct NotStored: Error {}
 }
 
-/// Returns a valid start with members added, replaced or removed.
+/// Returns a valid start with members added, replaced or, with the value nil, removed. The values are JSON.
 func startBody(_ changes: [String: String?] = [:]) -> String {
     body(
         of: [
@@ -128,6 +133,6 @@ func endBody(_ changes: [String: String?] = [:]) -> String {
 private func body(of members: [String: String], changedBy changes: [String: String?]) -> String {
     var members = members
     for (name, value) in changes { members[name] = value }
-    return "{" + members.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
-        + "}"
+    let membersByName = members.sorted { $0.key < $1.key }
+    return "{" + membersByName.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
 }

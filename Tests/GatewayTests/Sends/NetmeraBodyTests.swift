@@ -9,10 +9,12 @@ import Testing
 
 @testable import Gateway
 
-/// The bodies of Netmera's interfaces, and the sends that follow from them.
+/// The bodies of Netmera's interfaces, and the sends that follow from them. The bodies are decided without a gateway, in
+/// a catalog with the type `Match` and the segment `vips`.
 struct NetmeraBodyTests {
-    private let judged = JudgedSends()
+    private let fixture = JudgedSends()
 
+    /// Returns a valid bulk start with members of its message added, replaced or, with the value nil, removed.
     private func bulk(_ message: [String: String?] = [:], target: String = #"{"sendToAll":true}"#) -> String {
         var members: [String: String] = [
             "title": #""t""#, "body": #""b""#, "platforms": #"["IOS"]"#, "type": #""LIVE_ACTIVITY""#,
@@ -25,7 +27,7 @@ struct NetmeraBodyTests {
     }
 
     @Test func `a bulk start becomes a start with its alert, its group and its end`() throws {
-        let send = try judged.send(
+        let send = try fixture.send(
             bulk(["liveActEndDate": #""2026-11-20T22:00:00Z""#]), by: JudgedSends.bulk)
         #expect(send.content.event == .start && send.audience == .everyone && send.group == "m1")
         #expect(send.content.alert == Alert(title: .plain("t"), body: .plain("b")))
@@ -36,7 +38,7 @@ struct NetmeraBodyTests {
             (#"{"tags":["a"]}"#, Audience.tags(["a"])), (#"{"segments":["vips"]}"#, .segments(["vips"])),
             (#"{"extIds":["u","v"]}"#, .users(["u", "v"])),
             (#"{"sendToAll":false,"tags":["a"]}"#, .tags(["a"])),
-        ] { #expect(try judged.send(bulk(target: target), by: JudgedSends.bulk).audience == audience) }
+        ] { #expect(try fixture.send(bulk(target: target), by: JudgedSends.bulk).audience == audience) }
     }
 
     @Test func `every field that a bulk start must not have is refused by name`() {
@@ -66,12 +68,12 @@ struct NetmeraBodyTests {
             (bulk(target: #"{"everybody":true}"#), ["target.everybody unknown_field", "target invalid"]),
         ]
         for (body, expected) in cases {
-            #expect(judged.problems(in: body, by: JudgedSends.bulk).sorted() == expected.sorted(), "\(body)")
+            #expect(fixture.problems(in: body, by: JudgedSends.bulk).sorted() == expected.sorted(), "\(body)")
         }
     }
 
     @Test func `an update addresses a group, a user or named activities, and ENDED means END`() throws {
-        func send(_ body: String) throws -> Send { try judged.send(body, by: JudgedSends.update) }
+        func send(_ body: String) throws -> Send { try fixture.send(body, by: JudgedSends.update) }
         let state = #""contentState":{"score":1,"status":"2nd"}"#
         let update = try send(
             #"{"groupId":"m1","action":"UPDATE",\#(state),"staleDate":"2026-01-11T09:21:37Z","priority":10}"#)
@@ -113,12 +115,12 @@ struct NetmeraBodyTests {
         ]
         for (body, expected) in cases {
             #expect(
-                judged.problems(in: body, by: JudgedSends.update).sorted() == expected.sorted(), "\(body)")
+                fixture.problems(in: body, by: JudgedSends.update).sorted() == expected.sorted(), "\(body)")
         }
     }
 
     @Test func `a definition is sent to one user, with the message's overrides`() throws {
-        var judged = judged
+        var fixture = fixture
         var content = PushContent(.start)
         content.attributesType = "Match"
         content.alert = Alert(title: .plain("t"), body: .plain("b"))
@@ -127,8 +129,9 @@ struct NetmeraBodyTests {
         content.attributes = try RawJSON(
             checking: Array(#"{"home":"A","away":"B"}"#.utf8), with: JSONReader())
         var definition = NotificationDefinition(app: "shop", number: 9401, createdAt: 1, content: content)
-        _ = judged.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
-        func send(_ body: String) throws -> Send { try judged.send(body, by: JudgedSends.transactional) }
+        _ = fixture.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
+        func send(_ body: String) throws -> Send { try fixture.send(body, by: JudgedSends.transactional) }
+
         let plain = try send(#"{"notificationKey":"9401","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
         #expect(plain.audience == .users(["u"]) && plain.group == "g")
         #expect(plain.content.alert == content.alert && plain.content.contentState == content.contentState)
@@ -137,7 +140,9 @@ struct NetmeraBodyTests {
         )
         #expect(changed.content.alert == Alert(title: .plain("T"), body: .plain("b")))
         #expect(changed.content.contentState?.bytes == Array(#"{"score":3,"status":"x"}"#.utf8))
-        func problems(_ body: String) -> [String] { judged.problems(in: body, by: JudgedSends.transactional) }
+        func problems(_ body: String) -> [String] {
+            fixture.problems(in: body, by: JudgedSends.transactional)
+        }
         #expect(
             problems(#"{"notificationKey":"9402","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
                 == ["notificationKey definition_unknown"])
@@ -150,13 +155,14 @@ struct NetmeraBodyTests {
         #expect(
             problems(#"{"message":{"groupId":"g"},"target":{"extId":"u"}}"#).contains(
                 "notificationKey missing"))
+
         // In the older format the definition has the group.
         definition.group = "old"
         definition.number = 9403
-        _ = judged.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
+        _ = fixture.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
         #expect(try send(#"{"notificationKey":"9403","target":{"extId":"u"}}"#).group == "old")
         // A definition of another app is unknown.
-        judged.app.id = "bank"
+        fixture.app.id = "bank"
         #expect(
             problems(#"{"notificationKey":"9401","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
                 == ["notificationKey definition_unknown"])

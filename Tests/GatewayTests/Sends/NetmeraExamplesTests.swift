@@ -96,12 +96,15 @@ struct NetmeraExamplesTests {
 
     @Test func `every example of Netmera's documentation works unchanged`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
-        let live = Self.bulk.replacingOccurrences(of: "2026-01-28T15:35:37Z", with: Self.inTwoHours())
-        let started = try await bench.call("POST", "/rest/3.0/sendBulkNotification", body: live)
+        let bulkWithFutureEnd = Self.bulk.replacingOccurrences(
+            of: "2026-01-28T15:35:37Z", with: Self.inTwoHours())
+        let started = try await bench.call(
+            "POST", "/rest/3.0/sendBulkNotification", body: bulkWithFutureEnd)
         #expect(started.status == 202, "\(started.body)")
-        let passed = try await bench.call("POST", "/rest/3.0/sendBulkNotification", body: Self.bulk)
+        let refused = try await bench.call("POST", "/rest/3.0/sendBulkNotification", body: Self.bulk)
         #expect(
-            passed.status == 422 && passed.code == "date_passed" && passed.field == "message.liveActEndDate")
+            refused.status == 422 && refused.code == "date_passed"
+                && refused.field == "message.liveActEndDate")
         let defined = try await bench.call(
             "POST", "/rest/3.0/createNotificationDefinition", body: Self.definition)
         #expect(defined.status == 200, "\(defined.body)")

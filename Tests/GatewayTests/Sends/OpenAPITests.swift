@@ -5,9 +5,10 @@ import Testing
 
 @testable import Gateway
 
-/// The document matches the gateway, route by route and field by field.
+/// The OpenAPI document matches the gateway, route by route and field by field. Fields that the gateway reads or writes
+/// are found in its source by their spelling.
 struct OpenAPITests {
-    private let judged = JudgedSends()
+    private let fixture = JudgedSends()
     private let document: [String: Any]
     private let schemas: [String: Any]
 
@@ -65,11 +66,14 @@ struct OpenAPITests {
     }
 
     @Test func `every field in the document is known to the gateway`() throws {
-        func expectKnown(_ names: [String], by decision: SendDecider, in parent: String? = nil) {
+        /// Returns a body in which only the type of one field's value is wrong.
+        func body(withField name: String, in parent: String?) -> String {
+            let object = #"{"\#(name)":[[]]}"#
+            return parent.map { #"{"\#($0)":\#(object)}"# } ?? object
+        }
+        func expectKnown(_ names: [String], by decider: SendDecider, in parent: String? = nil) {
             for name in names {
-                let inner = #"{"\#(name)":[[]]}"#
-                let problems = judged.problems(
-                    in: parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner, by: decision)
+                let problems = fixture.problems(in: body(withField: name, in: parent), by: decider)
                 let path = parent.map { "\($0).\(name)" } ?? name
                 #expect(!problems.contains("\(path) unknown_field"), "\(path)")
             }
@@ -78,10 +82,9 @@ struct OpenAPITests {
         expectKnown(try properties("send", "alert"), by: JudgedSends.own, in: "alert")
         func expectKnownToSchedules(_ names: [String], in parent: String? = nil) {
             for name in names {
-                let inner = #"{"\#(name)":[[]]}"#
-                let body = parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner
+                let context = fixture.context(body(withField: name, in: parent))
                 var problems: [String] = []
-                do { _ = try ScheduleDecider(lanes: 4).schedule(in: judged.context(body)) } catch {
+                do { _ = try ScheduleDecider(lanes: 4).schedule(in: context) } catch {
                     problems = error.problems.map { "\($0.field) \($0.code)" }
                 }
                 #expect(
@@ -103,22 +106,20 @@ struct OpenAPITests {
 
     /// The source reads a field of a body as `object["name"]`.
     @Test func `every field that the gateway reads is in the document`() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Sources/Stages/Gateway")
-        let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
-        var count = 0
-        for case let file as URL in files where file.pathExtension == "swift" {
-            // The page of the SDK describes reports.
-            if file.lastPathComponent == "ReportValidator.swift" { continue }
+        var fieldCount = 0
+        // The page of the SDK describes reports.
+        for file in try sourceFiles() where file.lastPathComponent != "ReportValidator.swift" {
             let source = try String(contentsOf: file, encoding: .utf8)
             for match in source.matches(of: /(?:object|message|target)\["([A-Za-z]+)"\]/) {
-                count += 1
+                fieldCount += 1
                 let name = match.output.1
                 #expect(OpenAPI.document.contains("\"\(name)\":"), "\(name) in \(file.lastPathComponent)")
             }
         }
-        #expect(count > 60)
+        #expect(fieldCount > 60, "the search found nearly all fields")
+    }
+
+    @Test func `every field of an activity type is in the document`() throws {
         var type = ActivityType(name: "t")
         (type.isPrivate, type.requiredAttributes) = (true, ["a"])
         var layout = ActivityLayout()
@@ -136,23 +137,26 @@ struct OpenAPITests {
         #expect(try Set(properties("activityType", "layout")) == Set(writtenLayout.keys))
     }
 
+    /// Returns the Swift files of the gateway.
+    private func sourceFiles() throws -> [URL] {
+        let files = try #require(
+            FileManager.default.enumerator(at: Repository.gatewaySources, includingPropertiesForKeys: nil))
+        return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+    }
+
     /// Only few answers have some of the fields. The source writes a field as `json.field("name"`.
     @Test func `every field that an answer may have is in the document`() throws {
-        let gateway = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Sources/Stages/Gateway")
-        var count = 0
-        let files = try #require(FileManager.default.enumerator(at: gateway, includingPropertiesForKeys: nil))
-        for case let file as URL in files where file.pathExtension == "swift" {
+        var fieldCount = 0
+        for file in try sourceFiles() {
             let source = try String(contentsOf: file, encoding: .utf8)
             for match in source.matches(of: /json\.(?:field|name)\("([A-Za-z]+)"/) {
-                count += 1
+                fieldCount += 1
                 #expect(
                     OpenAPI.document.contains("\"\(match.output.1)\":"),
                     "\(match.output.1) in \(file.lastPathComponent)")
             }
         }
-        #expect(count > 60)
+        #expect(fieldCount > 60, "the search found nearly all fields")
     }
 
     @Test func `every answer has exactly the documented fields`() async throws {

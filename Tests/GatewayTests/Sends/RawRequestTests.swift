@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 
 /// Malformed and ambiguous requests as bytes on a connection to a real gateway. Each has its status, and none
-/// of them sends anything. A valid send follows each on the same connection and must never be read.
+/// of them sends anything. A valid send follows each ambiguous one on the same connection and must never be read.
 struct RawRequestTests {
     /// A request that is sent as bytes, and the statuses of its answers.
     struct Case: CustomTestStringConvertible, Sendable {
@@ -172,6 +172,7 @@ struct RawRequestTests {
         row("half of a chunk", 408) { $0.with("Transfer-Encoding: chunked", body: "ff\r\n{") },
     ]
 
+    /// Starts a gateway that waits only 300 ms for slow clients. Returns it with its cluster and the routes that send.
     private static func bench() async throws -> (GatewayBench, AnyObject, [Request]) {
         let (bench, cluster) = try await GatewayBench.forSends {
             $0.http.headMilliseconds = 300
@@ -200,7 +201,7 @@ struct RawRequestTests {
     private static func play(_ cases: [Case], behind: (@Sendable (Request) -> [UInt8])? = nil) async throws {
         let (bench, _cluster, requests) = try await Self.bench()
         let port = bench.port
-        var served = 0
+        var validSendCount = 0
         for request in requests {
             for row in cases {
                 let bytes = row.bytes(request) + (behind?(request) ?? [])
@@ -209,12 +210,12 @@ struct RawRequestTests {
                     try HTTPPeer(port: port).statuses(to: Self.validSend(to: "valid", key: request.key))
                 }
                 #expect(otherStatuses == [202], "others are served meanwhile")
-                served += 1
+                validSendCount += 1
                 #expect(try await statuses == row.statuses, "\(row.name) at \(request.path)")
             }
         }
-        let groups = try await bench.sends(atLeast: served).map { $0.scopeKey?.group }
-        #expect(groups.count == served && Set(groups) == ["valid"])
+        let groups = try await bench.sends(atLeast: validSendCount).map { $0.scopeKey?.group }
+        #expect(groups.count == validSendCount && Set(groups) == ["valid"])
         await bench.stop()
         _ = _cluster
     }

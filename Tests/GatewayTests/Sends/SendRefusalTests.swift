@@ -6,9 +6,10 @@ import Testing
 
 @testable import Gateway
 
-/// Every rule of a body, by the field and code that a client gets.
+/// Every rule of a body, by the field and code that a client gets. A case is a valid body with one fault. The time of
+/// the tests is `JudgedSends.now`, 1795204800 in seconds.
 struct SendRefusalTests {
-    private let judged = JudgedSends()
+    private let fixture = JudgedSends()
 
     /// A body and the problems that it gets, each as `field code`. The body as a whole has no field.
     struct Case: CustomTestStringConvertible, Sendable {
@@ -125,6 +126,8 @@ struct SendRefusalTests {
         Case(updateBody(["deadline": "1795204700"]), "deadline date_passed"),
         Case(updateBody(["deadline": #"{"offset":72001}"#]), "deadline out_of_range"),
         Case(updateBody(["expiration": "1795204700"]), "expiration date_passed"),
+        Case(updateBody(["expiration": #""1970-01-01T00:00:00Z""#]), "expiration date_passed"),
+        Case(updateBody(["when": #""1970-01-01T00:00:00Z""#]), "when out_of_range"),
         Case(updateBody(["restart": "true"]), "restart not_allowed"),
         Case(updateBody(["onUnknownStart": #""resend""#]), "onUnknownStart not_allowed"),
         Case(endBody(["conflate": "false"]), "conflate not_allowed"),
@@ -137,7 +140,7 @@ struct SendRefusalTests {
 
     @Test(arguments: parsing + audiences + payload + datesAndOptions)
     func `all problems of a send are reported by field and code`(_ refused: Case) {
-        #expect(judged.problems(in: refused.body).sorted() == refused.problems.sorted())
+        #expect(fixture.problems(in: refused.body).sorted() == refused.problems.sorted())
     }
 
     @Test func `problems of the JSON and of the rules are reported together`() {
@@ -145,33 +148,33 @@ struct SendRefusalTests {
             "priority": "3", "staleDate": "true", "dismissalDate": "1795208400", "nonsense": "1",
         ])
         #expect(
-            judged.problems(in: body).sorted() == [
+            fixture.problems(in: body).sorted() == [
                 "dismissalDate not_allowed", "nonsense unknown_field", "priority out_of_range",
                 "staleDate wrong_type",
             ])
     }
 
     @Test func `private groups are one user's, by the type or by the call`() throws {
-        let judged = JudgedSends(privateType: true)
+        let fixture = JudgedSends(privateType: true)
         let start = startBody([
             "attributesType": #""Order""#, "audience": #"{"users":["u"]}"#, "attributes": "{}",
         ])
-        let send = try judged.send(start)
+        let send = try fixture.send(start)
         #expect(send.owner == .user("u") && send.audience == .users(["u"]))
         #expect(send.content.attributes?.bytes == Array(#"{"orderId":"m1"}"#.utf8))
         let startForEveryone = startBody(["attributesType": #""Order""#])
-        #expect(judged.problems(in: startForEveryone) == ["audience not_one_user"])
+        #expect(fixture.problems(in: startForEveryone) == ["audience not_one_user"])
         let privateTypeAndUser = ["attributesType": #""Order""#, "audience": #"{"users":["u"]}"#]
-        #expect(try judged.send(updateBody(privateTypeAndUser)).owner == .user("u"))
+        #expect(try fixture.send(updateBody(privateTypeAndUser)).owner == .user("u"))
         #expect(
-            judged.problems(in: updateBody(privateTypeAndUser.merging(["private": "false"]) { $1 })) == [
+            fixture.problems(in: updateBody(privateTypeAndUser.merging(["private": "false"]) { $1 })) == [
                 "private conflict"
             ])
         // The owner of the group depends on the type, so the call must name the type.
         #expect(
-            judged.problems(in: updateBody(["audience": #"{"users":["u"]}"#])) == ["attributesType missing"])
-        #expect(try judged.send(updateBody()).owner == nil)
+            fixture.problems(in: updateBody(["audience": #"{"users":["u"]}"#])) == ["attributesType missing"])
+        #expect(try fixture.send(updateBody()).owner == nil)
         let privateCall = ["private": "true", "audience": #"{"users":["u"]}"#]
-        #expect(try judged.send(updateBody(privateCall)).owner == .user("u"))
+        #expect(try fixture.send(updateBody(privateCall)).owner == .user("u"))
     }
 }

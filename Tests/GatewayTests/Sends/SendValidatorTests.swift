@@ -12,11 +12,11 @@ import Testing
 
 /// The rules for sends: content, audience, ids and idempotency keys.
 struct SendValidatorTests {
-    private let judged = JudgedSends()
+    private let fixture = JudgedSends()
     private let now = JudgedSends.now.seconds
 
     @Test func `a start carries its group in the attribute that the type names`() throws {
-        let send = try judged.send(startBody())
+        let send = try fixture.send(startBody())
         #expect(
             send.content.attributes?.bytes == Array(#"{"netmeraGroupId":"m1","home":"A","away":"B"}"#.utf8))
         #expect(send.content.attributesType == "Match" && send.audience == .everyone && send.owner == nil)
@@ -24,7 +24,7 @@ struct SendValidatorTests {
     }
 
     @Test func `the record has every field that a call may set`() throws {
-        let send = try judged.send(
+        let send = try fixture.send(
             startBody([
                 "priority": "5", "collapseId": #""c""#, "endDate": #""2026-11-20T22:00:00Z""#,
                 "deadline": #"{"offset":60}"#, "expiration": "0", "onUnknownStart": #""resend""#,
@@ -41,12 +41,12 @@ struct SendValidatorTests {
         #expect(
             send.content.alert
                 == Alert(title: .localized(key: "k", arguments: ["a"]), body: .plain("b"), sound: "s"))
-        let update = try judged.send(updateBody(["conflate": "false", "attributesType": #""Match""#]))
+        let update = try fixture.send(updateBody(["conflate": "false", "attributesType": #""Match""#]))
         #expect(!update.isConflatable && update.content.attributesType == nil && update.audience == .group)
     }
 
     @Test func `a send to one activity needs no group, and an end may have a past dismissal date`() throws {
-        let send = try judged.send(
+        let send = try fixture.send(
             endBody(["groupId": nil, "audience": #"{"activities":["x"]}"#, "dismissalDate": "1"]))
         #expect(send.scopeKey == ScopeKey(app: "shop", activity: "x") && send.content.dismissalDate == 1)
     }
@@ -58,18 +58,18 @@ struct SendValidatorTests {
         }
         let largest = body(Audience.namesMax)
         #expect(largest.utf8.count <= GatewayLimits.sendBytesMax)
-        #expect(try judged.send(largest).encoded().count < 4 << 20)
-        #expect(judged.problems(in: body(Audience.namesMax + 1)).contains("audience.users out_of_range"))
+        #expect(try fixture.send(largest).encoded().count < 4 << 20)
+        #expect(fixture.problems(in: body(Audience.namesMax + 1)).contains("audience.users out_of_range"))
     }
 
     @Test func `a send names at most as many activities as its copies in all lanes allow`() {
         let names = (0..<Audience.namesMax).map { "\"\(String(repeating: "a", count: 30))-\($0)\"" }
         let body = updateBody(["audience": #"{"activities":[\#(names.joined(separator: ","))]}"#])
-        #expect(judged.problems(in: body) == [])
+        #expect(fixture.problems(in: body) == [])
         let manyLanes = SendDecider(route: "/v1/sends", fields: .standard, lanes: 96) { root, context in
             SendBody.draft(from: root, now: context.now)
         }
-        #expect(judged.problems(in: body, by: manyLanes) == ["audience out_of_range"])
+        #expect(fixture.problems(in: body, by: manyLanes) == ["audience out_of_range"])
     }
 
     @Test
@@ -83,7 +83,7 @@ struct SendValidatorTests {
             let body = startBody([
                 "contentState": #"{"score":0,"status":"\#(String(repeating: "x", count: count))"}"#
             ])
-            guard let send = try? judged.send(body) else { break }
+            guard let send = try? fixture.send(body) else { break }
             longest = count
             let bytes = PayloadBuilder.body(for: send.content, timestamp: 9_999_999_999)
             #expect(bytes.count <= PayloadRules.Route.token.bytesMax)
@@ -94,7 +94,7 @@ struct SendValidatorTests {
     @Test func `content is stored byte for byte`() throws {
         let state = #"{"score": 1 ,"status":"a\u0062", "x": 1.000000000000000000001}"#
         #expect(
-            try judged.send(updateBody(["contentState": state])).content.contentState?.bytes
+            try fixture.send(updateBody(["contentState": state])).content.contentState?.bytes
                 == Array(state.utf8))
     }
 
@@ -107,7 +107,7 @@ struct SendValidatorTests {
     }
 
     @Test func `a doubtful value causes a warning and no refusal`() throws {
-        let context = judged.context(updateBody(["staleDate": "1"]))
+        let context = fixture.context(updateBody(["staleDate": "1"]))
         guard case .store(_, let response) = try JudgedSends.own.decide(in: context) else {
             Issue.record("the send was not stored")
             return
@@ -117,14 +117,16 @@ struct SendValidatorTests {
     }
 }
 
+/// The ids of sends and the fingerprints of their bodies. An id names its partition, so that a gateway finds the send's
+/// records without an index.
 struct SendIDTests {
-    private let judged = JudgedSends()
+    private let fixture = JudgedSends()
 
     @Test func `a key gives the same id on every gateway; another route, app, group or key gives another`()
         throws
     {
         func id(_ body: String, _ key: String, by decision: SendDecider = JudgedSends.own) throws -> String {
-            try judged.send(body, by: decision, headers: ["Idempotency-Key": key]).id
+            try fixture.send(body, by: decision, headers: ["Idempotency-Key": key]).id
         }
         let first = try id(updateBody(), "key-1")
         #expect(try id(updateBody(), "key-1") == first)
@@ -134,17 +136,17 @@ struct SendIDTests {
         #expect(try id(updateBody(["groupId": #""m2""#]), "key-1") != first)
         let netmera = #"{"groupId":"m1","action":"UPDATE","contentState":{"score":1,"status":"x"}}"#
         #expect(try id(netmera, "key-1", by: JudgedSends.update) != first)
-        var other = judged
+        var other = fixture
         other.app.id = "bank"
         #expect(try other.send(updateBody(), headers: ["Idempotency-Key": "key-1"]).id != first)
-        #expect(try judged.send(updateBody()).id != judged.send(updateBody()).id)
+        #expect(try fixture.send(updateBody()).id != fixture.send(updateBody()).id)
         let dry = try id(updateBody(["dryRun": "true"]), "key-1")
         #expect(dry != first, "the send itself has its own progress")
     }
 
     @Test func `the order of members and white space do not change a fingerprint`() throws {
         func print(_ body: String) throws -> String? {
-            try judged.send(body, headers: ["Idempotency-Key": "k"]).fingerprint
+            try fixture.send(body, headers: ["Idempotency-Key": "k"]).fingerprint
         }
         let first = try print(#"{"event":"update","groupId":"m1","contentState":{"score":1,"status":"a"}}"#)
         #expect(
@@ -152,15 +154,15 @@ struct SendIDTests {
                 == first)
         #expect(
             try print(#"{"event":"update","groupId":"m1","contentState":{"score":2,"status":"a"}}"#) != first)
-        #expect(try judged.send(updateBody()).fingerprint == nil, "a send without a key has no fingerprint")
+        #expect(try fixture.send(updateBody()).fingerprint == nil, "a send without a key has no fingerprint")
     }
 
     @Test func `an id names its partition, and a foreign id is refused`() throws {
-        let random = try judged.send(updateBody()).id
+        let random = try fixture.send(updateBody()).id
         let id = try #require(SendID(random, lanes: 4))
         #expect(id.acceptedAt == JudgedSends.now.milliseconds && id.text == random)
         #expect(try #require(SendID(random + ".undo", lanes: 4)).partition == id.partition)
-        let derived = try judged.send(updateBody(), headers: ["Idempotency-Key": "k"]).id
+        let derived = try fixture.send(updateBody(), headers: ["Idempotency-Key": "k"]).id
         #expect(try #require(SendID(derived, lanes: 4)).acceptedAt == nil)
         #expect(SendID(derived, lanes: 4)?.partition == id.partition, "one group, one partition")
         for text in ["t-5-1-3-000000000000000000000000", "d-1-3-00000000000000000000000000000000"] {
@@ -185,7 +187,7 @@ struct SendIDTests {
             var headers: HTTPHeaders = [:]
             for line in lines { headers.add("Idempotency-Key", value: line) }
             #expect(throws: RefusedRequest.self) {
-                _ = try judged.send(updateBody(), headers: headers)
+                _ = try fixture.send(updateBody(), headers: headers)
             }
         }
     }

@@ -13,11 +13,11 @@ import Topics
 
 @testable import Gateway
 
-/// A gateway whose two apps have the activity type of Netmera's examples, and readers of its topics.
+// A gateway for tests of sends: its two apps have the activity type of Netmera's examples. And readers of its topics.
 extension GatewayBench {
     static let matchType = "MatchLiveScoreWidgetAttributes"
 
-    /// Starts a gateway on the embedded broker. The cluster must live as long as the gateway.
+    /// Starts a gateway on a new cluster, which must live as long as the gateway.
     static func forSends(
         _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> (GatewayBench, AnyObject) {
@@ -54,6 +54,7 @@ extension GatewayBench {
         _ method: String, _ path: String, body: String = "", key: String? = "shop/send",
         headers: [String] = []
     ) async throws -> HTTPAnswer {
+        // Netmera's interface has its own header for the key.
         let isNetmera = path.hasPrefix("/rest/")
         let keyHeader = key.map { name in
             let text = keys[name] ?? name

@@ -7,15 +7,12 @@ import Testing
 
 @testable import Gateway
 
-/// The page about sends: a shell runs its examples unchanged with curl.
+/// The operator's page about sends: a shell runs its examples unchanged with curl. A comment `<!-- ROLE -->` before an
+/// example names the role of the key that it needs.
 struct SendsPageTests {
     private let page: String
 
-    init() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        page = try String(contentsOf: root.appendingPathComponent("deploy/book/sends.md"), encoding: .utf8)
-    }
+    init() throws { page = try Repository.bookPage(named: "sends.md") }
 
     /// The examples with the role of the key that each needs.
     private var examples: [(role: String, script: String)] {
@@ -30,9 +27,10 @@ struct SendsPageTests {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         #expect(examples.count == 4)
-        var calls = 0
+        var callCount = 0
         for (role, script) in examples {
             let key = try #require(bench.keys["shop/\(role)"])
+            // The variables of the page, and a curl that prints the status of each answer.
             let head = """
                 set -e
                 FLOTILLA=http://127.0.0.1:\(bench.port)
@@ -43,9 +41,9 @@ struct SendsPageTests {
             let process = try ChildProcess("bash", arguments: ["-c", head + script])
             #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(script)")
             let statuses = process.output.split(separator: "\n").filter { $0 == "200" || $0 == "202" }
-            calls += statuses.count
+            callCount += statuses.count
         }
-        #expect(calls == 7)
+        #expect(callCount == 7)
         #expect(try await bench.sends(atLeast: 4).map(\.content.event) == [.start, .update, .end, .update])
         await bench.stop()
         _ = _cluster

@@ -19,12 +19,17 @@ package struct PlannerModel {
     private struct Rows: GroupTable {
         var groupRows: [ScopeKey: GroupRow] = [:]
         var idempotencyRows: [[UInt8]: SendIdempotencyRow] = [:]
+        var subscribedGroups: [String: SubscribedGroups] = [:]
 
         func row(of key: ScopeKey) throws(StoreError) -> GroupRow? { groupRows[key] }
         func seenSend(id send: String, app: String) throws(StoreError) -> SendIdempotencyRow? {
             idempotencyRows[SendIdempotencyRow.key(app: app, send: send)]
         }
+        func subscribedGroups(of app: String) throws(StoreError) -> SubscribedGroups? {
+            subscribedGroups[app]
+        }
         mutating func set(_ row: GroupRow, of key: ScopeKey) { groupRows[key] = row }
+        mutating func set(_ groups: SubscribedGroups, of app: String) { subscribedGroups[app] = groups }
         mutating func set(_ seen: SendIdempotencyRow, send: String, app: String) {
             idempotencyRows[SendIdempotencyRow.key(app: app, send: send)] = seen
         }
@@ -80,8 +85,7 @@ package struct PlannerModel {
         for record in plan.progress { progressCounts[record.encoded(), default: 0] += 1 }
         for planned in plan.expansions {
             let value = planned.expansion.encoded()
-            let targetLanes = planned.lane.map { $0..<$0 + 1 } ?? 0..<lanes
-            for lane in targetLanes {
+            for lane in planned.lanes.lanes(of: lanes) {
                 expansionCounts[Int32(lane), default: [:]][value, default: 0] += 1
             }
         }

@@ -22,7 +22,7 @@ package struct SendGenerator {
             switch request {
             case .send(let send): send.encoded()
             case .cancellation(let cancellation): cancellation.encoded()
-            case .groupState(let stateRequest): stateRequest.encoded()
+            case .subscription(let subscription): subscription.encoded()
             }
         }
     }

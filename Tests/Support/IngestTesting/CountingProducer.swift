@@ -28,6 +28,7 @@ package final class CountingProducer {
     /// Whether all sent records are stored, as far as acknowledgements were counted.
     package var areAllStored: Bool { storedCount == sentCount }
 
+    /// Sends a record. Waits for acknowledgements while the queue is full.
     package func send(
         to topic: Topic, partition: Int32?, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: consuming RecordHeaders = RecordHeaders(capacity: 0)

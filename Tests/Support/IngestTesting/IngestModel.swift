@@ -26,34 +26,40 @@ package struct IngestModel {
         self.lanes = lanes
         mergers = TestBed.apps.mapValues { ReportMerger(app: $0, seal: TokenSeal(keys: keys)) }
         let now = WallTime.now().milliseconds
-        for record in reports.records {
-            let position = "\(record.partition)/\(record.offset)"
-            guard let value = record.value, let report = try? Report.decode(value, with: reader) else {
-                rejectedPositions.insert(position)
-                continue
-            }
-            // A record in a wrong partition was forwarded, and is also in the right partition.
-            let key = report.key
-            guard Int32(Murmur2.partition(forKey: key.span, partitionCount: lanes)) == record.partition else {
-                continue
-            }
-            guard let merger = mergers[report.app] else {
-                rejectedPositions.insert(position)
-                continue
-            }
-            // A forwarded record has the time and offset of its first arrival in its headers.
-            let firstReceivedAt = record.headers["\(Report.receivedAtHeader)"].flatMap(Int64.init)
-            let firstOffset = record.headers["\(Report.offsetHeader)"].flatMap(Int64.init)
-            let arrival = ReportArrival(
-                receivedAt: min(record.timestamp, firstReceivedAt ?? record.timestamp),
-                offset: firstOffset ?? record.offset)
-            switch merger.merge(report, arrival: arrival, into: installations[key], now: now) {
-            case .rejected: rejectedPositions.insert(position)
-            case .unchanged: break
-            case .merged(let merged) where !merged.mustBeWritten: installations[key] = merged.installation
-            case .merged(let merged): apply(merged, toKey: key)
-            }
+        for record in reports.records { merge(record, at: now) }
+    }
+
+    private mutating func merge(_ record: ReadRecord, at now: Int64) {
+        let position = "\(record.partition)/\(record.offset)"
+        guard let value = record.value, let report = try? Report.decode(value, with: reader) else {
+            rejectedPositions.insert(position)
+            return
         }
+        // A record in a wrong partition was forwarded, and is also in the right partition.
+        let key = report.key
+        let rightPartition = Int32(Murmur2.partition(forKey: key.span, partitionCount: lanes))
+        if record.partition != rightPartition { return }
+        guard let merger = mergers[report.app] else {
+            rejectedPositions.insert(position)
+            return
+        }
+        switch merger.merge(
+            report, arrival: Self.firstArrival(of: record), into: installations[key], now: now)
+        {
+        case .rejected: rejectedPositions.insert(position)
+        case .unchanged: break
+        case .merged(let merged) where !merged.mustBeWritten: installations[key] = merged.installation
+        case .merged(let merged): apply(merged, toKey: key)
+        }
+    }
+
+    /// Returns the arrival of a report. A forwarded record has the time and offset of its first arrival in its headers.
+    private static func firstArrival(of record: ReadRecord) -> ReportArrival {
+        let firstReceivedAt = record.headers["\(Report.receivedAtHeader)"].flatMap(Int64.init)
+        let firstOffset = record.headers["\(Report.offsetHeader)"].flatMap(Int64.init)
+        return ReportArrival(
+            receivedAt: min(record.timestamp, firstReceivedAt ?? record.timestamp),
+            offset: firstOffset ?? record.offset)
     }
 
     /// Applies the passage of time to all installations: expired tokens and activities get their rows and events.

@@ -112,12 +112,13 @@ package final class KillTestRunner<Plan: KillTestPlan> {
         }
     }
 
+    /// Injects all faults of the plan while the scenario gives work, and then waits until no work is left.
     package func run(_ scenario: some KillTestScenario<Plan.Step>) async throws {
         let faults = shuffledFaults()
         processes = [try startProcess(0, nil), try startProcess(1, nil)]
-        let began = Instant.now()
+        let startedAt = Instant.now()
         for (index, fault) in faults.enumerated() {
-            let seconds = Instant.now().milliseconds(since: began) / 1000
+            let seconds = Instant.now().milliseconds(since: startedAt) / 1000
             plan.report("fault \(index + 1) of \(faults.count): \(fault); \(seconds) s")
             scenario.work(at: .beforeFault(index + 1, of: faults.count))
             try await inject(fault, intoProcess: random.number(below: 2), during: scenario)
@@ -155,7 +156,8 @@ package final class KillTestRunner<Plan: KillTestPlan> {
             let death = StageProcess.PlannedDeath(
                 step: step.rawValue, time: isRare ? 1 : 1 + random.number(below: Self.occurrencesMax))
             let dyingProcess = try startProcess(number, death)
-            if try await waitUntilHalted(dyingProcess, during: scenario) { reachedSteps.insert(step) }
+            let hasReachedStep = try await waitUntilHalted(dyingProcess, during: scenario)
+            if hasReachedStep { reachedSteps.insert(step) }
             try await kill(dyingProcess, number: number, in: scenario)
             processes[number] = try startProcess(number, nil)
         case .kill:

@@ -17,11 +17,13 @@ extension DayChecker {
         let dimensions = Set(split.split(separator: ",").map(String.init))
         let answer = try await ask(
             .eventCounts, app: app, parameters: dayRange.merging(["by": unit, "split": split]) { $1 })
+        let hourMilliseconds: Int64 = 3_600_000
         var expectedCounts: [String: Int] = [:]
         var expectedTotals: [String: Int] = [:]
         for (key, count) in model.counts where key.app == app {
+            let firstHour = key.hour - key.hour % hoursPerBucket
             let bucketKey = Self.bucketKey(
-                at: (key.hour - key.hour % hoursPerBucket) * 3_600_000,
+                at: firstHour * hourMilliseconds,
                 code: dimensions.contains("code") ? key.code : nil,
                 type: dimensions.contains("type") ? key.type : nil,
                 group: dimensions.contains("group") ? key.group : nil)
@@ -39,10 +41,13 @@ extension DayChecker {
         compare("totals of \(app) by \(unit)", found: answer["totals"] as? [String: Int], to: expectedTotals)
     }
 
+    /// Returns a text that is equal only for the same bucket, for example `1795204800000|tap||match-3`. A dimension
+    /// that is not split is empty.
     private static func bucketKey(at: Int64, code: String?, type: String?, group: String?) -> String {
         [String(at), code ?? "", type ?? "", group ?? ""].joined(separator: "|")
     }
 
+    /// Checks that the list has each event as often as the model, newest first.
     mutating func checkEvents(of app: String) async throws {
         let rows = try await askForAll(
             .events, app: app, list: "events", parameters: dayRange.merging(["limit": "5000"]) { $1 })

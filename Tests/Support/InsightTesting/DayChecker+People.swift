@@ -60,8 +60,8 @@ extension DayChecker {
         compareNewest("\(owner)'s pushes", reported: reported, expected: expected, at: \.at)
     }
 
-    /// Compares the newest entries. Entries with the oldest time in the answer are only looked up, because the model
-    /// may have more entries with the same time.
+    /// Compares the newest entries. Entries with the oldest time in the answer are not counted, because the model may
+    /// have more entries with the same time. They must only be in the model.
     private mutating func compareNewest<Entry: Hashable>(
         _ name: String, reported: [Entry], expected: [Entry], at time: (Entry) -> Int64
     ) {
@@ -74,7 +74,7 @@ extension DayChecker {
         compare("\(name) are all in the topics", found: Set(reported).isSubset(of: expected), to: true)
     }
 
-    /// Returns a reported event in the form of `DayModel.text`.
+    /// Returns a reported event as `TIME CODE INSTALLATION`, as `DayModel.text` does.
     static func text(of event: JSONAnswer) -> String {
         DayModel.text(
             of: event["code"] as? String ?? "", at: event["at"] as? Int64 ?? 0,

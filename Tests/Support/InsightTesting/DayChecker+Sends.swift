@@ -86,6 +86,7 @@ extension DayChecker {
         }
     }
 
+    /// Checks the list of an app's planned sends, newest first, in small pages.
     mutating func checkSendList(of app: String) async throws {
         let rows = try await askForAll(
             .sends, app: app, list: "sends", parameters: dayRange.merging(["limit": "7"]) { $1 })
@@ -110,6 +111,7 @@ extension DayChecker {
         }
     }
 
+    /// Checks the list of an app's groups, newest send first, and the answer about each group.
     mutating func checkGroups(of app: String) async throws {
         let rows = try await askForAll(
             .groups, app: app, list: "groups", parameters: ["state": "all", "limit": "6"])

@@ -1,9 +1,10 @@
 internal import Foundation
 package import Insight
 internal import Members
+internal import ProcessTesting
 
-/// A check of an insight process. It asks all questions about a day and compares each figure of the answers with the
-/// model.
+/// A check of an insight process. `checkAll` asks all questions about a day and compares each figure of the answers with
+/// the model. A difference is one of the `faults`.
 package struct DayChecker {
     /// The checker asks about this many people of each app at most, the first ones.
     private static let peopleCheckedMax = 300
@@ -12,6 +13,7 @@ package struct DayChecker {
 
     /// The number of compared figures.
     package private(set) var figureCount = 0
+    /// The differences as texts. It is empty if every figure is equal.
     package private(set) var faults: [String] = []
     private let service: InsightService
     let model: DayModel
@@ -39,6 +41,7 @@ package struct DayChecker {
     // MARK: Asking
 
     typealias JSONAnswer = [String: Any]
+    /// The limit of the time in which answers stay incomplete.
     private static let partialSecondsMax = 60.0
 
     /// Returns the complete answer to a question.
@@ -49,13 +52,13 @@ package struct DayChecker {
             kind, app: app, id: id,
             parameters: parameters.map { InsightQuery.Parameter(name: $0.key, value: $0.value) })
         // On a busy machine the other process may not answer for a while. Then the answer has the field `partial`.
-        let deadline = Date(timeIntervalSinceNow: Self.partialSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.partialSecondsMax)
         while true {
             guard let body = await service.answer(query),
                 let answer = try JSONSerialization.jsonObject(with: Data(body)) as? JSONAnswer
             else { throw DayCheckFailure(description: "\(kind) got no answer") }
             if answer["partial"] == nil { return answer }
-            guard Date() < deadline else { throw DayCheckFailure(description: "\(kind) is partial") }
+            guard !deadline.hasPassed() else { throw DayCheckFailure(description: "\(kind) is partial") }
         }
     }
 
@@ -76,8 +79,11 @@ package struct DayChecker {
         return rows
     }
 
-    /// The range of two days in which all events lie.
-    var dayRange: [String: String] { ["from": "\(day.dayStart)", "to": "\(day.dayStart + 2 * 86_400_000)"] }
+    /// The parameters for the two days in which all events lie.
+    var dayRange: [String: String] {
+        let twoDaysMilliseconds: Int64 = 2 * 86_400_000
+        return ["from": "\(day.dayStart)", "to": "\(day.dayStart + twoDaysMilliseconds)"]
+    }
 
     // MARK: Comparing
 

@@ -11,7 +11,7 @@ internal import Simulation
 internal import Telemetry
 package import Topics
 
-/// A record of a random day, with the bytes that a stage would write.
+/// A record of a random day, with the bytes that a stage would write. `DayWriter` writes it to its topic.
 package struct DayRecord: Sendable {
     package var topic: TopicName
     /// The partition, or nil if the key decides.
@@ -25,21 +25,27 @@ package struct DayRecord: Sendable {
 
 /// A generator of the records of a random day: two apps, people with two phones each, groups and sends, and the records
 /// that stages write about them. The order is random, and the same job or phone comes several times.
+///
+/// The ids of people, groups and sends are made from their numbers, so that `DayChecker` can ask about each of them.
 package struct DayGenerator: Sendable {
     package static let apps = ["shop", "bank"]
     package static let groupCount = 20
     package static let sendCount = 120
     /// The number of sheets that may get further receipts.
-    private static let openSheetCount = 60
+    private static let openSheetsMax = 60
     private static let jobsPerSheetMax = 12
 
     private static let hourMilliseconds: Int64 = 3_600_000
     private static let dayMilliseconds = 86_400_000
     /// The time between the acceptances of two sends: 120 sends in 20 hours.
     private static let sendIntervalMilliseconds: Int64 = 600_000
+    /// In seconds since 1970, in the year 2030: no send of the day expires.
+    private static let sendDeadline: Int64 = 1_900_000_000
 
+    /// A sheet of jobs that may get a receipt again.
     private struct OpenSheet {
         var position: JobPosition
+        /// The number of the send.
         var send: Int
         var environment: Environment
         var lane: Int
@@ -47,8 +53,9 @@ package struct DayGenerator: Sendable {
         var people: [Int]
     }
 
-    /// The beginning of an hour, 26 hours ago, in milliseconds since 1970.
+    /// The beginning of an hour, 26 hours ago, in milliseconds since 1970. So the whole day is in the past.
     package let dayStart: Int64
+    /// The number of people in each app.
     package let peopleCount: Int
     private let lanes: Int
     /// The people by app, then by lane.
@@ -89,10 +96,12 @@ package struct DayGenerator: Sendable {
         number % 7 == 0 ? nil : groupID(number: number / 2 % groupCount)
     }
 
+    /// Returns the time at which a send was accepted, in milliseconds since 1970.
     package func acceptedAt(send: Int) -> Int64 { dayStart + Int64(send) * Self.sendIntervalMilliseconds }
 
     // MARK: Records
 
+    /// Returns another random record of the day.
     package mutating func next() -> DayRecord {
         // The percentages of the kinds of records.
         switch random.number(below: 100) {
@@ -115,27 +124,30 @@ package struct DayGenerator: Sendable {
     // MARK: Receipts
 
     private mutating func makeReceipt() -> DayRecord {
-        if openSheets.count < Self.openSheetCount || random.number(below: 4) == 0 { openSheet() }
+        if openSheets.count < Self.openSheetsMax || random.number(below: 4) == 0 { openSheet() }
         let sheet = openSheets[random.number(below: openSheets.count)]
         let send = sheet.send
+        // One send in ten is a start.
+        let event: PushEvent = send % 10 == 1 ? .start : .update
         let head = SheetHead(
             topic: "com.example.push-type.liveactivity", priority: .immediate, expiration: 0,
             app: Self.app(ofSend: send), environment: sheet.environment, send: Self.sendID(number: send),
             group: Self.groupID(ofSend: send), scope: .group, generation: 1, version: Int64(send) + 1,
-            event: send % 10 == 1 ? .start : .update, deadline: 1_900_000_000,
-            acceptedAt: acceptedAt(send: send))
+            event: event, deadline: Self.sendDeadline, acceptedAt: acceptedAt(send: send))
         let parts = makeParts(jobCount: sheet.people.count)
         let writtenAt = acceptedAt(send: send) + Int64(random.number(below: 90_000))
         let receipt = Receipt(
             head, at: sheet.position, attempt: 1 + random.number(below: 3), writtenAt: writtenAt, parts: parts
         )
+        // As in a sender's receipts: other outcomes are not part of a user's history.
         let namesJobs = parts.contains { $0.outcome.isFinal || $0.outcome == .moved }
         return DayRecord(
             topic: .receipts, partition: Int32(sheet.lane), key: nil, value: receipt.encoded(),
             addressees: namesJobs ? Self.addressees(of: parts, in: sheet) : [])
     }
 
-    /// Returns the header `to`: for each line of the parts the phone, the row, the user and the system, with tabs.
+    /// Returns the header `to`: for each line of the parts the phone, the row, the user and the system, with tabs. An
+    /// example is `phone-5-0⇥update:a-phone-5-0⇥u:user-5⇥18`.
     private static func addressees(of parts: [Receipt.Part], in sheet: OpenSheet) -> [UInt8] {
         var text: [UInt8] = []
         for line in parts.flatMap({ $0.lines.ranges.flatMap(Array.init) }).sorted() {
@@ -147,7 +159,7 @@ package struct DayGenerator: Sendable {
         return text
     }
 
-    /// Makes a sheet with random people of one lane. At the limit it replaces an older sheet.
+    /// Makes a sheet with random people of one lane, if the lane has people. At the limit it replaces an older sheet.
     private mutating func openSheet() {
         let send = random.number(below: Self.sendCount)
         let lane = random.number(below: lanes)
@@ -161,7 +173,7 @@ package struct DayGenerator: Sendable {
             people: (0..<1 + random.number(below: Self.jobsPerSheetMax)).map { _ in
                 candidates[random.number(below: candidates.count)]
             })
-        if openSheets.count < Self.openSheetCount {
+        if openSheets.count < Self.openSheetsMax {
             openSheets.append(sheet)
         } else {
             openSheets[random.number(below: openSheets.count)] = sheet
@@ -169,7 +181,7 @@ package struct DayGenerator: Sendable {
     }
 
     /// The outcomes of jobs, each with APNs' status and a reason. Frequent outcomes are listed several times.
-    private static let outcomes: [(ReceiptOutcome, Int?, String?)] = [
+    private static let outcomes: [(outcome: ReceiptOutcome, status: Int?, reason: String?)] = [
         (.accepted, 200, nil), (.accepted, 200, nil), (.accepted, 200, nil),
         (.rejected, 400, "BadDeviceToken"),
         (.rejected, 410, "Unregistered"), (.superseded, nil, nil), (.superseded, nil, "cancelled"),
@@ -179,21 +191,22 @@ package struct DayGenerator: Sendable {
     /// Returns parts with some of the lines. Each line is in at most one part, and at least one line is in a part.
     private mutating func makeParts(jobCount: Int) -> [Receipt.Part] {
         var linesOfOutcomes = Array(repeating: LineSet(), count: Self.outcomes.count)
-        let leftOutShare = 3
+        // A choice beyond the outcomes leaves the line out.
+        let choicesWithoutOutcome = 3
         for line in 0..<jobCount {
-            let choice = random.number(below: Self.outcomes.count + leftOutShare)
+            let choice = random.number(below: Self.outcomes.count + choicesWithoutOutcome)
             if choice < linesOfOutcomes.count { linesOfOutcomes[choice].append(line) }
         }
         if linesOfOutcomes.allSatisfy(\.isEmpty) { linesOfOutcomes[0].append(0) }
         return zip(Self.outcomes, linesOfOutcomes).compactMap { entry, lines in
-            let (outcome, status, reason) = entry
-            let dueAt = outcome == .moved ? dayStart + 90_000_000 : nil
-            return lines.isEmpty
-                ? nil : Receipt.Part(outcome, lines: lines, status: status, reason: reason, dueAt: dueAt)
+            if lines.isEmpty { return nil }
+            let dueAt = entry.outcome == .moved ? dayStart + 25 * Self.hourMilliseconds : nil
+            return Receipt.Part(
+                entry.outcome, lines: lines, status: entry.status, reason: entry.reason, dueAt: dueAt)
         }
     }
 
-    // MARK: Other records
+    // MARK: Events and installations
 
     private mutating func makeEvent() -> DayRecord {
         let person = random.number(below: peopleCount)
@@ -223,12 +236,22 @@ package struct DayGenerator: Sendable {
         }
         phone.environment = Timestamped(.production, at: reportTime)
         phone.os = Timestamped("18.\(random.number(below: 5))", at: reportTime)
+        // All phones may have the same tokens, because no figure depends on a token.
         phone.startTokens = [
             .init(
                 type: "Match",
                 token: .init(hash: "aa11", sealed: "00ff", environment: .production, at: reportTime))
         ]
-        var activity = Installation.Activity(id: "a-\(id)")
+        let activity = makeActivity(ofPhone: id, at: reportTime)
+        if random.number(below: 5) > 0 { phone.activities = [activity] }
+        return DayRecord(topic: .installations, key: phone.key, value: phone.encoded())
+    }
+
+    /// Makes the activity of a phone. One in four has ended, and one in four has expired.
+    private mutating func makeActivity(
+        ofPhone phone: String, at reportTime: ReportTime
+    ) -> Installation.Activity {
+        var activity = Installation.Activity(id: "a-\(phone)")
         activity.group = Timestamped(
             Self.groupID(number: random.number(below: Self.groupCount)), at: reportTime)
         activity.lastSeenAt = reportTime
@@ -238,9 +261,10 @@ package struct DayGenerator: Sendable {
         case 1: activity.isExpired = true
         default: break
         }
-        if random.number(below: 5) > 0 { phone.activities = [activity] }
-        return DayRecord(topic: .installations, key: phone.key, value: phone.encoded())
+        return activity
     }
+
+    // MARK: Sends, groups, timers and the audit log
 
     private mutating func makeProgress() -> DayRecord {
         let send = random.number(below: Self.sendCount)
@@ -251,15 +275,10 @@ package struct DayGenerator: Sendable {
         var part = ProgressRecord.Part.planner(
             .init(.planned, version: Int64(send) + 1, generation: 1, laneCount: lanes))
         if random.number(below: 4) > 0 {
-            var tally = LaneTally()
-            tally.targeted = random.number(below: 5000)
-            for _ in 0..<random.number(below: 60) {
-                tally.countJob(on: OSVersion(UInt8(17 + random.number(below: 3)), 1))
-            }
-            tally.dropped = random.number(below: 20)
-            tally.excludedByReason = ["no_token": random.number(below: 30)]
-            let first = random.number(below: lanes)
-            part = .lanes(Array(first..<min(lanes, first + 1 + random.number(below: 3))), tally)
+            let tally = makeTally()
+            let firstLane = random.number(below: lanes)
+            let laneEnd = min(lanes, firstLane + 1 + random.number(below: 3))
+            part = .lanes(Array(firstLane..<laneEnd), tally)
         }
         let acceptedAt = acceptedAt(send: send)
         let record = ProgressRecord(
@@ -267,6 +286,17 @@ package struct DayGenerator: Sendable {
             writtenAt: acceptedAt + Int64(random.number(below: 5000)), part: part)
         return DayRecord(
             topic: .progress, key: RecordKey.join(Self.sendID(number: send)), value: record.encoded())
+    }
+
+    private mutating func makeTally() -> LaneTally {
+        var tally = LaneTally()
+        tally.targeted = random.number(below: 5000)
+        for _ in 0..<random.number(below: 60) {
+            tally.countJob(on: OSVersion(UInt8(17 + random.number(below: 3)), 1))
+        }
+        tally.dropped = random.number(below: 20)
+        tally.excludedByReason = ["no_token": random.number(below: 30)]
+        return tally
     }
 
     private mutating func makeGroup() -> DayRecord {
@@ -288,7 +318,8 @@ package struct DayGenerator: Sendable {
         var send = Send(
             id: "later", app: app, group: Self.groupID(number: 0), audience: .users([user]),
             content: PushContent(.update), priority: .powerSaving, acceptedAt: dayStart)
-        send.deadline = dayStart / 1000 + 900_000
+        // Ten days later, in seconds since 1970.
+        send.deadline = dayStart / 1000 + 10 * 86_400
         let row = TimerRow(
             app: app, owner: .recipient(.user(user)), id: "t-\(random.number(below: 2))",
             dueAt: randomTime() + Int64(Self.dayMilliseconds),

@@ -9,8 +9,8 @@ internal import RecordFormat
 internal import Sends
 internal import Topics
 
-/// The figures that insight must show about a day. The model reads the topics and counts jobs, events and rows one by
-/// one in dictionaries, without files and without summaries.
+/// The figures that insight must show about a day, for `DayChecker`. The model reads the topics and counts jobs, events
+/// and rows one by one in dictionaries, without files and without summaries.
 package struct DayModel {
     struct SendKey: Hashable {
         var app: String
@@ -23,6 +23,7 @@ package struct DayModel {
         var name: String
     }
 
+    /// The figures of one send.
     struct SendCounts {
         /// The counts by environment, then by outcome.
         var outcomes: [Environment: [String: Int]] = [:]
@@ -31,7 +32,7 @@ package struct DayModel {
         var outcomesBySystem: [String: [String: Int]] = [:]
         /// The times from the acceptance of the send to the answer of APNs, in milliseconds.
         var latencies: [Int64] = []
-        /// The newest tally of each lane.
+        /// The newest tally of each lane, by the lane's number.
         var lanes: [Int: LaneTally] = [:]
         var isPlanned = false
     }
@@ -45,6 +46,7 @@ package struct DayModel {
         var installation: String
     }
 
+    /// The events that are counted together.
     struct EventCountKey: Hashable {
         var app: String
         /// The hours since 1970.
@@ -59,7 +61,7 @@ package struct DayModel {
     var pushes: [AppScopedName: [Push]] = [:]
     /// The numbers of events.
     var counts: [EventCountKey: Int] = [:]
-    /// The times of taps, by group.
+    /// The times of taps in milliseconds since 1970, by group.
     var taps: [AppScopedName: [Int64]] = [:]
     /// The events by user, as `text(of:at:on:)`.
     var eventsOfUsers: [AppScopedName: [String]] = [:]
@@ -74,9 +76,11 @@ package struct DayModel {
     /// The number of records of all topics.
     private(set) var recordCount = 0
 
+    /// The lines of each sheet that have a final outcome.
+    private var finishedLines: [JobPosition: Set<Int>] = [:]
     private let reader = JSONReader()
 
-    /// Reads the topics to their ends.
+    /// Reads the topics to their ends. Blocks.
     package init(on bed: TestBed) throws {
         try readReceipts(in: bed)
         try readEvents(in: bed)
@@ -163,52 +167,75 @@ package struct DayModel {
         return count
     }
 
+    // MARK: Receipts
+
+    /// The recipient of a job, from the header `to` of a receipt.
+    private struct Addressee {
+        let installation: String
+        let user: String
+        let system: String
+    }
+
+    private static let unknownSystem = "unknown"
+
     private mutating func readReceipts(in bed: TestBed) throws {
-        // The lines that have a final outcome, a bit for each. A sheet of a day has fewer than 64 jobs.
-        var finishedLines: [JobPosition: UInt64] = [:]
         recordCount += try Self.forEachRecord(of: .receipts, in: bed) { record in
             guard let receipt = record.value.flatMap({ try? Receipt.decode($0, with: reader) }) else {
                 return
             }
+            // If the receipt has addressees, then the first one belongs to the lowest line, and so on.
             var lines: [(line: Int, outcome: ReceiptOutcome)] = []
             for part in receipt.parts { part.lines.forEachLine { lines.append(($0, part.outcome)) } }
             lines.sort { $0.line < $1.line }
-            // A line of the header for each line of the receipt: phone, row, user, system.
-            let addressees = (record.headers["to"] ?? "").split(separator: "\n").map {
-                $0.split(separator: "\t").map(String.init)
-            }
+            let addressees = Self.addressees(inHeader: record.headers["to"] ?? "")
             let systems = Dictionary(
-                uniqueKeysWithValues: zip(lines.map(\.line), addressees).map { line, fields in
-                    (line, fields.count > 3 ? fields[3] : "unknown")
-                })
-            for part in receipt.parts {
-                guard part.outcome.isFinal else { continue }
-                let key = SendKey(app: receipt.app, send: receipt.send)
-                part.lines.forEachLine { line in
-                    // Only the first final outcome of a job counts.
-                    let bit = UInt64(1) << UInt64(line)
-                    guard finishedLines[receipt.position, default: 0] & bit == 0 else { return }
-                    finishedLines[receipt.position, default: 0] |= bit
-                    sends[key, default: SendCounts()].record(
-                        part, of: receipt, on: systems[line] ?? "unknown")
-                }
-                if sends[key]?.outcomes[receipt.environment] == nil {
-                    sends[key, default: SendCounts()].outcomes[receipt.environment] = [:]
-                }
-            }
-            for (line, fields) in zip(lines, addressees) {
-                let user = AppScopedName(app: receipt.app, name: String(fields[2].dropFirst("u:".count)))
+                uniqueKeysWithValues: zip(lines, addressees).map { ($0.line, $1.system) })
+            countOutcomes(of: receipt, systems: systems)
+            for (line, addressee) in zip(lines, addressees) {
+                let user = AppScopedName(app: receipt.app, name: addressee.user)
                 pushes[user, default: []].append(
                     Push(
                         at: receipt.writtenAt, send: receipt.send, outcome: line.outcome.rawValue,
-                        installation: fields[0]))
+                        installation: addressee.installation))
             }
         }
     }
 
+    /// Parses a header with a line for each job: phone, row, user and system, with tabs. The system may be missing.
+    private static func addressees(inHeader header: String) -> [Addressee] {
+        header.split(separator: "\n").map { line in
+            let fields = line.split(separator: "\t").map(String.init)
+            return Addressee(
+                installation: fields[0], user: String(fields[2].dropFirst("u:".count)),
+                system: fields.count > 3 ? fields[3] : unknownSystem)
+        }
+    }
+
+    /// Counts the final outcomes of a receipt.
+    ///
+    /// - Parameter systems: The system of each line, as far as it is known.
+    private mutating func countOutcomes(of receipt: Receipt, systems: [Int: String]) {
+        let key = SendKey(app: receipt.app, send: receipt.send)
+        for part in receipt.parts where part.outcome.isFinal {
+            part.lines.forEachLine { line in
+                // Only the first final outcome of a job counts.
+                guard finishedLines[receipt.position, default: []].insert(line).inserted else { return }
+                sends[key, default: SendCounts()].record(
+                    part, of: receipt, on: systems[line] ?? Self.unknownSystem)
+            }
+            // A report shows the environment also if all these jobs were counted before.
+            if sends[key]?.outcomes[receipt.environment] == nil {
+                sends[key, default: SendCounts()].outcomes[receipt.environment] = [:]
+            }
+        }
+    }
+
+    // MARK: Events
+
     private mutating func add(_ event: Event) {
+        let hourMilliseconds: Int64 = 3_600_000
         let key = EventCountKey(
-            app: event.app, hour: event.eventTime / 3_600_000, code: event.code.rawValue,
+            app: event.app, hour: event.eventTime / hourMilliseconds, code: event.code.rawValue,
             type: event.attributesType, group: event.group)
         counts[key, default: 0] += 1
         let text = Self.text(of: event.code.rawValue, at: event.eventTime, on: event.installation ?? "")
@@ -221,10 +248,12 @@ package struct DayModel {
         }
     }
 
-    /// Returns an event as `TIME CODE INSTALLATION`.
+    /// Returns an event as `TIME CODE INSTALLATION`. The time is in milliseconds since 1970.
     static func text(of code: String, at: Int64, on installation: String) -> String {
         "\(at) \(code) \(installation)"
     }
+
+    // MARK: Groups
 
     /// Returns the number of activities that run in a group.
     func runningCount(ofGroup group: String, app: String) -> Int {

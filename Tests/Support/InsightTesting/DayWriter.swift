@@ -3,8 +3,8 @@ internal import Jobs
 internal import Kafka
 internal import Topics
 
-/// A writer of the records of a day that waits for acknowledgements. It uses one producer, so that records of
-/// one key stay in order.
+/// A writer of the records of a day. It uses one producer, so that records of one key stay in order. Call `finish` to
+/// wait for all acknowledgements.
 package final class DayWriter {
     private let producer: CountingProducer
     private let bed: TestBed
@@ -26,7 +26,8 @@ package final class DayWriter {
         producer.send(
             to: topic, partition: record.partition, key: record.key?.span, value: record.value?.span,
             headers: headers)
-        // The first record of a topic is sent alone, for the reason that `RecordWriter` gives.
+        // The first record of a topic is sent alone. If a moving leader rejects it and accepts later ones, the rejected
+        // record is lost. Most tests must not meet this case.
         if knownTopic == nil { producer.flush() }
     }
 

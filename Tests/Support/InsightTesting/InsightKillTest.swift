@@ -7,8 +7,10 @@ internal import Simulation
 internal import Telemetry
 internal import Topics
 
-/// A kill test with two processes of the insight stage while the records of a day arrive (`KillTestRunner`). Files of
-/// dead processes are deleted and damaged. At the end every figure of every answer must equal `DayModel`.
+/// A kill test with two processes of the insight stage while the records of a day arrive. Files of dead processes are
+/// deleted and damaged. At the end every figure of every answer must equal `DayModel`.
+///
+/// `KillTestRunner` kills, freezes and restarts the processes, and calls the functions of this scenario in between.
 package final class InsightKillTest: KillTestScenario {
     package struct Plan: KillTestPlan {
         package var records = 6000
@@ -29,9 +31,12 @@ package final class InsightKillTest: KillTestScenario {
     package struct Result: Sendable {
         package var killCount = 0
         package var reachedSteps: Set<InsightStep> = []
+        /// The numbers of the dead processes' files that were deleted or damaged.
         package var deletedFiles = 0
         package var damagedFiles = 0
+        /// The number of records in all topics.
         package var records = 0
+        /// The number of compared figures.
         package var figureCount = 0
         /// The first difference, or nil if every figure is equal.
         package var fault: String?
@@ -83,6 +88,7 @@ package final class InsightKillTest: KillTestScenario {
 
     package func work(at moment: KillTestMoment) {
         switch moment {
+        // The records are spread evenly over the faults.
         case .beforeFault(let number, let count):
             writeRecords(count: plan.records * number / count - writer.sentCount)
         case .whileFrozen: writeRecords(count: 20)
@@ -105,6 +111,7 @@ package final class InsightKillTest: KillTestScenario {
 
     /// Deletes or damages a file of a dead process, once in three times.
     package func processDied(leaving data: String) {
+        // One of its entries is a directory such as `receipts-2`, with the file of one lane.
         let stateDirectory = "\(data)/slot-0/insight"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: stateDirectory))?.sorted() ?? []
         guard !names.isEmpty, random.number(below: 3) == 0 else { return }

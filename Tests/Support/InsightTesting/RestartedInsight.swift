@@ -7,7 +7,8 @@ internal import Members
 internal import Telemetry
 internal import Topics
 
-/// The insight stage in the test's process, on the files of a dead process.
+/// The insight stage in the test's process, on the files of a dead process. It is a member of the stage's group until
+/// `stop`.
 package final class RestartedInsight: Sendable {
     private static let completionSecondsMax = 300
     private static let stopMillisecondsMax = 15_000

@@ -7,8 +7,9 @@ internal import Telemetry
 
 /// A match on a complete fleet while the nodes of its Kafka cluster die and return, one at a time.
 ///
-/// The fleet's processes are left alone. They must live through every death, no phone may be behind for long, and the
-/// verdict of `InstallationCheck` must find that nothing is lost or duplicated.
+/// The test kills no process of the fleet. Each must live through every death, no phone may be behind for long, and
+/// `InstallationCheck` must find that nothing is lost or duplicated. One task does everything. Whenever it waits for the
+/// match, it calls `advance`, which kills and starts nodes.
 package final class ClusterKillTest {
     package struct Plan: Sendable {
         package var processesPerStage = 2
@@ -48,6 +49,7 @@ package final class ClusterKillTest {
         /// The longest time that a phone was behind, and that no gateway accepted an update.
         package internal(set) var behindMillisecondsMax: Int64 = 0
         package internal(set) var refusedMillisecondsMax: Int64 = 0
+        /// The summary of `InstallationCheck`.
         package internal(set) var verdict = ""
 
         package var summary: String {
@@ -58,14 +60,18 @@ package final class ClusterKillTest {
         }
     }
 
-    private enum NodeState {
+    /// The state of the cluster. The times are in milliseconds since 1970.
+    private enum ClusterState {
+        /// All nodes run. The next node dies at `until`.
         case calm(until: Int64)
         case away(node: Int, until: Int64)
     }
 
     private static let updateIntervalMilliseconds: Int64 = 1000
-    private static let screenIntervalMilliseconds: Int64 = 250
+    private static let measurementIntervalMilliseconds: Int64 = 250
+    /// The limit of each wait for the phones, and of the wait for the progress of all sends.
     private static let completionSecondsMax = 180.0
+    /// The permits of each sender: the pushes that a kill could duplicate.
     private static let permits = 500
 
     private let plan: Plan
@@ -73,17 +79,19 @@ package final class ClusterKillTest {
     private let fleet: Fleet
     private let backend: FleetBackend
     private let match: FleetMatch
+    /// A word in everything that phones show.
     private let secret: String
     private var random: SeededGenerator
     private var result = Result()
-    private var state: NodeState
+    private var clusterState: ClusterState
     /// The nodes of the current turn that are still to die.
     private var remainingNodes: [Int] = []
-    /// The running command for a node, which the updates do not wait for.
-    private var command: Task<Void, any Error>?
-    /// The time at which each state was accepted, by its goals.
+    /// The running kill or start of a node. The updates do not wait for it.
+    private var nodeCommand: Task<Void, any Error>?
+    /// The time at which each content state was accepted, by its goals, in milliseconds since 1970.
     private var acceptedAt: [Int64] = []
-    private var nextScreens: Int64 = 0
+    /// The time of the next look at the screens, in milliseconds since 1970.
+    private var nextMeasurementAt: Int64 = 0
 
     /// - Parameters:
     ///   - programs: The directory with `flotilla`.
@@ -105,18 +113,18 @@ package final class ClusterKillTest {
         fleet = try await Fleet(plan: fleetPlan, programs: programs, directory: directory, canary: canary)
         backend = FleetBackend(fleet: fleet)
         match = FleetMatch(group: "match-\(canary)", fleet: fleet, backend: backend, secret: secret)
-        state = .calm(until: 0)
+        clusterState = .calm(until: 0)
     }
 
     package func run() async throws -> Result {
         defer { try? fleet.writeLogs() }
         // No node dies before the match has begun.
-        state = .calm(until: .max)
+        clusterState = .calm(until: .max)
         try await match.wait(for: plan.phones, in: match.startBody(isDryRun: true), meanwhile: advance)
         var sends = [try await match.send(match.startBody(), named: "start", meanwhile: advance)]
         try await waitUntilShown(goals: 0)
         acceptedAt = [WallTime.now().milliseconds]
-        state = .calm(until: WallTime.now().milliseconds)
+        clusterState = .calm(until: WallTime.now().milliseconds)
         while !areAllNodesBack { sends.append(try await sendNextUpdate()) }
         let lastGoals = acceptedAt.count - 1
         try await waitUntilShown(goals: lastGoals)
@@ -132,28 +140,25 @@ package final class ClusterKillTest {
             replayed: [])
         result.faults += check.faults
         result.verdict = check.summary
-        checkTimes()
-        return result
-    }
-
-    private func checkTimes() {
         if result.behindMillisecondsMax > plan.behindMillisecondsMax {
             result.faults.append("a phone was behind for \(result.behindMillisecondsMax) ms")
         }
+        return result
     }
 
     // MARK: The match
 
+    /// Sends an update, and waits until the next one is due.
     private func sendNextUpdate() async throws -> FleetBackend.AcceptedSend {
         let goals = acceptedAt.count
-        let began = WallTime.now().milliseconds
+        let startedAt = WallTime.now().milliseconds
         let send = try await match.send(
             match.updateBody(goals: goals), named: "update-\(goals)", meanwhile: advance)
         let now = WallTime.now().milliseconds
         acceptedAt.append(now)
         result.updateCount += 1
-        result.refusedMillisecondsMax = max(result.refusedMillisecondsMax, now - began)
-        while WallTime.now().milliseconds < began + Self.updateIntervalMilliseconds {
+        result.refusedMillisecondsMax = max(result.refusedMillisecondsMax, now - startedAt)
+        while WallTime.now().milliseconds < startedAt + Self.updateIntervalMilliseconds {
             try await advanceAndPause()
         }
         return send
@@ -164,10 +169,11 @@ package final class ClusterKillTest {
         try await Task.sleep(for: .milliseconds(20))
     }
 
+    /// Waits until every phone shows an activity with this number of goals.
     private func waitUntilShown(goals: Int) async throws {
-        let limit = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.completionSecondsMax)
         var screens = ""
-        while Date() < limit {
+        while !deadline.hasPassed() {
             try await advanceAndPause()
             screens = try await backend.screens(of: match.group)
             if screens.contains("\"activities\":\(plan.phones),"), Self.oldestGoals(in: screens) == goals {
@@ -179,10 +185,10 @@ package final class ClusterKillTest {
     }
 
     private func waitUntilComplete(_ sends: [FleetBackend.AcceptedSend]) async throws {
-        let limit = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.completionSecondsMax)
         for send in sends {
             while try await backend.progress(of: send, key: fleet.mainApp.readKey)?.isComplete != true {
-                guard Date() < limit else {
+                guard !deadline.hasPassed() else {
                     throw KillTestFailure("the send \(send.id) does not become complete\n\(logEnds)")
                 }
                 try await advanceAndPause()
@@ -190,6 +196,7 @@ package final class ClusterKillTest {
         }
     }
 
+    /// The end of the output of each process, for an error.
     private var logEnds: String {
         fleet.members.map { "\($0.name): \($0.process.errors.suffix(1500))" }.joined(separator: "\n")
     }
@@ -204,21 +211,22 @@ package final class ClusterKillTest {
             result.faults.append("\(member.name) ended: \(member.process.errors.suffix(300))")
             try await member.restartIfExited()
         }
-        if now >= nextScreens, !acceptedAt.isEmpty {
-            nextScreens = now + Self.screenIntervalMilliseconds
+        if now >= nextMeasurementAt, !acceptedAt.isEmpty {
+            nextMeasurementAt = now + Self.measurementIntervalMilliseconds
             try await measurePhones()
         }
     }
 
+    /// Whether all deaths have happened, and the calm time after the last one is over.
     private var areAllNodesBack: Bool {
-        if case .calm(let until) = state, result.killCount == plan.kills {
-            return command == nil && WallTime.now().milliseconds >= until
+        if case .calm(let until) = clusterState, result.killCount == plan.kills {
+            return nodeCommand == nil && WallTime.now().milliseconds >= until
         }
         return false
     }
 
     private func advanceNodes(at now: Int64) async throws {
-        switch state {
+        switch clusterState {
         case .calm(let until):
             guard now >= until, result.killCount < plan.kills else { return }
             try await finishCommand()
@@ -227,16 +235,16 @@ package final class ClusterKillTest {
             result.killCount += 1
             plan.report("death \(result.killCount) of \(plan.kills): node \(node); \(progressText)")
             let nodes = nodes
-            command = Task { try await nodes.kill(node) }
-            let away = Int.random(in: plan.awayMilliseconds, using: &random)
-            state = .away(node: node, until: now + Int64(away))
+            nodeCommand = Task { try await nodes.kill(node) }
+            let awayMilliseconds = Int.random(in: plan.awayMilliseconds, using: &random)
+            clusterState = .away(node: node, until: now + Int64(awayMilliseconds))
         case .away(let node, let until):
             guard now >= until else { return }
             try await finishCommand()
             let nodes = nodes
-            command = Task { try await nodes.start(node) }
+            nodeCommand = Task { try await nodes.start(node) }
             try await finishCommand()
-            state = .calm(until: WallTime.now().milliseconds + Int64(plan.calmMilliseconds))
+            clusterState = .calm(until: WallTime.now().milliseconds + Int64(plan.calmMilliseconds))
         }
     }
 
@@ -244,9 +252,10 @@ package final class ClusterKillTest {
         "\(result.updateCount) updates, a phone was behind for \(result.behindMillisecondsMax) ms at most"
     }
 
+    /// Waits for the end of the running kill or start of a node.
     private func finishCommand() async throws {
-        try await command?.value
-        command = nil
+        try await nodeCommand?.value
+        nodeCommand = nil
     }
 
     /// Measures for how long the phone with the oldest state has missed the next one.
@@ -259,6 +268,7 @@ package final class ClusterKillTest {
         result.behindMillisecondsMax = max(result.behindMillisecondsMax, now - acceptedAt[oldest + 1])
     }
 
+    /// Returns the lowest number of goals that a phone shows, or nil if no phone shows the match.
     private static func oldestGoals(in screens: String) -> Int? {
         screens.matches(of: #/"home":(\d+)/#).compactMap { Int($0.1) }.min()
     }

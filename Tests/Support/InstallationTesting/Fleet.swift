@@ -42,18 +42,13 @@ package final class Fleet {
         self.plan = plan
         self.directory = directory
         program = "\(programs)/flotilla"
-        if plan.brokers == nil {
-            let process = try await RestartableProcess(
-                program: program,
-                arguments: [
-                    "broker", "--listen", "127.0.0.1:PORT", "--data", "\(directory)/broker",
-                    "--admin-listen", "127.0.0.1:0",
-                ])
+        if let brokers = plan.brokers {
+            broker = nil
+            bed = try TestBed(brokers: brokers, lanes: plan.lanes)
+        } else {
+            let process = try await Self.startBroker(program: program, in: directory)
             broker = process
             bed = try TestBed(brokers: ["127.0.0.1:\(process.port)"], lanes: plan.lanes)
-        } else {
-            broker = nil
-            bed = try TestBed(brokers: plan.brokers ?? [], lanes: plan.lanes)
         }
         var type = Self.type
         if !canary.isEmpty { type = ActivityType(name: "Match\(canary)Attributes") }
@@ -63,11 +58,8 @@ package final class Fleet {
         otherApp = try FleetApp(
             id: "news", bundleID: "com.example.news", type: Self.type, team: Self.team, keyID: Self.keyID,
             bed: bed)
-        if plan.isSealed {
-            let keyMaker = try ChildProcess(
-                program, arguments: ["sealing-keys", "make", "\(directory)/sealing-keys"])
-            guard try await keyMaker.exitStatus() == 0 else { throw FleetFailure(keyMaker.errors) }
-        }
+        if plan.isSealed { try await Self.makeSealingKeys(program: program, in: directory) }
+        // The phones need the first gateway's port before there is a gateway.
         simulatorPorts = (try freePort(), try freePort())
         let firstGatewayPort = try freePort()
         simulator = try Self.startSimulator(
@@ -83,13 +75,24 @@ package final class Fleet {
         try await waitForGateways()
     }
 
-    /// Waits until all gateways accept requests.
-    func waitForGateways() async throws {
-        for gateway in members where gateway.stage == .gateway {
-            try await gateway.process.waitForOutput(containing: Self.catalogReadMessage)
-        }
+    private static func startBroker(program: String, in directory: String) async throws -> RestartableProcess
+    {
+        // `RestartableProcess` replaces PORT by the port that it chooses.
+        try await RestartableProcess(
+            program: program,
+            arguments: [
+                "broker", "--listen", "127.0.0.1:PORT", "--data", "\(directory)/broker",
+                "--admin-listen", "127.0.0.1:0",
+            ])
     }
 
+    private static func makeSealingKeys(program: String, in directory: String) async throws {
+        let keyMaker = try ChildProcess(
+            program, arguments: ["sealing-keys", "make", "\(directory)/sealing-keys"])
+        guard try await keyMaker.exitStatus() == 0 else { throw FleetFailure(keyMaker.errors) }
+    }
+
+    /// Writes the simulator's files, and starts it with phones that have one app.
     private static func startSimulator(
         program: String, plan: FleetPlan, in directory: String, ports: (production: Int, control: Int),
         reportTo gatewayPort: Int, for fleetApp: FleetApp
@@ -115,7 +118,16 @@ package final class Fleet {
             ], environment: ["FLOTILLA_APNS_SIMULATOR_REPORT_KEY": fleetApp.reportKey])
     }
 
-    /// Starts another process of a stage.
+    /// Waits until all gateways accept requests.
+    func waitForGateways() async throws {
+        for gateway in members where gateway.stage == .gateway {
+            try await gateway.process.waitForOutput(containing: Self.catalogReadMessage)
+        }
+    }
+
+    // MARK: Processes of stages
+
+    /// Starts another process of a stage, and does not wait until it is ready.
     ///
     /// - Parameter port: The port of a gateway. Nil means any free port.
     package func addProcess(of stage: FleetPlan.Stage, port: Int? = nil) throws -> FleetMember {
@@ -127,21 +139,8 @@ package final class Fleet {
             ]
         if plan.isSealed { arguments += ["--tokens-sealing-keys-file", "\(directory)/sealing-keys"] }
         switch stage {
-        case .gateway:
-            let port = try port ?? freePort()
-            portsOfGateways[number] = port
-            arguments += [
-                "--gateway-listen", "127.0.0.1:\(port)", "--gateway-key-rate", "1000000",
-                "--gateway-peer-rate", "1000000", "--gateway-peer-reports", "1000000", "--gateway-peer-bytes",
-                "1GiB", "--gateway-installation-rate", "1000000",
-            ]
-        case .sender:
-            arguments += [
-                "--sender-keys", "\(directory)/apns", "--sender-apns-production",
-                "localhost:\(simulatorPorts.production)", "--sender-apns-authorities",
-                "\(directory)/apns/ca.pem",
-            ]
-            if let permits = plan.permits { arguments += ["--sender-permits", String(permits)] }
+        case .gateway: arguments += try gatewayArguments(number: number, port: port)
+        case .sender: arguments += senderArguments
         case .ingest, .fanOut, .scheduler, .insight: break
         }
         var clock: SettableClock?
@@ -154,6 +153,28 @@ package final class Fleet {
         return member
     }
 
+    /// - Parameter port: The port to listen on. Nil means any free port.
+    private func gatewayArguments(number: Int, port: Int?) throws -> [String] {
+        let port = try port ?? freePort()
+        portsOfGateways[number] = port
+        // All requests come from one address. The limits are so high that they are never reached.
+        return [
+            "--gateway-listen", "127.0.0.1:\(port)", "--gateway-key-rate", "1000000",
+            "--gateway-peer-rate", "1000000", "--gateway-peer-reports", "1000000", "--gateway-peer-bytes",
+            "1GiB", "--gateway-installation-rate", "1000000",
+        ]
+    }
+
+    private var senderArguments: [String] {
+        let arguments = [
+            "--sender-keys", "\(directory)/apns", "--sender-apns-production",
+            "localhost:\(simulatorPorts.production)", "--sender-apns-authorities",
+            "\(directory)/apns/ca.pem",
+        ]
+        guard let permits = plan.permits else { return arguments }
+        return arguments + ["--sender-permits", String(permits)]
+    }
+
     /// The arguments of every process and command.
     private var clusterArguments: [String] {
         [
@@ -161,6 +182,8 @@ package final class Fleet {
             bed.layout.prefix, "--topics-lanes", String(plan.lanes),
         ]
     }
+
+    // MARK: State files
 
     /// Restarts a process without its files, as an operator does with `replay rebuild`, while the others work.
     ///
@@ -199,6 +222,8 @@ package final class Fleet {
         try await member.retire()
         return try await FleetState(under: dataDirectory(of: member))
     }
+
+    // MARK: Ends, commands and files
 
     /// Stops the gateways and waits until the accepted records are read.
     package func stopGateways() async throws {
@@ -249,7 +274,7 @@ package final class Fleet {
         }
     }
 
-    /// Stops all processes of stages in order, and kills the simulator.
+    /// Stops all processes of stages with SIGTERM, and kills the simulator.
     package func stop() async throws {
         for member in members where !member.isRetired { try await member.retire() }
         simulator.send(signal: SIGKILL)

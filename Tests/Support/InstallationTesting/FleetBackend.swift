@@ -3,8 +3,8 @@ internal import HTTPClient
 internal import JSON
 internal import Telemetry
 
-/// A customer's backend. It posts to any gateway that answers, and repeats a request without an answer with
-/// the same idempotency key.
+/// A customer's backend. It posts to the gateways in turn, and repeats a request without an answer with the same
+/// idempotency key. It can also call the control API of the simulated APNs.
 package final class FleetBackend {
     package struct GatewayResponse: Sendable {
         package let status: Int
@@ -58,7 +58,7 @@ package final class FleetBackend {
                     let id = try JSONReader().read(answer.body) { $0.object()["sendId"].string() }
                     return AcceptedSend(id: id, acceptedAt: WallTime.now().milliseconds)
                 }
-                // Other rejections are permanent.
+                // Failures of the server and "too many requests" pass. Other rejections are permanent.
                 guard answer.status >= 500 || answer.status == 429 else { break }
             }
             try await meanwhile()
@@ -67,7 +67,7 @@ package final class FleetBackend {
         throw FleetFailure("the send \(idempotencyKey) was not accepted: \(lastAnswer)")
     }
 
-    /// Returns nil if the gateway did not answer.
+    /// Returns nil if the gateway did not answer, or if no gateway runs.
     package func get(path: String, key: String) async throws -> GatewayResponse? {
         try await perform(HTTPClientConnection.Request(method: "GET", path: path, apiKey: key))
     }
@@ -86,7 +86,8 @@ package final class FleetBackend {
         }
     }
 
-    /// Sends a request to one gateway after the other. Returns nil if the gateway did not answer.
+    /// Sends a request to one gateway, each time to the next. Returns nil if the gateway did not answer, or if no
+    /// gateway runs.
     private func perform(_ request: HTTPClientConnection.Request) async throws -> GatewayResponse? {
         let ports = fleet.gatewayPorts
         guard !ports.isEmpty else { return nil }

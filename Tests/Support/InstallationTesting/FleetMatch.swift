@@ -1,7 +1,9 @@
 internal import CatalogRecords
 internal import Foundation
+internal import ProcessTesting
 
-/// A match that a backend sends to the phones of a fleet: the bodies of its sends, and waits until phones have them.
+/// A match that a backend sends to the phones of a fleet: the bodies of its sends, and waits until phones have received
+/// them. `meanwhile` is called again and again during a send or a wait, so that a test can go on with other work.
 package struct FleetMatch {
     /// The time limit without any progress.
     private static let noProgressSecondsMax = 120.0
@@ -53,33 +55,26 @@ package struct FleetMatch {
     package func wait(
         for phones: Int, in body: String, meanwhile: () async throws -> Void = {}
     ) async throws {
-        var deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.noProgressSecondsMax)
         var highestCount = -1
-        var dryRuns = 0
+        var dryRunCount = 0
         while true {
-            dryRuns += 1
-            let send = try await send(
-                body, named: "dry-\(phones)-\(dryRuns)-\(body.count)", meanwhile: meanwhile)
-            var progress = try await backend.progress(of: send, key: fleet.mainApp.readKey)
-            while progress?.isComplete != true {
-                guard Date() < deadline else {
-                    throw FleetFailure("a dry run does not end: \(progress as Any)")
-                }
-                try await meanwhile()
-                try await Task.sleep(for: .milliseconds(20))
-                progress = try await backend.progress(of: send, key: fleet.mainApp.readKey)
+            dryRunCount += 1
+            // The length of the body tells the dry runs of a start from those of an update.
+            let progress = try await dryRun(
+                body, named: "dry-\(phones)-\(dryRunCount)-\(body.count)", until: &deadline,
+                meanwhile: meanwhile)
+            if progress.targeted >= phones { return }
+            if progress.targeted > highestCount {
+                highestCount = progress.targeted
+                deadline.restart()
             }
-            let targeted = progress?.targeted ?? 0
-            if targeted >= phones { return }
-            if targeted > highestCount {
-                highestCount = targeted
-                deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
-            }
-            guard Date() < deadline else {
-                throw FleetFailure("a send finds \(targeted) of \(phones) phones: \(progress as Any)")
+            guard !deadline.hasPassed() else {
+                throw FleetFailure("a send finds \(progress.targeted) of \(phones) phones: \(progress)")
             }
             // A dry run reads the rows of all phones too, so the pause grows with the phones.
-            let pauseEnd = Date(timeIntervalSinceNow: min(2, 0.1 + Double(phones) / 200_000))
+            let pauseSeconds = min(2, 0.1 + Double(phones) / 200_000)
+            let pauseEnd = Date(timeIntervalSinceNow: pauseSeconds)
             while Date() < pauseEnd {
                 try await meanwhile()
                 try await Task.sleep(for: .milliseconds(10))
@@ -87,18 +82,35 @@ package struct FleetMatch {
         }
     }
 
+    /// Sends the body of a dry run, and returns its progress when it is complete.
+    private func dryRun(
+        _ body: String, named name: String, until deadline: inout PollingDeadline,
+        meanwhile: () async throws -> Void
+    ) async throws -> FleetBackend.SendProgress {
+        let acceptedSend = try await send(body, named: name, meanwhile: meanwhile)
+        while true {
+            let progress = try await backend.progress(of: acceptedSend, key: fleet.mainApp.readKey)
+            if let progress, progress.isComplete { return progress }
+            guard !deadline.hasPassed() else {
+                throw FleetFailure("a dry run does not end: \(progress as Any)")
+            }
+            try await meanwhile()
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     /// Waits until this many pushes were delivered since the start of the simulator.
     package func wait(
         forDelivered pushes: Int, meanwhile: () async throws -> Void = {}
     ) async throws {
-        var deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.noProgressSecondsMax)
         var highestCount = -1
         while case let delivered = try await deliveredPushCount(), delivered < pushes {
             if delivered > highestCount {
                 highestCount = delivered
-                deadline = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
+                deadline.restart()
             }
-            guard Date() < deadline else {
+            guard !deadline.hasPassed() else {
                 throw FleetFailure("\(delivered) of \(pushes) pushes were delivered")
             }
             try await meanwhile()

@@ -2,8 +2,8 @@ internal import Glibc
 package import ProcessTesting
 internal import Telemetry
 
-/// A process of one stage in a fleet. A test can kill, freeze and stop it. After a restart it has the same files and
-/// the same address.
+/// A process of one stage in a fleet. A test can kill, freeze, stop and restart it. After a restart it has the same
+/// files and the same address.
 package final class FleetMember {
     package let stage: FleetPlan.Stage
     /// The number among the processes of the stage, from 0.
@@ -39,12 +39,12 @@ package final class FleetMember {
     package var logs: [String] { earlierLogs + [process.output + process.errors] }
 
     /// Kills the process and starts it again.
-    package func kill() async throws {
+    package func killAndRestart() async throws {
         process.send(signal: SIGKILL)
         try await startAgain()
     }
 
-    /// Stops the process in order and starts it again.
+    /// Stops the process with SIGTERM and starts it again.
     ///
     /// - Parameter meanwhile: Called while the process does not run.
     package func restart(meanwhile: () async throws -> Void = {}) async throws {
@@ -54,13 +54,14 @@ package final class FleetMember {
         try await startAgain()
     }
 
-    /// Stops the process in order and for good.
+    /// Stops the process with SIGTERM, for good.
     package func retire() async throws {
         isRetired = true
         process.send(signal: SIGTERM)
         _ = try await process.exitStatus()
     }
 
+    /// Stops the process with SIGSTOP until `resume`, as if its machine slept.
     package func freeze() {
         isFrozen = true
         process.send(signal: SIGSTOP)
@@ -76,8 +77,8 @@ package final class FleetMember {
         if !isRetired, !process.isRunning { try await startAgain() }
     }
 
-    /// Returns the offset that each view has applied, by `view/partition`, from the process's metrics. Returns nothing
-    /// while the process does not serve metrics.
+    /// Returns the offset that each view has applied, by `VIEW/PARTITION` such as `groups/3`, from the process's
+    /// metrics. Returns nothing while the process does not serve metrics.
     func appliedOffsets() async throws -> [String: Int64] {
         guard let (_, address) = process.errors.firstMatch(of: #/admin: serving address=(\S+)/#)?.output
         else {

@@ -6,7 +6,7 @@ internal import TokenSealing
 internal import Topics
 
 /// A check of a fleet's guarantees after a match. It uses the topics, the records of the simulated APNs, the screens,
-/// the logs and the answers to another customer. It knows nothing of the stages.
+/// the logs and the answers to another customer. It knows nothing of the stages. The initializer does all checks.
 package struct InstallationCheck: Sendable {
     /// The memory limit of each process, for any audience.
     static let memoryMiBMax = 1_024
@@ -17,7 +17,9 @@ package struct InstallationCheck: Sendable {
     /// The number of jobs in all sheets, and the number of their tokens.
     package private(set) var jobLines = 0
     package private(set) var tokens = 0
+    /// The size of all logs.
     package private(set) var logBytes = 0
+    /// The peak memory of the largest process.
     package let peakMemoryMiB: Int
 
     /// - Parameters:
@@ -25,7 +27,7 @@ package struct InstallationCheck: Sendable {
     ///   - permits: The permits of each sender.
     ///   - processFaults: The kills, freezes and stops of senders.
     ///   - peaks: The name and the peak memory of each process, in MiB.
-    ///   - replayFaults: The faults of the replay.
+    ///   - replayFaults: The faults that `InstallationReplay` found.
     init(
         fleet: Fleet, view: InstallationOutsideView, secret: String, permits: Int,
         after processFaults: [SenderKillTest.ProcessFault], peaks: [(String, Int)],
@@ -74,7 +76,7 @@ package struct InstallationCheck: Sendable {
                 faults.append("no gateway answered \(question)")
                 continue
             }
-            // An answer may repeat the question, which contains the canary.
+            // All names of the main app contain the canary. An answer may repeat the question, which contains it too.
             let text = answer.text.replacing(question, with: "")
             let hasName = text.contains("canary") && answer.status < 400
             if text.contains(secret) || hasName {

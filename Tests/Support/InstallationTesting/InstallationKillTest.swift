@@ -9,6 +9,8 @@ internal import TokenSealing
 /// A kill test of a complete fleet. While a match is played, from the first report to the end, processes are killed,
 /// frozen, stopped and added, rebuild their state, and get wrong clocks. Then `InstallationCheck` must find all
 /// guarantees kept.
+///
+/// One task does everything. Whenever it waits for the match, it calls `advance`, which starts and ends faults.
 package final class InstallationKillTest {
     package struct Plan: Sendable {
         package var processesPerStage = 3
@@ -58,6 +60,7 @@ package final class InstallationKillTest {
 
     /// An hour and two days, ahead and behind.
     private static let clockErrorSeconds: [Int64] = [3_600, -3_600, 172_800, -172_800]
+    /// The limit of each wait for the phones, and of the wait for the progress of all sends.
     private static let completionSecondsMax = 180.0
     /// The interval at which phones with an unknown start are counted, because a count reads whole topics.
     private static let unknownStartCountSeconds = 15.0
@@ -74,7 +77,7 @@ package final class InstallationKillTest {
     private var ongoingFaults: [OngoingFault] = []
     /// In milliseconds since 1970.
     private var nextFaultAt: Int64 = 0
-    /// The faults of senders so far.
+    /// The faults of senders so far, for `SenderCheck`.
     private var processFaults: [SenderKillTest.ProcessFault] = []
     private var acceptedSends: [FleetBackend.AcceptedSend] = []
 
@@ -104,6 +107,7 @@ package final class InstallationKillTest {
         if let faultsMax = plan.faultsMax { remainingFaults = Array(remainingFaults.prefix(faultsMax)) }
     }
 
+    /// - Parameter withBroker: Whether the fleet has a broker that can be killed.
     private static func allFaults(of stages: [FleetPlan.Stage], withBroker: Bool) -> [Fault] {
         var faults: [Fault] = []
         for stage in stages {
@@ -112,14 +116,14 @@ package final class InstallationKillTest {
         }
         faults += [.rebuild(.ingest), .rebuild(.fanOut), .rebuild(.scheduler), .rejectPushes]
         if withBroker { faults.append(.killBroker) }
-        return faults + senderFaultsFromStart()
+        return faults + senderClockFaultsFromStart()
     }
 
     private static func senderClockFaults() -> [Fault] {
-        senderFaultsFromStart() + clockErrorSeconds.map { .wrongClock(.sender, aheadSeconds: $0) }
+        senderClockFaultsFromStart() + clockErrorSeconds.map { .wrongClock(.sender, aheadSeconds: $0) }
     }
 
-    private static func senderFaultsFromStart() -> [Fault] {
+    private static func senderClockFaultsFromStart() -> [Fault] {
         clockErrorSeconds.map { .wrongClock(.sender, aheadSeconds: $0, isFromItsStart: true) }
     }
 
@@ -171,10 +175,10 @@ package final class InstallationKillTest {
     /// Waits until all phones show the state and no push is pending. Phones whose start has an unknown
     /// outcome may be missing.
     private func waitUntilShown(goals: Int) async throws {
-        let deadline = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.completionSecondsMax)
         var nextUnknownStartCount = Date(timeIntervalSinceNow: Self.unknownStartCountSeconds)
         var screens = ""
-        while Date() < deadline {
+        while !deadline.hasPassed() {
             try await advanceAndPause()
             screens = try await backend.screens(of: match.group)
             let summary = screens.firstMatch(of: #/"activities":(\d+),"phonesWithSeveral":\d+,"states":1,/#)
@@ -206,10 +210,10 @@ package final class InstallationKillTest {
     }
 
     private func waitUntilSendsComplete() async throws {
-        let deadline = Date(timeIntervalSinceNow: Self.completionSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.completionSecondsMax)
         for send in acceptedSends {
             while try await backend.progress(of: send, key: fleet.mainApp.readKey)?.isComplete != true {
-                guard Date() < deadline else {
+                guard !deadline.hasPassed() else {
                     throw KillTestFailure("the send \(send.id) does not become complete")
                 }
                 try await advanceAndPause()
@@ -219,7 +223,7 @@ package final class InstallationKillTest {
 
     // MARK: Faults
 
-    /// Does the background work: starts the next fault, ends faults, and restarts processes that exited.
+    /// Does the background work: ends faults, restarts processes that exited, and starts the next fault if it is due.
     private func advance() async throws {
         let now = WallTime.now().milliseconds
         for fault in ongoingFaults where fault.until <= now { try await fault.end() }
@@ -242,7 +246,7 @@ package final class InstallationKillTest {
         let now = WallTime.now().milliseconds
         switch fault {
         case .kill(let stage):
-            try await faultlessMember(of: stage)?.kill()
+            try await faultlessMember(of: stage)?.killAndRestart()
             recordFault(.kill, of: stage, from: now)
         case .freeze(let stage):
             guard let member = faultlessMember(of: stage) else { return }
@@ -260,7 +264,7 @@ package final class InstallationKillTest {
             guard let member = faultlessMember(of: stage), let clock = member.clock else { return }
             try clock.set(aheadSeconds: seconds)
             if isFromItsStart {
-                try await member.kill()
+                try await member.killAndRestart()
                 recordFault(.kill, of: stage, from: now)
             }
             ongoingFaults.append(

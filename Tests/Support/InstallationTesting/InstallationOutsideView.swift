@@ -22,7 +22,7 @@ struct InstallationOutsideView {
         ]
         paths += sends.prefix(3).map { "/v1/sends/\($0.id)?at=\($0.acceptedAt)" }
         for path in paths { otherAppAnswers.append((path, try await backend.get(path: path, key: readKey))) }
-        // The other customer uses the same group and users in its own app.
+        // The other customer names the same group and users. In its app they must find no phone.
         let bodies = [
             #"{"event":"update","groupId":"\#(group)","dryRun":true,"contentState":{"home":9}}"#,
             #"{"event":"update","groupId":"\#(group)","contentState":{"home":9}}"#,
@@ -32,12 +32,19 @@ struct InstallationOutsideView {
         for (number, body) in bodies.enumerated() {
             let send = try await backend.send(
                 body, key: fleet.otherApp.sendKey, idempotencyKey: "stranger-\(group)-\(number)")
-            var progress = try await backend.progress(of: send, key: readKey)
-            while progress?.isComplete != true {
-                try await Task.sleep(for: .milliseconds(20))
-                progress = try await backend.progress(of: send, key: readKey)
-            }
-            otherAppSends.append((body, progress?.targeted ?? 0))
+            let targeted = try await Self.targetCount(of: send, by: backend, key: readKey)
+            otherAppSends.append((body, targeted))
+        }
+    }
+
+    /// Waits until a send is complete, and returns the number of phones that it found.
+    private static func targetCount(
+        of send: FleetBackend.AcceptedSend, by backend: FleetBackend, key: String
+    ) async throws -> Int {
+        while true {
+            let progress = try await backend.progress(of: send, key: key)
+            if let progress, progress.isComplete { return progress.targeted }
+            try await Task.sleep(for: .milliseconds(20))
         }
     }
 }

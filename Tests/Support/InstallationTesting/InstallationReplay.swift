@@ -2,14 +2,16 @@ internal import CatalogRecords
 internal import Foundation
 internal import IngestTesting
 internal import Kafka
+internal import ProcessTesting
 internal import Telemetry
 internal import Topics
 
 /// A replay after a match: reports are read again, failed jobs are sent again, and every stored send is written again.
-/// No phone and no row of the registry may change.
+/// No phone and no row of the registry may change, because every record of the replay repeats an earlier one.
 struct InstallationReplay {
     /// The time in which a record's effect passes from the first stage to the last.
     private static let quietSeconds = 3.0
+    /// The limit of the wait until the fleet has no work.
     private static let quietSecondsMax = 300.0
     /// The number of sends, the last ones, whose failed jobs are sent again.
     private static let resentSends = 3
@@ -55,17 +57,17 @@ struct InstallationReplay {
 
     /// Waits until ingest and planner have read everything, and then for the time that the later stages need.
     private func waitUntilQuiet() async throws {
-        let deadline = Date(timeIntervalSinceNow: Self.quietSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.quietSecondsMax)
         var lastActivity = Date()
         while Date().timeIntervalSince(lastActivity) < Self.quietSeconds {
             if try !isEverythingRead() { lastActivity = Date() }
-            guard Date() < deadline else { throw FleetFailure("the fleet does not come to rest") }
+            guard !deadline.hasPassed() else { throw FleetFailure("the fleet does not come to rest") }
             try await Task.sleep(for: .milliseconds(200))
         }
     }
 
-    /// Whether ingest and planner have committed the ends of their topics. These topics have no transactions, so the
-    /// ends can be reached: a consumer never sees the offset of a marker.
+    /// Whether ingest and planner have committed the ends of their topics. A consumer never commits behind the marker of
+    /// a transaction, but these two topics have no transactions.
     private func isEverythingRead() throws -> Bool {
         let layout = fleet.bed.layout
         return try [("ingest", TopicName.reports), ("planner", .sends)].allSatisfy { group, topic in

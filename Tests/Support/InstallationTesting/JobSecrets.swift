@@ -14,7 +14,7 @@ struct JobSecrets {
         let event: PushEvent
     }
 
-    /// The number of digits of a token that are compared.
+    /// The number of digits of a token that are compared. No other hexadecimal text has the same digits by chance.
     private static let digitCount = 32
 
     private(set) var jobCount = 0
@@ -33,6 +33,7 @@ struct JobSecrets {
                 let flotillaFields = Array((record.headers["flotilla"] ?? "").utf8)
                 let head = try SheetHead(apns: apnsFields.span, flotilla: flotillaFields.span)
                 for line in (record.headers["to"] ?? "").split(separator: "\n") {
+                    // Token, installation, entry and recipient.
                     let fields = line.split(separator: "\t")
                     let (sealedToken, entry) = (fields[0], fields[2])
                     let token = try seal.open(sealedToken, app: head.app, entry: String(entry)).hex

@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Foundation
 
-/// The wall clock of one process, which `CWrongClock` provides. A test can set it while the process runs.
+/// The wall clock of one process. A test can set it while the process runs: the library `CWrongClock` in the process
+/// adds the difference in a file to each wall-clock time that the process reads.
 package final class SettableClock: Sendable {
     private let file: String
     private let library: String

@@ -130,6 +130,7 @@ package struct ClusterDelayModel: Sendable {
 
     // MARK: Topics
 
+    /// Chooses the times at which a new topic becomes known, led and served.
     package mutating func recordCreation(ofTopic topic: String, at now: Instant) {
         let knownAt = now.advanced(
             byMilliseconds: randomMilliseconds(upTo: Durations.topicUnknownMillisecondsMax))
@@ -145,9 +146,11 @@ package struct ClusterDelayModel: Sendable {
         randomMilliseconds(upTo: Durations.topicDeletionMillisecondsMax)
     }
 
+    /// Returns the part of a topic that the metadata shows now.
     package func visibility(of topic: String, at now: Instant) -> TopicVisibility {
         guard let startTimes = startTimesOfTopics[topic] else { return .whole }
-        return now < startTimes.knownAt ? .unknown : now < startTimes.leadersKnownAt ? .leaderless : .whole
+        if now < startTimes.knownAt { return .unknown }
+        return now < startTimes.leadersKnownAt ? .leaderless : .whole
     }
 
     /// Whether the topic's leaders answer, apart from wrong leaders and absent nodes.
@@ -224,8 +227,8 @@ package struct ClusterDelayModel: Sendable {
         }
     }
 
-    /// A coordinator that dies while it holds the join of a static member leaves it to its successor. The member joins
-    /// again, and is fenced by its own earlier join.
+    /// Returns the error of a static member's join, or nil. A coordinator that dies while it holds the join leaves it to
+    /// its successor. The member joins again, and is fenced by its own earlier join.
     private mutating func refusal(ofJoinBy instanceID: String, at now: Instant) -> ErrorCode? {
         if abandonedJoins.remove(instanceID) != nil { return .fencedInstanceID }
         guard occurs(onceIn: Self.dyingCoordinatorOneIn) else { return nil }
@@ -236,6 +239,8 @@ package struct ClusterDelayModel: Sendable {
         return .notCoordinator
     }
 
+    /// Returns the error of a coordinator that is absent now, or nil. Chooses the next absence if the last one is over.
+    ///
     /// - Parameter isSought: Whether the request looks for the coordinator. It then gets "not available", and
     ///   otherwise "not coordinator".
     private mutating func refusal(

@@ -43,7 +43,8 @@ package final class MockCluster: Sendable {
 
     /// Sets the round-trip time of every broker.
     package func setRoundTripTime(milliseconds: Int) {
-        unsafe rd_kafka_mock_broker_set_rtt(cluster, -1, Int32(milliseconds))
+        let allBrokers: Int32 = -1
+        unsafe rd_kafka_mock_broker_set_rtt(cluster, allBrokers, Int32(milliseconds))
     }
 
     package func createTopic(named name: String, partitions: Int, replication: Int = 1) {

@@ -14,6 +14,8 @@ final class ReservedPorts: Sendable {
         }
     }
 
+    /// Reserves a port until `releasePort`. Does nothing if the system refuses, because a test rarely needs it.
+    ///
     /// - Parameter address: The address `host:port`, on this machine.
     func reservePort(ofBroker broker: Int32, at address: String) {
         guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else { return }

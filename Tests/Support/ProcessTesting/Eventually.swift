@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// The error of `eventually`: the condition did not become true in time.
 package struct ConditionTimedOut: Error, CustomStringConvertible {
     let condition: String
@@ -15,9 +13,9 @@ package func eventually(
     _ condition: String, seconds: Double = 120, isolation: isolated (any Actor)? = #isolation,
     holds: () async throws -> Bool
 ) async throws {
-    let deadline = Date(timeIntervalSinceNow: seconds)
+    var deadline = PollingDeadline(seconds: seconds)
     while try await !holds() {
-        if Date() > deadline { throw ConditionTimedOut(condition: condition, seconds: seconds) }
+        if deadline.hasPassed() { throw ConditionTimedOut(condition: condition, seconds: seconds) }
         try await Task.sleep(for: .milliseconds(2))
     }
 }

@@ -63,11 +63,13 @@ package final class SchedulerKillTest: KillTestScenario {
         random = SeededGenerator(seed: plan.seed)
     }
 
+    /// Runs the test, and compares the dead letters and the timers with the written records.
     package func run() async throws -> Result {
         try await runner.run(self)
         let checker = try SchedulerChecker(on: bed)
         let deadLetters = try TopicContent(of: .deadLetters, in: bed)
         let rejectedPositions = Set(
+            // The headers of a dead letter name the position of the rejected record.
             deadLetters.records.map { deadLetter in
                 ["flotilla-dead-topic", "flotilla-dead-partition", "flotilla-dead-offset"]
                     .map { deadLetter.headers[$0] ?? "" }.joined(separator: "/")

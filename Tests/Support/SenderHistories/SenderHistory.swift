@@ -3,12 +3,13 @@ package import Jobs
 /// The result of one simulated history of senders: a fan-out, a cluster, APNs, and sender processes that die, stop and
 /// exchange lanes. Equal seeds give equal histories.
 package struct SenderHistory {
-    /// Descriptions of the faults of the sender that were found.
+    /// Descriptions of the faults of the sender that were found: the rules that its plan broke.
     package let faults: [String]
     /// The outcomes that occurred in receipts.
     package let outcomes: Set<ReceiptOutcome>
 
-    private static let steps = 60
+    /// The steps with random events. Further steps follow until all work is done.
+    private static let stepCount = 60
 
     /// Runs the history.
     ///
@@ -17,8 +18,8 @@ package struct SenderHistory {
     ///   - usesRealPools: Whether pushes go through the production's connection pools.
     package init(seed: UInt64, mayDie: Bool, usesRealPools: Bool = false) {
         let simulation = SenderSimulation(seed: seed, mayDie: mayDie, usesRealPools: usesRealPools)
-        for _ in 0..<Self.steps where simulation.faults.isEmpty { simulation.step() }
-        if simulation.faults.isEmpty { simulation.settle() }
-        (faults, outcomes) = (simulation.faults, simulation.outcomes)
+        for _ in 0..<Self.stepCount where simulation.violations.isEmpty { simulation.step() }
+        if simulation.violations.isEmpty { simulation.settle() }
+        (faults, outcomes) = (simulation.violations, simulation.outcomes)
     }
 }

@@ -5,7 +5,7 @@ internal import Sender
 internal import Sends
 internal import Simulation
 
-// APNs, and the client of a process in front of it.
+// APNs, and the client through which a process pushes to it. A push is checked when the plan hands it over.
 //
 // A push goes `startPush`, `send`, `endPush`. Without the production's pools it waits in `pushesInFlight` until
 // `sendWaitingPushes`, and `endRandomPush` gives its answer.
@@ -14,20 +14,20 @@ extension SenderSimulation {
     func startPush(of process: SimulatedProcess, push: DeliveryActions.Push) {
         let sheet = push.sheet
         let id = SimulatedJobID(position: sheet.originPosition, line: sheet.originLine(push.line))
-        guard let job = jobs[id] else { return recordFault("\(id) was never made") }
-        if now >= process.leaseEnd { recordFault("\(id) leaves without a lease") }
+        guard let job = jobs[id] else { return reportViolation("\(id) was never made") }
+        if now >= process.leaseEnd { reportViolation("\(id) leaves without a lease") }
         if process.pushesInFlight.contains(where: { $0.subject == job.subject }) {
-            recordFault("two pushes at once for \(job.subject)")
+            reportViolation("two pushes at once for \(job.subject)")
         }
         checkPushIsNeeded(by: process, job: id, attempt: sheet.attempt)
         if let reason = staleReason(head: job.head, knownTo: process) {
-            recordFault("\(id) leaves though \(reason)")
+            reportViolation("\(id) leaves though \(reason)")
         }
         let flight = SimulatedProcess.PushInFlight(
             tag: push.tag, job: id, attempt: sheet.attempt, subject: job.subject, sendBy: process.leaseEnd,
             state: .waiting)
         if usesRealPools {
-            return self.submitPush(
+            return submitPush(
                 of: process, flight: flight, app: sheet.head.app, isSuspect: push.isSuspect)
         }
         process.pushesInFlight.append(flight)
@@ -50,7 +50,7 @@ extension SenderSimulation {
     /// Lets APNs process a push or refuse it. Returns the answers to it.
     func send(_ push: SimulatedProcess.PushInFlight) -> SimulatedProcess.PushState {
         guard let job = jobs[push.job] else { return .waiting }
-        if job.head.app == "wrong", let answers = answersDuringAppFault() { return answers }
+        if job.head.app == Self.faultyApp, let answers = answersDuringAppFault() { return answers }
         // The percentages of the answers. APNs accepts all pushes at the end of a history.
         switch isCalm ? 0 : random.number(below: 100) {
         case 0..<72:
@@ -80,7 +80,7 @@ extension SenderSimulation {
                 PushAnswer(
                     answered: .tokenGone, status: 410, reason: "Unregistered", timestamp: unixMilliseconds),
                 late: nil)
-        case 97..<99 where job.head.app == "shop":
+        case 97..<99 where job.head.app == Self.soundApp:
             return .sent(
                 PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken"), late: nil)
         default:
@@ -106,11 +106,11 @@ extension SenderSimulation {
         }
     }
 
-    /// Notes that APNs processed a push.
+    /// Notes that APNs processed a push. A start must be processed once, unless its send allows a repetition.
     func recordProcessed(_ id: SimulatedJobID) {
         jobs[id]?.processedCount += 1
         guard let job = jobs[id], job.head.event == .start, job.processedCount > 1 else { return }
-        if job.head.unknownStartPolicy == .skip { recordFault("\(id) was started twice") }
+        if job.head.unknownStartPolicy == .skip { reportViolation("\(id) was started twice") }
     }
 
     /// Gives the process the next answer to a random push, without the production's pools.
@@ -121,7 +121,7 @@ extension SenderSimulation {
         guard !sentPushes.isEmpty else { return }
         // Answers about a wrong setting keep their order. A late one would describe another time.
         let index =
-            sentPushes.first { jobs[process.pushesInFlight[$0].job]?.head.app == "wrong" }
+            sentPushes.first { jobs[process.pushesInFlight[$0].job]?.head.app == Self.faultyApp }
             ?? sentPushes[random.number(below: sentPushes.count)]
         let flight = process.pushesInFlight[index]
         switch flight.state {
@@ -149,7 +149,7 @@ extension SenderSimulation {
         }
     }
 
-    /// Returns the reason for which the push is outdated, by the notes that the process has read, or nil.
+    /// Returns why the push is outdated by the notes that the process has read. Returns nil if it is not.
     private func staleReason(head: SheetHead, knownTo process: SimulatedProcess) -> String? {
         if head.event == .end { return nil }
         for note in notes.prefix(process.notesRead) where note.app == head.app {

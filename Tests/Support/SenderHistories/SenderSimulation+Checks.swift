@@ -3,11 +3,13 @@ internal import Payloads
 internal import Sender
 internal import Sends
 
-// The invariants after each step, and the checks at the end.
+// The rules that the simulation checks: some when a record, a push or a commit leaves a process, and some at the end of
+// the history.
 extension SenderSimulation {
-    /// Checks that `receipts` have an outcome or a move for every job below a committed offset.
-    func checkCommit(of partition: SimulatedKafka.Partition, from: Int64, to: Int64) {
-        for offset in from..<max(from, to) {
+    /// Checks that `receipts` have an outcome or a move for every job below a committed offset, because no sender reads
+    /// such a job again.
+    func checkCommit(of partition: SimulatedKafka.Partition, from oldOffset: Int64, to newOffset: Int64) {
+        for offset in oldOffset..<max(oldOffset, newOffset) {
             guard case .sheet(let record) = kafka.sheets[partition.index][Int(offset)] else { continue }
             // A sheet in a tier names the position and the lines of the sheet where its jobs were first stored.
             let originPosition =
@@ -20,7 +22,7 @@ extension SenderSimulation {
                 let isFinished = receiptStates[id]?.final != nil
                 let hasMovedOn = (receiptStates[id]?.lastMovedAttempt ?? 0) >= attempt
                 if !isFinished, !hasMovedOn {
-                    recordFault("\(id) is below the committed offset \(to) without a receipt")
+                    reportViolation("\(id) is below the committed offset \(newOffset) without a receipt")
                 }
             }
         }
@@ -30,11 +32,11 @@ extension SenderSimulation {
     struct ReceiptState {
         /// The outcome in the first final receipt, and the receipt's offset.
         var final: ReceiptOutcome?
-        var finalAt: Int64?
+        var finalOffset: Int64?
         var finalCount = 0
         var lastMovedAttempt = 0
         /// The offset of the first receipt about a move, by attempt.
-        var movedAt: [Int: Int64] = [:]
+        var moveOffsets: [Int: Int64] = [:]
     }
 
     /// Adds a stored receipt to the states of its jobs.
@@ -46,11 +48,11 @@ extension SenderSimulation {
                 var state = receiptStates[id] ?? ReceiptState()
                 if part.outcome.isFinal {
                     state.final = state.final ?? part.outcome
-                    state.finalAt = state.finalAt ?? offset
+                    state.finalOffset = state.finalOffset ?? offset
                     state.finalCount += 1
                 } else if part.outcome == .moved {
                     state.lastMovedAttempt = max(state.lastMovedAttempt, receipt.attempt)
-                    state.movedAt[receipt.attempt] = state.movedAt[receipt.attempt] ?? offset
+                    state.moveOffsets[receipt.attempt] = state.moveOffsets[receipt.attempt] ?? offset
                 }
                 receiptStates[id] = state
             }
@@ -64,21 +66,21 @@ extension SenderSimulation {
         else {
             return
         }
-        if let offset = state.finalAt, offset < readEnd {
-            recordFault(
+        if let offset = state.finalOffset, offset < readEnd {
+            reportViolation(
                 "\(id) leaves though its final receipt has offset \(offset), and receipts were read to \(readEnd)"
             )
         }
-        let firstMove = state.movedAt.filter { $0.key >= attempt }.values.min()
+        let firstMove = state.moveOffsets.filter { $0.key >= attempt }.values.min()
         if let offset = firstMove, offset < readEnd {
-            recordFault(
+            reportViolation(
                 "\(id) leaves in attempt \(attempt) though it was moved at offset \(offset), and receipts were "
                     + "read to \(readEnd)")
         }
     }
 
     /// The time by which a job may expire before its deadline: the wait in the longest tier.
-    private static var expiryLeadSeconds: Int64 { 120 }
+    private static let expiryLeadSeconds: Int64 = 120
 
     /// Checks that a receipt is correct.
     func check(_ receipt: Receipt, in write: RecordToWrite) {
@@ -88,25 +90,25 @@ extension SenderSimulation {
             part.lines.forEachLine { line in
                 let id = SimulatedJobID(position: receipt.position, line: line)
                 guard let job = jobs[id] else {
-                    return recordFault("a receipt names \(id), which is not a job")
+                    return reportViolation("a receipt names \(id), which is not a job")
                 }
                 if part.outcome == .superseded { checkSuperseded(id, job: job) }
                 let nowSeconds = unixMilliseconds / 1000
                 if part.outcome == .expired, nowSeconds + Self.expiryLeadSeconds < job.head.deadline {
-                    recordFault("\(id) expired before its deadline")
+                    reportViolation("\(id) expired before its deadline")
                 }
             }
         }
         let mustNameRecipients = receipt.parts.contains { $0.outcome.isFinal || $0.outcome == .moved }
         if mustNameRecipients, ReceiptLines.addressees(in: write.addressees.span).count != lineCount {
-            recordFault("a receipt does not name the recipients of its jobs")
+            reportViolation("a receipt does not name the recipients of its jobs")
         }
     }
 
     /// Checks that a job with the outcome `superseded` was cancelled or has a newer job.
     private func checkSuperseded(_ id: SimulatedJobID, job: SimulatedJob) {
         let head = job.head
-        if head.event == .end { return recordFault("\(id), an END, was dropped") }
+        if head.event == .end { return reportViolation("\(id), an END, was dropped") }
         if notes.contains(where: { $0.app == head.app && $0.cancelledSends.contains(head.send) }) { return }
         let isReplaced = jobs.values.contains { other in
             guard other.head.app == head.app, other.head.group == head.group,
@@ -120,7 +122,7 @@ extension SenderSimulation {
             return isReplaceable && hasSameTarget
         }
         if !isReplaced {
-            recordFault(
+            reportViolation(
                 "\(id), \(head.event) of version \(head.version), was dropped, but nothing newer exists")
         }
     }
@@ -128,7 +130,7 @@ extension SenderSimulation {
     // MARK: The end
 
     /// The largest number of steps until all work is done.
-    private static var settleStepsMax: Int { 4_000 }
+    private static let settleStepsMax = 4_000
 
     /// Runs the simulation without further faults. Every job must get its final receipt.
     func settle() {
@@ -144,7 +146,7 @@ extension SenderSimulation {
         guard isAtRest else {
             let openJobs = jobs.keys.filter { receiptStates[$0]?.final == nil }
                 .sorted { "\($0)" < "\($1)" }.prefix(3)
-            return recordFault("the simulation does not come to rest; open jobs: \(openJobs)")
+            return reportViolation("the simulation does not come to rest; open jobs: \(openJobs)")
         }
         checkFinalState()
     }
@@ -170,24 +172,24 @@ extension SenderSimulation {
         var duplicates = 0
         for (id, job) in jobs {
             guard let state = receiptStates[id], state.final != nil else {
-                recordFault("\(id) has no final receipt")
+                reportViolation("\(id) has no final receipt")
                 continue
             }
             if state.finalCount > 1, deaths == 0, failures == 0 {
-                recordFault("\(id) has two final receipts")
+                reportViolation("\(id) has two final receipts")
             }
             duplicates += max(0, job.processedCount - 1 - job.unknownOutcomes)
         }
         if duplicates > duplicatesMax {
-            recordFault("\(duplicates) pushes were duplicated, at most \(duplicatesMax) are allowed")
+            reportViolation("\(duplicates) pushes were duplicated, at most \(duplicatesMax) are allowed")
         }
         for process in processes where process.plan.subjectsInHand + process.plan.sheetsInHand > 0 {
-            recordFault(
+            reportViolation(
                 "tables are not empty: \(process.plan.subjectsInHand) subjects, \(process.plan.sheetsInHand) sheets"
             )
         }
         for process in processes where process.plan.reservationCountOfApps != 0 {
-            recordFault("counts of an app are not zero")
+            reportViolation("counts of an app are not zero")
         }
     }
 }

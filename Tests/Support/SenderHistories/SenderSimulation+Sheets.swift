@@ -5,9 +5,10 @@ internal import Sender
 internal import Sends
 internal import Simulation
 
-// The output of the fan-out: sheets, and notes about superseded versions.
+// The output of the fan-out: sheets, and notes about superseded versions. A note tells all senders the newest versions
+// of a group and its cancelled sends, so that they drop older jobs.
 extension SenderSimulation {
-    /// Stores a random sheet. A few are malformed.
+    /// Stores a random sheet in `SimulatedKafka`. A few are malformed.
     func makeSheet() {
         let lane = Self.lanes[random.number(below: Self.lanes.count)]
         let partition = SimulatedKafka.Partition(lane: lane, topic: occurs(percent: 30) ? .urgent : .normal)
@@ -15,31 +16,62 @@ extension SenderSimulation {
             kafka.sheets[partition.index].append(.malformed)
             return
         }
-        makeSheet(of: occurs(percent: 15) ? "wrong" : "shop", at: partition)
+        makeSheet(of: occurs(percent: 15) ? Self.faultyApp : Self.soundApp, at: partition)
     }
 
+    /// Stores a sheet of one app, and remembers its jobs.
     func makeSheet(of app: String, at partition: SimulatedKafka.Partition) {
         let lane = partition.lane
         let offset = kafka.endOffset(of: partition)
-        let (head, lines) = makeJobs(lane: lane, app: app)
+        let sheet = makeJobs(lane: lane, app: app)
         let content = SheetContent(
-            body: Array("{\"aps\":{}}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
-            to: lines.bytes)
+            body: Array("{\"aps\":{}}".utf8), apns: sheet.head.apnsLines,
+            flotilla: sheet.head.flotillaLines, to: sheet.lines)
         var unproven = LineSet()
-        for line in lines.jobs.indices where occurs(percent: 20) { unproven.append(line) }
+        for line in sheet.jobs.indices where occurs(percent: 20) { unproven.append(line) }
         do { _ = try kafka.append(content, origin: nil, unproven: unproven, to: partition) } catch {
-            return recordFault("a sheet cannot be read: \(error)")
+            return reportViolation("a sheet cannot be read: \(error)")
         }
         let position = JobPosition(topic: partition.topic.word, partition: lane, offset: offset)
-        for (line, job) in lines.jobs.enumerated() {
+        for (line, job) in sheet.jobs.enumerated() {
             jobs[SimulatedJobID(position: position, line: line)] = job
         }
         if occurs(percent: 40) { kafka.sheets[partition.index].append(.marker) }
     }
 
-    /// Makes the jobs of one sheet. A sheet for a group has a line for most installations, and another sheet has one
-    /// line.
-    private func makeJobs(lane: Int32, app: String) -> (SheetHead, (bytes: [UInt8], jobs: [SimulatedJob])) {
+    /// The jobs of one sheet: its head, its lines as bytes, and the simulation's knowledge of each line.
+    private struct SheetJobs {
+        let head: SheetHead
+        let lines: [UInt8]
+        let jobs: [SimulatedJob]
+    }
+
+    /// Makes the jobs of one sheet. A sheet for a group has a line for most installations, and a sheet for a recipient
+    /// has one line.
+    private func makeJobs(lane: Int32, app: String) -> SheetJobs {
+        let head = makeHead(app: app)
+        let isForGroup = head.scope == .group
+        var lines = JobLines()
+        var jobs: [SimulatedJob] = []
+        for installation in 0..<(isForGroup ? Self.installationCount : 1) {
+            if isForGroup, occurs(percent: 30) { continue }
+            let name = isForGroup ? "i\(installation)" : "i\(random.number(below: Self.installationCount))"
+            let entry = head.event == .start ? "start:T" : "update:a-\(head.group!)-\(name)"
+            let recipient = "\(lane)-\(name)"
+            lines.append(
+                token: Array("00".utf8).span, installation: Array(recipient.utf8).span,
+                entry: Array(entry.utf8).span, recipient: Array("i:\(recipient)".utf8).span)
+            let subject = head.event == .start ? "\(app) \(recipient)" : "\(app) \(recipient) \(entry)"
+            jobs.append(
+                SimulatedJob(
+                    head: head, subject: subject, activity: "\(head.scope) \(head.group!) \(subject)"))
+        }
+        if jobs.isEmpty { return makeJobs(lane: lane, app: app) }
+        return SheetJobs(head: head, lines: lines.bytes, jobs: jobs)
+    }
+
+    /// Makes the head of a random send. Its version is higher than all before.
+    private func makeHead(app: String) -> SheetHead {
         let event: PushEvent = occurs(percent: 30) ? .start : occurs(percent: 15) ? .end : .update
         let scope: ScopeKind = occurs(percent: 60) ? .group : .recipient
         version += 1
@@ -53,36 +85,21 @@ extension SenderSimulation {
         head.isConflatable = !occurs(percent: 10)
         head.unknownStartPolicy = occurs(percent: 20) ? .resend : .skip
         head.attemptsMax = 1 + random.number(below: 6)
-        var lines = JobLines()
-        var jobs: [SimulatedJob] = []
-        for installation in 0..<(scope == .group ? Self.installations : 1) {
-            if scope == .group, occurs(percent: 30) { continue }
-            let name = scope == .group ? "i\(installation)" : "i\(random.number(below: Self.installations))"
-            let entry = event == .start ? "start:T" : "update:a-\(head.group!)-\(name)"
-            let recipient = "\(lane)-\(name)"
-            lines.append(
-                token: Array("00".utf8).span, installation: Array(recipient.utf8).span,
-                entry: Array(entry.utf8).span, recipient: Array("i:\(recipient)".utf8).span)
-            let subject = event == .start ? "\(app) \(recipient)" : "\(app) \(recipient) \(entry)"
-            jobs.append(
-                SimulatedJob(head: head, subject: subject, activity: "\(scope) \(head.group!) \(subject)"))
-        }
-        if jobs.isEmpty { return makeJobs(lane: lane, app: app) }
-        return (head, (lines.bytes, jobs))
+        return head
     }
 
-    /// Returns a note with the newest versions of a random group of the app `shop`, or nil if the group has no sheet.
+    /// Returns a note with the newest versions of a random group of the sound app, or nil if the group has no sheet.
     func makeNote() -> SupersededVersions? {
         let group = "g\(random.number(below: 2))"
         let heads = jobs.values.map(\.head).filter {
-            $0.group == group && $0.scope == .group && $0.app == "shop"
+            $0.group == group && $0.scope == .group && $0.app == Self.soundApp
         }
         guard !heads.isEmpty else { return nil }
         let updateVersion = heads.filter { $0.event == .update }.map(\.version).max() ?? 0
         let endVersion = heads.filter { $0.event == .end }.map(\.version).max() ?? 0
         let cancelledSends = occurs(percent: 20) ? [heads[random.number(below: heads.count)].send] : []
         return SupersededVersions(
-            app: "shop", group: group, updateVersion: updateVersion, endVersion: endVersion,
+            app: Self.soundApp, group: group, updateVersion: updateVersion, endVersion: endVersion,
             cancelledSends: cancelledSends)
     }
 }

@@ -2,7 +2,7 @@ internal import JSON
 internal import Jobs
 internal import Sender
 
-/// The content of a cluster as values: the topics of some lanes, and the senders' committed offsets.
+/// The content of a simulated cluster: the job topics and `receipts` of some lanes, and the senders' committed offsets.
 struct SimulatedKafka {
     /// A record of a job topic, or a marker.
     enum Entry {

@@ -2,15 +2,16 @@ internal import APNs
 internal import Lifecycle
 internal import Sender
 
-/// The production's pool state machine for one app of one process, with simulated connections.
+/// A connection pool of one process for one app: the production's state machine, with simulated connections.
 final class SimulatedPool {
     /// A push that the pool has accepted.
     struct Request {
         let flight: SimulatedProcess.PushInFlight
+        /// The time at which the outcome counts as unknown.
         let deadline: Instant
     }
 
-    /// A request on a connection.
+    /// A request on a connection, from its sending until its stream is free again.
     struct Stream {
         let ticket: PoolTicket
         var hasArrived = false
@@ -37,7 +38,7 @@ final class SimulatedPool {
     }
 }
 
-/// The name of one pool of a process.
+/// The name of one pool of a process. An app has a second pool for suspect tokens, which APNs has refused last.
 struct SimulatedPoolKey: Hashable, Comparable {
     let app: String
     let isSuspect: Bool

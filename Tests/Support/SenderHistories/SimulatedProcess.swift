@@ -3,7 +3,8 @@ internal import Jobs
 internal import Lifecycle
 internal import Sender
 
-/// A sender process: a `DeliveryPlan`, and the state that its worker holds. A SIGKILL loses all of it.
+/// A simulated sender process: a `DeliveryPlan`, and the state that the worker's loop holds beside it. A SIGKILL loses
+/// all of it.
 final class SimulatedProcess {
     /// A push that the client has accepted and not yet ended.
     struct PushInFlight {
@@ -36,6 +37,7 @@ final class SimulatedProcess {
     }
 
     private static let partitionCount = SenderSimulation.lanes.count * SimulatedKafka.Partition.topicCount
+    /// After a poll of the group, no other process gets the lanes for at least this time.
     private static let leaseMilliseconds = 8_000
 
     let number: Int
@@ -51,12 +53,15 @@ final class SimulatedProcess {
     var pendingWrites: [(id: UInt64, write: RecordToWrite)] = []
     /// The records that are stored and not acknowledged.
     var storedWrites: [(id: UInt64, offset: Int64)] = []
+    /// The requested commits, in order.
     var commits: [PendingCommit] = []
     /// The last commit before lanes are released. The worker waits for its result.
     var lastCommit: PendingCommit?
 
-    // The consumer. The lists are by `SimulatedKafka.Partition.index`.
+    // The consumer. Both lists have an element for each partition, by `SimulatedKafka.Partition.index`.
+    /// Whether the plan has paused the partition.
     var paused = Array(repeating: true, count: SimulatedProcess.partitionCount)
+    /// The next offset to read.
     var positions = Array(repeating: Int64(0), count: SimulatedProcess.partitionCount)
     /// The number of notes that the process has read.
     var notesRead = 0

@@ -55,11 +55,12 @@ package struct JobGenerator {
     package func finish() -> Bool { writer.finish() }
 
     private mutating func writeNextSend() {
-        let roll = random.number(below: 100)
+        // Ten of 100 sends start a group, four end one, and the others are updates.
+        let percentile = random.number(below: 100)
         let mayStart = groups.count < Self.groupsMax
-        if groups.isEmpty || roll < 10 && mayStart { return startGroup() }
+        if groups.isEmpty || percentile < 10 && mayStart { return startGroup() }
         let index = random.number(below: groups.count)
-        if roll < 14 {
+        if percentile < 14 {
             let group = groups.remove(at: index)
             send(.end, to: group)
         } else {
@@ -70,10 +71,12 @@ package struct JobGenerator {
     /// Starts a new group: three of ten are private, two of ten have thousands of phones.
     private mutating func startGroup() {
         groupCount += 1
-        let sizeClass = random.number(below: 10)
         let size =
-            sizeClass < 3
-            ? 1 : sizeClass < 8 ? 20 + random.number(below: 200) : 1_000 + random.number(below: 2_000)
+            switch random.number(below: 10) {
+            case ..<3: 1
+            case ..<8: 20 + random.number(below: 200)
+            default: 1_000 + random.number(below: 2_000)
+            }
         let app = SenderTestApps.apps[random.number(below: SenderTestApps.apps.count)]
         let group = Group(
             name: "group-\(groupCount)", app: app,

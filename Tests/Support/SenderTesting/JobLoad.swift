@@ -55,10 +55,23 @@ package final class JobLoad {
         if lines.count > 0 { writeSheet(head: head, to: topic) }
     }
 
+    /// Writes copies of one sheet with these phones. They cost less time than sheets with different phones.
+    package func writeCopies(_ count: Int, of head: SheetHead, to phones: Range<Int>) {
+        var copiedLines = JobLines()
+        for phone in phones { copiedLines.append(TestPhone(number: phone), event: head.event) }
+        for _ in 0..<count {
+            writer.write(head, lines: copiedLines, body: body, lane: nextLane())
+        }
+    }
+
     private func writeSheet(head: SheetHead, to topic: TopicName) {
-        writer.write(head, lines: lines, body: body, lane: lane, to: topic)
+        writer.write(head, lines: lines, body: body, lane: nextLane(), to: topic)
         lines.removeAll()
-        lane = (lane + 1) % Int32(lanes)
+    }
+
+    private func nextLane() -> Int32 {
+        defer { lane = (lane + 1) % Int32(lanes) }
+        return lane
     }
 
     /// Waits for all acknowledgements. Returns whether every sheet is stored.

@@ -49,7 +49,7 @@ package struct SenderCheck: Sendable {
     /// Descriptions of faults, up to a limit.
     package private(set) var faults: [String] = []
 
-    /// A job. No other job has the same token hash, version and event.
+    /// The identity of a job: no two jobs have the same token, version and event.
     private struct Job: Hashable {
         let target: Target
         let version: Int64
@@ -62,6 +62,7 @@ package struct SenderCheck: Sendable {
         let low: UInt64
     }
 
+    /// Everything that the receipts and APNs tell about a job.
     private struct JobHistory {
         var finalReceipts: [(outcome: ReceiptOutcome, at: Int64)] = []
         var pushes: [Push] = []
@@ -71,7 +72,7 @@ package struct SenderCheck: Sendable {
 
     /// A push in the records of APNs.
     private struct Push {
-        /// In milliseconds since 1970.
+        /// The times of its arrival and of its answer, in milliseconds since 1970.
         let receivedAt: Int64
         let endedAt: Int64
         let outcome: RequestRecord.RecordOutcome

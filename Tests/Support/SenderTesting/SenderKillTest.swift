@@ -157,8 +157,8 @@ package final class SenderKillTest {
         let openJobs = generator.jobCount - finishedJobs.count
         let percent = 5 + random.number(below: 80)
         let targetCount = finishedJobs.count + max(1, openJobs * percent / 100)
-        let deadline = Date(timeIntervalSinceNow: Self.progressSecondsMax)
-        while finishedJobs.count < targetCount, Date() < deadline { readReceipts() }
+        var deadline = PollingDeadline(seconds: Self.progressSecondsMax)
+        while finishedJobs.count < targetCount, !deadline.hasPassed() { readReceipts() }
         try? await Task.sleep(for: .milliseconds(random.number(below: 40)))
     }
 
@@ -208,9 +208,9 @@ package final class SenderKillTest {
     }
 
     private func waitForAllReceipts() async throws {
-        let deadline = Date(timeIntervalSinceNow: Self.receiptsSecondsMax)
+        var deadline = PollingDeadline(seconds: Self.receiptsSecondsMax)
         while finishedJobs.count < generator.jobCount {
-            guard Date() < deadline else {
+            guard !deadline.hasPassed() else {
                 let errors = senders.map { $0.process.errors.suffix(1_500) }
                 throw KillTestFailure(
                     "\(generator.jobCount - finishedJobs.count) jobs have no final receipt: \(errors)")

@@ -25,7 +25,8 @@ struct GroupOutput {
             lines.append(("ends", timeText(milliseconds: endSeconds * 1_000)))
         }
         if let heldSend = row.heldSend { lines.append(("waiting", heldSend.id)) }
-        lines.append(("last send", timeText(milliseconds: row.lastSendAt)))
+        lines.append(("lanes", lanesText))
+        lines.append(("last send", row.lastSendAt == 0 ? "none" : timeText(milliseconds: row.lastSendAt)))
         let width = lines.map(\.0.count).max() ?? 0
         return lines.map { name, value in
             name.padded(to: width + 2) + value
@@ -39,6 +40,12 @@ struct GroupOutput {
         }
         if row.generation > 0 { return "runs since \(timeText(milliseconds: row.generation * 1_000))" }
         return "runs; no start was seen, its app began it"
+    }
+
+    /// The lanes that get the group's sends.
+    private var lanesText: String {
+        guard case .only(let lanes) = row.memberLanes else { return "all" }
+        return lanes.isEmpty ? "none has members" : lanes.lanes.map(String.init).joined(separator: ", ")
     }
 
     private func timeText(milliseconds: Int64) -> String { WallTime(milliseconds: milliseconds).rfc3339 }

@@ -9,6 +9,8 @@ package struct ChannelClient: Sendable {
     package static let countPerAppMax = 10_000
     /// Time to wait for an answer.
     private static let deadlineMilliseconds = 15_000
+    /// The characters of a valid path: printable ASCII without spaces.
+    private static let printableASCII = UInt8(0x21)...0x7E
 
     private let client: LoopOwned<APNsClient>
 
@@ -88,6 +90,9 @@ package struct ChannelClient: Sendable {
         return try answer.get()
     }
 
+    /// Sends a request. Called on the client's loop.
+    ///
+    /// - Parameter completion: receives the answer, or the reason for its absence.
     private static func beginRequest(
         for profile: PushProfile, method: String, to resource: String, channelID: String?, body: [UInt8],
         by client: APNsClient,
@@ -98,8 +103,7 @@ package struct ChannelClient: Sendable {
             for: ConnectionPool.Key(endpoint: endpoint, profile: profile, purpose: .channels))
         let path = "/1/apps/\(profile.bundleID)/\(resource)"
         let headers = channelID.map { [HeaderField(name: "apns-channel-id", value: $0)] } ?? []
-        // Printable ASCII without spaces.
-        let isValidPath = path.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        let isValidPath = path.utf8.allSatisfy { Self.printableASCII.contains($0) }
         guard isValidPath,
             let template = try? PushTemplate(
                 .fixed(path: Array(path.utf8)), method: method, headers: headers, body: body, pool: pool)
@@ -118,6 +122,7 @@ package struct ChannelClient: Sendable {
         of outcome: PushOutcome, details: PushDetails?
     ) -> Result<PushDetails, ChannelError> {
         guard outcome.end == .answered else { return .failure(.unanswered(outcome.end)) }
+        // A plain 200 has no details, but the answer to every channel request has a body or another status.
         guard let details else { return .failure(.malformedResponse) }
         return details.response.disposition == .accepted
             ? .success(details) : .failure(.refused(details.response))

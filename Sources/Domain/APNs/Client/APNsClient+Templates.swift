@@ -2,7 +2,7 @@ package import HTTP2
 
 /// Templates for the pushes of a send. They belong to a pool of this client, and are made and used on its loop.
 extension APNsClient {
-    /// Returns a template for the pushes of one send to tokens.
+    /// Returns a template for the pushes of one send to tokens. It has a second pool for suspect tokens.
     package func template(
         _ profile: PushProfile, _ headers: LiveActivityHeaders, body: [UInt8]
     ) throws(HeaderFieldError) -> PushTemplate {

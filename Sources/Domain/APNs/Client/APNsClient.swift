@@ -23,6 +23,7 @@ package final class APNsClient: IterationHook {
     // during an access uses them again.
 
     private var pools = PoolDirectory()
+    /// Ticks the pools that are due.
     private var timer: LoopTimer?
 
     // The work at the end of the iteration.
@@ -40,8 +41,10 @@ package final class APNsClient: IterationHook {
 
     /// Number of pushes that have not ended.
     @safe @exclusivity(unchecked) package private(set) var openPushes = 0
+    /// The part of `openPushes` that the gauge contains.
     private var openPushesInMetrics = 0
     @safe @exclusivity(unchecked) private var latency = LatencyRun()
+    /// Number of pushes answered 200 that the metrics do not contain yet.
     @safe @exclusivity(unchecked) private var acceptedCount = 0
 
     // The stop.
@@ -73,7 +76,7 @@ package final class APNsClient: IterationHook {
         isStopped ? 0 : template.pool(isSuspect: isSuspect).stateMachine.capacity
     }
 
-    /// Whether the first connection for pushes of this template is still to come.
+    /// Whether the pool of this template has no connection yet, and no attempt to connect has failed.
     package func isConnecting(for template: PushTemplate) -> Bool {
         template.pool(isSuspect: false).stateMachine.isConnecting
     }
@@ -188,11 +191,14 @@ package final class APNsClient: IterationHook {
 
     // MARK: Ends of pushes, as the pools report them
 
+    /// Reports a plain 200.
+    /// - Parameter slot: the push's slot in `pool.pushes`.
     func reportAccepted(in pool: ConnectionPool, slot: Int, isLate: Bool) {
         acceptedCount += 1
         settle(in: pool, slot: slot, isLate: isLate) { $0.appendAccepted(tag: $1, isLate: isLate) }
     }
 
+    /// Reports an answer other than a plain 200.
     func reportAnswered(in pool: ConnectionPool, slot: Int, details: PushDetails, isLate: Bool) {
         if details.response.status == 200 {
             acceptedCount += 1
@@ -202,6 +208,7 @@ package final class APNsClient: IterationHook {
         settle(in: pool, slot: slot, isLate: isLate) { $0.append(tag: $1, details: details, isLate: isLate) }
     }
 
+    /// Reports an end without an answer.
     func reportEnded(in pool: ConnectionPool, slot: Int, end: PushEnd) {
         provider.metrics.countEnd(end)
         settle(in: pool, slot: slot, isLate: false, expectsAnswer: end == .unknown(.overdue)) {
@@ -243,6 +250,7 @@ package final class APNsClient: IterationHook {
         scheduleIterationEnd()
     }
 
+    /// Passes an outcome to the completion of its push.
     private func complete(
         _ completion: PushEntry.Completion, append: (inout PushOutcomes, UInt64) -> Void
     ) {
@@ -272,6 +280,8 @@ package final class APNsClient: IterationHook {
         loop.callAtEndOfIteration(self)
     }
 
+    /// Does the work of the iteration. The order matters: the receiver of outcomes can push, and these pushes are
+    /// flushed too.
     package func iterationWillEnd() {
         isIterationEndScheduled = false
         growPools()
@@ -281,6 +291,7 @@ package final class APNsClient: IterationHook {
         releasePoolsIfStopped()
     }
 
+    /// Lets the pools that requested it open connections.
     private func growPools() {
         guard !poolsToGrow.isEmpty else { return }
         let growingPools = poolsToGrow

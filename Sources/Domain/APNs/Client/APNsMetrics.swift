@@ -2,6 +2,7 @@ internal import Telemetry
 
 /// The metrics of all clients in a process.
 package final class APNsMetrics: Sendable {
+    /// Creates the counters whose labels are known only when they are counted.
     private let registry: Metrics
     let accepted: Counter
     let lateAnswers: Counter
@@ -9,6 +10,7 @@ package final class APNsMetrics: Sendable {
     let openPushes: Gauge
     let connections: Gauge
     let pushSeconds: Histogram
+    /// For each fault: pushes that were certainly not processed, and pushes that may have been.
     private let unanswered: [PushFault: (unprocessed: Counter, unknown: Counter)]
 
     init(in metrics: Metrics) {
@@ -57,6 +59,7 @@ package final class APNsMetrics: Sendable {
         }
     }
 
+    /// - Parameter result: `open`, `given_up`, `refused` or `failed`.
     func countConnect(result: String) {
         registry.counter(
             "flotilla_apns_connects_total", help: "Attempts to connect to APNs, by result.",

@@ -29,7 +29,7 @@ package final class APNsProvider: Sendable {
         tls = try .client(trust: settings.trust, protocols: ["h2"])
     }
 
-    /// Returns whether a connection to the host may be opened now. If so, takes it from the budget.
+    /// Takes a connection from the budget of the host. Returns false if no connection may be opened now.
     ///
     /// - Parameter requesterID: the pool's number from `nextRequesterID`.
     func mayConnect(

@@ -9,6 +9,7 @@ internal import Telemetry
 extension ConnectionPool {
     private var now: Instant { client.loop.now }
 
+    /// Handles a connection that has completed TLS.
     func handleOpen(of connection: PushConnection) {
         client.provider.metrics.countConnect(result: "open")
         client.provider.metrics.connections.add(1)
@@ -17,6 +18,7 @@ extension ConnectionPool {
         flush()
     }
 
+    /// Handles bytes that a connection's session has received.
     func handleRead(on connection: PushConnection) {
         stateMachine.recordRead(on: connection.number, at: now)
         if !connection.session.events.isEmpty { handleEvents(of: connection) }
@@ -31,6 +33,7 @@ extension ConnectionPool {
         if stateMachine.hasQueuedRequests { requestFlush() }
     }
 
+    /// Handles SETTINGS, answers to PINGs, GOAWAY and errors of the session.
     private func handleEvents(of connection: PushConnection) {
         let events = connection.session.takeEvents()
         if let settings = events.settings {
@@ -54,6 +57,7 @@ extension ConnectionPool {
         }
     }
 
+    /// Handles a connection that was closed or could not be opened.
     func handleClose(of connection: PushConnection, reason: TLSCloseReason) {
         handleOutcomes(of: connection)
         connections.removeAll { $0 === connection }
@@ -86,6 +90,7 @@ extension ConnectionPool {
 
     // MARK: Outcomes
 
+    /// Reports the ends of requests that the connection's session has collected.
     func handleOutcomes(of connection: PushConnection) {
         guard connection.session.hasOutcomes else { return }
         let batch = connection.session.outcomes
@@ -134,6 +139,7 @@ extension ConnectionPool {
         case .stale: handleStale(ticket, outcome: outcome, on: connection)
         case .retry, .noLateAnswer: break
         }
+        // The check saves a write for each push.
         if connectFailure != nil { connectFailure = nil }
     }
 
@@ -206,14 +212,17 @@ extension ConnectionPool {
 }
 
 extension PushDetails {
-    /// A longer wait is ignored, because it is probably an error.
+    /// Limit on `retry-after`: one day. A longer wait is ignored, because it is probably an error.
     private static let retryAfterSecondsMax = 86_400
 
     fileprivate init(of outcome: RequestOutcome, in batch: OutcomeBatch, with reader: JSONReader) {
         let fields = batch.fields(of: outcome)
         let text = { (value: ArraySlice<UInt8>?) in value.map { String(decoding: $0, as: UTF8.self) } }
-        let retryAfterSeconds = text(fields["retry-after"]).flatMap { Int($0) }
-            .flatMap { (0...Self.retryAfterSecondsMax).contains($0) ? $0 : nil }
+        let announcedSeconds = text(fields["retry-after"]).flatMap { Int($0) }
+        let retryAfterSeconds = announcedSeconds.flatMap {
+            (0...Self.retryAfterSecondsMax).contains($0) ? $0 : nil
+        }
+        // A truncated body is not valid JSON, so it is not parsed.
         let completeBody = outcome.isBodyTruncated ? [] : batch.body(of: outcome)
         self.init(
             response: APNsResponse(status: Int(outcome.status), body: completeBody, with: reader),

@@ -150,7 +150,7 @@ final class ConnectionPool {
                 preconditionFailure("the pool chose a connection that does not exist")
             }
             connection.scheduleSend()
-            next = send(from: first, over: connection, by: bearer)
+            next = sendConsecutive(from: first, over: connection, by: bearer)
         }
         performActions()
         if stateMachine.hasQueuedRequests { client.requestGrowth(of: self) }
@@ -158,7 +158,7 @@ final class ConnectionPool {
 
     /// Sends consecutive requests over one connection. Neighbors nearly always have the same template, so its
     /// parts are looked up once. Returns the first request that uses another connection.
-    private func send(
+    private func sendConsecutive(
         from first: PoolStateMachine.Send, over connection: PushConnection, by bearer: BearerToken
     ) -> PoolStateMachine.Send? {
         let now = now
@@ -213,17 +213,20 @@ final class ConnectionPool {
             handleOutcomes(of: connection)
             if connection.session.wantsToSend { connection.scheduleSend() }
         }
-        stateMachine.tick(at: now) { mayConnect($0) }
+        stateMachine.tick(at: now) { takeConnection(for: $0) }
         performActions()
         flush()
     }
 
+    /// Opens a connection if requests wait for one.
     func grow() {
-        stateMachine.grow(at: now) { mayConnect($0) }
+        stateMachine.grow(at: now) { takeConnection(for: $0) }
         performActions()
     }
 
-    private func mayConnect(_ request: ConnectRequest) -> Bool {
+    /// Takes a connection from the budget of the host. Returns false if the pool must ask again later, or has no
+    /// key.
+    private func takeConnection(for request: ConnectRequest) -> Bool {
         bearer != nil
             && client.provider.mayConnect(to: key.endpoint.host, for: requesterID, request: request, at: now)
     }
@@ -249,11 +252,13 @@ final class ConnectionPool {
 
     // MARK: Stop and actions
 
+    /// Takes no more pushes, and closes each connection when its pushes have ended.
     func stop() {
         stateMachine.stop(at: now)
         performActions()
     }
 
+    /// Closes all connections at once. Their open pushes end as unknown.
     func closeAll() {
         stateMachine.closeAll()
         performActions()
@@ -276,6 +281,7 @@ final class ConnectionPool {
         }
     }
 
+    /// Returns the connection with this number. A pool has few, so a search is fast.
     private func connection(numbered number: UInt32) -> PushConnection? {
         connections.first { $0.number == number }
     }

@@ -1,4 +1,4 @@
-/// The eight lower-case hexadecimal digits of a 32-bit word, computed at once.
+/// The conversion of a 32-bit word to its eight lower-case hexadecimal digits, all at once in one 64-bit word.
 enum HexWord {
     /// Returns the digits as ASCII, with the first digit in the highest byte.
     @inline(__always)
@@ -8,8 +8,9 @@ enum HexWord {
         digits = (digits << 16 | digits) & 0x0000_FFFF_0000_FFFF
         digits = (digits << 8 | digits) & 0x00FF_00FF_00FF_00FF
         digits = (digits << 4 | digits) & 0x0F0F_0F0F_0F0F_0F0F
-        // Adding six carries into the next bit if the nibble is ten or more, which needs a letter.
+        // A nibble of ten or more needs a letter. Adding six to it carries into its byte's fifth bit.
         let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        // 0x30 is "0".
         return digits &+ 0x3030_3030_3030_3030 &+ letters &* letterDistance
     }
 

@@ -8,6 +8,7 @@ struct PoolDirectory {
     subscript(key: ConnectionPool.Key) -> ConnectionPool? { poolsByKey[key] }
     subscript(number: Int32) -> ConnectionPool? { poolsByNumber[number] }
 
+    /// Returns a number for a new pool. It repeats only after four billion pools.
     mutating func nextNumber() -> Int32 {
         lastNumber &+= 1
         return lastNumber

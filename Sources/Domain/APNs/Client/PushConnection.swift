@@ -58,8 +58,10 @@ final class PushConnection: TLSConnectionDelegate {
         )
     }
 
+    /// Lets the TLS connection take the session's bytes in this iteration of the loop.
     func scheduleSend() { tls?.requestFill() }
 
+    /// Sends a PING, unless one waits for its answer.
     func ping() {
         pingCount += 1
         if session.sendPing(payload: pingCount) { scheduleSend() }

@@ -43,6 +43,7 @@ internal import Lifecycle
         unsafe unmanagedTemplate?.toOpaque() == Unmanaged.passUnretained(template).toOpaque()
     }
 
+    /// Releases the template, which may free it.
     mutating func releaseTemplate() {
         if let template = unsafe unmanagedTemplate { unsafe PushTemplate.releaseAfterPush(template) }
         unsafe unmanagedTemplate = nil

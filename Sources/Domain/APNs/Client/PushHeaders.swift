@@ -17,6 +17,7 @@ package struct LiveActivityHeaders: Sendable, Hashable {
         self.collapseID = collapseID
     }
 
+    /// The HTTP/2 header fields of each push.
     var fields: [HeaderField] {
         var fields = [
             HeaderField(name: "apns-push-type", value: "liveactivity"),
@@ -29,7 +30,7 @@ package struct LiveActivityHeaders: Sendable, Hashable {
     }
 }
 
-/// The headers of a broadcast. Apple requires all four.
+/// The headers of a broadcast. Apple requires all of them, and also the push type.
 package struct BroadcastHeaders: Sendable, Hashable {
     package var channelID: String
     package var priority: PushPriority

@@ -19,12 +19,13 @@ package struct PushID: Hashable, Sendable, CustomStringConvertible {
         let third = HexWord.digits(UInt32(truncatingIfNeeded: low >> 32))
         let last = HexWord.digits(UInt32(truncatingIfNeeded: low))
         unsafe text.storeBytes(of: first.bigEndian, as: UInt64.self)
+        // The dashes are at 8, 13, 18 and 23, so the last eight digits begin at 28.
         unsafe PushID.write(second, to: text, at: 8)
         unsafe PushID.write(third, to: text, at: 18)
         unsafe text.storeBytes(of: last.bigEndian, toByteOffset: 28, as: UInt64.self)
     }
 
-    /// Writes a dash and four digits, twice.
+    /// Writes a dash and four digits, twice: the eight digits of a word, such as `-ceea-467f`.
     private static func write(_ digits: UInt64, to text: UnsafeMutableRawBufferPointer, at start: Int) {
         let halves = (UInt32(truncatingIfNeeded: digits >> 32), UInt32(truncatingIfNeeded: digits))
         unsafe text[start] = UInt8(ascii: "-")

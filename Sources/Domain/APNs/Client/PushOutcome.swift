@@ -31,25 +31,30 @@ package struct PushDetails: Sendable {
 /// copy what you keep.
 package struct PushOutcomes {
     package private(set) var list: [PushOutcome] = []
+    /// The details of the outcomes that have some. `PushOutcome.details` is the index.
     private var details: [PushDetails] = []
 
+    /// Returns the details of an outcome, or nil for a plain 200 and for an end without an answer.
     package func details(of outcome: PushOutcome) -> PushDetails? {
         outcome.details < 0 ? nil : details[Int(outcome.details)]
     }
 
     var isEmpty: Bool { list.isEmpty }
 
+    /// Appends an end without an answer.
     mutating func append(tag: UInt64, end: PushEnd, isLate: Bool) {
         list.append(
             PushOutcome(tag: tag, end: end, isLate: isLate, status: 0, disposition: nil, details: -1))
     }
 
+    /// Appends a plain 200.
     mutating func appendAccepted(tag: UInt64, isLate: Bool) {
         list.append(
             PushOutcome(
                 tag: tag, end: .answered, isLate: isLate, status: 200, disposition: .accepted, details: -1))
     }
 
+    /// Appends an answer other than a plain 200.
     mutating func append(tag: UInt64, details: PushDetails, isLate: Bool) {
         list.append(
             PushOutcome(

@@ -3,7 +3,7 @@
 /// the previous one. This runs for every push, so it writes eight digits at a time.
 @safe struct PushPathBuffer {
     private static let devicePath: StaticString = "/3/device/"
-    /// Enough for the longest token.
+    /// Enough for the id, the path and the digits of the longest token.
     private static let bytesMax = 4_096
 
     private let bytes = UnsafeMutableRawBufferPointer.allocate(
@@ -45,6 +45,7 @@
         )
     }
 
+    /// Writes the hexadecimal digits of the token: those of four bytes at a time, then those of single bytes.
     private static func writeDigits(
         of token: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer, at start: Int
     ) {

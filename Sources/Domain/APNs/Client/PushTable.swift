@@ -1,7 +1,7 @@
-/// The pushes of one pool by slot: an array of entries, and beside it an array of tokens. It grows to the
-/// largest number of open pushes, and slots are reused. A push touches its entry when it is taken, sent and
-/// ended. With thousands of open pushes each touch may miss the processor's caches. So entries are contiguous,
-/// and a token is not a separate array.
+/// The table of the open pushes of one pool: an array of entries, and beside it an array of tokens, both by slot.
+/// It grows to the largest number of open pushes, and slots are reused. A push touches its entry when it is taken,
+/// sent and ended. With thousands of open pushes each touch may miss the processor's caches. So entries are
+/// contiguous, and no token is a separate array.
 @safe final class PushTable {
     private static let initialSlots = 64
     private static let initialTokenBytes = 32
@@ -61,6 +61,7 @@
         return unsafe UnsafeBufferPointer(start: start, count: tokenSlot.load(as: Int.self))
     }
 
+    /// Moves the entries and tokens to larger memory.
     private func grow(slotCount newSlotCount: Int, tokenSlotBytes newTokenSlotBytes: Int) {
         let newEntries = UnsafeMutablePointer<PushEntry>.allocate(capacity: newSlotCount)
         unsafe newEntries.moveInitialize(from: entries, count: slotCount)

@@ -11,6 +11,7 @@ internal import HTTP2
     }
 
     let pathKind: PathKind
+    /// The pool for pushes to tokens that are not suspect, and for all other requests.
     private(set) var pool: ConnectionPool {
         didSet { unsafe currentPool = .passUnretained(pool) }
     }
@@ -40,7 +41,7 @@ internal import HTTP2
         self.pool = pool
         unsafe currentPool = .passUnretained(pool)
         self.suspects = suspects
-        // Encoding here reports a bad header now and not with the first push.
+        // With a placeholder for the provider token. So a bad header is reported now and not with the first push.
         encoded = try encodeHeaders(bearer: "bearer")
     }
 

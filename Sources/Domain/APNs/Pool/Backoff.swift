@@ -1,8 +1,9 @@
 package import Lifecycle
 
 /// The pause before a pool connects again after failed connections. Each pause is random, below a limit that
-/// doubles with each failure ("full jitter"). A connection succeeds with its first authorized answer, not
-/// when it opens. Otherwise a pool would hammer a server that accepts connections but refuses all work.
+/// doubles with each failure ("full jitter"). A connection counts as a success with its first authorized answer,
+/// not when it opens. Otherwise a pool would connect without pause to a server that accepts connections but
+/// refuses all work.
 package struct Backoff: Sendable {
     /// The limit doubles at most this often, so that the shift cannot overflow.
     private static let doublingsMax = 20
@@ -11,6 +12,7 @@ package struct Backoff: Sendable {
     private let limits: ClosedRange<Int>
     /// The number of failed connections since the last success.
     package private(set) var failures = 0
+    /// Time before which the pool must not connect.
     package private(set) var nextAttempt = Instant(nanoseconds: 0)
 
     package init(milliseconds: ClosedRange<Int>) { limits = milliseconds }

@@ -1,11 +1,11 @@
 package import Lifecycle
 
-/// The limit on how often a process opens connections to one host, shared by all its pools. APNs treats a peer
-/// that opens and closes many connections as an attacker.
+/// The limit on the rate at which a process opens connections to one host, shared by all its pools. APNs treats a
+/// peer that opens and closes many connections as an attacker.
 ///
 /// A pool that wants a connection asks again and again until `take` returns true. If several pools ask, they
 /// take turns. Two turns of four go to pools without a connection, the third to pools that want one more, and
-/// the fourth to pools whose connections fail. Among these, the pool that last connected longest ago goes
+/// the fourth to pools whose connections fail. Among pools of one kind, the pool that connected longest ago goes
 /// first. So an app whose connections always fail costs the others at most a quarter of the budget.
 package struct ConnectBudget: Sendable {
     private enum Priority: Int {
@@ -76,6 +76,7 @@ package struct ConnectBudget: Sendable {
         return true
     }
 
+    /// Whether the first of two requests comes before the other in the current turn.
     private func isServed(_ pending: PendingRequest, before other: PendingRequest) -> Bool {
         if pending.priority != other.priority {
             let served = ConnectBudget.priorityOrders[turn].first {

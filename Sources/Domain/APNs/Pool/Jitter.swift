@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// Random pauses, so that the processes of a fleet do not act at the same moment. The generator is seeded, so
-/// a run can be repeated. Do not use it for secrets.
+/// A generator of random pauses, so that the processes of a fleet do not act at the same moment. It is seeded, so
+/// a test can be repeated. Do not use it for secrets.
 package struct Jitter: Sendable {
     private var numbers: SplitMix64
 

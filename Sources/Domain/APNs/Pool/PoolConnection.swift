@@ -31,9 +31,16 @@ struct PoolConnection {
     private var narrowedAt: Instant?
     /// Time of the next step. Nil at full width.
     private var widensAt: Instant?
-    /// Share of recent answers that reported trouble, in parts of `fullShare`.
+    /// Share of recent answers that reported trouble, in parts of `fullShare`. A moving average over about
+    /// `averagedAnswers` answers.
     private var serverErrorShare = 0
     private static let fullShare = 65_536
+    private static let averagedAnswers = 16
+    /// Share at which the window is halved: one in eight, which three errors in a row reach. A few errors among
+    /// thousands of answers must not slow the connection.
+    private static let serverErrorShareMax = fullShare / 8
+    /// Number of steps from no window to the full window.
+    private static let stepsToFullWidth = 20
 
     // Streams. Together they are the streams that the session counts.
 
@@ -79,19 +86,23 @@ struct PoolConnection {
     /// limits.
     var allowedStreams: Int { isAuthorized ? min(streamsMax, windowMax) : min(streamsMax, 1) }
 
+    /// Number of further streams that may be opened now. Negative if the limit was lowered below the open ones.
     var freeStreams: Int {
         guard phase == .open, !isBlocked else { return 0 }
         return min(allowedStreams - streams, requestsLeft)
     }
 
+    /// Whether streams are open, but nothing was received for a while.
     func isStalled(settings: PoolSettings, at now: Instant) -> Bool {
         streams > 0 && now.milliseconds(since: lastReadAt) >= settings.stallMilliseconds
     }
 
     /// Whether the connection will probably have a free stream soon.
     func isBecomingAvailable(settings: PoolSettings, at now: Instant) -> Bool {
-        phase == .connecting
-            || phase == .open && !isAuthorized && streamsMax > 0 && !isStalled(settings: settings, at: now)
+        if phase == .connecting { return true }
+        // The answer to its first request will authorize it for more streams.
+        let isUnauthorized = phase == .open && !isAuthorized
+        return isUnauthorized && streamsMax > 0 && !isStalled(settings: settings, at: now)
     }
 
     /// Whether the connection answers no requests, even if its peer answers PINGs. All requests that it may
@@ -102,16 +113,15 @@ struct PoolConnection {
 
     // MARK: The window
 
-    /// Counts an answer in a moving average over about the last 16 answers.
+    /// Counts an answer. Halves the window if too many recent answers reported trouble.
     mutating func recordAnswer(isServerError: Bool, settings: PoolSettings, at now: Instant) {
-        if serverErrorShare > 0 { serverErrorShare -= serverErrorShare / 16 }
+        if serverErrorShare > 0 { serverErrorShare -= serverErrorShare / Self.averagedAnswers }
         guard isServerError else { return }
-        serverErrorShare += Self.fullShare / 16
-        // The limit is one in eight, which three in a row reach. A few errors among thousands of answers must
-        // not slow the connection.
-        if serverErrorShare >= Self.fullShare / 8 {
+        serverErrorShare += Self.fullShare / Self.averagedAnswers
+        if serverErrorShare >= Self.serverErrorShareMax {
             narrowWindow(settings: settings, pauseMilliseconds: settings.widenIntervalMilliseconds, at: now)
         } else if let nextStepAt = widensAt {
+            // A single error only delays the next step.
             widensAt = max(nextStepAt, now.advanced(byMilliseconds: settings.widenIntervalMilliseconds))
         }
     }
@@ -137,7 +147,7 @@ struct PoolConnection {
     /// Widens the window by a twentieth of its full width, if it is time.
     mutating func widenWindow(settings: PoolSettings, at now: Instant) {
         guard let nextStepAt = widensAt, now >= nextStepAt else { return }
-        let step = max(1, settings.streamsPerConnectionMax / 20)
+        let step = max(1, settings.streamsPerConnectionMax / Self.stepsToFullWidth)
         windowMax = min(settings.streamsPerConnectionMax, windowMax + step)
         widensAt =
             windowMax == settings.streamsPerConnectionMax

@@ -1,4 +1,4 @@
-/// The end of a request on its connection, as the caller reports it to the pool.
+/// The end of a request on its connection, as the caller (`ConnectionPool`) reports it to the state machine.
 package enum PoolOutcome: Sendable, Hashable {
     /// The answer's effect on the connection. The caller keeps the answer itself.
     case answered(ResponseEffect)
@@ -32,6 +32,7 @@ package enum ResponseEffect: Sendable, Hashable {
     /// TooManyProviderTokenUpdates. This connection is retired, and the request is sent again once over
     /// another one.
     case tooManyTokens
+    /// The answer says nothing about the connection.
     case nothing
 }
 
@@ -52,7 +53,9 @@ package enum PoolVerdict: Sendable, Hashable {
 /// An action that the caller must carry out for the pool. The numbers are those of connections, which the pool
 /// assigns.
 package enum PoolAction: Sendable, Hashable {
+    /// Open a connection.
     case connect(UInt32)
+    /// Send a PING.
     case ping(UInt32)
     /// Send GOAWAY, and close when everything is sent.
     case finish(UInt32)

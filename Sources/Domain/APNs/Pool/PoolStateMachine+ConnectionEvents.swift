@@ -45,6 +45,7 @@ extension PoolStateMachine {
         connections[index].lastReadAt = now
     }
 
+    /// Records the answer to a PING.
     package mutating func recordPong(on number: UInt32) {
         guard let index = index(of: number) else { return }
         connections[index].pingedAt = nil
@@ -64,6 +65,7 @@ extension PoolStateMachine {
         if !connection.isAuthorized, !isUnused { backoff.recordFailure(at: now, jitter: &jitter) }
     }
 
+    /// Ends the requests of a connection that was closed. Their results are unknown.
     private mutating func endStreams(of number: UInt32) {
         for index in requests.indices where requests[index].connection == number {
             let ticket = PoolTicket(index: Int32(index), generation: requests[index].generation)

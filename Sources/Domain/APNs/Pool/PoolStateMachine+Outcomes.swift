@@ -44,7 +44,7 @@ extension PoolStateMachine {
         }
     }
 
-    /// Decides about the request.
+    /// Decides whether the request has ended or is sent again.
     private mutating func decide(
         _ ticket: PoolTicket, outcome: PoolOutcome, on connection: Int?, at now: Instant
     ) -> PoolVerdict {
@@ -67,6 +67,7 @@ extension PoolStateMachine {
         }
     }
 
+    /// Ends the request with its answer, or sends it again if the answer asks for it and the limits permit it.
     private mutating func handleAnswer(
         to ticket: PoolTicket, effect: ResponseEffect, on connection: Int?, at now: Instant
     ) -> PoolVerdict {

@@ -1,7 +1,8 @@
 internal import Containers
 package import Lifecycle
 
-/// Decisions that depend on time.
+/// The decisions that depend on time: `tick` ends expired requests, and pings, replaces, closes and opens
+/// connections.
 extension PoolStateMachine {
     // The pauses between two ticks.
     private static let backingOffTickMilliseconds = 10
@@ -11,7 +12,8 @@ extension PoolStateMachine {
     /// Ends requests, and pings, replaces, closes and opens connections, if it is time. The caller calls it
     /// every `tickMilliseconds`.
     ///
-    /// - Parameter mayConnect: asks the host's `ConnectBudget`. It is called before each new connection.
+    /// - Parameter mayConnect: takes a connection from the host's `ConnectBudget`, or returns false. It is called
+    ///   before each new connection.
     package mutating func tick(at now: Instant, mayConnect: (ConnectRequest) -> Bool) {
         if backingOffCount > 0 { requeueBackedOff(at: now) }
         if waitingCount > 0 || hasQueuedRequests { expire(at: now) }
@@ -32,6 +34,7 @@ extension PoolStateMachine {
 
     // MARK: Requests
 
+    /// Lets the requests whose pause is over wait again.
     private mutating func requeueBackedOff(at now: Instant) {
         for index in requests.indices where requests[index].phase == .backingOff {
             guard requests[index].backOffUntil <= now || requests[index].sendBy <= now else { continue }
@@ -84,6 +87,7 @@ extension PoolStateMachine {
     /// replacement works. Retires a connection that is no longer needed.
     private mutating func recycle(connectionIndex index: Int, at now: Instant) {
         guard connections[index].phase == .open else { return }
+        // One tenth is left for the time until the replacement works.
         let isUsedUp = connections[index].requestsLeft < settings.requestsPerConnectionMax / 10
         if now >= connections[index].recycleAt || isUsedUp { connections[index].isStale = true }
         let noRequestWaits = waitingCount + backingOffCount == 0
@@ -121,9 +125,10 @@ extension PoolStateMachine {
     /// wait.
     package mutating func grow(at now: Instant, mayConnect: (ConnectRequest) -> Bool) {
         guard !isStopped, now >= backoff.nextAttempt else { return }
-        guard !connections.contains(where: { $0.isBecomingAvailable(settings: settings, at: now) }) else {
-            return
+        let isConnectionComing = connections.contains {
+            $0.isBecomingAvailable(settings: settings, at: now)
         }
+        if isConnectionComing { return }
         let usableCount = connections.count {
             $0.phase == .open && !$0.isStalled(settings: settings, at: now)
         }

@@ -1,10 +1,10 @@
 internal import Containers
 package import Lifecycle
 
-/// The connections and requests of one app in one environment. The pool decides which connection each request
-/// uses, when connections are opened, pinged, replaced and closed, and how a request without an answer ends.
-/// It has no socket, no clock and no thread: its caller (`ConnectionPool`) reports events with their times,
-/// and carries out the actions of `takeActions`.
+/// The decisions about the connections and requests of one app in one environment: the connection that each
+/// request uses, the moments at which connections are opened, pinged, replaced and closed, and the end of a
+/// request without an answer. It has no socket, no clock and no thread: its caller (`ConnectionPool`) reports
+/// events with their times, and carries out the actions of `takeActions`.
 ///
 /// A request ends exactly once: `end(_:with:at:)` returns `.ended`, or the actions contain `.end`. After
 /// `unknown(.overdue)` exactly one `lateAnswer` or `noLateAnswer` follows, as a verdict or an action. The
@@ -37,6 +37,7 @@ package struct PoolStateMachine {
 
     var connections: [PoolConnection] = []
     private var run = SendRun()
+    /// The number of the newest connection.
     private var lastNumber: UInt32 = 0
     /// Time at which the last connection was opened.
     var lastConnectAt: Instant?
@@ -45,7 +46,7 @@ package struct PoolStateMachine {
     /// The actions that the caller has not taken yet.
     var actions: [PoolAction] = []
 
-    /// Number of requests in a run.
+    /// Number of requests in a `SendRun`.
     private static let requestsPerRun = 32
     /// The load that a stalled connection counts for, above any number of streams.
     private static let stalledPenalty = 1_000_000
@@ -136,10 +137,12 @@ package struct PoolStateMachine {
         return nil
     }
 
+    /// Removes the head of one of the two queues.
     private mutating func dequeue(isRetry: Bool) {
         if isRetry { retries.removeFirst() } else { newRequests.removeFirst() }
     }
 
+    /// Records that a connection carries the request.
     private mutating func assign(_ ticket: PoolTicket, toConnectionAt index: Int) {
         waitingCount -= 1
         self[ticket].phase = .open
@@ -217,6 +220,7 @@ package struct PoolStateMachine {
         return index
     }
 
+    /// Whether the next request may use the connection of the current run.
     private func continuesRun(avoiding avoided: UInt32, at now: Instant) -> Bool {
         guard run.requestsLeft > 0, run.startedAt == now, run.number != avoided else { return false }
         // Connections may have been removed since, so the index is checked.

@@ -12,6 +12,7 @@ package struct PushDeadlines: Sendable, Hashable {
     /// stream, or a stream above the last one of a GOAWAY.
     package var attempts: Int
 
+    /// The default of `attempts`.
     package static let attemptsDefault = 4
 
     /// - Parameter sendBy: the deadline if it is nil or later than the deadline.

@@ -23,12 +23,13 @@ package struct APNsResponse: Sendable, Hashable {
         disposition = reason?.disposition ?? APNsResponse.disposition(ofStatus: status)
     }
 
-    /// Error bodies are short. Longer bodies are not parsed.
-    private static let bodyBytesMax = 4096
+    /// Limit on a body. Bodies of refusals are short, and a longer body is not parsed.
+    private static let bodyBytesMax = 4_096
     /// Limit on a reason, because it appears in metrics and logs.
     private static let reasonBytesMax = 64
 
-    /// Returns nil for a body that is too long or not JSON. Fields of the wrong type count as missing.
+    /// Parses the body of a refusal. Returns nil for a body that is too long or not JSON. Fields of the wrong type
+    /// count as missing.
     private static func parse(
         _ body: [UInt8], with reader: JSONReader
     ) -> (reason: String?, timestamp: Int64?)? {

@@ -1,5 +1,6 @@
 /// The reaction that an answer of APNs requires, for the job, the token and the app. Each reaction has one case,
-/// so the sender handles it in a `switch` without a default.
+/// so the sender handles it in a `switch` without a default. If APNs gives no reason, the raw value is the reason in
+/// the receipt, so a raw value stays as it is even if its case is renamed.
 package enum ResponseDisposition: String, Sendable, CaseIterable {
     /// APNs accepted the push. This does not mean that the phone shows it.
     case accepted

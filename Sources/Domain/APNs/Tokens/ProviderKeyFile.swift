@@ -24,6 +24,7 @@ struct ProviderKeyFile {
         do {
             key = try SigningKey(file: path)
         } catch {
+            // A file with another name can hold a certificate too. `SigningKey` reports it with this text.
             let isCertificate = error.description.contains("holds a certificate")
             throw ProviderKeyError(
                 isCertificate ? "\(error); \(ProviderKeyFile.certificateRemedy)" : error.description)
@@ -34,6 +35,7 @@ struct ProviderKeyFile {
         "Live Activities need a key (.p8), because APNs accepts no certificate for them; "
         + "create a key with the APNs service in the developer account and use its file"
 
+    /// Whether the path ends with a suffix of certificate files.
     private static func isCertificate(path: String) -> Bool {
         [".p12", ".pfx", ".cer", ".crt", ".der"].contains { path.hasSuffix($0) }
     }

@@ -45,7 +45,7 @@ package enum ProviderKeySource: Sendable {
         defer { unsafe closedir(directory) }
         var names: [String] = []
         while names.count < ProviderKeySource.filesMax, let entry = unsafe readdir(directory) {
-            // SAFETY: the kernel terminates names with a zero byte.
+            // SAFETY: `d_name` has 256 bytes, and the kernel terminates names with a zero byte.
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
                 unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }

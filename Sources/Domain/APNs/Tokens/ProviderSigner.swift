@@ -2,8 +2,8 @@ internal import Cryptography
 internal import Lifecycle
 internal import Telemetry
 
-/// One key with its current and its previous token. The previous token is used again in two cases: APNs reports
-/// that tokens are made too often, or a clock was set to a wrong time and then corrected.
+/// One signing key with its current and its previous provider token. The previous token is used again in two cases:
+/// APNs reports that tokens are made too often, or a clock was set to a wrong time and then corrected.
 struct ProviderSigner {
     private struct SignedToken {
         /// `bearer ` and the token.
@@ -15,11 +15,12 @@ struct ProviderSigner {
 
     let name: ProviderKeyName
     var file: ProviderKeyFile
+    /// The rules for the current token.
     private var policy = ProviderTokenPolicy()
     private var current: SignedToken?
     private var previous: SignedToken?
-    /// Index of the clock in `ProviderClocks` that dates `iat`.
-    private var clock = 0
+    /// Index of the clock in `ProviderClocks` that gives `iat`, the time in the token.
+    private var clockIndex = 0
     /// Time of the last TooManyProviderTokenUpdates that was not a repetition.
     private var tooManyReportedAt: Instant?
 
@@ -45,7 +46,7 @@ struct ProviderSigner {
     mutating func bearer(at now: Instant, by clocks: ProviderClocks, nextRevision: () -> Int)
         -> BearerToken
     {
-        let wall = clocks.times[clock]
+        let wall = clocks.times[clockIndex]
         let isCurrentMisdated = current != nil && policy.isClockStepped(at: now, wall: wall)
         if isCurrentMisdated, let previous, previous.policy.isReusable(at: now, wall: wall) {
             restore(previous, revision: nextRevision())
@@ -57,6 +58,7 @@ struct ProviderSigner {
             earlyTokenCount: earlyTokenCount)
     }
 
+    /// Makes a new token.
     private mutating func signToken(at now: Instant, wall: WallTime, revision: Int) {
         let token = ProviderToken.make(teamID: name.teamID, keyID: name.keyID, key: file.key, at: wall)
         if let current, now.milliseconds(since: current.madeAt) < ProviderTokenPolicy.minimumAgeMilliseconds {
@@ -69,6 +71,7 @@ struct ProviderSigner {
         signedCount += 1
     }
 
+    /// Uses the former token again. For a connection it is an early change of the token.
     private mutating func restore(_ formerToken: SignedToken, revision: Int) {
         keepCurrentAsPrevious()
         current = formerToken
@@ -82,20 +85,22 @@ struct ProviderSigner {
         previous?.policy = policy
     }
 
-    /// Handles ExpiredProviderToken for the token of this revision. Returns true if there is, or will be, a
-    /// newer token.
+    /// Handles ExpiredProviderToken for the token of this revision. Returns true if a newer token exists, or if the
+    /// next call of `bearer` makes one.
     mutating func handleExpired(revision: Int, at now: Instant, by clocks: ProviderClocks) -> Bool {
         if revision < self.revision { return true }
-        let otherClock = disagreeingClock(in: clocks, at: now)
-        guard policy.handleExpired(at: now, isMisdated: otherClock != nil) else { return false }
-        clock = otherClock ?? clock
+        let otherClockIndex = disagreeingClock(in: clocks, at: now)
+        guard policy.handleExpired(at: now, isMisdated: otherClockIndex != nil) else { return false }
+        clockIndex = otherClockIndex ?? clockIndex
         return true
     }
 
     /// Returns the index of a clock that disagrees with the token's `iat`. The clock in use comes first,
     /// because it may have been set since.
     private func disagreeingClock(in clocks: ProviderClocks, at now: Instant) -> Int? {
-        ([clock] + clocks.times.indices).first { policy.isClockStepped(at: now, wall: clocks.times[$0]) }
+        ([clockIndex] + clocks.times.indices).first {
+            policy.isClockStepped(at: now, wall: clocks.times[$0])
+        }
     }
 
     /// Handles TooManyProviderTokenUpdates for the token of this revision. Returns to the previous token and
@@ -105,6 +110,7 @@ struct ProviderSigner {
         if let previous, now.milliseconds(since: previous.madeAt) < ProviderTokenPolicy.refreshMilliseconds {
             restore(previous, revision: nextRevision())
         }
+        // A second such answer must not return to a token that was left.
         previous = nil
         policy.handleTooMany(at: now)
         let isFirstReport =
@@ -124,5 +130,6 @@ struct ProviderSigner {
         previous = nil
     }
 
+    /// Returns the age of the current token, or 0 without a token.
     func ageSeconds(at now: Instant) -> Double { current.map { now.seconds(since: $0.madeAt) } ?? 0 }
 }

@@ -7,10 +7,12 @@ package import Telemetry
 /// Loops ask a few times a second and not for each push, so the lock is rarely contended. The lock is held
 /// during a signature, so that two loops never make two tokens.
 package final class ProviderTokens: Sendable {
+    /// The state under the lock.
     private struct SignerTable {
         var signers: [ProviderKeyName: ProviderSigner] = [:]
         /// Stamps of files that could not be read, by path. A file is read again when its stamp changes.
         var unreadableStamps: [String: ProviderKeyFile.FileStamp] = [:]
+        /// The newest number that a token or key got. All keys share one sequence.
         var lastRevision = 0
 
         mutating func nextRevision() -> Int {
@@ -112,6 +114,7 @@ package final class ProviderTokens: Sendable {
         return problems
     }
 
+    /// Uses the key of a file. A file with the same key as before keeps its tokens.
     private func store(for name: ProviderKeyName, file: ProviderKeyFile) {
         signerTable.withLock { table in
             table.unreadableStamps[file.path] = nil

@@ -1,6 +1,7 @@
-/// A subset of a sheet's lines, one bit for each line. It takes lines in any order, unlike `LineSet`.
+/// A subset of a sheet's lines, with one bit for each line. It takes lines in any order, unlike `LineSet`. Lines
+/// are numbered from 0.
 package struct LineBitmap: Sendable, Hashable {
-    /// Word `n` has the lines from `64 * n`, the first line in its lowest bit.
+    /// Word `n` has the 64 lines from `64 * n`, the first line in its lowest bit.
     private var words: [UInt64] = []
 
     package init() {}
@@ -8,6 +9,8 @@ package struct LineBitmap: Sendable, Hashable {
     package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
     package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
+    // A word has 64 bits, so 6 bits of a line's number are its position in the word.
 
     private static func wordIndex(of line: Int) -> Int { line >> 6 }
 
@@ -43,6 +46,7 @@ package struct LineBitmap: Sendable, Hashable {
         }
     }
 
+    /// The same subset as ranges.
     package var lineSet: LineSet {
         var set = LineSet()
         forEachLine { set.append($0) }

@@ -5,9 +5,9 @@ internal import RecordFormat
 package import Sends
 
 /// The outcomes of some jobs of one sheet: a record of `receipts`. A sender writes one record for all outcomes
-/// of a sheet that become known within some milliseconds, because this is on the hot path. Lines with an equal
-/// outcome share one part, so a sheet without failures needs a single part. The record's header `to`
-/// (`ReceiptLines`) names the addressee of each job, so that readers do not need the sheet.
+/// of a sheet that become known within some milliseconds. Lines with an equal outcome share one part, so a sheet
+/// without failures needs a single part. The record's header `to` (`ReceiptLines`) names the addressee of each
+/// job, so that readers do not need the sheet.
 package struct Receipt: JSONRecord, Hashable {
     package static let schemaVersion = 1
     /// The maximum number of parts in one record.
@@ -38,12 +38,14 @@ package struct Receipt: JSONRecord, Hashable {
     }
 
     package var position: JobPosition
-    /// The number of the attempt, from 1. It rises each time that the jobs move to a topic for jobs that wait.
+    /// The number of the attempt, from 1. It rises each time that the jobs move to a topic for jobs that wait, such
+    /// as `jobs.later.5s`.
     package var attempt: Int
     package var app: String
     package var environment: Environment
     package var send: String
     package var group: String?
+    // `SheetHead` describes the scope, the generation and the version.
     package var scope: ScopeKind
     package var generation: Int64
     package var version: Int64

@@ -8,12 +8,15 @@ package enum ReceiptLines {
     /// The number of columns that every line has. The system version is the column after them.
     private static let requiredColumns = 3
 
+    /// The name of the Kafka header.
     package static let header: StaticString = "to"
 
     /// The addressee of one job.
     package struct Addressee: Sendable, Hashable {
         package var installation: String
+        /// The registry entry: `start:<type>` or `update:<activity>`.
         package var entry: String
+        /// `u:<user>` or `i:<installation>`.
         package var recipient: String
 
         package init(installation: String, entry: String, recipient: String) {
@@ -66,7 +69,8 @@ package enum ReceiptLines {
 
     /// Returns the major system version, or nil if the text is not a decimal number from 0 to 255.
     static func systemVersion(from digits: Span<UInt8>) -> UInt8? {
-        guard 1...3 ~= digits.count else { return nil }
+        // 255 has three digits.
+        guard (1...3).contains(digits.count) else { return nil }
         var number = 0
         for index in digits.indices {
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digits[index]) else { return nil }

@@ -13,8 +13,10 @@ package struct SendOutcomes: Sendable {
 
     package init() {}
 
+    /// The number of jobs with this outcome.
     package subscript(_ outcome: ReceiptOutcome) -> Int { counts[outcome] ?? 0 }
 
+    /// Counts the final outcomes of a receipt, except those of jobs that have one already.
     package mutating func add(_ receipt: Receipt) {
         for part in receipt.parts where part.outcome.isFinal {
             let newCount = markFinal(part.lines, at: receipt.position)

@@ -1,9 +1,9 @@
 internal import Identifiers
 internal import Payloads
 
-/// A writer of header values that consist of lines with a name and a value, for example
-/// `apns-priority: 10`. The headers `apns`, `flotilla` and `origin` of a sheet have this form. Values are names
-/// and numbers. They have no control characters, so they need no escape.
+/// A writer of the value of a Kafka record header that consists of lines with a name and a value, for example
+/// `apns-priority: 10`. A sheet's record has three such headers: `apns`, `flotilla` and `origin`. Values are names
+/// and numbers without control characters, so they need no escape.
 struct HeaderLinesWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -22,11 +22,13 @@ struct HeaderLinesWriter {
     }
 }
 
-/// The lines of a header that `HeaderLinesWriter` wrote, by name. Lines with unknown names are ignored, because
-/// a newer process may have written them.
+/// A reader of the lines of a header that `HeaderLinesWriter` wrote: the values by name. Lines with unknown names
+/// are ignored, because a newer process may have written them.
 struct HeaderLines {
     /// The largest header, `flotilla`, has about this many lines.
     private static let expectedLineCount = 16
+    /// The values that `apns-priority` can have at all. So a number fits into an `Int`.
+    private static let priorities: ClosedRange<Int64> = 0...10
 
     private var values: [SheetLineName: String] = [:]
 
@@ -35,11 +37,12 @@ struct HeaderLines {
         var start = 0
         while start < bytes.count {
             let end = Self.find(UInt8(ascii: "\n"), in: bytes, within: start..<bytes.count) ?? bytes.count
+            // Each line is "name: value". The value may be empty.
             guard let colon = Self.find(UInt8(ascii: ":"), in: bytes, within: start..<end), colon + 1 < end,
                 bytes[colon + 1] == UInt8(ascii: " ")
             else { throw .malformedLines }
-            if let name = SheetLineName(rawValue: Self.text(in: bytes, range: start..<colon)) {
-                values[name] = Self.text(in: bytes, range: colon + 2..<end)
+            if let name = SheetLineName(rawValue: Self.decodedText(in: bytes, range: start..<colon)) {
+                values[name] = Self.decodedText(in: bytes, range: colon + 2..<end)
             }
             start = end + 1
         }
@@ -49,12 +52,14 @@ struct HeaderLines {
         range.first { bytes[$0] == byte }
     }
 
-    private static func text(in bytes: Span<UInt8>, range: Range<Int>) -> String {
+    private static func decodedText(in bytes: Span<UInt8>, range: Range<Int>) -> String {
         unsafe bytes.extracting(range).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Returns the value of a line, or nil if the header lacks the line.
     func optionalText(of line: SheetLineName) -> String? { values[line] }
 
+    /// Returns the value of a line that the header must have. The following functions do the same.
     func text(of line: SheetLineName) throws(SheetError) -> String {
         guard let value = values[line] else { throw .missing(line) }
         return value
@@ -81,11 +86,12 @@ struct HeaderLines {
     }
 
     func pushPriority() throws(SheetError) -> PushPriority {
-        let number = try number(of: .priority, in: 0...10)
+        let number = try number(of: .priority, in: Self.priorities)
         guard let priority = PushPriority(rawValue: Int(number)) else { throw .invalid(.priority) }
         return priority
     }
 
+    /// Reads the raw value of an enumeration.
     func choice<C: RawRepresentable<String>>(of line: SheetLineName, as type: C.Type) throws(SheetError) -> C
     {
         guard let value = C(rawValue: try text(of: line)) else { throw .invalid(line) }

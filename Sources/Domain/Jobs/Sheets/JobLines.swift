@@ -40,7 +40,8 @@ package struct JobLines {
         count += 1
     }
 
-    /// Appends the number in decimal digits, without a `String`. It is not 0, which would have no digits.
+    /// Appends a tab and the number in decimal digits, without a `String`. The number is not 0, which would have no
+    /// digits here.
     private mutating func append(systemVersion: UInt8) {
         bytes.append(Self.tab)
         for unit: UInt8 in [100, 10, 1] where systemVersion >= unit {

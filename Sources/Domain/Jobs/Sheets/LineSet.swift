@@ -1,5 +1,5 @@
-/// A subset of a sheet's lines, as ranges. Ranges are small in memory and in records, because a set usually has
-/// all lines or all but a few. `LineBitmap` is the form for changes in any order.
+/// A subset of a sheet's lines, as ranges of line numbers from 0. Ranges are small in memory and in records,
+/// because a set usually has all lines or all but a few. `LineBitmap` is the form for changes in any order.
 package struct LineSet: Sendable, Hashable {
     /// The ranges in order, with gaps between them.
     package private(set) var ranges: [ClosedRange<Int>] = []
@@ -56,10 +56,12 @@ package struct LineSet: Sendable, Hashable {
     /// with adjacent ranges or `5-5`, and for a line that no sheet has.
     package init?(text: some StringProtocol) {
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            // One line, or the first and the last line of a range.
             let bounds = part.split(separator: "-", omittingEmptySubsequences: false)
             guard (1...2).contains(bounds.count), let first = Self.lineNumber(from: bounds[0]),
                 let last = Self.lineNumber(from: bounds[bounds.count - 1]), first <= last
             else { return nil }
+            // A range that touches the previous one would be written as a part of it.
             if let previous = ranges.last, first <= previous.upperBound + 1 { return nil }
             if bounds.count == 2, first == last { return nil }
             ranges.append(first...last)

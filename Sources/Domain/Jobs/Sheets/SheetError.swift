@@ -9,7 +9,9 @@ package enum SheetError: Error, Equatable, CustomStringConvertible {
     case malformedLines
     /// The sheet has a schema version that this process does not know.
     case unknownVersion(Int64)
+    /// The header `to` has no line.
     case noJobs
+    /// The header `to` has more than `SheetHead.jobsMax` lines.
     case tooManyJobs
     /// A line of the header `to` is not a job. The value is the line's number, from 0.
     case invalidJob(Int)

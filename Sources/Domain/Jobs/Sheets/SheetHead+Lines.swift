@@ -39,7 +39,7 @@ extension SheetHead {
         return writer.bytes
     }
 
-    /// Reads both headers.
+    /// Reads both headers. A line that was left out has its default value.
     package init(apns: Span<UInt8>, flotilla: Span<UInt8>) throws(SheetError) {
         let request = try HeaderLines(parsing: apns)
         let lines = try HeaderLines(parsing: flotilla)

@@ -2,8 +2,9 @@ package import Identifiers
 package import Payloads
 package import Sends
 
-/// The part of a sheet that all its jobs share, except the body: the request to APNs without the token, and the
-/// bookkeeping for sender and receipt. The fan-out makes it once per send, activity type and environment.
+/// The head of a sheet: the part that all its jobs share, except the body. It has the request to APNs without the
+/// token, and the bookkeeping for sender and receipt. The fan-out makes it once per send, activity type and
+/// environment.
 ///
 /// A sheet is a record of `jobs`, `jobs.urgent` or a topic for jobs that wait, such as `jobs.later.5s`:
 ///
@@ -44,6 +45,7 @@ package struct SheetHead: Sendable, Hashable {
     package var send: String
     /// Nil for named activities that belong to no group.
     package var group: String?
+    /// The kind of the scope: the group or activity whose states replace each other.
     package var scope: ScopeKind
     /// The version of the start that opened this generation of the scope, or 0 if no start was seen.
     package var generation: Int64
@@ -58,6 +60,7 @@ package struct SheetHead: Sendable, Hashable {
     package var attemptsMax = SheetHead.attemptsDefault
     /// Whether a newer version may replace this one while it waits.
     package var isConflatable = true
+    /// The rule for a start that was sent and whose result is unknown.
     package var unknownStartPolicy = Send.UnknownStartPolicy.skip
     /// The time at which the gateway accepted the send, in milliseconds since 1970. Latency is measured from
     /// it.

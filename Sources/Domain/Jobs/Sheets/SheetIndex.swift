@@ -6,9 +6,10 @@ internal import Glibc
 ///
 /// This runs for every job. The C library finds tabs and newlines many bytes at a time.
 package struct SheetIndex: Sendable {
-    /// A larger header is rejected before it is read. Positions below this fit into an `Int32`.
+    /// A larger header is rejected before it is read. It leaves room above every valid sheet, and positions below
+    /// it fit into an `Int32`.
     private static let headerBytesMax = SheetHead.bytesMax * 4
-    /// Few lines are shorter, so this gives the capacity for a header's size.
+    /// The size of a short line. Few lines are shorter, so a header's size divided by it is enough capacity.
     private static let shortLineBytes = 64
 
     /// The columns of one line, as byte ranges in the header `to`.
@@ -34,7 +35,7 @@ package struct SheetIndex: Sendable {
         if lines.isEmpty { throw .noJobs }
     }
 
-    /// Returns the given lines as the header `to` of a new sheet.
+    /// Returns the lines of `selection` as the header `to` of a new sheet.
     package func encodedLines(_ selection: LineSet, from to: [UInt8]) -> [UInt8] {
         var header: [UInt8] = []
         selection.forEachLine { line in
@@ -59,7 +60,8 @@ package struct SheetIndex: Sendable {
         }
     }
 
-    /// Returns nil if the line is not a job. `JobLines` describes its columns. The fourth tab is optional.
+    /// Returns the columns of a line, or nil if the line is not a job. The columns, separated by tabs, are the
+    /// token, the installation, the registry entry, the recipient and, optionally, the system version.
     private static func parseLine(in bytes: UnsafeRawBufferPointer, range line: Range<Int>) -> Line? {
         let tab = UInt8(ascii: "\t")
         guard let first = unsafe find(tab, in: bytes, within: line),
@@ -99,6 +101,7 @@ package struct SheetIndex: Sendable {
             != nil
     }
 
+    /// Returns the position of the first such byte in the range.
     private static func find(_ byte: UInt8, in bytes: UnsafeRawBufferPointer, within range: Range<Int>)
         -> Int?
     {

@@ -1,4 +1,4 @@
-/// The jobs of a sheet, read in order from its header `to`, for readers that need each job once. The
+/// The jobs of a sheet, read in order from its header `to`, for readers that need each job once, such as tests. The
 /// initializer checks all of them, so that reading cannot fail halfway. A sender uses `SheetIndex`.
 package struct SheetJobs: ~Escapable {
     private let bytes: Span<UInt8>
@@ -6,6 +6,7 @@ package struct SheetJobs: ~Escapable {
 
     private static let newline = UInt8(ascii: "\n")
 
+    /// Checks the lines. Throws the first problem.
     @_lifetime(copy bytes)
     package init(parsing bytes: Span<UInt8>) throws(SheetError) {
         self.bytes = bytes

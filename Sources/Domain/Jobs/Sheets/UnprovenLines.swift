@@ -1,7 +1,7 @@
 /// The header `unproven` of a sheet: the lines whose tokens APNs has never accepted, as the text of a `LineSet`.
 ///
-/// A sheet without the header has proven tokens only. So the tokens of a sheet from an older fan-out count as proven,
-/// as they did when it was written. An older sender ignores the header.
+/// A sheet without the header has proven tokens only. So all tokens of a sheet from an older fan-out, which did not
+/// write the header, count as proven. An older sender ignores the header.
 package enum UnprovenLines {
     /// Returns the value of the header, or nil for a sheet without unproven tokens, which lacks the header.
     package static func headerValue(of lines: LineSet) -> [UInt8]? {

@@ -38,7 +38,7 @@ struct RedrivenRecord {
                 Int32(Murmur2.partition(forKey: $0.span, partitionCount: layout.lanes))
             }
             (topic, partition, writers) = (origin, keyPartition ?? letter.rejection.partition, .plain)
-        case .expansions, .expansionsUrgent, .sendsTimed, .schedulesAuto:
+        case .expansions, .expansionsUrgent, .sendsTimed, .subscriptions, .schedulesAuto:
             (topic, partition, writers) = (origin, letter.rejection.partition, .transactional)
         case .catalog, .installations, .registry, .events, .groups, .superseded, .progress, .starts,
             .receipts, .timers, .replies, .members, .audit, .deadLetters:

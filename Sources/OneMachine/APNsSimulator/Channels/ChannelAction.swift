@@ -5,9 +5,11 @@ internal import JSON
 /// answered, so that a fault can prevent it.
 enum ChannelAction {
     case create(Channels.StoragePolicy)
-    // The text is the channel's id.
+    /// Reads the policy of the channel with this id.
     case read(String)
+    /// Deletes the channel with this id.
     case delete(String)
+    /// Lists the ids of the app's channels.
     case list
 }
 

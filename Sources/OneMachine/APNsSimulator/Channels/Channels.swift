@@ -4,13 +4,14 @@ internal import Identifiers
 /// The broadcast channels of all apps. Like Apple's channels, they belong to one environment, have a random
 /// id and a policy that never changes. Unlike Apple's channels, they end with the process.
 final class Channels {
-    /// The policy by its number in the API (`message-storage-policy`).
+    /// The messages that a channel stores for phones that begin to listen later. The raw value is the number in
+    /// the API (`message-storage-policy`).
     enum StoragePolicy: Int {
         case storesNothing = 0
         case storesNewest = 1
     }
 
-    /// The owner of channels.
+    /// The owner of channels: an app in one environment.
     struct App: Hashable {
         let environment: Environment
         let bundleID: String
@@ -22,6 +23,7 @@ final class Channels {
         let number: Int
     }
 
+    /// Length of an id before it is encoded in base64.
     private static let idByteCount = 16
     /// Limit on the text of an id in a request.
     private static let idTextBytesMax = 256

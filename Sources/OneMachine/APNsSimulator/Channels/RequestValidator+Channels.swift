@@ -1,9 +1,13 @@
 internal import APNs
 internal import JSON
 
-/// The requests of the channel-management port: `/1/apps/<bundle id>/channels` and `/all-channels`.
+/// The checks of the channel-management port: `/1/apps/<bundle id>/channels` and
+/// `/1/apps/<bundle id>/all-channels`, in the order that `RequestValidator` describes.
 extension RequestValidator {
-    /// - Parameter app: the range of the bundle id in the request's bytes.
+    /// Checks a request that creates, reads or deletes a channel.
+    /// - Parameters:
+    ///   - app: the range of the bundle id in the request's bytes.
+    ///   - facts: receives the facts that are known when a check fails.
     func validateChannelRequest(
         _ request: ReceivedRequest, app: Range<Int>, state: inout ConnectionState,
         facts: inout RequestFacts
@@ -20,6 +24,7 @@ extension RequestValidator {
         if let reason = refusal(ofManagementRequest: request, app: app, state: &state, facts: &facts) {
             return .refused(reason)
         }
+        // The checks have stored the bundle id in `facts`.
         let owner = Channels.App(environment: facts.environment, bundleID: facts.bundleID ?? "")
         if facts.kind == .createChannel { return validateChannelCreation(request, for: owner) }
         switch registeredChannel(in: request, facts: facts) {
@@ -30,6 +35,7 @@ extension RequestValidator {
         }
     }
 
+    /// Checks a request for the ids of an app's channels.
     func validateChannelList(
         _ request: ReceivedRequest, app: Range<Int>, state: inout ConnectionState,
         facts: inout RequestFacts
@@ -53,6 +59,7 @@ extension RequestValidator {
         return refusal(ofApp: app, in: request, state: state, facts: &facts)
     }
 
+    /// Checks the body of a request that creates a channel.
     private func validateChannelCreation(_ request: ReceivedRequest, for owner: Channels.App)
         -> RequestVerdict
     {

@@ -5,6 +5,7 @@ internal import JSON
 struct ClockRoute {
     /// Limit for one request: 365 days.
     private static let advanceSecondsMax = 31_536_000
+    private static let dayMilliseconds: Int64 = 86_400_000
 
     let controller: SimulatorController
 
@@ -20,7 +21,7 @@ struct ClockRoute {
             }
             try await controller.perform { controller throws(ControlRefusal) in
                 if controller.simulator.advanceClock(milliseconds: Int64(seconds) * 1_000) { return }
-                let days = SimulatorClock.offsetMillisecondsMax / 86_400_000
+                let days = SimulatorClock.offsetMillisecondsMax / Self.dayMilliseconds
                 throw ControlRefusal(
                     status: 409, code: "too_far_ahead",
                     message: "the clock can be advanced by \(days) days in total; restart the simulator")

@@ -14,23 +14,26 @@ struct ConnectionRoutes {
         add(path: "/v1/close", to: &routes) { _ in .close }
     }
 
+    /// Adds a route with one fault.
+    /// - Parameter decode: reads the fault from the fields of the request's body.
     private func add(
         path: String, to routes: inout HTTPRoutes,
         decode: @escaping @Sendable (JSONObject) -> InjectedFault.ConnectionFault
     ) {
         routes.control(.post, path: path) { [controller] request in
-            let (fault, number) = try request.readJSON { value in
+            let (fault, connection) = try request.readJSON { value in
                 let object = value.object()
                 let fields = (decode(object), object["connection"].optional?.positiveCount())
                 object.reportUnknownFields()
                 return fields
             }
             let affectedCount = try await controller.perform {
-                $0.simulator.inject(fault, onConnection: number)
+                $0.simulator.inject(fault, onConnection: connection)
             }
-            if let number, affectedCount == 0 {
+            if let connection, affectedCount == 0 {
                 throw ControlRefusal(
-                    status: 404, code: "no_connection", message: "connection \(number) does not exist now")
+                    status: 404, code: "no_connection",
+                    message: "connection \(connection) does not exist now")
             }
             return .object { $0.field("connections", affectedCount) }
         }

@@ -18,6 +18,7 @@ struct ControlAPI {
         ClockRoute(controller: controller).add(to: &routes)
         JournalRoutes(controller: controller).add(to: &routes)
         ProviderTokenRoute(signers: signers).add(to: &routes)
+        // The simulator is always ready, so it has no readiness problems.
         AdminEndpoints(metrics: metrics) { [] }.add(to: &routes)
         self.routes = routes
     }

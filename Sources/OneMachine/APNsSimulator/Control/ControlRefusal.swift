@@ -23,7 +23,7 @@ struct ControlRefusal: Error {
 
     static let stopping = ControlRefusal(status: 503, code: "stopping", message: "the simulator is stopping")
 
-    /// The answer in JSON. An empty list of problems is omitted:
+    /// The answer in JSON. An empty list of problems is left out:
     ///
     ///     {"error": {"code": "bad_body", "message": "…",
     ///                "problems": [{"path": "rules[0].match", "code": "…", "message": "…"}]}}

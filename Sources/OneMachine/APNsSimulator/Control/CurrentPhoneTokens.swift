@@ -9,8 +9,8 @@ struct CurrentPhoneTokens: Sendable {
         /// The activity type, nil for a token that starts every type.
         var attributesType: String?
         var token: PushToken
-        /// Time of the registration with APNs, in milliseconds since 1970. A 410 with an earlier time does
-        /// not concern this registration.
+        /// Time of the registration with APNs, in milliseconds since 1970. A 410 of APNs with an earlier time
+        /// is about an earlier token.
         var registeredAt: Int64
     }
 
@@ -50,6 +50,7 @@ struct CurrentPhoneTokens: Sendable {
 }
 
 extension Phones {
+    /// Returns all start tokens of a phone, and the update tokens that its app has reported.
     func currentTokens(ofPhone number: Int) -> CurrentPhoneTokens {
         let app = apps[Int(phones[number].app)]
         let starts = (0..<startTokenCount(of: app)).map { slot in

@@ -11,7 +11,7 @@ package struct InputFileError: FatalError {
 
 /// Reads the JSON files that an operator gives the simulator.
 enum InputFile {
-    /// Limits of a file with activity types.
+    /// Limits of a file with activity types: 8 MiB, because each type may have two schemas.
     static let activityTypesLimits = JSONLimits(bytesMax: 8 << 20, keysMax: 500_000)
 
     static func readScript(at path: String) throws -> FaultScript {
@@ -42,6 +42,7 @@ enum InputFile {
         }
     }
 
+    /// Reads and decodes a file. Throws all problems of its content in one `InputFileError`.
     /// - Parameter kind: the kind of file, for messages.
     private static func read<Value>(
         _ kind: String, from path: String, limits: JSONLimits,

@@ -4,8 +4,11 @@ internal import JSON
 
 /// `GET /v1/journal` and `GET /v1/summary`: the received requests with their outcomes, and their totals.
 struct JournalRoutes {
+    /// Limit on the entries of one page.
     static let limitMax = 1_000
     private static let limitDefault = 100
+    /// The statuses of final answers in HTTP.
+    private static let statuses = 200...599
 
     let controller: SimulatorController
 
@@ -31,6 +34,7 @@ struct JournalRoutes {
         }
     }
 
+    /// Reads the filter from the query. `token` may occur several times.
     private static func filter(from request: HTTPRequest) throws -> JournalRing.Filter {
         var filter = JournalRing.Filter()
         for field in request.query where field.name == "token" {
@@ -48,11 +52,12 @@ struct JournalRoutes {
                     status: 400, code: "bad_query", message: "id must be a lower-case UUID like apns-id")
             }
         }
+        // A filter is nil if its field is missing, so the defaults are not used.
         filter.connection = try request.query(named: "connection").map { _ in
             try request.queryNumber("connection", in: 1...Int.max, default: 1)
         }
         filter.status = try request.query(named: "status").map { _ in
-            try request.queryNumber("status", in: 200...599, default: 200)
+            try request.queryNumber("status", in: statuses, default: statuses.lowerBound)
         }
         return filter
     }

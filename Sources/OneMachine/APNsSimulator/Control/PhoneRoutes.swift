@@ -15,10 +15,12 @@ struct PhoneRoutes {
         case install
     }
 
+    /// Number of newest received pushes in the answer about one phone.
     private static let receivedDefault = 20
     private static let receivedMax = 1_000
     /// Limit on the content states of a group.
     private static let statesMax = 100
+    /// Number of phones on one page of the list.
     private static let listedDefault = 100
     private static let listedMax = 10_000
 
@@ -116,6 +118,7 @@ struct PhoneRoutes {
             }
             try await controller.perform { controller throws(ControlRefusal) in
                 let (phones, number) = try Self.phone(named: name, in: controller)
+                // `choice` has reported an unknown action, so `readJSON` has thrown. This unwraps only.
                 guard let action else { return }
                 Self.perform(
                     action, milliseconds: milliseconds, onPhone: number, of: phones,

@@ -3,6 +3,8 @@ internal import Identifiers
 internal import JSON
 internal import Payloads
 
+// The JSON form of the screens of a phone and of a group, for `PhoneRoutes`.
+
 extension PhoneScreen {
     func writeFields(to json: inout JSONWriter) {
         json.field("installation", installation)
@@ -25,24 +27,30 @@ extension PhoneScreen {
         json.endArray()
         json.name("received")
         json.beginArray()
-        for reception in receivedPushes {
+        for push in receivedPushes {
             json.beginObject()
-            json.field("at", reception.receivedAt)
-            json.field("id", reception.id.description)
-            json.field("event", reception.event?.rawValue)
-            json.field("timestamp", reception.timestamp)
-            json.field("priority", reception.priority)
-            json.field("effect", "\(reception.effect)")
-            json.field("says", reception.effect.message)
-            if let problem = reception.problem {
-                json.object("problem") { json in
-                    json.field("path", problem.path)
-                    json.field("says", problem.message)
-                }
-            }
+            push.writeFields(to: &json)
             json.endObject()
         }
         json.endArray()
+    }
+}
+
+extension PhoneScreen.ReceivedPush {
+    fileprivate func writeFields(to json: inout JSONWriter) {
+        json.field("at", receivedAt)
+        json.field("id", id.description)
+        json.field("event", event?.rawValue)
+        json.field("timestamp", timestamp)
+        json.field("priority", priority)
+        json.field("effect", "\(effect)")
+        json.field("says", effect.message)
+        if let problem {
+            json.object("problem") { json in
+                json.field("path", problem.path)
+                json.field("says", problem.message)
+            }
+        }
     }
 }
 

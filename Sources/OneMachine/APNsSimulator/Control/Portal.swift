@@ -18,6 +18,7 @@ struct Portal: Sendable {
         var apps: Set<String>?
     }
 
+    /// Limits of the file. Most of it is the schemas of activity types.
     static let limits = InputFile.activityTypesLimits
     static let appsMax = 1_000
     static let keysMax = 100
@@ -69,13 +70,16 @@ extension Population {
     /// Limit on the phones of all populations together.
     static let phonesMax = 10_000_000
 
+    /// Activity types of an app whose types the file does not give.
+    private static let typesDefault = [ActivityType(name: "MatchAttributes")]
+
     fileprivate init(_ value: JSONValue) {
         let object = value.object()
         let bundleID = object["bundleId"].bundleID()
         let types =
             object["types"].optional?.list(countMax: ActivityType.countPerAppMax).map {
                 ActivityType(from: $0.object())
-            } ?? [ActivityType(name: "MatchAttributes")]
+            } ?? Self.typesDefault
         if types.isEmpty || Set(types.map(\.name)).count < types.count {
             object["types"].report("must have at least one type and no repeated name")
         }

@@ -25,6 +25,7 @@ struct ProviderTokenRoute {
         var text = ""
     }
 
+    /// Limit on `ageSeconds`: one day. A token expires after one hour.
     private static let ageSecondsMax = 86_400
 
     /// The keys. The first one is the default.
@@ -41,6 +42,7 @@ struct ProviderTokenRoute {
                     message: "unknown keyId; known keys are \(signers.map(\.keyID).joined(separator: ", "))"
                 )
             }
+            // A token of a given age is not cached.
             if request.query(named: "ageSeconds") != nil {
                 let age = try request.queryNumber("ageSeconds", in: 0...Self.ageSecondsMax, default: 0)
                 let time = WallTime(milliseconds: WallTime.now().milliseconds - Int64(age) * 1_000)

@@ -1,9 +1,9 @@
 internal import Lifecycle
 internal import Synchronization
 
-/// A simulator with its fault injector, its journal and its phones, as the control API reads and changes
-/// them. All of them are confined to the simulator's loop. Requests to the API come from the listener's
-/// thread, and `perform` brings them to the loop.
+/// The access of the control API to the simulator, its fault injector, its journal and its phones. All of them
+/// are confined to the simulator's loop. The API's requests run on other threads, and `perform` runs an action
+/// of them on the loop.
 ///
 /// `@unchecked Sendable`: mutable state is used only inside `perform`, which runs on the loop.
 final class SimulatorController: @unchecked Sendable {
@@ -14,6 +14,7 @@ final class SimulatorController: @unchecked Sendable {
 
     /// The phones, and the fixed statuses of tokens.
     let tokenStatuses: TokenStatusOverrides
+    // The initial state, for `reset`.
     private let initialScript: FaultScript
     private let makePhones: () -> Phones?
     private let stopFlag = Atomic(false)
@@ -51,12 +52,13 @@ final class SimulatorController: @unchecked Sendable {
         faultInjector.replace(with: initialScript)
     }
 
-    /// Makes all callers return that wait in `WaitRoute`.
+    /// Lets the callers that wait in `WaitRoute` return at their next check. Call on any thread.
     func beginStopping() { stopFlag.store(true, ordering: .relaxed) }
 
     var isStopping: Bool { stopFlag.load(ordering: .relaxed) }
 
-    /// Runs `action` on the loop and returns its value. It must be quick, because pushes wait for it.
+    /// Runs `action` on the loop and returns its value. It must be quick, because pushes wait for it. Throws a
+    /// refusal if the loop has stopped.
     func perform<Value: Sendable>(
         _ action: @escaping @Sendable (SimulatorController) throws(ControlRefusal) -> Value
     ) async throws -> Value {

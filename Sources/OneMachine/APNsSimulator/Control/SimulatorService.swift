@@ -59,24 +59,14 @@ package final class SimulatorService: Service {
         if let path = settings.typesFile {
             settings.phones?.app.types = try InputFile.readActivityTypes(at: path)
         }
-        let (file, records) = try openFiles(settings, log: context.log)
+        let files = try openFiles(settings, log: context.log)
         let loop = try EventLoop(name: "apns-simulator")
         try loop.start()
         running.withLock { $0.loop = loop }
-        let clock = SimulatorClock()
         let controller = loop.perform { [settings] in
-            records?.appendStart(at: clock.now)
-            let journal = Journal(
-                on: loop, limits: settings.journalLimits, file: file, records: records,
-                metrics: context.metrics)
-            let controller = SimulatorController(
-                settings: settings.simulator, credentials: credentials, on: loop, script: script,
-                journal: journal, clock: clock
-            ) {
-                SimulatorService.makePhones(settings, portal: portal, clock: clock)
-            }
-            controller.phones?.sink = settings.reportSink?(loop, context)
-            return controller
+            SimulatorService.makeController(
+                settings, portal: portal, credentials: credentials, script: script, files: files, on: loop,
+                context: context)
         }
         guard let controller else { preconditionFailure("a loop stopped right after its start") }
         running.withLock { $0.controller = controller }
@@ -90,9 +80,32 @@ package final class SimulatorService: Service {
             tlsFaults: running.withLock { $0.faultPorts }.map { ($0.fault, $0.port) },
             credentialsDirectory: settings.credentialsDirectory, keyID: credentials.keyID,
             population: settings.phones ?? portal.populations.first,
+            // Nil if the loop has stopped, or if the first phone has no token.
             firstToken: loop.perform {
                 controller.phones?.currentTokens(ofPhone: 0).starts.first?.token ?? nil
             } ?? nil)
+    }
+
+    /// Creates the simulator with its journal, its faults and its phones. Runs on the loop, to which they are
+    /// confined.
+    private static func makeController(
+        _ settings: SimulatorServiceSettings, portal: Portal, credentials: SimulatorCredentials,
+        script: FaultScript, files: (journal: JournalFile?, records: RequestRecordFile?), on loop: EventLoop,
+        context: ServiceContext
+    ) -> SimulatorController {
+        let clock = SimulatorClock()
+        files.records?.appendStart(at: clock.now)
+        let journal = Journal(
+            on: loop, limits: settings.journalLimits, file: files.journal, records: files.records,
+            metrics: context.metrics)
+        let controller = SimulatorController(
+            settings: settings.simulator, credentials: credentials, on: loop, script: script,
+            journal: journal, clock: clock
+        ) {
+            SimulatorService.makePhones(settings, portal: portal, clock: clock)
+        }
+        controller.phones?.sink = settings.reportSink?(loop, context)
+        return controller
     }
 
     /// Adds the apps and keys of the portal to the settings. Returns the signers of its keys.
@@ -155,7 +168,7 @@ package final class SimulatorService: Service {
         signers: [ProviderTokenRoute.Signer], metrics: Metrics
     ) throws -> HTTPServer {
         var limits = HTTPLimits()
-        // `POST /v1/wait` answers late.
+        // `POST /v1/wait` may answer that much later than other routes.
         limits.answerMilliseconds += WaitRoute.millisecondsMax
         let control = try HTTPServer(
             name: "apns-simulator", host: settings.controlHost, port: settings.controlPort, limits: limits,

@@ -5,7 +5,7 @@ internal import JSON
 /// `/v1/tokens/{token}`: reads, fixes or releases the status of one token, which decides the answers to its
 /// pushes.
 struct TokenRoutes {
-    /// The values of the field `standing`.
+    /// The values of the field `standing`, the name of the status in the API.
     private enum StatusName: String, CaseIterable {
         case good
         case unknown
@@ -57,6 +57,9 @@ struct TokenRoutes {
         return token
     }
 
+    /// Reads a status, for example `{"standing": "gone", "since": 1767225600000}`.
+    ///
+    /// - Parameter now: the time of the status without `since`, in milliseconds since 1970.
     private static func status(from value: JSONValue, now: Int64) -> TokenStatus {
         let object = value.object()
         let name = object["standing"].choice(of: StatusName.self)

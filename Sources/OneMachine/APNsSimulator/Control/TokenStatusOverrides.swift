@@ -1,7 +1,7 @@
 internal import Identifiers
 
-/// The phones of a simulator, with statuses of single tokens that an operator has fixed. A fixed status
-/// overrides the one that the phones give. Without phones, every other token is valid.
+/// The phones of a simulator, with statuses of single tokens that an operator has fixed (`TokenRoutes`). A fixed
+/// status overrides the one that the phones give. Without phones, every other token is valid.
 final class TokenStatusOverrides: SimulatedPhones {
     /// Limit on tokens with a fixed status.
     static let tokensMax = 1_000_000

@@ -16,7 +16,7 @@ struct WaitRequest: Sendable {
     let condition: ScreenCondition
     /// Whether the content must be shown. If false, the wait ends when no phone shows it any more.
     let isShown: Bool
-    /// Timeout.
+    /// Timeout of the wait.
     let milliseconds: Int
 
     /// Reads a request and reports its problems.
@@ -35,9 +35,11 @@ struct WaitRequest: Sendable {
         }
         let requiredShare = share?.double() ?? 1
         if !(requiredShare > 0 && requiredShare <= 1) { share?.report("must be above 0 and at most 1") }
-        subject =
-            phone.map { .phone($0, group: group) }
-            ?? .group(group ?? "", share: requiredShare, phones: phones?.positiveCount() ?? 1)
+        if let phone {
+            subject = .phone(phone, group: group)
+        } else {
+            subject = .group(group ?? "", share: requiredShare, phones: phones?.positiveCount() ?? 1)
+        }
         condition = ScreenCondition(
             pointer: pointer, equals: equals.isMissing ? nil : ComparedJSON(from: equals),
             state: object["state"].optional?.choice(of: PhoneScreen.Activity.ActivityState.self))

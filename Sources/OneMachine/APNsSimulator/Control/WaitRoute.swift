@@ -4,7 +4,8 @@ internal import Lifecycle
 internal import Synchronization
 internal import Telemetry
 
-/// `POST /v1/wait`: answers when phones show the expected content, or after a timeout.
+/// `POST /v1/wait`: answers when phones show the expected content, or after a timeout. It reads the screens
+/// again and again, because the phones have no notification of a change.
 struct WaitRoute {
     /// Callers that can wait at once. At the limit a new caller gets 429.
     static let waitersMax = 100
@@ -44,7 +45,7 @@ struct WaitRoute {
         }
     }
 
-    /// Checks the screens again and again, with pauses.
+    /// Returns the answer when the condition is met. Throws a refusal after the timeout.
     private func wait(for request: WaitRequest) async throws -> HTTPResponse {
         let startedAt = Instant.now()
         while true {

@@ -5,6 +5,7 @@ internal import JSON
 // example `"goaway": {"streamsBack": 2}` or `"stallMilliseconds": 500`.
 
 extension InjectedFault.ConnectionFault {
+    /// Limit on the reason in a GOAWAY.
     private static let reasonBytesMax = 256
 
     /// The field names, for messages.

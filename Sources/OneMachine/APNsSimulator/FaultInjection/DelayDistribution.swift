@@ -11,7 +11,7 @@ enum DelayDistribution: Sendable, Hashable {
     /// Half of the answers arrive within the first time, and 99 % within the second.
     case lognormal(p50Milliseconds: Int, p99Milliseconds: Int)
 
-    /// Standard deviations between the median and the 99th percentile of a normal distribution.
+    /// Number of standard deviations between the median and the 99th percentile of a normal distribution.
     private static let deviationsToP99 = 2.326_347_874_040_841
 
     /// Returns a random delay.

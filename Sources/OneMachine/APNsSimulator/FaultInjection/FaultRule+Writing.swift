@@ -3,6 +3,8 @@ internal import Identifiers
 internal import JSON
 internal import Payloads
 
+// The JSON form of a rule, with the fields that `FaultScript+Reading` reads.
+
 extension FaultRule {
     /// Writes the fields of the rule's object.
     func writeFields(to json: inout JSONWriter) {
@@ -26,6 +28,7 @@ extension FaultRule {
 }
 
 extension RuleMatch {
+    /// Writes the conditions as an object. A condition that matches all is omitted.
     func write(to json: inout JSONWriter) {
         json.beginObject()
         if isAtConnect { json.field("atConnect", true) }

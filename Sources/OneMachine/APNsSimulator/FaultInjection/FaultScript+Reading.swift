@@ -6,6 +6,7 @@ internal import JSON
 // would silently disable a fault.
 
 extension FaultScript {
+    /// Limits of a script in JSON: 4 MiB.
     static let limits = JSONLimits(bytesMax: 4 << 20, keysMax: 100_000)
 
     init(_ bytes: [UInt8], with reader: JSONReader) throws(JSONError) {

@@ -1,9 +1,10 @@
 internal import APNs
 internal import HTTP2
 
-/// The faults for one request: a delay and a fault of the connection, and perhaps a fault instead of the
-/// correct answer of APNs.
+/// The faults that one request provokes: a fault that replaces the correct answer, a delay of the answer, and
+/// a fault of the connection. Each is optional.
 struct InjectedFault: Sendable, Hashable {
+    /// A fault that replaces the correct answer.
     enum RequestFault: Sendable, Hashable {
         /// No fault: the request gets the correct answer.
         case none

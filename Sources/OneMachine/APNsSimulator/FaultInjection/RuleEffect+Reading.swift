@@ -58,19 +58,22 @@ extension ScriptedAnswer {
         let body = object["body"].optional?.string()
         timestamp = object["timestamp"].optional.map { ScriptedTimestamp($0) }
         retryAfterSeconds = object["retryAfterSeconds"].optional?.int(in: 0...Self.retryAfterSecondsMax)
-        // A reason of APNs has its own status, so the script may leave the status out.
+        // A reason of APNs has a fixed status, so the script may leave the status out.
         if let knownReason = reason.flatMap({ APNsReason(text: $0) }) {
             status = object["status"].optional?.int(in: Self.statuses) ?? knownReason.status
         } else {
             status = object["status"].int(in: Self.statuses)
         }
-        content = reason.map { .reason($0) } ?? .body(Array((body ?? "").utf8))
-        if (reason ?? body ?? "").utf8.count > Self.bodyBytesMax {
+        // Without a reason and a body, the body is empty.
+        let text = reason ?? body ?? ""
+        content = reason == nil ? .body(Array(text.utf8)) : .reason(text)
+        if text.utf8.count > Self.bodyBytesMax {
             value.report(
                 "must have a reason or a body of at most \(Self.bodyBytesMax) bytes", as: .outOfRange)
         }
         if reason != nil, body != nil { value.report("must have only one of reason and body") }
-        if reason == nil, timestamp != nil || retryAfterSeconds != nil {
+        let needsReason = timestamp != nil || retryAfterSeconds != nil
+        if reason == nil, needsReason {
             value.report("must have a reason if it has timestamp or retryAfterSeconds")
         }
         object.reportUnknownFields()
@@ -78,7 +81,7 @@ extension ScriptedAnswer {
 }
 
 extension ScriptedTimestamp {
-    /// One year.
+    /// Largest distance from the request, before or after it: one year.
     private static let millisecondsMax = 366 * 86_400_000
 
     /// Reads a number, which is a time, or an object such as `{"fromNowMilliseconds": -5000}`.

@@ -2,8 +2,11 @@ internal import Identifiers
 internal import JSON
 internal import Payloads
 
+// Reading of the field `match` of a rule. Each initializer reports the problems of its object and continues with a
+// placeholder.
+
 extension RuleMatch {
-    /// One year.
+    /// Limit on the start and the end of the time in which a rule applies: one year.
     private static let windowMillisecondsMax = 366 * 86_400_000
 
     /// Reads an object with the conditions, for example `{"kinds": ["push"], "connection": 1, "every": 10}`.

@@ -41,6 +41,7 @@ struct RuleMatch: Sendable, Hashable {
             || channel != nil || requestOfConnection != nil
     }
 
+    /// Whether a request meets all conditions.
     /// - Parameter milliseconds: time since the script was set.
     func matches(_ facts: RequestFacts, milliseconds: Int) -> Bool {
         guard !isAtConnect, matchesConnection(number: facts.connection, milliseconds: milliseconds) else {
@@ -58,6 +59,7 @@ struct RuleMatch: Sendable, Hashable {
         return tokens.contains(token)
     }
 
+    /// Whether the rule applies to a new connection.
     func matches(openedConnection number: Int, milliseconds: Int) -> Bool {
         isAtConnect && matchesConnection(number: number, milliseconds: milliseconds)
     }

@@ -17,8 +17,9 @@ struct RunningRule: Sendable {
         random = SeededRandom(seed: seed, stream: index)
     }
 
-    /// Counts one more match. Returns whether the rule may act on it. Then the caller calls `recordAction`,
-    /// unless other rules have already decided everything that this rule has.
+    /// Counts one more match. Returns whether the rule is selected for it by `nth`, `every`, `share` and
+    /// `times`. The caller then calls `recordAction` if it uses a fault of the rule. It does not use one if
+    /// earlier rules have decided everything.
     mutating func shouldActOnNextMatch() -> Bool {
         hits.matchCount += 1
         if let nth = rule.match.nth, hits.matchCount != nth { return false }
@@ -28,8 +29,10 @@ struct RunningRule: Sendable {
         return true
     }
 
+    /// Counts that a fault of the rule was injected.
     mutating func recordAction() { hits.actionCount += 1 }
 
+    /// Draws a delay with the rule's random numbers.
     mutating func drawMilliseconds(from delay: DelayDistribution) -> Int {
         delay.drawMilliseconds(using: &random)
     }

@@ -1,9 +1,9 @@
-/// A script with the counts of its rules and its position in the timetable. The same script with the same
-/// requests at the same times gives the same faults.
+/// A fault script that runs: with the counts of its rules and its position in the timetable. The same script
+/// with the same requests at the same times gives the same faults.
 struct RunningScript: Sendable {
     private(set) var script: FaultScript
     private var rules: [RunningRule] = []
-    // The position in the timetable.
+    // The position in the timetable: the round, from 0, and the index of its next step.
     private var round = 0
     private var nextStepIndex = 0
 
@@ -35,21 +35,21 @@ struct RunningScript: Sendable {
         for index in rules.indices where rules[index].rule.match.matches(facts, milliseconds: milliseconds) {
             guard rules[index].shouldActOnNextMatch() else { continue }
             let effect = rules[index].rule.effect
-            var acts = false
+            var hasActed = false
             if let requestFault = effect.requestFault, injected.requestFault == .none {
                 injected.requestFault = requestFault.resolved(time: facts.receivedAt)
-                acts = true
+                hasActed = true
             }
             if let delay = effect.delay, !isDelayed {
                 injected.delayMilliseconds = rules[index].drawMilliseconds(from: delay)
                 isDelayed = true
-                acts = true
+                hasActed = true
             }
             if let connectionFault = effect.connectionFault, injected.connectionFault == nil {
                 injected.connectionFault = connectionFault
-                acts = true
+                hasActed = true
             }
-            if acts { rules[index].recordAction() }
+            if hasActed { rules[index].recordAction() }
         }
         return injected
     }
@@ -83,9 +83,12 @@ struct RunningScript: Sendable {
     /// - Parameter milliseconds: time since the script was set.
     mutating func takeDueFaults(milliseconds: Int) -> [InjectedFault.ConnectionFault] {
         guard let timetable = script.timetable else { return [] }
-        if let every = timetable.everyMilliseconds, milliseconds / every > round + 1 {
-            round = milliseconds / every - 1
-            nextStepIndex = 0
+        if let every = timetable.everyMilliseconds {
+            let currentRound = milliseconds / every
+            if currentRound > round + 1 {
+                round = currentRound - 1
+                nextStepIndex = 0
+            }
         }
         var dueFaults: [InjectedFault.ConnectionFault] = []
         while let nextMilliseconds = nextStepMilliseconds, nextMilliseconds <= milliseconds {

@@ -1,9 +1,9 @@
 internal import Lifecycle
 
-/// Injects the faults of a script: it runs the script by the loop's clock, and its timetable by a timer.
-/// Confined to the simulator's loop.
+/// The fault injector that runs a fault script. It chooses the faults of requests when they come, and a timer
+/// injects the faults of the timetable. Confined to the simulator's loop.
 final class ScriptedFaultInjector: FaultInjector {
-    /// Injects a fault of the timetable into all connections. Set by the owner.
+    /// Injects a fault of the timetable into all connections. `SimulatorController` sets it.
     var injectIntoAllConnections: (InjectedFault.ConnectionFault) -> Void = { _ in }
 
     private let loop: EventLoop

@@ -16,6 +16,7 @@ package enum TLSFault: String, Sendable, CaseIterable {
     /// The server answers every client with TLS 1.1.
     case oldTLS = "tls-1.1"
 
+    /// Validity of a certificate that has not expired: the most that Apple's systems accept.
     private static let certificateDays = 825
     private static let dayMilliseconds: Int64 = 86_400_000
 

@@ -13,6 +13,7 @@ final class TLSFaultPort: Sendable {
 
     var port: Int { listener.port }
 
+    /// Starts listening.
     init(
         _ fault: TLSFault, host: String, port: Int, authority: CertificateAuthority, names: [String],
         on loop: EventLoop
@@ -22,6 +23,7 @@ final class TLSFaultPort: Sendable {
         listener = try TCPListener(
             host: host, port: port, on: [loop], connectionsMax: Self.connectionsMax
         ) { tcp in
+            // `TLSFault.context` returns no context for `oldTLS`.
             guard let context else { return OldTLSServer(tcp) }
             return TLSConnection.accept(tcp, context: context) { ClosingServer($0) }
         }
@@ -46,8 +48,9 @@ private final class ClosingServer: TLSConnectionDelegate {
 /// A server that answers any bytes, normally a client hello, with a server hello in TLS 1.1. Current clients
 /// reject it.
 private final class OldTLSServer: TCPConnectionDelegate {
-    /// TLS 1.1 on the wire.
+    /// The version TLS 1.1 on the wire.
     private static let version: [UInt8] = [3, 2]
+    /// The length of the random value in a server hello.
     private static let randomByteCount = 32
 
     private let connection: TCPConnection

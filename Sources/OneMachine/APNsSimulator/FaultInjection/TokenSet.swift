@@ -1,7 +1,8 @@
 internal import Identifiers
 
-/// A set of tokens for a filter. Each is given in full, or by the beginning of its hash as the journal and
-/// the logs show it, such as `tok:1f2e3d4c` (`PushToken.description`).
+/// A set of push tokens, by which a rule or a reader of the journal selects requests. Each token is given in
+/// full, or by the beginning of its hash as the journal and the logs show it, such as `tok:1f2e3d4c`
+/// (`PushToken.description`).
 struct TokenSet: Sendable, Hashable {
     private static let hashPrefix = "tok:"
     private static let hashDigitCount = 8
@@ -31,6 +32,6 @@ struct TokenSet: Sendable, Hashable {
         return true
     }
 
-    /// All hashes, also of the tokens that were given in full, sorted. Tokens are secrets and are not shown.
+    /// All hashes, also of the tokens that were given in full, sorted. The tokens themselves are secrets.
     var redactedTexts: [String] { (tokens.map(\.description) + hashes).sorted() }
 }

@@ -1,11 +1,11 @@
 internal import CLinux
 
-/// One part of a `CountTable`: a hash table with open addressing, of which at least a quarter is empty.
+/// One part of a `CountTable`: a hash table with open addressing and linear probing, of which at least a quarter
+/// is empty.
 struct CountShard: Sendable {
     private static let initialSlots = 16
 
-    /// A key and its count side by side. With a million keys each lookup misses the processor's caches, and
-    /// each push needs one.
+    /// A key and its count. They are side by side, so that a lookup misses the processor's caches only once.
     private struct Slot {
         var key: Key128
         /// Count of the key. 0 means an empty slot.
@@ -18,7 +18,7 @@ struct CountShard: Sendable {
     private var slots = [Slot](repeating: .empty, count: Self.initialSlots)
     private var usedSlots = 0
 
-    /// Prefetches the slot of the key without waiting for it.
+    /// Begins to load the slot of the key into the processor's caches, without waiting for it.
     func prefetch(_ key: Key128) {
         unsafe slots.withUnsafeBufferPointer { slots in
             unsafe linux_prefetch(slots.baseAddress! + (Int(truncatingIfNeeded: key.low) & (slots.count - 1)))

@@ -3,6 +3,7 @@
 struct CountTable: Sendable {
     private static let shardCount = 256
 
+    /// Limit on the keys.
     let keysMax: Int
     /// Number of keys.
     private(set) var count = 0
@@ -17,7 +18,7 @@ struct CountTable: Sendable {
         return newCount
     }
 
-    /// Prefetches the key's entry without waiting for it.
+    /// Begins to load the key's slot into the processor's caches, so that a later `increment` does not wait.
     func prefetch(_ key: Key128) { shards[shardIndex(of: key)].prefetch(key) }
 
     func count(of key: Key128) -> Int { shards[shardIndex(of: key)].count(of: key) }

@@ -18,6 +18,7 @@ final class Journal: JournalSink, IterationHook {
     @safe @exclusivity(unchecked) private var metrics: JournalMetrics
     /// Entries of this iteration for the file.
     private var newEntries: [JournalRing.NumberedEntry] = []
+    /// Whether the loop will call `iterationWillEnd` after this iteration.
     private var hasScheduledIterationEnd = false
 
     init(
@@ -81,6 +82,7 @@ final class Journal: JournalSink, IterationHook {
 
     // MARK: Calls from the loop
 
+    /// Passes on all requests of the loop's iteration at once.
     func iterationWillEnd() {
         hasScheduledIterationEnd = false
         metrics.update(duplicatePushes: totals.duplicatePushes)

@@ -6,7 +6,7 @@ internal import Payloads
 internal import Telemetry
 
 // The JSON form of an entry, for the file and the control API. Tokens are secrets, so only the beginning of
-// their hash is shown.
+// their hash is shown. Programs read the names of the fields, so they stay even where a property has another name.
 
 extension JournalRing.NumberedEntry {
     /// - Parameter showsPayload: whether to include the request's payload.
@@ -37,6 +37,14 @@ extension JournalEntry {
         json.field("event", facts.event?.rawValue)
         json.field("timestamp", facts.timestamp)
         json.field("id", id.description)
+        writeRequest(to: &json)
+        writeOutcome(to: &json)
+        json.field("delivered", isDelivered)
+        json.field("doubt", facts.warning?.message)
+    }
+
+    /// Writes the request as received. Each header is a pair of name and value.
+    private func writeRequest(to json: inout JSONWriter) {
         json.field("method", request.method)
         json.field("path", redactedPath)
         json.name("headers")
@@ -50,6 +58,9 @@ extension JournalEntry {
         json.endArray()
         json.field("bodyBytes", request.bodyByteCount)
         json.field("bodyHash", String(decoding: Hex.encode(request.bodyHash), as: UTF8.self))
+    }
+
+    private func writeOutcome(to json: inout JSONWriter) {
         switch outcome {
         case .answered(let status, let reason, let isSent):
             json.field("status", status)
@@ -61,8 +72,6 @@ extension JournalEntry {
         case .notProcessed: json.field("notProcessed", true)
         case .silence: json.field("silence", true)
         }
-        json.field("delivered", isDelivered)
-        json.field("doubt", facts.warning?.message)
     }
 
     /// The path without the token. Even an invalid token in the path may be most of a real one.

@@ -9,7 +9,7 @@ internal import Telemetry
 ///
 /// `@unchecked Sendable`: the descriptor and the size belong to the writing thread, and the rest is locked.
 final class JournalFile: @unchecked Sendable {
-    /// The entries that wait for the thread.
+    /// The entries that wait for the thread. `append` on the simulator's loop adds them.
     private struct QueueState {
         var waiting: [JournalRing.NumberedEntry] = []
         /// Approximate bytes of the waiting entries.
@@ -60,7 +60,7 @@ final class JournalFile: @unchecked Sendable {
     /// Passes entries to the thread, or omits them all if they exceed a limit.
     func append(_ entries: [JournalRing.NumberedEntry]) {
         let entryBytes = entries.reduce(0) { $0 + $1.entry.memoryBytes }
-        let wasEmpty = state.withLock { state in
+        let mustWakeThread = state.withLock { state in
             guard state.waiting.count + entries.count <= limits.waitingEntriesMax,
                 state.waitingBytes + entryBytes <= limits.waitingBytesMax
             else {
@@ -71,7 +71,7 @@ final class JournalFile: @unchecked Sendable {
             defer { state.waiting += entries }
             return state.waiting.isEmpty
         }
-        if wasEmpty { wakeSignal.raise() }
+        if mustWakeThread { wakeSignal.raise() }
     }
 
     /// Writes the waiting entries and then returns.
@@ -103,6 +103,7 @@ final class JournalFile: @unchecked Sendable {
         }
     }
 
+    /// Writes a line for each entry. Begins a new file when the file is full.
     private func write(_ batch: [JournalRing.NumberedEntry], with json: inout JSONWriter) {
         var lines = Lines()
         for numbered in batch {
@@ -154,7 +155,7 @@ final class JournalFile: @unchecked Sendable {
             if writtenCount < 0, errno == EINTR { continue }
             guard writtenCount > 0 else {
                 let code = errno
-                // Remove the written part, because an incomplete line would corrupt the next one.
+                // Without this, the next line would continue an incomplete one.
                 ftruncate(descriptor, off_t(fileBytes))
                 throw SystemError(action: "write the journal \(path)", code: code)
             }

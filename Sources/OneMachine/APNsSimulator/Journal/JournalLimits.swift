@@ -4,9 +4,9 @@ package struct JournalLimits: Sendable {
     package var entriesMax = 100_000
     /// Approximate bytes of the entries in memory. Above it the oldest entries are dropped.
     package var memoryBytesMax = 256 << 20
-    /// Distinct apns-ids whose accepted pushes are counted, with at most 51 bytes of memory each. Pushes with
-    /// further ids are only counted (`JournalSummary.idsNotTracked`), and the summary marks its duplicates as
-    /// incomplete.
+    /// Distinct apns-ids whose accepted pushes are counted. A full table takes about 51 bytes of memory for each
+    /// id. A push with a further id is counted in `JournalSummary.idsNotTracked` only, and the summary marks its
+    /// duplicates as incomplete.
     package var trackedIDsMax = 4_000_000
     /// Distinct tokens and channels whose pushes are counted, with the same behavior.
     package var trackedTargetsMax = 4_000_000

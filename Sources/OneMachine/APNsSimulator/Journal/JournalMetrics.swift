@@ -1,7 +1,7 @@
 internal import Telemetry
 
-/// Metrics of the simulator's journal. Requests are counted here and added to the metrics once per iteration
-/// of the loop.
+/// Metrics of the simulator's journal. `count` counts each request without an atomic operation, and `update`
+/// adds the counts to the metrics once per iteration of the loop.
 struct JournalMetrics {
     /// First digits of the status codes that are distinguished.
     private static let statusClasses = 2...5
@@ -48,6 +48,7 @@ struct JournalMetrics {
             help: "Pushes answered 200 whose apns-id was already answered 200.")
     }
 
+    /// Counts a request by its outcome.
     mutating func count(_ entry: JournalEntry) {
         switch entry.outcome {
         case .answered(let status, _, _):

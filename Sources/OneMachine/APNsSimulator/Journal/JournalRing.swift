@@ -1,7 +1,7 @@
 internal import APNs
 
-/// A ring buffer of the newest entries. They are numbered from 1, in the order in which their outcomes were
-/// known.
+/// A ring buffer of the newest entries of the journal. They are numbered from 1, in the order in which their
+/// outcomes became known. Readers ask for the entries after a number, page by page.
 struct JournalRing: Sendable {
     struct NumberedEntry: Sendable {
         let number: Int
@@ -28,8 +28,8 @@ struct JournalRing: Sendable {
         var missed: Int
     }
 
-    /// Entries checked for one page. A page that stops at this limit may be empty although more entries
-    /// exist.
+    /// Limit on the entries that are compared with a filter for one page, because the comparison blocks the
+    /// loop. A page that stops at this limit may be empty although more entries match.
     static let scannedMax = 10_000
 
     private let entriesMax: Int

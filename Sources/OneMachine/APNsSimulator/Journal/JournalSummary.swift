@@ -2,7 +2,8 @@ internal import APNs
 internal import HTTP2
 
 /// Totals of all requests since the start or the last reset, including those that the journal no longer
-/// holds. It has no table that grows with the requests, so that it can be copied to other threads.
+/// holds. Its size is limited, so that it can be copied to other threads: `JournalTotals` has the tables that
+/// grow with the requests.
 struct JournalSummary: Sendable {
     /// Status and reason of an answer. Answers of one kind are counted together.
     struct AnswerKind: Hashable, Sendable {
@@ -23,8 +24,11 @@ struct JournalSummary: Sendable {
     /// Limit on listed duplicate ids. All duplicates are counted.
     static let duplicatesListedMax = 100
 
+    /// Number of requests with an outcome.
     var requests = 0
+    /// Number of answers of each kind.
     var answered: [AnswerKind: Int] = [:]
+    /// Number of streams that were reset with each code.
     var resets: [HTTP2ErrorCode: Int] = [:]
     /// Requests above the last stream of a GOAWAY.
     var notProcessed = 0
@@ -47,7 +51,7 @@ struct JournalSummary: Sendable {
     /// Number of accepted pushes whose id was new when `JournalLimits.trackedIDsMax` was reached.
     var idsNotTracked = 0
 
-    /// Number of tokens and channels that received pushes.
+    /// Number of tokens and channels with an accepted push.
     var targetsSeen = 0
     /// Accepted pushes of the busiest token or channel.
     var pushesPerTargetMax = 0

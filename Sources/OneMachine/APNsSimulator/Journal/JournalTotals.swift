@@ -2,19 +2,21 @@ internal import APNs
 internal import HTTP2
 internal import Identifiers
 
-/// Computes the `JournalSummary`. For the duplicates it has tables with all ids and targets, as large as the
-/// fleet. It is not copyable, because a copy of the tables would block the simulator's loop.
+/// The counts from which the `JournalSummary` is made. To find duplicates it has tables with the ids and targets
+/// of all accepted pushes. It is not copyable, because a copy of the tables would block the simulator's loop.
 ///
-/// Counting is delayed where that makes it faster: runs of equal answers are added when they end, and ids and
-/// targets are counted in batches. `summary` counts the rest first.
+/// Counting is delayed where that makes it faster: a run of equal answers is added when it ends, and ids and
+/// targets are counted in batches. `summary` first counts those that wait.
 struct JournalTotals: ~Copyable {
     private var totals = JournalSummary()
-    /// The current run of answers of one kind. Equal answers come in long runs. Looking up a kind for each
+    /// The current run of consecutive answers of one kind. Runs are long, and a lookup of the kind for each
     /// answer would cost as much as all other counting here.
     private var run = (kind: JournalSummary.AnswerKind(status: 200), count: 0)
     /// Accepted pushes whose ids and targets are not counted yet.
     private var accepted: [AcceptedKeys] = []
+    /// The number of accepted pushes with each id.
     private var ids: CountTable
+    /// The number of accepted pushes to each target.
     private var targets: CountTable
 
     /// An accepted push, with its keys in the two tables.
@@ -45,6 +47,7 @@ struct JournalTotals: ~Copyable {
         targets = CountTable(keysMax: limits.trackedTargetsMax)
     }
 
+    /// The totals, including the counts that wait.
     var summary: JournalSummary {
         mutating get {
             countAccepted()
@@ -61,6 +64,7 @@ struct JournalTotals: ~Copyable {
         }
     }
 
+    /// Counts a request and its outcome.
     mutating func add(_ entry: JournalEntry) {
         totals.requests += 1
         if entry.isDelivered { totals.delivered += 1 }
@@ -87,6 +91,7 @@ struct JournalTotals: ~Copyable {
         if accepted.count >= Self.acceptedMax { countAccepted() }
     }
 
+    /// Counts the ids and targets of the pushes that wait.
     private mutating func countAccepted() {
         for index in accepted.indices {
             countID(accepted[index].id, key: accepted[index].idKey)
@@ -95,6 +100,7 @@ struct JournalTotals: ~Copyable {
         accepted.removeAll(keepingCapacity: true)
     }
 
+    /// Counts an answer in the current run, or ends the run and begins another.
     private mutating func countAnswer(_ kind: JournalSummary.AnswerKind) {
         if kind != run.kind {
             totals.countAnswers(run.kind, count: run.count)
@@ -142,9 +148,12 @@ extension JournalSummary {
         }
     }
 
+    /// Counts a push whose id was accepted before.
+    /// - Parameter times: number of accepted pushes with this id, including this one.
     fileprivate mutating func countDuplicate(_ id: PushID, times: Int) {
         duplicatePushes += 1
-        if times == 2 {
+        let isNewDuplicate = times == 2
+        if isNewDuplicate {
             duplicateIDs += 1
             if duplicatesListed.count < Self.duplicatesListedMax {
                 duplicatesListed.append(DuplicateID(id: id, times: 2))

@@ -5,6 +5,7 @@ internal import Lifecycle
 /// ids never have the same key. The key of bytes is a hash, and a collision of two is improbable. Random
 /// numbers of each process are mixed in, so that a client cannot easily prepare keys that collide.
 struct Key128: Hashable, Sendable {
+    /// Two random words of this process. `PushID` is only used as a pair of words here.
     private static let seed = PushID(
         high: .random(in: .min ... .max), low: .random(in: .min ... .max))
 

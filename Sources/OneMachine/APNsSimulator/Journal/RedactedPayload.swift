@@ -14,6 +14,7 @@ struct RedactedPayload {
     let text: String
     let isTruncated: Bool
 
+    /// - Parameter body: the body of the request.
     init(_ body: ArraySlice<UInt8>) {
         isTruncated = body.count > Self.bytesMax
         text = Redaction.scrub(String(decoding: body.prefix(Self.bytesMax), as: UTF8.self))

@@ -1,6 +1,6 @@
 package import JSON
 
-/// The content states of one group on all phones.
+/// A snapshot of one group: the content states that its activities show on all phones.
 package struct GroupScreens: Sendable, Hashable {
     /// A content state that at least one activity shows.
     package struct ShownState: Sendable, Hashable {
@@ -12,7 +12,7 @@ package struct GroupScreens: Sendable, Hashable {
     package var group: String
     /// Number of activities on screens, including ended ones.
     package var activities: Int
-    /// Number of phones with more than one of them, which a duplicate start causes.
+    /// Number of phones with more than one activity of the group. A duplicate start causes this.
     package var phonesWithSeveral: Int
     /// One page of the shown content states, the most frequent first.
     package var shownStates: [ShownState]

@@ -1,11 +1,14 @@
 internal import Identifiers
 
-/// One installation of an app on one phone. Millions are in memory, so each has few bytes. Facts that follow
-/// from the phone's number and the seed, such as its name and its tokens, are not stored.
+/// One installation of an app on one phone: an element of `Phones.phones`. Millions are in memory, so each has
+/// few bytes. Facts that follow from the phone's number and the seed, such as its name and its tokens, are not
+/// stored.
 struct Phone {
     struct Traits: OptionSet {
         let rawValue: UInt8
+        /// The app uses the sandbox environment of APNs.
         static let sandbox = Traits(rawValue: 1)
+        /// The user allows frequent updates.
         static let frequentUpdates = Traits(rawValue: 2)
         /// The user has switched Live Activities off.
         static let switchedOff = Traits(rawValue: 4)
@@ -34,11 +37,12 @@ struct Phone {
     /// Index of its newest activity in `Phones.activities`, -1 for none. `PhoneActivity.nextIndex` links the
     /// others.
     var firstActivity: Int32 = -1
-    /// Number in a derived user name (`PhoneNames`), -1 for none.
+    /// Number in a derived user name such as `user-3` (`PhoneNames`), -1 for none.
     var user: Int32 = -1
     /// Number of its newest reception plus one, 0 for none.
     var newestReception: UInt32 = 0
-    // Times until which the budgets of starts and updates are used up (`PhoneSettings.PushBudget`).
+    // Ends of the used parts of the budgets of starts and updates (`PhoneSettings.PushBudget`), in milliseconds
+    // since 1970.
     var startsSpentUntil: Int64 = 0
     var updatesSpentUntil: Int64 = 0
     /// While the phone is away: time of its return. While the app is removed: time of the removal.

@@ -16,7 +16,7 @@ struct PhoneActivity {
     var isTokenReported = false
     /// Number of the use of the slot. It distinguishes the activity from earlier ones of the slot.
     var slotGeneration: UInt16 = 0
-    /// Generation of its update token.
+    /// Generation of its update token: the number of times that a new token replaced it.
     var tokenGeneration: UInt16 = 0
     /// Index of its type in the app's types.
     var type: UInt16 = 0
@@ -24,7 +24,8 @@ struct PhoneActivity {
     var phone: Int32 = -1
     /// Index of the phone's next older activity, or of the next free slot. -1 for none.
     var nextIndex: Int32 = -1
-    // Numbers of its group and content in `SharedValues`, and of its channel in `PhoneChannels`. -1 for none.
+    // Numbers of its group (in `Phones.groups`), of its content state (in `Phones.contents`) and of its channel (in
+    // `Phones.channels`). -1 for none.
     var group: Int32 = -1
     var content: Int32 = -1
     var channel: Int32 = -1

@@ -1,13 +1,15 @@
 internal import Identifiers
 
 /// The broadcast channels as phones know them: the activities that listen to each, and the broadcasts in
-/// progress. A listener that left stays in the list, until there are many of them.
+/// progress. A listener that left stays in the list, because a removal would move the others. Many of them are
+/// removed together (`compactListeners`).
 struct PhoneChannels {
     /// The identity of a channel. Channels are not shared between environments or apps.
     struct ChannelKey: Hashable {
         /// The channel's id, base64.
         let id: String
         let environment: Environment
+        /// Index of the app in `Phones.apps`.
         let app: UInt16
     }
 
@@ -18,6 +20,7 @@ struct PhoneChannels {
         let slotGeneration: UInt16
     }
 
+    /// A channel with its listeners.
     struct Channel {
         let key: ChannelKey
         /// The listeners in the order in which they joined, also those that left.
@@ -41,9 +44,10 @@ struct PhoneChannels {
         let end: Int
     }
 
-    /// Number of listeners that left and that every channel may keep.
+    /// Number of listeners that left and may stay in a list. So a short list is not compacted again and again.
     private static let leftListenersMax = 64
 
+    /// Numbers of the channels, in the order in which they became known.
     private(set) var numbers: [ChannelKey: Int32] = [:]
     /// Channels by number.
     var channels: [Channel] = []
@@ -76,13 +80,12 @@ struct PhoneChannels {
         channels[Int(number)].presentListenerCount -= 1
     }
 
-    /// Removes the listeners that left from the list, if they outnumber the current ones.
+    /// Removes the listeners that left from the list, if they outnumber the present ones.
     mutating func compactListeners(ofChannel number: Int32, isPresent: (Listener) -> Bool) {
         let channel = channels[Int(number)]
-        let leftListeners = channel.listeners.count - channel.presentListenerCount
-        guard channel.broadcastsInProgress == 0,
-            leftListeners > channel.presentListenerCount + Self.leftListenersMax
-        else { return }
+        if channel.broadcastsInProgress > 0 { return }
+        let leftListenerCount = channel.listeners.count - channel.presentListenerCount
+        guard leftListenerCount > channel.presentListenerCount + Self.leftListenersMax else { return }
         channels[Int(number)].listeners.removeAll { !isPresent($0) }
     }
 }

@@ -2,8 +2,8 @@ internal import CatalogRecords
 internal import ContentSchemas
 internal import JSON
 
-/// Decodes the content states and attributes of pushes with the schemas of the app's types. A send has the
-/// same bytes for every phone, so results are cached.
+/// The decoder of content states and attributes: it checks them with the schemas of the app's activity types, as
+/// the app itself decodes them. A send has the same bytes for every phone, so results are cached.
 struct PhoneDecoder {
     /// The first problem that makes decoding fail.
     struct DecodingProblem: Hashable {
@@ -26,12 +26,13 @@ struct PhoneDecoder {
         let bytes: RawJSON
     }
 
-    /// Limit on cached results. At the limit the cache is emptied.
+    /// Limit on the results in each cache. At the limit the cache is emptied.
     private static let cachedMax = 512
     /// Limit on distinct problems. Further problems are kept without their text.
     private static let problemsMax = 10_000
 
-    /// Decoded content states, each with the number of its problem, or nil if it decodes.
+    // The caches of results.
+    /// The number of the problem of each content state, or nil if it decodes.
     private var contents: [Key: Int32?] = [:]
     private var attributes: [Key: Attributes] = [:]
     // The newest results, because the next push usually has the same bytes.
@@ -86,6 +87,7 @@ struct PhoneDecoder {
         return decoded
     }
 
+    /// Returns the text of the attribute that the type uses as its group.
     private static func group(in value: RawJSON, of type: ActivityType) -> String? {
         let group = try? JSONReader().read(value.bytes) { value -> String? in
             guard value.kind == .object else { return nil }
@@ -99,11 +101,14 @@ struct PhoneDecoder {
 
     // MARK: Problems
 
+    /// Stores the problem as the newest. Returns whether the value decodes.
     private mutating func recordResult(problem: Int32?) -> Bool {
         if let problem { newestProblem = problem }
         return problem == nil
     }
 
+    /// Returns the number of the value's first problem, or nil if it decodes. Without a schema any object
+    /// decodes.
     private mutating func problem(in value: RawJSON, schema: ContentSchema?) -> Int32? {
         guard let schema else {
             return value.isObject ? nil : number(of: DecodingProblem(path: "", message: "must be an object"))
@@ -113,6 +118,7 @@ struct PhoneDecoder {
         }
     }
 
+    /// Returns the number of a problem. Returns -1 at the limit, and the problem is not stored.
     private mutating func number(of problem: DecodingProblem) -> Int32 {
         if let number = problemNumbers[problem] { return number }
         guard problems.count < Self.problemsMax else { return -1 }

@@ -4,8 +4,9 @@ struct PhoneNames {
     static let installationPrefix = "phone-"
     static let userPrefix = "user-"
 
-    /// Given names of installations by phone, and the reverse.
+    /// Given names of installations by the number of the phone.
     private var installations: [Int: String] = [:]
+    /// Numbers of the phones with a given name.
     private var numbers: [String: Int] = [:]
     /// Given user names by phone.
     private var users: [Int: String] = [:]
@@ -24,9 +25,10 @@ struct PhoneNames {
         if let number = numbers[installation] { return number }
         guard installation.hasPrefix(Self.installationPrefix),
             let number = Int(installation.dropFirst(Self.installationPrefix.count)),
-            (0..<phoneCount).contains(number), installations[number] == nil
+            (0..<phoneCount).contains(number)
         else { return nil }
-        return number
+        // A phone with a given name has lost its derived name.
+        return installations[number] == nil ? number : nil
     }
 
     /// Sets the phone's user. Nil logs the user out.

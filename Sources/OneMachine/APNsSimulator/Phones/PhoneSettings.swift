@@ -1,5 +1,5 @@
-/// The behavior of phones. Behavior that Apple has published is the default. Behavior that only users have
-/// measured is off, with their numbers in the comments.
+/// The behavior of the simulated phones. The defaults are what Apple has published. Behavior that only users have
+/// measured is off by default, and their numbers are in the comments.
 package struct PhoneSettings: Sendable {
     /// A limit on pushes: this many at once, and the same number again in each period of `milliseconds`.
     package struct PushBudget: Sendable, Hashable {
@@ -7,6 +7,7 @@ package struct PhoneSettings: Sendable {
         package let milliseconds: Int64
 
         package init(pushes: Int, milliseconds: Int64) {
+            // A push must reserve at least one millisecond.
             precondition(pushes > 0 && milliseconds >= Int64(pushes))
             self.pushes = pushes
             self.milliseconds = milliseconds
@@ -19,7 +20,8 @@ package struct PhoneSettings: Sendable {
         func takePush(spentUntil: inout Int64, at time: Int64) -> Bool {
             let millisecondsPerPush = milliseconds / Int64(pushes)
             let reservedUntil = max(spentUntil, time)
-            guard reservedUntil - time <= milliseconds - millisecondsPerPush else { return false }
+            let hasRoom = reservedUntil - time <= milliseconds - millisecondsPerPush
+            guard hasRoom else { return false }
             spentUntil = reservedUntil + millisecondsPerPush
             return true
         }
@@ -27,8 +29,9 @@ package struct PhoneSettings: Sendable {
 
     /// The treatment of an update above the budget.
     package enum Throttling: Sendable, Hashable {
+        /// It is never shown.
         case drop
-        /// The newest update is shown after this delay.
+        /// The newest of these updates is shown after this delay.
         case delay(milliseconds: Int64)
     }
 
@@ -68,7 +71,7 @@ package struct PhoneSettings: Sendable {
     package var frequentUpdateBudget: PushBudget?
     package var throttling = Throttling.drop
 
-    // Limits of the simulator.
+    // Limits of the simulator
 
     /// Pushes stored for all phones that are away. Above it pushes are lost.
     package var storedPushesMax = 200_000
@@ -80,7 +83,10 @@ package struct PhoneSettings: Sendable {
     package var channelsMax = 100_000
     /// Broadcasts in progress. Above it the oldest is completed at once, and the sender waits.
     package var broadcastsMax = 1_000
-    // The work of one tick. The rest follows in the next ticks.
+
+    // Limits of the work of one tick, so that it does not block the simulator's loop. The rest follows in the next
+    // ticks.
+
     /// Reports that are passed to the sink.
     package var reportsPerTick = 20_000
     /// Activities whose due changes are made.

@@ -1,6 +1,6 @@
 internal import Identifiers
 
-/// Converts between push tokens and the phones that they belong to. A token encodes its identity, so a
+/// The conversion between push tokens and the phones that they belong to. A token encodes its phone, so a
 /// million phones need no table of tokens. A token consists of words of 8 bytes, big-endian:
 ///
 ///     0    phone and index, masked
@@ -10,7 +10,7 @@ internal import Identifiers
 /// Word 2 is also the key of the masks. Check words and masks depend on the seed. Without it, tokens look
 /// random and cannot be forged.
 struct PhoneTokens: Sendable {
-    /// The token of a phone that a push token encodes.
+    /// The facts that a push token encodes: the phone, and which of the phone's tokens it is.
     struct Identity: Sendable, Hashable {
         enum TokenKind: UInt16 {
             case start = 1
@@ -29,9 +29,11 @@ struct PhoneTokens: Sendable {
         var processNumber: UInt16 = 0
     }
 
-    /// Limit that leaves room for two check words.
+    /// Shortest token: words 0 and 1 and two check words.
     static let bytesMin = 32
     private static let wordBytes = 8
+    /// "tokens!!" in ASCII. It makes tokens independent of the other random numbers of the seed.
+    private static let seedMask: UInt64 = 0x746F_6B65_6E73_2121
 
     private let stableRandom: StableRandom
     private let byteCount: Int
@@ -40,9 +42,7 @@ struct PhoneTokens: Sendable {
     init(seed: UInt64, byteCount: Int) {
         precondition((Self.bytesMin...PushToken.bytesMax).contains(byteCount))
         precondition(byteCount.isMultiple(of: Self.wordBytes))
-        // The constant is "tokens!!" in ASCII. It makes tokens independent of other random numbers of the
-        // seed.
-        stableRandom = StableRandom(seed: seed ^ 0x746F_6B65_6E73_2121)
+        stableRandom = StableRandom(seed: seed ^ Self.seedMask)
         self.byteCount = byteCount
     }
 
@@ -51,8 +51,8 @@ struct PhoneTokens: Sendable {
         var tokenBytes: [UInt8] = []
         tokenBytes.reserveCapacity(byteCount)
         let maskKey = checkWord(0, first: first, second: second)
-        append(first ^ stableRandom.number(for: maskKey, and: 1), to: &tokenBytes)
-        append(second ^ stableRandom.number(for: maskKey, and: 2), to: &tokenBytes)
+        append(first ^ mask(ofWord: 0, key: maskKey), to: &tokenBytes)
+        append(second ^ mask(ofWord: 1, key: maskKey), to: &tokenBytes)
         for index in 0..<byteCount / Self.wordBytes - 2 {
             append(checkWord(index, first: first, second: second), to: &tokenBytes)
         }
@@ -70,8 +70,8 @@ struct PhoneTokens: Sendable {
                         fromByteOffset: index * Self.wordBytes, as: UInt64.self))
             }
             let maskKey = word(at: 2)
-            let first = word(at: 0) ^ stableRandom.number(for: maskKey, and: 1)
-            let second = word(at: 1) ^ stableRandom.number(for: maskKey, and: 2)
+            let first = word(at: 0) ^ mask(ofWord: 0, key: maskKey)
+            let second = word(at: 1) ^ mask(ofWord: 1, key: maskKey)
             for index in 2..<byteCount / Self.wordBytes
             where word(at: index) != checkWord(index - 2, first: first, second: second) {
                 return nil
@@ -80,7 +80,12 @@ struct PhoneTokens: Sendable {
         }
     }
 
-    /// Returns a check word of the unmasked words.
+    /// Returns the mask of word 0 or 1.
+    private func mask(ofWord index: UInt64, key: UInt64) -> UInt64 {
+        stableRandom.number(for: key, and: index + 1)
+    }
+
+    /// Returns the check word with this index, from 0, of the unmasked words 0 and 1.
     private func checkWord(_ index: Int, first: UInt64, second: UInt64) -> UInt64 {
         stableRandom.number(for: first, and: second, with: UInt64(index))
     }
@@ -89,6 +94,7 @@ struct PhoneTokens: Sendable {
         unsafe withUnsafeBytes(of: word.bigEndian) { unsafe tokenBytes.append(contentsOf: $0) }
     }
 
+    /// Returns the unmasked words 0 and 1.
     private static func words(of identity: Identity) -> (first: UInt64, second: UInt64) {
         let first = UInt64(identity.phone) << 32 | UInt64(identity.index)
         let process = UInt64(identity.processNumber) << 48
@@ -97,6 +103,7 @@ struct PhoneTokens: Sendable {
         return (first, process | kind | slotGeneration | UInt64(identity.generation))
     }
 
+    /// Reads the unmasked words 0 and 1. Returns nil for an unknown kind.
     private static func identity(firstWord first: UInt64, secondWord second: UInt64) -> Identity? {
         guard let kind = Identity.TokenKind(rawValue: UInt16(truncatingIfNeeded: second >> 32)) else {
             return nil

@@ -1,5 +1,6 @@
-/// The time at which a phone or an activity has its next due change: an entry of a heap. An entry stays in
-/// the heap when the change moves to another time, so the caller must compare it with the current state.
+/// A wake-up: the time at which a phone returns, or at which an activity has its next due change. It is an entry
+/// of a heap, and stays there when the change moves to another time. So the caller must compare it with the
+/// current state of the phone or activity.
 struct PhoneWake: Comparable {
     /// Milliseconds since 1970.
     let time: Int64

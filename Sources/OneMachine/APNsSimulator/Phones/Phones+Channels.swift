@@ -1,4 +1,4 @@
-// Broadcasts to the activities that listen to a channel.
+// Broadcasts to the activities that listen to a channel. Times are milliseconds since 1970.
 
 extension Phones {
     /// Longest time for which Apple stores a channel's newest message.
@@ -19,6 +19,7 @@ extension Phones {
         continueBroadcasts(at: push.receivedAt)
     }
 
+    /// Whether the slot still has the activity that joined.
     private func isListening(_ listener: PhoneChannels.Listener) -> Bool {
         let activity = activities[Int(listener.activity)]
         return activity.slotGeneration == listener.slotGeneration && activity.state != .free
@@ -26,26 +27,29 @@ extension Phones {
 
     /// Continues the broadcasts, oldest first, up to the limit of one tick.
     func continueBroadcasts(at time: Int64) {
-        var phonesLeft = settings.broadcastPhonesPerTick
+        var remainingListeners = settings.broadcastPhonesPerTick
         while !channels.broadcasts.isEmpty {
-            if channels.broadcasts.count > settings.broadcastsMax { phonesLeft = .max }
-            guard phonesLeft > 0 else { return }
+            // With too many broadcasts there is no limit, so that all are completed now.
+            if channels.broadcasts.count > settings.broadcastsMax { remainingListeners = .max }
+            guard remainingListeners > 0 else { return }
             let broadcast = channels.broadcasts[0]
             let listeners = channels.channels[Int(broadcast.channel)].listeners
-            let end = broadcast.nextListener + min(phonesLeft, broadcast.end - broadcast.nextListener)
-            for index in broadcast.nextListener..<end where isListening(listeners[index]) {
+            let batchSize = min(remainingListeners, broadcast.end - broadcast.nextListener)
+            let batchEnd = broadcast.nextListener + batchSize
+            for index in broadcast.nextListener..<batchEnd where isListening(listeners[index]) {
                 receiveBroadcast(broadcast.push, activity: Int(listeners[index].activity), at: time)
             }
-            phonesLeft -= end - broadcast.nextListener
-            if end == broadcast.end {
+            remainingListeners -= batchSize
+            if batchEnd == broadcast.end {
                 channels.channels[Int(broadcast.channel)].broadcastsInProgress -= 1
                 channels.broadcasts.removeFirst()
             } else {
-                channels.broadcasts[0].nextListener = end
+                channels.broadcasts[0].nextListener = batchEnd
             }
         }
     }
 
+    /// Applies a broadcast to one activity and records the effect.
     private func receiveBroadcast(_ push: AcceptedPush, activity index: Int, at time: Int64) {
         let number = Int(activities[index].phone)
         let traits = phones[number].traits
@@ -69,8 +73,8 @@ extension Phones {
             let timestamp = push.payload.timestamp, timestamp > activity.timestamp
         else { return }
         let storedUntil = push.receivedAt + Self.storedMilliseconds
-        let expiresAt = min(push.expiration.map(milliseconds) ?? storedUntil, storedUntil)
-        guard expiresAt > time else { return }
+        let requestedExpiration = push.expiration.map(milliseconds(fromSeconds:)) ?? storedUntil
+        guard min(requestedExpiration, storedUntil) > time else { return }
         recordReception(
             of: push, onPhone: Int(activity.phone), effect: applyUpdate(push, toActivity: index, at: time),
             at: time)

@@ -19,11 +19,12 @@ extension Phones {
 
     /// Returns the count for all phones that show the group. It looks at every activity, which takes a few
     /// milliseconds for a million.
+    /// - Parameter time: milliseconds since 1970.
     func count(meeting condition: ScreenCondition, inGroup name: String, at time: Int64) -> ScreenCount {
         var count = ScreenCount(showing: 0, total: 0)
         guard let group = groups.number(of: name) else { return count }
-        // A send gives all phones the same content state, so each state is checked once. The results are
-        // stored by the number of the content plus one, because -1 stands for no content.
+        // A send gives all phones the same content state, so the condition is checked once for each state. The
+        // results are stored by the number of the content plus one, because -1 stands for no content.
         var results = [Bool?](repeating: nil, count: contents.numberBound + 1)
         for index in activities.indices where activities[index].group == group {
             advance(activity: index, to: time)

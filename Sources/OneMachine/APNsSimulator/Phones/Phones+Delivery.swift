@@ -3,6 +3,7 @@ internal import Payloads
 // Delivery of an accepted push: to a phone, or into the store for a phone that is away.
 
 extension Phones {
+    /// Delivers a push to the phone of its token, or to all phones that listen to its channel.
     func deliver(_ push: AcceptedPush) {
         switch push.target {
         case .channel(let id): broadcast(push, on: id)
@@ -17,16 +18,15 @@ extension Phones {
     private func deliverToPhone(_ push: AcceptedPush, identity: PhoneTokens.Identity) {
         let number = identity.phone
         let traits = phones[number].traits
+        let effect: PushEffect
         if traits.contains(.removed) {
-            recordReception(of: push, onPhone: number, effect: .appRemoved, at: push.receivedAt)
+            effect = .appRemoved
         } else if traits.contains(.away) {
-            recordReception(
-                of: push, onPhone: number, effect: store(push, forPhone: number), at: push.receivedAt)
+            effect = store(push, forPhone: number)
         } else {
-            recordReception(
-                of: push, onPhone: number, effect: applyPush(push, identity: identity, at: push.receivedAt),
-                at: push.receivedAt)
+            effect = applyPush(push, identity: identity, at: push.receivedAt)
         }
+        recordReception(of: push, onPhone: number, effect: effect, at: push.receivedAt)
     }
 
     /// Applies a push that has reached its installation and returns the effect.
@@ -34,6 +34,7 @@ extension Phones {
         switch identity.kind {
         case .start: return applyStart(push, identity: identity, at: time)
         case .update:
+            // The activity of an earlier process is gone.
             guard identity.processNumber == processNumber, identity.index < activities.count else {
                 return .noLongerShown
             }
@@ -56,11 +57,12 @@ extension Phones {
                 timestamp: push.payload.timestamp ?? 0, receivedAt: time, id: push.id), to: &phones[number])
     }
 
-    // MARK: Away
+    // MARK: Phones that are away
 
     /// Stores a push for a phone that is away. Apple stores one push for a device and an app, "in most cases
     /// the latest". This simulator always stores the latest.
     private func store(_ push: AcceptedPush, forPhone number: Int) -> PushEffect {
+        // An expiration of 0 demands a single attempt.
         if push.expiration == 0 { return .lostWhileAway }
         let key = Int32(number)
         if let older = storedPushes[key] {

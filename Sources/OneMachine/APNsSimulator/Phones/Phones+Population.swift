@@ -10,6 +10,7 @@ extension Phones {
         precondition(phones.count + population.phones < Int(Int32.max), "too many phones for 31 bits")
         if firstPhonesAddedAt == nil {
             firstPhonesAddedAt = time
+            // The seconds, so the number repeats after 18 hours.
             processNumber = UInt16(truncatingIfNeeded: time / 1_000)
         }
         let app = UInt16(apps.count)
@@ -31,10 +32,24 @@ extension Phones {
     private func addPhone(
         number: Int, index: Int, of population: Population, app: UInt16, at time: Int64
     ) {
+        let phone = makePhone(number: number, index: index, of: population, app: app)
+        phones.append(phone)
+        for _ in 0..<startTokenCount(of: population.app) {
+            startTokens.append(StartToken(registeredAt: time))
+        }
+        if phone.traits.contains(.away) {
+            let share = stableRandom.fraction(for: .away, ofPhone: number, occurrence: 1)
+            takeOffline(phone: number, until: time + Int64(share * Double(population.awayMilliseconds)))
+        }
+    }
+
+    /// Returns a phone with random properties. Its start tokens must be added next.
+    private func makePhone(number: Int, index: Int, of population: Population, app: UInt16) -> Phone {
         let system =
             Self.valueInTurn(of: population.systemsInTurn, index: index)
             ?? randomSystem(ofPhone: number, in: population)
-        let localeCount = Double(min(population.locales.count, 255))
+        // A phone stores the index of its locale in one byte.
+        let localeCount = Double(min(population.locales.count, Int(UInt8.max)))
         let locale = Int(stableRandom.fraction(for: .locale, ofPhone: number) * localeCount)
         var phone = Phone(
             app: app, system: system, traits: [], locale: UInt8(clamping: locale),
@@ -55,14 +70,7 @@ extension Phones {
         if stableRandom.happens(withProbability: population.userShare, for: .user, ofPhone: number) {
             phone.user = Int32(number / max(1, population.phonesPerUser))
         }
-        phones.append(phone)
-        for _ in 0..<startTokenCount(of: population.app) {
-            startTokens.append(StartToken(registeredAt: time))
-        }
-        if phone.traits.contains(.away) {
-            let share = stableRandom.fraction(for: .away, ofPhone: number, occurrence: 1)
-            takeOffline(phone: number, until: time + Int64(share * Double(population.awayMilliseconds)))
-        }
+        return phone
     }
 
     /// Returns the phone's value if the values are assigned in turn, or nil if the list is empty.
@@ -84,6 +92,7 @@ extension Phones {
 
     // MARK: Properties that are not stored
 
+    /// Returns the phone's tags, or nil if it has none.
     func tags(ofPhone number: Int) -> [String]? {
         let tags = population(ofPhone: number).tags.enumerated().filter { index, tag in
             stableRandom.happens(

@@ -8,7 +8,10 @@ internal import Payloads
 extension Phones {
     // MARK: One phone
 
-    /// - Parameter limit: the maximum number of newest received pushes.
+    /// Returns a snapshot of one phone.
+    /// - Parameters:
+    ///   - limit: the maximum number of newest received pushes.
+    ///   - time: milliseconds since 1970.
     package func screen(ofPhone number: Int, receptions limit: Int = 20, at time: Int64) -> PhoneScreen {
         for index in activityIndices(ofPhone: number) { advance(activity: index, to: time) }
         let phone = phones[number]
@@ -28,6 +31,7 @@ extension Phones {
             })
     }
 
+    /// Returns the problem of a push that the app could not decode, with the path from `aps`.
     private func decodingProblem(of entry: Receptions.Entry) -> PhoneScreen.ReceivedPush.DecodingProblem? {
         guard let part = entry.effect.undecodedPart,
             let problem = decoder.problem(numbered: entry.problemNumber)
@@ -87,7 +91,8 @@ extension Phones {
             guard activities[index].state != .free else { continue }
             activityCount += 1
             counts[Int(activities[index].content) + 1] += 1
-            // Exactly one activity of such a phone has exactly one older one, so the phone counts once.
+            // A phone with several has exactly one activity with exactly one older activity: its second oldest. So
+            // the phone counts once.
             if olderActivities(inGroup: group, than: index) == 1 { phonesWithSeveral += 1 }
         }
         guard activityCount > 0 else { return nil }

@@ -1,15 +1,19 @@
 // Actions of users at random times.
 
 extension Phones {
-    /// Limit on the time for which events are caught up.
+    /// Limit on the time for which one call simulates events. After a longer gap the rest of it has no events, so
+    /// that a delayed tick causes no burst.
     private static let catchUpMilliseconds: Int64 = 10_000
+    private static let hourMilliseconds = 3_600_000.0
 
     /// Simulates as many events as the rates give for the time since the last call.
     func simulateEvents(rates: PhoneEventRates, time: Int64) {
         defer { eventsSimulatedUntil = time }
-        guard eventsSimulatedUntil != .min, time > eventsSimulatedUntil, !phones.isEmpty else { return }
+        let isFirstCall = eventsSimulatedUntil == .min
+        guard !isFirstCall, time > eventsSimulatedUntil, !phones.isEmpty else { return }
         let milliseconds = min(time - eventsSimulatedUntil, Self.catchUpMilliseconds)
-        let phoneHours = Double(milliseconds) / 3_600_000 * Double(phones.count)
+        // The rates are for one hour of one phone.
+        let phoneHours = Double(milliseconds) / Self.hourMilliseconds * Double(phones.count)
         performAtRandom(expectedCount: rates.leavesPerHour * phoneHours) { number in
             let range = rates.awayMilliseconds
             let share = eventRandom.fraction()

@@ -12,25 +12,32 @@ extension Phones {
     /// launches come after the others.
     func sendReports(at time: Int64) {
         guard let sink else { return }
-        var reportsLeft = settings.reportsPerTick
+        var remainingReports = settings.reportsPerTick
         while !outgoingReports.isEmpty {
-            let batchSize = min(sink.freeCapacity, Self.batchMax, reportsLeft)
+            let batchSize = min(sink.freeCapacity, Self.batchMax, remainingReports)
             guard batchSize > 0 else { return }
-            var batch: [Report] = []
-            while batch.count < batchSize {
-                if let pending = outgoingReports.next() {
-                    if let report = makeReport(from: pending) { batch.append(report) }
-                } else if let number = outgoingReports.nextLaunchedPhone() {
-                    reportFirstLaunch(ofPhone: number, at: time)
-                } else {
-                    break
-                }
-            }
+            let batch = takeReports(countMax: batchSize, at: time)
             if batch.isEmpty { return }
-            reportsLeft -= batch.count
+            remainingReports -= batch.count
             outgoingReports.recordSent(count: batch.count)
             sink.accept(batch)
         }
+    }
+
+    /// Removes the first waiting reports and encodes them. When none waits, the next phone opens the app for the
+    /// first time, which makes new reports.
+    private func takeReports(countMax: Int, at time: Int64) -> [Report] {
+        var reports: [Report] = []
+        while reports.count < countMax {
+            if let pending = outgoingReports.next() {
+                if let report = makeReport(from: pending) { reports.append(report) }
+            } else if let number = outgoingReports.nextLaunchedPhone() {
+                reportFirstLaunch(ofPhone: number, at: time)
+            } else {
+                break
+            }
+        }
+        return reports
     }
 
     /// Returns the report, or nil if it is obsolete because its activity has gone.
@@ -44,14 +51,10 @@ extension Phones {
                 decoding: startToken(slot: Int(pending.index), ofPhone: number).hex, as: UTF8.self)
         case .updateToken:
             let index = Int(pending.index)
-            let activity = activities[index]
-            guard activity.slotGeneration == pending.slotGeneration, activity.state != .free else {
-                return nil
-            }
-            report.attributesType = type(of: activity).name
-            report.activity = activityID(index: index, slotGeneration: activity.slotGeneration)
-            report.group = groups[activity.group]
-            report.token = String(decoding: updateToken(ofActivity: index).hex, as: UTF8.self)
+            let isObsolete =
+                activities[index].slotGeneration != pending.slotGeneration || activities[index].state == .free
+            if isObsolete { return nil }
+            addUpdateToken(ofActivity: index, to: &report)
         case .state:
             report.activity = activityID(index: Int(pending.index), slotGeneration: pending.slotGeneration)
             report.state = pending.state
@@ -66,9 +69,18 @@ extension Phones {
             report.locale = locale(ofPhone: number)
         case .tap:
             report.activity = activityID(index: Int(pending.index), slotGeneration: pending.slotGeneration)
+        // Phones do not make these reports.
         case .heartbeat, .erase, .deadToken, .provenToken: break
         }
         return report
+    }
+
+    private func addUpdateToken(ofActivity index: Int, to report: inout Report) {
+        let activity = activities[index]
+        report.attributesType = type(of: activity).name
+        report.activity = activityID(index: index, slotGeneration: activity.slotGeneration)
+        report.group = groups[activity.group]
+        report.token = String(decoding: updateToken(ofActivity: index).hex, as: UTF8.self)
     }
 
     /// Returns a report with the fields that every kind has.

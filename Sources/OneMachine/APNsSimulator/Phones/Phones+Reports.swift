@@ -30,7 +30,8 @@ extension Phones {
     func reportState(_ state: Report.ActivityState, ofActivity index: Int, at time: Int64) {
         let activity = activities[index]
         let number = Int(activity.phone)
-        // A number that no other state change has, so that each has its own random choice.
+        // A number that no other state change has, so that each has its own random choice: the index, 16 bits for
+        // the generation, and 4 bits for the state.
         let occurrence =
             UInt64(index) << 20 | UInt64(activity.slotGeneration) << 4 | UInt64(Self.order(of: state))
         guard
@@ -52,6 +53,7 @@ extension Phones {
             countMax: settings.reportsWaitingMax)
     }
 
+    /// Returns the position of the state in the enumeration.
     private static func order(of state: Report.ActivityState) -> Int {
         Report.ActivityState.allCases.firstIndex(of: state) ?? 0
     }

@@ -2,8 +2,8 @@ internal import CatalogRecords
 internal import Identifiers
 internal import Payloads
 
-// A push to a start token starts an activity. Each refusal is silent: the phone shows nothing, although APNs
-// answered 200.
+// The effect of a push to a start token: it starts an activity, unless the phone refuses it. Each refusal is
+// silent: the phone shows nothing, although APNs answered 200. Times are milliseconds since 1970.
 
 extension Phones {
     /// Starts an activity, or returns the reason why the phone shows nothing.
@@ -29,11 +29,9 @@ extension Phones {
         }
         if payload.channel != nil, phone.system < .broadcastChannels { return .systemHasNoChannels }
         if !makeRoom(onPhone: number, at: time) { return .tooManyActivities }
-        if let budget = settings.startBudget,
-            !budget.takePush(spentUntil: &phones[number].startsSpentUntil, at: time)
-        {
-            return .startBudgetSpent
-        }
+        let hasBudget =
+            settings.startBudget?.takePush(spentUntil: &phones[number].startsSpentUntil, at: time) ?? true
+        guard hasBudget else { return .startBudgetSpent }
         createActivity(from: payload, type: type, onPhone: number, at: time)
         rotateStartTokenAfterUse(identity, at: time)
         return .started
@@ -61,7 +59,7 @@ extension Phones {
         return decoder.decodes(content, as: type, typeNumber: typeNumber) ? nil : .contentStateNotDecoded
     }
 
-    /// Whether one more activity may run. Ended activities above the limit, the oldest ones, leave the screen.
+    /// Removes the oldest ended activities, if they exceed their limit. Returns whether one more activity may run.
     private func makeRoom(onPhone number: Int, at time: Int64) -> Bool {
         var runningCount = 0
         var endedCount = 0
@@ -89,16 +87,12 @@ extension Phones {
         activity.nextIndex = phones[number].firstActivity
         phones[number].firstActivity = Int32(index)
         if let content = payload.contentState { activity.content = contents.retain(content) }
-        if let attributes = payload.attributes {
-            let typeNumber = typeNumber(app: app, type: type)
-            let activityType = apps[Int(app)].types[Int(type)]
-            let group = decoder.group(in: attributes, of: activityType, typeNumber: typeNumber)
-            if let group { activity.group = groups.retain(group) }
-        }
+        activity.group = retainGroup(of: payload, app: app, type: type)
         activity.timestamp = payload.timestamp ?? time / 1_000
         activity.startedAt = time
         activity.changedAt = time
-        activity.staleAt = payload.staleDate.map(milliseconds) ?? .max
+        activity.staleAt = payload.staleDate.map(milliseconds(fromSeconds:)) ?? .max
+        // An activity either listens to a channel or gets an update token.
         if let channel = payload.channel {
             activity.channel = channels.addListener(
                 activity: index, slotGeneration: activity.slotGeneration,
@@ -110,6 +104,15 @@ extension Phones {
         activities[index] = activity
         schedule(activity: index)
         deliverStoredMessage(toActivity: index, at: time)
+    }
+
+    /// Retains the group that the attributes of a start name. Returns its number, or -1 if they name none.
+    private func retainGroup(of payload: PushPayload, app: UInt16, type: UInt16) -> Int32 {
+        guard let attributes = payload.attributes else { return -1 }
+        let group = decoder.group(
+            in: attributes, of: apps[Int(app)].types[Int(type)],
+            typeNumber: typeNumber(app: app, type: type))
+        return group.map { groups.retain($0) } ?? -1
     }
 
     /// Returns the time at which the app gets the update token of a new activity. `.max` for the share of

@@ -7,6 +7,7 @@ internal import InstallationRecords
 // of wake-ups. Only the entry with its current time counts.
 
 extension Phones {
+    /// Makes the changes that are due, up to the limits of one tick.
     func tick(at time: Int64) {
         if let eventRates { simulateEvents(rates: eventRates, time: time) }
         bringDuePhonesOnline(at: time)
@@ -26,9 +27,9 @@ extension Phones {
 
     private func wakeDueActivities(at time: Int64) {
         // The rest follows in the next ticks, so that a tick does not block the simulator's loop.
-        var wakesLeft = settings.wakesPerTick
-        while wakesLeft > 0, let entry = activityWakes.pop(where: { $0.time <= time }) {
-            wakesLeft -= 1
+        var remainingWakes = settings.wakesPerTick
+        while remainingWakes > 0, let entry = activityWakes.pop(where: { $0.time <= time }) {
+            remainingWakes -= 1
             let index = Int(entry.index)
             guard activities[index].wakesAt == entry.time else { continue }
             activities[index].wakesAt = .max
@@ -47,6 +48,7 @@ extension Phones {
         }
     }
 
+    /// Makes the due changes of an activity and schedules the next wake-up.
     private func wake(activity index: Int, at time: Int64) {
         advance(activity: index, to: time)
         guard activities[index].state != .free else { return }

@@ -1,8 +1,11 @@
 internal import Identifiers
 
-// Status of a token at APNs. Each push to a token asks for it, so this must be fast.
+// The status of a token at APNs. Each push to a token asks for it, so this must be fast. Times are milliseconds since
+// 1970.
 
 extension Phones: SimulatedPhones {
+    /// Returns the status of a token. The token itself tells the phone, and whether it is a start token or an update
+    /// token.
     func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64
     ) -> TokenStatus {

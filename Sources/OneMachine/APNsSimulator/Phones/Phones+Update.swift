@@ -1,7 +1,8 @@
 internal import Payloads
 
-// A push to an update token, or to the channel of an activity, updates or ends the activity. Each refusal is
-// silent: the screen does not change, although APNs answered 200.
+// The effect of a push to an update token, or to the channel of an activity: it updates or ends the activity,
+// unless the phone refuses it. Each refusal is silent: the screen does not change, although APNs answered 200.
+// Times are milliseconds since 1970, but timestamps of payloads are seconds.
 
 extension Phones {
     /// Applies an update or END and returns the effect.
@@ -41,6 +42,7 @@ extension Phones {
             ? nil : .contentStateNotDecoded
     }
 
+    /// Shows an update, or ends the activity with the last state of the END.
     private func show(
         _ payload: PushPayload, as event: PushEvent, timestamp: Int64, onActivity index: Int, at time: Int64
     ) {
@@ -52,10 +54,10 @@ extension Phones {
         activities[index].timestamp = timestamp
         activities[index].changedAt = time
         activities[index].state = .active
-        activities[index].staleAt = payload.staleDate.map(milliseconds) ?? .max
+        activities[index].staleAt = payload.staleDate.map(milliseconds(fromSeconds:)) ?? .max
         if event == .end {
             let latest = time + settings.endedShownMilliseconds
-            let requested = payload.dismissalDate.map(milliseconds) ?? latest
+            let requested = payload.dismissalDate.map(milliseconds(fromSeconds:)) ?? latest
             end(activity: index, dismissingAt: min(max(requested, time), latest), at: time)
             // A dismissal date in the past removes the activity now.
             advance(activity: index, to: time)
@@ -65,6 +67,7 @@ extension Phones {
 
     // MARK: Budget
 
+    /// Takes one update from the phone's budget. Returns false if it is used up.
     private func takeUpdateBudget(ofPhone number: Int, at time: Int64) -> Bool {
         let isFrequent = phones[number].traits.contains(.frequentUpdates)
         guard let budget = isFrequent ? settings.frequentUpdateBudget : settings.updateBudget else {

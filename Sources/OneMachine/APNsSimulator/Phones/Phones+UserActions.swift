@@ -3,7 +3,8 @@ internal import Containers
 internal import InstallationRecords
 package import JSON
 
-// Actions of a phone's user. Functions with a Boolean result return whether the action was possible.
+// Actions of a phone's user. Functions with a Boolean result return whether the action was possible. Times are
+// milliseconds since 1970.
 
 extension Phones {
     /// Returns the number of the phone with this installation, or nil if no such phone exists.
@@ -147,6 +148,7 @@ extension Phones {
         return true
     }
 
+    /// Returns the index of the phone's activity with this id, or nil if it is not on the screen.
     private func index(ofActivity activity: String, onPhone number: Int) -> Int? {
         activityIndices(ofPhone: number).first {
             activityID(index: $0, slotGeneration: activities[$0].slotGeneration) == activity
@@ -155,6 +157,7 @@ extension Phones {
 
     // MARK: Tokens
 
+    /// Replaces the update token of an activity, if the app has one, and reports the new token.
     func rotateUpdateToken(ofActivity index: Int, at time: Int64) {
         guard activities[index].isTokenReported || activities[index].hasUnreportedToken else { return }
         activities[index].tokenGeneration &+= 1
@@ -163,6 +166,7 @@ extension Phones {
         if phones[Int(activities[index].phone)].canReport { reportToken(ofActivity: index, at: time) }
     }
 
+    /// Replaces a start token, and reports the new token.
     func rotateStartToken(slot: Int, ofPhone number: Int, at time: Int64) {
         let index = Int(phones[number].firstStartToken) + slot
         startTokens[index].replace(at: time, diedAt: time)

@@ -17,11 +17,13 @@ package final class Phones {
     let stableRandom: StableRandom
     let tokens: PhoneTokens
 
-    // Exclusivity is unchecked here and for all other state that a push accesses often. One thread accesses
-    // it, and no call made during an access uses it again.
+    // Exclusivity is unchecked here and for all other state that a push accesses often, to save time. One thread
+    // accesses it, and no call made during an access uses it again.
+    /// The apps, one for each population.
     @safe @exclusivity(unchecked) var apps: [PhoneApp] = []
     /// The phones by number.
     @safe @exclusivity(unchecked) var phones: [Phone] = []
+    /// The start tokens of all phones. `Phone.firstStartToken` is the index of the phone's first one.
     @safe @exclusivity(unchecked) var startTokens: [StartToken] = []
     /// The activities of all phones, and free slots.
     @safe @exclusivity(unchecked) var activities: [PhoneActivity] = []
@@ -40,8 +42,9 @@ package final class Phones {
     var channels = PhoneChannels()
     @safe @exclusivity(unchecked) var decoder = PhoneDecoder()
     var names = PhoneNames()
-    /// Populations by app.
+    /// Populations, in the order of `apps`.
     var populations: [Population] = []
+    /// The newest pushes that the phones received.
     @safe @exclusivity(unchecked) var receptions: Receptions
 
     /// Pushes that APNs stores for phones that are away, by the phone's number: one for each phone, because
@@ -49,8 +52,9 @@ package final class Phones {
     var storedPushes: [Int32: AcceptedPush] = [:]
     /// The newest update above the budget, by the activity's index.
     var throttledPushes: [Int32: AcceptedPush] = [:]
-    /// Due changes of activities, and the returns of phones that are away.
+    /// The next due changes of activities.
     @safe @exclusivity(unchecked) var activityWakes = MinHeap<PhoneWake>()
+    /// The returns of phones that are away.
     var phoneWakes = MinHeap<PhoneWake>()
 
     /// Reports that wait for the sink.
@@ -83,6 +87,9 @@ package final class Phones {
     func startTokenCount(of app: PhoneApp) -> Int { app.hasOneStartToken ? 1 : app.types.count }
 
     /// Returns a number that is unique across the types of all apps.
+    /// - Parameters:
+    ///   - app: index in `apps`.
+    ///   - type: index in the types of the app.
     func typeNumber(app: UInt16, type: UInt16) -> Int { Int(app) << 16 | Int(type) }
 
     func type(of activity: PhoneActivity) -> ActivityType {
@@ -102,32 +109,36 @@ package final class Phones {
 
     // MARK: Identities
 
-    /// Returns the activity's id, an upper-case UUID like the system's `activity.id`. No other activity has
-    /// the same id, also in other processes with this seed.
+    /// Returns the activity's id, an upper-case UUID like the system's `activity.id`. It differs from the ids of
+    /// all other activities, also of earlier processes with the same seed.
     func activityID(index: Int, slotGeneration: UInt16) -> String {
+        let purpose = StableRandom.RandomPurpose.activityID.rawValue
         let occurrence = UInt64(processNumber) << 48 | UInt64(index) << 16 | UInt64(slotGeneration)
-        let high = stableRandom.number(
-            for: StableRandom.RandomPurpose.activityID.rawValue, and: occurrence, with: 0)
-        let low = stableRandom.number(
-            for: StableRandom.RandomPurpose.activityID.rawValue, and: occurrence, with: 1)
+        let high = stableRandom.number(for: purpose, and: occurrence, with: 0)
+        let low = stableRandom.number(for: purpose, and: occurrence, with: 1)
         let bytes = [high, low].flatMap { word in
             (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) }
         }
         let digits = String(decoding: Hex.encode(bytes), as: UTF8.self).uppercased()
         var id = ""
-        for (index, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(index) { id.append("-") }
+        for (position, digit) in digits.enumerated() {
+            if Self.digitsBeforeDashes.contains(position) { id.append("-") }
             id.append(digit)
         }
         return id
     }
 
+    /// The number of digits of a UUID before each of its dashes.
+    private static let digitsBeforeDashes = [8, 12, 16, 20]
+
+    /// Returns a start token of a phone.
     /// - Parameter slot: index of the start token among those of the phone.
     func startToken(slot: Int, ofPhone number: Int) -> PushToken {
         let generation = startTokens[Int(phones[number].firstStartToken) + slot].generation
         return tokens.token(of: .init(kind: .start, phone: number, index: slot, generation: generation))
     }
 
+    /// Returns the current update token of an activity.
     func updateToken(ofActivity index: Int) -> PushToken {
         let activity = activities[index]
         return tokens.token(

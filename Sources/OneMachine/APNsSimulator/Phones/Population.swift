@@ -1,7 +1,7 @@
 package import Identifiers
 
-/// The description of many phones with one app: their number, and the shares of phones with each property.
-/// Which phones have a property depends on the seed and on the phone's number.
+/// The description of many phones with one app: their number, and the shares of phones with each property, from 0 to
+/// 1. The seed and the phone's number decide whether a phone has a property.
 package struct Population: Sendable {
     package var app: PhoneApp
     /// Number of phones.
@@ -12,11 +12,13 @@ package struct Population: Sendable {
     ]
     /// If not empty, replaces `systems`: the versions are assigned to the phones in turn.
     package var systemsInTurn: [OSVersion] = []
+    /// Share of phones whose app uses the sandbox environment of APNs.
     package var sandboxShare = 0.0
     /// If not empty, replaces `sandboxShare`: the environments are assigned to the phones in turn.
     package var environmentsInTurn: [Environment] = []
     /// Share of phones with a known user. The others are installations only.
     package var userShare = 1.0
+    /// Number of consecutive phones that belong to the same user.
     package var phonesPerUser = 1
     /// Share of phones whose user allows frequent updates.
     package var frequentUpdatesShare = 0.5

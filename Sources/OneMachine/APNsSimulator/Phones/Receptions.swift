@@ -1,8 +1,9 @@
 internal import APNs
 internal import Payloads
 
-/// The newest received pushes of all phones. They share one ring buffer, in which each entry links to the
-/// previous entry of the same phone. So phones that receive many pushes displace the entries of the others.
+/// The newest received pushes of all phones, for readers of a phone. All phones share one ring buffer, in which
+/// each entry links to the previous entry of the same phone. So phones that receive many pushes displace the
+/// entries of the others.
 struct Receptions {
     /// A push that a phone received or should have received, with its effect.
     struct Entry {
@@ -35,6 +36,7 @@ struct Receptions {
         self.countMax = countMax
     }
 
+    /// Adds an entry to the list of a phone. Sets the entry's link to the phone's previous entry.
     mutating func add(_ entry: Entry, to phone: inout Phone) {
         count(entry.effect)
         var entry = entry

@@ -21,8 +21,10 @@ struct SharedValues<Value: Hashable> {
     /// The value with this number. Nil for -1 or an unused number.
     subscript(_ number: Int32) -> Value? { number < 0 ? nil : storage[Int(number)].value }
 
+    /// Returns the number of uses of a value.
     func uses(of number: Int32) -> Int { storage[Int(number)].uses }
 
+    /// Returns the number of a value, or nil if no activity has it.
     func number(of value: Value) -> Int32? { numbers[value] }
 
     /// Adds one use of the value and returns its number.

@@ -6,13 +6,16 @@ internal import Lifecycle
 struct StableRandom: Sendable {
     let seed: UInt64
 
-    /// Returns a number mixed from the arguments.
-    func number(for a: UInt64, and b: UInt64 = 0, with c: UInt64 = 0) -> UInt64 {
-        SplitMix64.number(
-            forState: SplitMix64.number(forState: SplitMix64.number(forState: seed &+ a) &+ b) &+ c)
+    /// Returns a number that depends only on the seed and these three words.
+    func number(for first: UInt64, and second: UInt64 = 0, with third: UInt64 = 0) -> UInt64 {
+        let mixedFirst = SplitMix64.number(forState: seed &+ first)
+        let mixedSecond = SplitMix64.number(forState: mixedFirst &+ second)
+        return SplitMix64.number(forState: mixedSecond &+ third)
     }
 
-    /// The choice that a number is for. It makes a phone's choices independent of each other.
+    /// The choice that a random number makes. Each purpose has its own numbers, so a phone's choices are independent
+    /// of each other. Add new purposes at the end: the raw value is mixed into the number, so a new case in the middle
+    /// would change all phones.
     enum RandomPurpose: UInt64 {
         case system = 1
         case environment
@@ -30,15 +33,21 @@ struct StableRandom: Sendable {
     }
 
     /// Returns a number from 0 to below 1.
+    /// - Parameter occurrence: a number that distinguishes the choices of one phone for the same purpose.
     func fraction(for purpose: RandomPurpose, ofPhone phone: Int, occurrence: UInt64 = 0) -> Double {
-        Double(number(for: purpose.rawValue, and: UInt64(truncatingIfNeeded: phone), with: occurrence) >> 11)
-            * 0x1p-53
+        let bits = number(for: purpose.rawValue, and: UInt64(truncatingIfNeeded: phone), with: occurrence)
+        // The upper 53 bits, as many as a `Double` has.
+        return Double(bits >> 11) * 0x1p-53
     }
 
-    /// Returns true for this share of all phones and occurrences.
+    /// Returns true with this probability, from 0 to 1.
     func happens(
-        withProbability share: Double, for purpose: RandomPurpose, ofPhone phone: Int, occurrence: UInt64 = 0
+        withProbability probability: Double, for purpose: RandomPurpose, ofPhone phone: Int,
+        occurrence: UInt64 = 0
     ) -> Bool {
-        share >= 1 || (share > 0 && fraction(for: purpose, ofPhone: phone, occurrence: occurrence) < share)
+        // The usual values 0 and 1 need no calculation.
+        if probability <= 0 { return false }
+        if probability >= 1 { return true }
+        return fraction(for: purpose, ofPhone: phone, occurrence: occurrence) < probability
     }
 }

@@ -1,5 +1,5 @@
-/// The start token of an installation for one activity type, or for all types. A new generation replaces the
-/// token.
+/// The start token of an installation for one activity type, or for all types. Each replacement of the token
+/// begins a new generation.
 struct StartToken {
     var generation: UInt16 = 0
     /// Time at which the phone registered this generation with APNs, in milliseconds since 1970.
@@ -9,6 +9,10 @@ struct StartToken {
 
     init(registeredAt: Int64) { self.registeredAt = registeredAt }
 
+    /// Begins a new generation.
+    /// - Parameters:
+    ///   - time: the time at which the phone registers it.
+    ///   - diedAt: the time at which the old generation died.
     mutating func replace(at time: Int64, diedAt: Int64) {
         generation &+= 1
         registeredAt = time

@@ -77,7 +77,8 @@ extension RequestRecord {
         (targetHigh, targetLow) = (bigEndianWord(at: Offset.targetHigh), bigEndianWord(at: Offset.targetLow))
         status = unsafe memory.loadUnaligned(fromByteOffset: Offset.status, as: UInt16.self)
         isDelivered = unsafe memory.load(fromByteOffset: Offset.isDelivered, as: UInt8.self) == 1
-        event = unsafe Self.events[Int(memory.load(fromByteOffset: Offset.event, as: UInt8.self) & 3)]
+        let eventByte = unsafe memory.load(fromByteOffset: Offset.event, as: UInt8.self)
+        event = Self.events[Int(eventByte & Self.eventCodeMask)]
         isSandbox = unsafe memory.load(fromByteOffset: Offset.environment, as: UInt8.self) == 2
         connection = unsafe memory.loadUnaligned(fromByteOffset: Offset.connection, as: UInt32.self)
         stream = unsafe memory.loadUnaligned(fromByteOffset: Offset.stream, as: UInt32.self)
@@ -86,8 +87,9 @@ extension RequestRecord {
         reason = unsafe String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
     }
 
-    /// Events by their code.
+    /// Events by their code. The code has two bits, so each code of a damaged record is valid too.
     private static let events: [PushEvent?] = [nil, .start, .update, .end]
+    private static let eventCodeMask: UInt8 = 0b11
 
     private var eventCode: UInt8 {
         switch event {

@@ -4,8 +4,9 @@ internal import HTTP2
 internal import Identifiers
 package import Payloads
 
-/// One request with its outcome, in 128 bytes, for programs that check millions of requests. Numbers are
-/// little-endian, and missing values are 0.
+/// A record of one request with its outcome, in 128 bytes, for programs that check millions of requests.
+/// `RequestRecordFile` writes it, and `RequestRecordReader` reads it. Numbers are little-endian, and missing
+/// values are 0. The fields, with their positions in bytes:
 ///
 ///       0  u64  number, from 1; 0: no record is written here yet
 ///       8  i64  time when the request arrived, milliseconds since 1970

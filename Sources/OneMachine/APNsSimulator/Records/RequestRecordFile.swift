@@ -30,13 +30,14 @@ internal import Telemetry
         self.log = log
         descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SystemError(action: "open the records \(path)", code: errno) }
-        let bytes = Int(lseek(descriptor, 0, SEEK_END))
-        guard bytes.isMultiple(of: RequestRecord.byteCount), hasValidStart(fileBytes: bytes) else {
+        let byteCount = Int(lseek(descriptor, 0, SEEK_END))
+        guard byteCount.isMultiple(of: RequestRecord.byteCount), hasValidStart(fileBytes: byteCount) else {
             throw InputFileError(description: "\(path) is not a file of request records; choose another file")
         }
-        let windowCount = max(1, (bytes + Self.windowBytes - 1) / Self.windowBytes)
+        // Rounded up, so that the windows cover the whole file.
+        let windowCount = max(1, (byteCount + Self.windowBytes - 1) / Self.windowBytes)
         while unsafe windows.count < windowCount { try addWindow() }
-        count = writtenCount(within: bytes / RequestRecord.byteCount)
+        count = writtenCount(within: byteCount / RequestRecord.byteCount)
     }
 
     deinit {
@@ -101,6 +102,7 @@ internal import Telemetry
         unsafe windows = []
     }
 
+    /// Returns the mapped memory of the record with this index.
     private func memory(of index: Int) -> UnsafeMutableRawPointer {
         unsafe windows[index / Self.recordsPerWindow]
             + index % Self.recordsPerWindow * RequestRecord.byteCount
@@ -121,10 +123,10 @@ internal import Telemetry
         return low
     }
 
-    /// Whether the file is empty, has no record yet, or begins with record 1.
-    private func hasValidStart(fileBytes bytes: Int) -> Bool {
-        var number: UInt64 = 0
-        let readCount = unsafe pread(descriptor, &number, MemoryLayout<UInt64>.size, 0)
-        return bytes == 0 || (readCount == MemoryLayout<UInt64>.size && number <= 1)
+    /// Whether the file is empty, has no record yet (number 0), or begins with record 1.
+    private func hasValidStart(fileBytes byteCount: Int) -> Bool {
+        var firstNumber: UInt64 = 0
+        let readCount = unsafe pread(descriptor, &firstNumber, MemoryLayout<UInt64>.size, 0)
+        return byteCount == 0 || (readCount == MemoryLayout<UInt64>.size && firstNumber <= 1)
     }
 }

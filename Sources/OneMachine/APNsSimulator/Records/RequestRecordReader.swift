@@ -3,6 +3,7 @@ package import Lifecycle
 
 /// Reads a file of request records from start to end, even while a simulator writes it.
 package struct RequestRecordReader {
+    /// One read takes 1 MiB.
     private static let recordsPerRead = 8_192
 
     private let path: String
@@ -18,13 +19,15 @@ package struct RequestRecordReader {
         var bytes = [UInt8](repeating: 0, count: Self.recordsPerRead * RequestRecord.byteCount)
         var count = 0
         while true {
-            let readBytes = unsafe bytes.withUnsafeMutableBytes { buffer in
+            let readByteCount = unsafe bytes.withUnsafeMutableBytes { buffer in
                 unsafe pread(
                     descriptor, buffer.baseAddress, buffer.count, off_t(count * RequestRecord.byteCount))
             }
-            if readBytes < 0, errno == EINTR { continue }
-            guard readBytes >= 0 else { throw SystemError(action: "read the records \(path)", code: errno) }
-            let completeCount = readBytes / RequestRecord.byteCount
+            if readByteCount < 0, errno == EINTR { continue }
+            guard readByteCount >= 0 else {
+                throw SystemError(action: "read the records \(path)", code: errno)
+            }
+            let completeCount = readByteCount / RequestRecord.byteCount
             // Bytes without a record are the reserved space at the end of the file.
             let recordCount = unsafe bytes.withUnsafeBytes { buffer in
                 for index in 0..<completeCount {

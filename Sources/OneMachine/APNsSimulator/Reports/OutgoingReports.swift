@@ -1,6 +1,7 @@
 internal import InstallationRecords
 
-/// The queue of the phones' reports. A waiting report has few bytes, and it is encoded when it is sent.
+/// The queue of the phones' reports to their server. A waiting report has few bytes, because millions can wait:
+/// it is encoded only when it is sent (`Phones+ReportSending`).
 struct OutgoingReports {
     /// The facts from which a report is encoded.
     struct PendingReport {
@@ -31,6 +32,7 @@ struct OutgoingReports {
 
     /// Number of waiting reports without first launches.
     var count: Int { queue.count - head }
+    /// Number of phones that will open the app for the first time.
     var pendingLaunches: Int { launches.reduce(0) { $0 + $1.count } }
     var isEmpty: Bool { count == 0 && launches.isEmpty }
 
@@ -39,17 +41,20 @@ struct OutgoingReports {
         if count < countMax { queue.append(pending) } else { lostCount += 1 }
     }
 
+    /// Lets the phones of a range open the app for the first time, one by one (`nextLaunchedPhone`).
     mutating func enqueueLaunches(ofPhones numbers: Range<Int>) {
         if !numbers.isEmpty { launches.append(numbers) }
     }
 
+    /// Removes and returns the first waiting report.
     mutating func next() -> PendingReport? {
         guard head < queue.count else { return nil }
         head += 1
-        // Move the waiting reports to the front of the array when half of it has been sent. So the cost for
+        // The waiting reports move to the front of the array when half of it has been sent. So the cost for
         // each report is constant.
         defer {
-            if head >= Self.sentReportsMin, 2 * head >= queue.count {
+            let isHalfSent = 2 * head >= queue.count
+            if head >= Self.sentReportsMin, isHalfSent {
                 queue.removeFirst(head)
                 head = 0
             }

@@ -4,13 +4,14 @@ internal import JSON
 package import Lifecycle
 package import Telemetry
 
-/// Posts reports to a server's `POST /v1/reports`, like the SDK on a phone but up to a thousand at a time. It
-/// uses one connection and sends one request after another. Reports that the server did not accept are posted
-/// again. So a report can arrive twice, but it is not lost while the process runs. There are two exceptions:
-/// reports that the server refuses permanently, and all reports after too many refusals of the key.
+/// The sink that posts reports to a server's `POST /v1/reports`, as the SDK on a phone does, but up to a
+/// thousand at a time. It uses one connection and sends one request after another. Reports that the server did
+/// not accept are posted again, so a report can arrive twice. A report is lost only if the process ends, if the
+/// server refuses the report permanently, or after too many refusals of the key.
 ///
 /// It is confined to its loop.
 package final class ReportPoster: ReportSink {
+    /// The address of the server, and the key.
     package struct Target: Sendable {
         package var host: String
         package var port: Int
@@ -38,8 +39,8 @@ package final class ReportPoster: ReportSink {
     package static let pauseMilliseconds = 200...10_000
     /// Limit on the doublings of the pause, so that the shift cannot overflow.
     private static let doublingsMax = 10
-    /// Limit on consecutive refusals of the key, after which the poster gives up. It takes some minutes,
-    /// because the key may not be created yet.
+    /// Limit on consecutive refusals of the key. At the limit the poster gives up. With the pauses this takes
+    /// some minutes, in which an operator can still create the key.
     static let keyRefusalsMax = 20
 
     private let target: Target
@@ -97,8 +98,9 @@ package final class ReportPoster: ReportSink {
 
     /// Posts the first waiting reports, unless a request is in progress or a pause has not ended.
     private func post() {
-        let isBusy = postedCount > 0 || timer?.isScheduled == true
-        guard !isEnded, !isBusy, !waitingReports.isEmpty else { return }
+        let isRequestInProgress = postedCount > 0
+        let isPausing = timer?.isScheduled == true
+        if isEnded || isRequestInProgress || isPausing || waitingReports.isEmpty { return }
         let body = takeRequestBody()
         let connection = openConnection()
         let deadline = loop.now.advanced(byMilliseconds: Self.answerMilliseconds)
@@ -109,7 +111,7 @@ package final class ReportPoster: ReportSink {
     private func openConnection() -> HTTPClientConnection {
         if let connection, !connection.hasEnded { return connection }
         let connection = HTTPClientConnection(host: target.host, port: target.port, on: loop) { [weak self] in
-            self?.handle(outcome: $0)
+            self?.exchangeDidEnd(with: $0)
         }
         self.connection = connection
         return connection
@@ -129,14 +131,14 @@ package final class ReportPoster: ReportSink {
 
     // MARK: Answers
 
-    private func handle(outcome: HTTPClientConnection.ExchangeOutcome) {
+    private func exchangeDidEnd(with outcome: HTTPClientConnection.ExchangeOutcome) {
         switch outcome {
-        case .answered(let answer): handle(status: answer.status)
+        case .answered(let answer): processAnswer(status: answer.status)
         case .failed(let reason): retry(reason: reason)
         }
     }
 
-    private func handle(status: Int) {
+    private func processAnswer(status: Int) {
         switch status {
         case 200...299:
             counts.accepted += postedCount
@@ -145,6 +147,7 @@ package final class ReportPoster: ReportSink {
             keyRefusals += 1
             if keyRefusals >= Self.keyRefusalsMax { return giveUp(status: status) }
             retry(reason: "the server refused the key with status \(status)")
+        // A timeout (408) and too many requests (429) are temporary.
         case 400...499 where status != 408 && status != 429:
             counts.refused += postedCount
             logProblem("the server refused reports with status \(status), and they are dropped")
@@ -162,6 +165,7 @@ package final class ReportPoster: ReportSink {
         post()
     }
 
+    /// Drops all reports and stops, because the server refuses the key again and again.
     private func giveUp(status: Int) {
         hasGivenUp = true
         counts.refused += waitingReports.count

@@ -1,6 +1,7 @@
 internal import JSON
 
-/// Counts of the phones' reports, for the summary of the control API.
+/// Counts of the phones' reports, for the summary of the control API. Some of its fields have other names there,
+/// which programs read.
 struct ReportTotals: Sendable {
     /// Reports that wait in the phones.
     var waiting: Int

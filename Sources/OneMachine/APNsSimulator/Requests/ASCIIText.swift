@@ -41,9 +41,14 @@ enum ASCIIText {
             && isEqual(bytes.extracting(last: text.utf8CodeUnitCount), to: text)
     }
 
+    /// Number of decimal digits that always fit into an `Int64`.
+    private static var numberDigitsMax: Int { 18 }
+    /// Limit on the length of a bundle id.
+    private static var bundleIDBytesMax: Int { 255 }
+
     /// Returns a whole number without sign, or nil for any other text or more than 18 digits.
     static func wholeNumber(in bytes: Span<UInt8>) -> Int64? {
-        guard (1...18).contains(bytes.count) else { return nil }
+        guard (1...numberDigitsMax).contains(bytes.count) else { return nil }
         var value: Int64 = 0
         for index in 0..<bytes.count {
             guard digits.contains(bytes[index]) else { return nil }
@@ -61,7 +66,7 @@ enum ASCIIText {
 
     /// Whether the text has the form of a bundle id: only letters, digits, dots and dashes.
     static func isBundleID(_ bytes: Span<UInt8>) -> Bool {
-        guard (1...255).contains(bytes.count) else { return false }
+        guard (1...bundleIDBytesMax).contains(bytes.count) else { return false }
         for index in 0..<bytes.count {
             switch lowercased(bytes[index]) {
             case digits, UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."): continue
@@ -81,6 +86,7 @@ enum ASCIIText {
 
     private static var digits: ClosedRange<UInt8> { UInt8(ascii: "0")...UInt8(ascii: "9") }
 
+    /// With the bit 0x20, a capital letter of ASCII becomes its lower-case letter.
     private static func lowercased(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }

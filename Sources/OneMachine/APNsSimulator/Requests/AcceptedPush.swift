@@ -5,6 +5,7 @@ internal import Payloads
 
 /// A push that passed every check of APNs and is delivered to the phones.
 struct AcceptedPush: Sendable {
+    /// The receiver of a push.
     enum Target: Sendable, Hashable {
         case token(PushToken)
         /// The channel's id, base64.
@@ -20,7 +21,7 @@ struct AcceptedPush: Sendable {
     var priority: Int
     /// Seconds since 1970. Nil if the sender omitted it, 0 for a single attempt.
     var expiration: Int64?
-    /// Whether the channel stores its newest message for phones that come later.
+    /// Whether the channel stores the push for phones that begin to listen later.
     var isStored = false
     var payload: PushPayload
     /// Milliseconds since 1970.

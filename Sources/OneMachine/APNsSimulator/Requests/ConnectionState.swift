@@ -51,7 +51,10 @@ struct ConnectionState {
         return nil
     }
 
-    /// Counts an answer and returns the action that follows.
+    /// Counts an answer and returns the action that follows. `StreamSettings` describes the points.
+    /// - Parameters:
+    ///   - status: the HTTP status of the answer.
+    ///   - isBadToken: whether the reason was BadDeviceToken.
     mutating func recordAnswer(status: Int, isBadToken: Bool) -> StreamAction {
         switch status {
         case 200...299:
@@ -66,6 +69,7 @@ struct ConnectionState {
         }
     }
 
+    /// Allows the maximum of streams, if the client has a valid provider token and no error points.
     private mutating func raiseAllowance() -> StreamAction {
         let canRaise = !isAllowanceFixed && streamAllowance < settings.streamsMax
         let isTrusted = providerToken != nil && errorPoints == 0
@@ -75,6 +79,7 @@ struct ConnectionState {
         return .allow(streams: streamAllowance)
     }
 
+    /// Halves the number of streams after enough error points. Closes the connection after too many.
     private mutating func lowerAllowance() -> StreamAction {
         if errorPoints >= settings.pointsMax { return .close }
         let canHalve = !isAllowanceFixed && streamAllowance > 1

@@ -1,4 +1,5 @@
-/// The source of the simulated APNs' faults. Confined to the simulator's event loop.
+/// The source of the simulated APNs' faults, for example a fault script (`ScriptedFaultInjector`). Confined to the
+/// simulator's event loop.
 protocol FaultInjector: AnyObject {
     /// Returns the faults for a request. Called once for each request, after it was validated and before it
     /// is answered.

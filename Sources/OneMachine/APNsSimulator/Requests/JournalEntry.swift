@@ -2,11 +2,12 @@ internal import APNs
 internal import HTTP2
 internal import Identifiers
 
-/// One request with its outcome.
+/// An entry of the journal: one request to the simulated APNs with its outcome.
 struct JournalEntry: Sendable {
     enum Outcome: Sendable, Hashable {
         /// `isSent` tells whether the whole answer was sent before its stream or its connection ended.
         case answered(status: Int, reason: String?, isSent: Bool)
+        /// The stream was reset with this code.
         case reset(HTTP2ErrorCode)
         /// The request was above the last stream of a GOAWAY, so it counts as never received.
         case notProcessed
@@ -21,8 +22,8 @@ struct JournalEntry: Sendable {
         }
     }
 
-    /// The facts that are known before the outcome. They are behind one reference, because each entry is
-    /// passed on several times. A copy of the values would retain and release six references each time.
+    /// The facts that are known before the outcome. They are behind one reference, because an entry is copied
+    /// several times: without it, each copy would retain and release six references.
     private final class SharedFacts: Sendable {
         let facts: RequestFacts
         let recorded: RecordedRequest

@@ -1,14 +1,16 @@
 internal import Cryptography
 internal import JSON
 
-/// The parts of a provider token: a JSON Web Token (RFC 7519) with the algorithm ES256, such as
-/// `{"alg": "ES256", "kid": "ABC1234567"}` and `{"iss": "TEAM123456", "iat": 1767225600}`. The signature is
-/// not verified here.
+/// The parts of a provider token: a JSON Web Token (RFC 7519) with the algorithm ES256. It has the form
+/// `header.claims.signature`, each part in Base64URL, with a header such as
+/// `{"alg": "ES256", "kid": "ABC1234567"}` and claims such as `{"iss": "TEAM123456", "iat": 1767225600}`.
+/// `ProviderTokenVerifier` verifies the signature.
 struct ProviderTokenParts {
+    /// Limit on a token. A real one has about 200 bytes.
     static let bytesMax = 4_096
     /// Up to the end of the year 9999, so that differences of times cannot overflow.
     static let issuedAtRange = 0...253_402_300_799
-    /// Two numbers of 32 bytes.
+    /// Size of an ES256 signature: two numbers of 32 bytes.
     private static let signatureBytes = 64
 
     /// The header's `kid`.
@@ -43,17 +45,20 @@ struct ProviderTokenParts {
         signedBytes = Array(text.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))
     }
 
+    /// Returns the header's `kid`, or nil if the header is not JSON or names another algorithm.
     private static func keyID(inHeader header: [UInt8], reader: JSONReader) -> String? {
         let keyID = try? reader.read(header) { value -> String? in
             let members = value.object()
             let keyID = members["kid"].string()
             return members["alg"].string() == "ES256" ? keyID : nil
         }
+        // Joins the two levels of optionals: no JSON, and no key id.
         return keyID ?? nil
     }
 
     private typealias IssueTime = (seconds: Int64, warning: ProviderTokenWarning?)
 
+    /// Returns the claims `iss` and `iat`, or nil if they are not JSON or have no `iss`.
     private static func claims(
         in claims: [UInt8], reader: JSONReader
     ) -> (teamID: String, issuedAt: IssueTime?)? {
@@ -73,6 +78,7 @@ struct ProviderTokenParts {
         }
     }
 
+    /// Returns the whole seconds, or nil for a number outside of `issuedAtRange`.
     private static func seconds(from number: Double) -> Int64? {
         guard number >= 0, number < Double(issuedAtRange.upperBound) else { return nil }
         return Int64(number)

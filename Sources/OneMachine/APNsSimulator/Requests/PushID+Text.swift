@@ -1,5 +1,7 @@
 internal import APNs
 
+// The text form of a push's id, in a request and in an answer.
+
 extension PushID {
     /// Parses a lower-case UUID such as `123e4567-e89b-12d3-a456-426614174000`. Returns nil for any other
     /// text.
@@ -9,6 +11,7 @@ extension PushID {
         for index in 0..<Self.textBytes {
             let byte = text[index]
             switch index {
+            // The positions of the four dashes.
             case 8, 13, 18, 23:
                 guard byte == UInt8(ascii: "-") else { return nil }
                 continue
@@ -37,6 +40,7 @@ extension PushID {
 
     /// Passes the id as a lower-case UUID to `body`, without an allocation.
     func withText<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        // 36 is `textBytes`: the size of an `InlineArray` must be a literal.
         var text = InlineArray<36, UInt8>(repeating: 0)
         var span = text.mutableSpan
         unsafe span.withUnsafeMutableBytes { unsafe write(to: $0) }

@@ -1,11 +1,17 @@
 internal import JSON
 internal import Payloads
 
+// Reading of a payload as APNs and a phone read it: leniently, without a report of problems.
+
 extension PushPayload {
-    /// The fields to read. Fewer fields cost less, and a simulator without phones needs only the first ones.
+    /// The fields to read. A simulator without phones needs only the first ones, and saves the time for the
+    /// others.
     enum ReadingDepth {
+        /// The event, for the checks of APNs.
         case event
+        /// Also the timestamp, for the journal and for fault scripts.
         case eventAndTimestamp
+        /// All fields, for phones.
         case whole
     }
 
@@ -45,9 +51,10 @@ extension JSONValue {
     /// The integer, or nil for another type or a value of more than 63 bits. Unlike `int()`, it reports no
     /// problem.
     fileprivate var wholeNumber: Int64? {
-        // 2^63 is 9.22e18. `int()` would report a larger number.
+        // A round number below 2^63, which is 9.22e18.
         kind == .integer && abs(double()) < 9e18 ? Int64(int()) : nil
     }
+
     /// Whether the alert has content. An empty alert counts as missing.
     fileprivate var isAlert: Bool {
         switch kind {
@@ -56,6 +63,9 @@ extension JSONValue {
         default: false
         }
     }
+
     fileprivate var text: String? { kind == .string ? string() : nil }
+
+    /// The value as received.
     fileprivate var bytes: RawJSON? { isMissing ? nil : unsafe RawJSON(accepted: raw) }
 }

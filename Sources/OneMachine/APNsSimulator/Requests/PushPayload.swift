@@ -1,8 +1,8 @@
 internal import JSON
 internal import Payloads
 
-/// The parts of a payload that a phone reads. Only the requirements of APNs itself are checked here. A phone
-/// ignores every other error silently, as a real phone does.
+/// The parts of a payload that a phone reads. A field that is missing or has a wrong type is nil. APNs accepts
+/// such a push, and the phone then shows nothing, as a real phone does.
 struct PushPayload: Sendable {
     /// The event. Nil if ActivityKit does not know it.
     var event: PushEvent?

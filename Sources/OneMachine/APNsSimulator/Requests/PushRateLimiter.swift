@@ -1,5 +1,5 @@
-/// A rate limit (token bucket) for each device token or channel, in a table of fixed size. Two targets with
-/// the same bucket reset each other, which only permits more pushes.
+/// A rate limit (token bucket) for each device token or channel, in a hash table of fixed size. If two targets
+/// share a bucket, each push of one resets the bucket of the other, so both may send more than the limit.
 struct PushRateLimiter {
     static let bucketsMax = 65_536
 
@@ -21,6 +21,7 @@ struct PushRateLimiter {
     }
 
     /// Counts a push and returns true. Returns false without counting if the push comes too soon.
+    /// - Parameter time: milliseconds since 1970.
     mutating func takePush(to target: Span<UInt8>, at time: Int64) -> Bool {
         guard let burst = settings.burst else { return true }
         let hash = Self.hash(of: target)

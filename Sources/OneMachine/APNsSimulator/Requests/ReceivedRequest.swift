@@ -1,9 +1,9 @@
 internal import APNs
 internal import HTTP2
 
-/// One request as received. Its parts are ranges of `batchBytes`, the buffer of all requests that arrived
-/// together. A request that is kept also keeps that buffer in memory, so it is used only while its batch is
-/// handled.
+/// One request to the simulated APNs: an `IncomingRequest` of the HTTP/2 session, with the fields that APNs
+/// reads. Its parts are ranges of `batchBytes`, the buffer of all requests that arrived together. Do not keep
+/// a request: it holds the whole buffer in memory.
 struct ReceivedRequest {
     let batchBytes: [UInt8]
     let method: Range<Int>
@@ -11,19 +11,19 @@ struct ReceivedRequest {
     /// A separate array, so that it can be kept without the batch.
     let body: [UInt8]
     let headers: RequestHeaders
-    /// Whether the body was longer than any push may be.
+    /// Whether the body was longer than `RequestValidator.bodyBytesMax`.
     let isBodyTruncated: Bool
-    /// Whether it is a push to one device token, not a broadcast or a request about channels. Only then the
-    /// answer has an `apns-id`; other answers have an `apns-request-id`.
+    /// Whether it is a push to one device token, not a broadcast or a request about channels. Its answer has an
+    /// `apns-id`, and all other answers have an `apns-request-id`.
     let isDirect: Bool
-    /// Id of the answer: the request's own id if it is valid.
+    /// Id of the answer: the request's own id, or a new one if it has none or an invalid one.
     let id: PushID
-    /// Whether the request has an invalid id.
+    /// Whether the request has an id that is not a lower-case UUID.
     let hasInvalidID: Bool
 
     /// - Parameters:
     ///   - body: a copy of the request's body.
-    ///   - makeID: makes an id for a request without one.
+    ///   - makeID: makes an id for a request without a valid one.
     init(
         batch: RequestBatch, request: IncomingRequest, port: ServedPort, body: [UInt8],
         makeID: () -> PushID

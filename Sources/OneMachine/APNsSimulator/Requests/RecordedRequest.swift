@@ -24,7 +24,7 @@ struct RecordedRequest: Sendable {
                 Self.eraseSignature(in: value, start: start, bytes: &fields)
             }
         } else {
-            // `headers` has only one range for each name, but each `authorization` contains a secret.
+            // `headers` has the range of one `authorization` only, but each of them contains a secret.
             batch.forEachField(of: incoming) { name, value in
                 guard ASCIIText.isEqual(request.batchBytes.span.extracting(name), to: "authorization") else {
                     return
@@ -67,7 +67,7 @@ struct RecordedRequest: Sendable {
 
     var body: ArraySlice<UInt8> { bodyContent[...] }
 
-    /// SHA-256.
+    /// The SHA-256 of the body.
     var bodyHash: [UInt8] { SHA256.digest(of: bodyContent) }
 
     private var fields: HeaderFields { HeaderFields(bytes: fieldBytes, range: fieldBytes.indices) }

@@ -26,7 +26,7 @@ struct RequestFacts: Sendable, Hashable {
     var stream: Int32
     /// Milliseconds since 1970, by the simulator's clock.
     var receivedAt: Int64
-    /// Milliseconds by which that clock was ahead of the machine's clock.
+    /// Milliseconds by which the simulator's clock was ahead of the machine's clock.
     var clockOffsetMilliseconds: Int64 = 0
     /// The token or channel. Nil if neither could be parsed.
     var target: AcceptedPush.Target?

@@ -25,7 +25,8 @@ struct RequestHeaders {
 
     init() {}
 
-    /// Stores a field if APNs uses it. At most three names have the same length, so few texts are compared.
+    /// Stores a field if APNs uses it. The length of the name (7 bytes for `apns-id`) is compared first, because
+    /// at most three names have the same length.
     mutating func storeField(name: Span<UInt8>, value: Range<Int>) {
         switch name.count {
         case 7 where ASCIIText.isEqual(name, to: "apns-id"):

@@ -1,9 +1,9 @@
 internal import APNs
 internal import Cryptography
 
-/// Generates ids for requests without one, as APNs does: random UUIDs of version 4. Random bytes are fetched
-/// for many ids at once.
+/// A generator of ids for requests without one, as APNs has it: random UUIDs of version 4.
 struct RequestIDGenerator {
+    /// The system gives random bytes for this many ids in one call.
     private static let idsPerRefill = 256
 
     private var randomIDs = [PushID](repeating: PushID(high: 0, low: 0), count: Self.idsPerRefill)
@@ -12,7 +12,7 @@ struct RequestIDGenerator {
     mutating func next() -> PushID {
         if usedCount == randomIDs.count { refill() }
         defer { usedCount += 1 }
-        // Version 4 and variant 10 (RFC 9562).
+        // RFC 9562: four bits of the high word are the version, 4, and the top bits of the low word are 10.
         return PushID(
             high: randomIDs[usedCount].high & ~0xF000 | 0x4000,
             low: randomIDs[usedCount].low & ~(0b11 << 62) | 0b10 << 62)

@@ -1,4 +1,5 @@
-/// The resource that a path names. The ranges are positions in the bytes that contain the path.
+/// The resource of APNs that a request's path names. A range is the position of the token or bundle id in the
+/// bytes that contain the path.
 enum RequestPath: Equatable {
     /// `/3/device/<token>`, with an empty range if the token is missing.
     case device(Range<Int>)

@@ -25,6 +25,7 @@ extension RequestValidator {
         if let reason = refusal(ofApp: app, in: request, state: state, facts: &facts) {
             return .refused(reason)
         }
+        // The channel gives the topic, and unlike a push a broadcast must name its priority and expiration.
         guard request.headers.topic == nil else { return .refused(.badRequestParameters) }
         guard request.headers.priority != nil else { return .refused(.badPriority) }
         guard let expiration = expiration(of: request) else { return .refused(.badExpirationDate) }
@@ -33,7 +34,16 @@ extension RequestValidator {
         case .success(let registered): channel = registered
         case .failure(let refusal): return .refused(refusal.reason)
         }
+        // An expiration demands that the message is stored, which this channel must allow.
         guard channel.policy == .storesNewest || expiration == 0 else { return .refused(.badExpirationDate) }
+        return validateBroadcastBody(request, to: channel, expiration: expiration, facts: &facts)
+    }
+
+    /// Checks the body and the rate of a broadcast whose header fields are valid.
+    private func validateBroadcastBody(
+        _ request: ReceivedRequest, to channel: (id: String, policy: Channels.StoragePolicy),
+        expiration: Int64, facts: inout RequestFacts
+    ) -> RequestVerdict {
         guard !request.isBodyTruncated, request.body.count <= Self.broadcastBytesMax else {
             return .refused(.payloadTooLarge)
         }
@@ -57,7 +67,8 @@ extension RequestValidator {
                 isStored: channel.policy == .storesNewest, payload: payload, receivedAt: facts.receivedAt))
     }
 
-    /// Returns a refusal unless the app in the path may use channels and the provider token may send for it.
+    /// Checks that the app in the path may use channels and that the provider token may send for it. Returns
+    /// the refusal, or nil if both are true. The bundle id is stored in `facts`.
     func refusal(
         ofApp app: Range<Int>, in request: ReceivedRequest, state: ConnectionState,
         facts: inout RequestFacts
@@ -91,7 +102,7 @@ extension RequestValidator {
         return .success((id, policy))
     }
 
-    /// A refusal as the failure of a `Result`.
+    /// A refusal as the failure of a `Result`. It is never thrown.
     struct Refusal: Error {
         let reason: APNsReason
     }

@@ -10,7 +10,9 @@ extension RequestValidator {
     /// Apple's limit on `apns-collapse-id`.
     static let collapseBytesMax = 64
 
-    /// - Parameter token: the range of the token in the request's bytes.
+    /// - Parameters:
+    ///   - token: the range of the token in the request's bytes.
+    ///   - facts: receives the facts that are known when a check fails.
     func validatePush(
         _ request: ReceivedRequest, token: Range<Int>, state: inout ConnectionState,
         facts: inout RequestFacts
@@ -24,6 +26,7 @@ extension RequestValidator {
             return .refused(reason)
         }
         guard !token.isEmpty else { return .refused(.missingDeviceToken) }
+        // Without users of the target, the token is checked but not parsed.
         guard pushToken != nil || (!usesTargets && isToken(tokenDigits)) else {
             return .refused(.badDeviceToken)
         }
@@ -33,6 +36,16 @@ extension RequestValidator {
         if let apps = state.providerToken?.key.apps, !apps.contains(bundleID) {
             return .refused(.topicDisallowed)
         }
+        return validatePushBody(
+            request, to: pushToken, tokenDigits: tokenDigits, bundleID: bundleID, facts: &facts)
+    }
+
+    /// Checks the body and the rate of a push whose token and header fields are valid.
+    /// - Parameter pushToken: nil if nothing uses the target.
+    private func validatePushBody(
+        _ request: ReceivedRequest, to pushToken: PushToken?, tokenDigits: Span<UInt8>, bundleID: String,
+        facts: inout RequestFacts
+    ) -> RequestVerdict {
         guard !request.isBodyTruncated, request.body.count <= Self.pushBytesMax else {
             return .refused(.payloadTooLarge)
         }
@@ -40,6 +53,7 @@ extension RequestValidator {
         guard rateLimiter.takePush(to: tokenDigits, at: facts.receivedAt) else {
             return .refused(.tooManyRequests)
         }
+        // A load test without phones needs no target.
         guard let pushToken else { return .accepted(nil) }
         return .accepted(
             AcceptedPush(
@@ -48,6 +62,7 @@ extension RequestValidator {
                 payload: payload, receivedAt: facts.receivedAt))
     }
 
+    /// Whether the digits are a valid token: hexadecimal and not too long.
     private func isToken(_ digits: Span<UInt8>) -> Bool {
         unsafe digits.withUnsafeBufferPointer { unsafe PushToken.isValid(hex: $0) }
     }
@@ -66,7 +81,8 @@ extension RequestValidator {
         return registeredBundleID(in: request.batchBytes.span.extracting(bundleID))
     }
 
-    /// Returns the payload, or nil if the body is not a JSON object with an object `aps`.
+    /// Returns the payload, or nil if the body is not a JSON object with an object `aps`. The event and the timestamp
+    /// are stored in `facts`. A body that equals the last one is not parsed again.
     func payload(of request: ReceivedRequest, facts: inout RequestFacts) -> PushPayload? {
         guard !request.body.isEmpty else { return nil }
         if request.body != lastParsedBody.body { lastParsedBody = (request.body, readPayload(request.body)) }

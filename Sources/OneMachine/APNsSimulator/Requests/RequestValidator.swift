@@ -1,15 +1,15 @@
 internal import APNs
 internal import JSON
 
-/// The checks of APNs, which accept or refuse a request. They are made in the order of a server: path,
-/// method, header fields, provider token, topic, body. They do no I/O. The state of a push token and the
-/// faults come later, when the request is answered.
+/// The checks of APNs, which accept or refuse a request. They are made in this order: path, method, header
+/// fields, provider token, topic, body. They do no I/O. The status of the push token and the faults are
+/// considered later, when the request is answered.
 ///
 /// It is confined to the simulator's event loop, because it keeps verified provider tokens, the channels, and
 /// the rate of each push token.
 final class RequestValidator {
-    /// Limit on a body, far above every limit of APNs. A body that is too large is normally read to its end,
-    /// because some clients lose an answer that comes earlier. A body above this limit is truncated.
+    /// Limit on a body: 64 KiB, far above every limit of APNs. A body up to it is read to its end even if it is
+    /// too large for APNs, because some clients lose an answer that comes earlier. A larger body is truncated.
     static let bodyBytesMax = 64 << 10
     /// The suffix of the topic of Live Activities, behind the bundle id.
     static let topicSuffix: StaticString = ".push-type.liveactivity"
@@ -24,8 +24,10 @@ final class RequestValidator {
     let reader = JSONReader(limits: JSONLimits(bytesMax: broadcastBytesMax))
     var rateLimiter: PushRateLimiter
     private let tokenVerifier: ProviderTokenVerifier
-    // The parsed parts of the last request, because the next request usually has the same. Exclusivity is
-    // unchecked: one thread accesses them, and no call made during an access uses them again.
+    // The parsed parts of the last request. They are kept because the next request usually has the same.
+    // Exclusivity is unchecked to save time: one thread accesses them, and no call made during an access uses
+    // them again.
+    /// The newest bundle id, as bytes and as text.
     @safe @exclusivity(unchecked) private var lastBundleID:
         (bytes: [UInt8], text: String, isRegistered: Bool) = ([], "", false)
     /// The newest body, which `sharedBody` returns again.
@@ -42,8 +44,9 @@ final class RequestValidator {
         tokenVerifier = ProviderTokenVerifier(keys: settings.keys, reader: reader)
     }
 
+    /// Checks a request and returns the verdict.
     /// - Parameters:
-    ///   - state: the state of the request's connection.
+    ///   - state: the state of the request's connection. A valid provider token is stored in it.
     ///   - facts: receives the facts about the request, as far as it can be parsed.
     func validate(
         _ request: ReceivedRequest, on port: ServedPort, state: inout ConnectionState,
@@ -65,8 +68,9 @@ final class RequestValidator {
         }
     }
 
-    /// Checks the provider token and returns nil if it is valid. The age of the token is measured with the
-    /// machine's clock, which its issuer uses too. Advancing the simulator's clock does not age a token.
+    /// Checks the provider token, and binds the connection to it. Returns the refusal, or nil if the token is valid.
+    /// The age of the token is measured with the machine's clock, which its issuer uses too. Advancing the
+    /// simulator's clock does not age a token.
     func refusal(
         ofProviderTokenIn request: ReceivedRequest, state: inout ConnectionState,
         facts: inout RequestFacts

@@ -1,6 +1,7 @@
 internal import APNs
 
-/// The result of the checks of a request. The state of the push token and the faults are not considered yet.
+/// The result of the checks of a request. The status of the push token and the faults are considered later,
+/// when the request is answered.
 enum RequestVerdict {
     /// The push is valid. Nil if nothing uses its target (`RequestValidator.usesTargets`).
     case accepted(AcceptedPush?)

@@ -7,7 +7,7 @@ protocol SimulatedPhones: AnyObject {
     /// Whether the phones read more of a payload than its event and timestamp.
     var readsPayloads: Bool { get }
 
-    /// Returns the status of a token. Called once for each direct push that passed every other check,
+    /// Returns the status of a token. Called once for each push to a token that passed every other check,
     /// before it is answered.
     /// - Parameter time: milliseconds since 1970.
     func status(
@@ -22,6 +22,7 @@ protocol SimulatedPhones: AnyObject {
     func tick(at time: Int64)
 
     /// Simulates a period after the clock was advanced. All due events happen at their times.
+    /// - Parameter start: milliseconds since 1970, like `end`.
     func simulate(from start: Int64, to end: Int64)
 }
 

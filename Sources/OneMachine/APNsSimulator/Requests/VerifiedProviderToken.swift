@@ -8,7 +8,7 @@ final class VerifiedProviderToken {
     /// Seconds since 1970.
     let issuedAt: Int64
     let warning: ProviderTokenWarning?
-    // The key's environments. They are stored as Booleans, because each push asks for one.
+    // The key's environments. They are stored as Booleans, because a lookup in a set for each push is slower.
     private let acceptsProduction: Bool
     private let acceptsSandbox: Bool
 

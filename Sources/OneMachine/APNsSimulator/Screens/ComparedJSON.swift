@@ -12,6 +12,7 @@ package indirect enum ComparedJSON: Sendable, Hashable {
     case array([ComparedJSON])
     case object([String: ComparedJSON])
 
+    /// Reads a value. A missing value counts as null.
     init(from value: JSONValue) {
         switch value.kind {
         case .boolean: self = .bool(value.bool())

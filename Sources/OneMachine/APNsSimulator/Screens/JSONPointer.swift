@@ -17,23 +17,27 @@ package struct JSONPointer: Sendable, Hashable {
         guard text.hasPrefix("/") else { return nil }
         var parts: [String] = []
         for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            // The escapes are `~0` for a tilde and `~1` for a slash.
-            var unescaped = ""
-            var isEscaped = false
-            for character in part {
-                if isEscaped {
-                    guard character == "0" || character == "1" else { return nil }
-                    unescaped.append(character == "0" ? "~" : "/")
-                    isEscaped = false
-                } else if character == "~" {
-                    isEscaped = true
-                } else {
-                    unescaped.append(character)
-                }
-            }
-            if isEscaped { return nil }
+            guard let unescaped = Self.unescaping(part) else { return nil }
             parts.append(unescaped)
         }
         self.parts = parts
+    }
+
+    /// Replaces the escapes `~0` by a tilde and `~1` by a slash. Returns nil if a tilde has another successor.
+    private static func unescaping(_ part: Substring) -> String? {
+        var unescaped = ""
+        var isEscaped = false
+        for character in part {
+            if isEscaped {
+                guard character == "0" || character == "1" else { return nil }
+                unescaped.append(character == "0" ? "~" : "/")
+                isEscaped = false
+            } else if character == "~" {
+                isEscaped = true
+            } else {
+                unescaped.append(character)
+            }
+        }
+        return isEscaped ? nil : unescaped
     }
 }

@@ -21,7 +21,8 @@ package struct ScreenCondition: Sendable, Hashable {
     /// Whether the content state has the expected value.
     func isMet(by content: RawJSON?) -> Bool {
         guard let equals else { return true }
-        return content.flatMap { ComparedJSON($0) }?[pointer] == equals
+        guard let content, let value = ComparedJSON(content) else { return false }
+        return value[pointer] == equals
     }
 }
 

@@ -1,6 +1,6 @@
-/// The injected faults of one connection that are in effect, or that wait for HTTP/2.
+/// The injected faults of one connection: those that are in effect, and those that act as soon as HTTP/2
+/// begins. `ServedConnection+Faults` applies them.
 struct ConnectionFaults {
-    // GOAWAY
     /// Last stream of the newest GOAWAY, `.max` without one. Streams above it are not processed.
     var goawayLastStream = Int32.max
     /// The highest stream that was answered or processed. A GOAWAY must not go below it.
@@ -10,13 +10,15 @@ struct ConnectionFaults {
     /// Whether a GOAWAY was sent that must not end the connection.
     var staysOpen = false
 
-    /// Number of stalls in progress.
+    /// Number of stalls in progress. During a stall nothing is read or sent.
     var stallCount = 0
     /// Faults that were injected when the connection was accepted, and that act when HTTP/2 begins.
     var initialFaults: [InjectedFault.ConnectionFault] = []
     /// Number of bytes that are still sent before the TCP connection is reset. Nil without this fault.
     private(set) var bytesUntilReset: Int?
 
+    /// Demands a reset after this many more bytes. At least one byte is sent, because the reset follows a
+    /// send.
     mutating func reset(afterByteCount byteCount: Int) { bytesUntilReset = max(1, byteCount) }
 
     /// Returns the number of bytes that may be sent now, at most `byteCount`.
@@ -26,8 +28,8 @@ struct ConnectionFaults {
 
     /// Counts sent bytes. Returns true if these were the last before the reset.
     mutating func recordSent(byteCount: Int) -> Bool {
-        guard byteCount > 0, let left = bytesUntilReset else { return false }
-        bytesUntilReset = left - byteCount
-        return left == byteCount
+        guard byteCount > 0, let remaining = bytesUntilReset else { return false }
+        bytesUntilReset = remaining - byteCount
+        return remaining == byteCount
     }
 }

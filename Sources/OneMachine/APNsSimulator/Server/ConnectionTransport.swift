@@ -1,11 +1,12 @@
 internal import Lifecycle
 internal import TLS
 
-/// The transport under a connection's HTTP/2: TLS, or a stub in tests.
+/// The transport under a connection's HTTP/2: TLS, or a stub in tests. It is confined to `loop`.
 protocol ConnectionTransport: AnyObject {
     var loop: EventLoop { get }
-    /// Asks for a call of `fill`, because there is data to send.
+    /// Asks the transport to call `ServedConnection.fill`, because there is data to send.
     func requestFill()
+    /// Reads no more bytes of the client until `resumeReading`.
     func pauseReading()
     func resumeReading()
     /// Sends the remaining data and a TLS close alert, then closes.

@@ -4,7 +4,8 @@ internal import Lifecycle
 
 /// Writes the files of `SimulatorCredentials`, and finds the id of an existing key.
 enum CredentialFile {
-    /// Writes a file atomically. A killed process leaves no partial key under the name.
+    /// Writes a file atomically: a process that is killed leaves either the whole file or none.
+    /// - Parameter mode: the permissions of the new file.
     static func write(_ text: String, to path: String, mode: UInt32) throws {
         let temporaryPath = path + ".new"
         _ = unsafe unlink(temporaryPath)

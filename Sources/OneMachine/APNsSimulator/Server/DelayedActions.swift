@@ -7,7 +7,7 @@ internal import Lifecycle
 /// It is confined to the simulator's event loop.
 final class DelayedActions: EventHandler {
     private struct DelayedAction: Comparable {
-        let due: Instant
+        let dueAt: Instant
         /// Number in the order of scheduling. Actions that are due at the same time run in this order.
         let number: Int
         let action: () -> Void
@@ -15,28 +15,33 @@ final class DelayedActions: EventHandler {
         static func == (left: DelayedAction, right: DelayedAction) -> Bool { left.number == right.number }
 
         static func < (left: DelayedAction, right: DelayedAction) -> Bool {
-            left.due == right.due ? left.number < right.number : left.due < right.due
+            left.dueAt == right.dueAt ? left.number < right.number : left.dueAt < right.dueAt
         }
     }
 
     private let loop: EventLoop
+    /// The waiting actions. The one that is due first is at the top.
     private var heap = MinHeap<DelayedAction>()
     private var scheduledCount = 0
+    /// Fires when the first action is due.
     private var timer: LoopTimer?
 
     init(on loop: EventLoop) { self.loop = loop }
 
+    /// Runs the action after the delay, unless the loop ends before.
     func schedule(afterMilliseconds: Int, action: @escaping () -> Void) {
         scheduledCount += 1
+        // The loop calls `loopWillEnd` of its handlers.
         if heap.isEmpty { loop.addHandler(self) }
         // Count from now and not from the start of the loop's iteration. Otherwise an action of a long
         // iteration runs too early.
-        let due = Instant.now().advanced(byMilliseconds: max(0, afterMilliseconds))
-        heap.push(DelayedAction(due: due, number: scheduledCount, action: action))
+        let dueAt = Instant.now().advanced(byMilliseconds: max(0, afterMilliseconds))
+        heap.push(DelayedAction(dueAt: dueAt, number: scheduledCount, action: action))
         let isFirst = heap.first?.number == scheduledCount
         if isFirst { scheduleTimer() }
     }
 
+    /// Drops all waiting actions.
     func removeAll() {
         timer?.cancel()
         heap = MinHeap()
@@ -56,11 +61,11 @@ final class DelayedActions: EventHandler {
     private func scheduleTimer() {
         let timer = timer ?? LoopTimer(on: loop) { [weak self] in self?.fire() }
         self.timer = timer
-        if let first = heap.first { timer.schedule(at: first.due) }
+        if let first = heap.first { timer.schedule(at: first.dueAt) }
     }
 
     private func fire() {
-        while let next = heap.pop(where: { $0.due <= loop.now }) { next.action() }
+        while let next = heap.pop(where: { $0.dueAt <= loop.now }) { next.action() }
         if heap.isEmpty { loop.removeHandler(self) }
         scheduleTimer()
     }

@@ -1,10 +1,10 @@
 internal import APNs
 
-/// The answer to one request, before it is encoded in frames.
+/// The answer to one request, before `ReplyEncoder` encodes it in HTTP/2 frames.
 enum Reply: Equatable {
     /// 200 without a body.
     case accepted
-    /// A body with a reason, and perhaps the time since when a token is dead, in milliseconds since 1970.
+    /// A body with a reason. `timestamp` is the time since when a token is dead, in milliseconds since 1970.
     case refused(status: Int, reason: String, timestamp: Int64?, retryAfterSeconds: Int?)
     /// Exactly these bytes, from a fault script.
     case body(status: Int, bytes: [UInt8])
@@ -31,6 +31,7 @@ enum Reply: Equatable {
         }
     }
 
+    /// The reason of a refusal, nil for another answer.
     var reason: String? {
         if case .refused(_, let reason, _, _) = self { reason } else { nil }
     }

@@ -1,6 +1,7 @@
 internal import HTTP2
 
-// Injected faults of the whole connection.
+// Injected faults of the whole connection: a GOAWAY, a new limit on streams, a stall, windows that are not
+// enlarged, a reset or a close.
 
 extension ServedConnection {
     /// Applies the faults that act before the handshake, and keeps the others until HTTP/2 begins.
@@ -20,6 +21,7 @@ extension ServedConnection {
         faults.initialFaults.removeAll()
     }
 
+    /// Applies a fault now. Nil does nothing.
     /// - Parameter stream: the stream from which the last stream of a GOAWAY is counted back.
     func apply(_ fault: InjectedFault.ConnectionFault?, at stream: Int32) {
         switch fault {
@@ -29,6 +31,7 @@ extension ServedConnection {
                 code: code, lastStream: stream - Int32(clamping: streamsBack), reason: reason,
                 thenClose: thenClose)
         case .settings(let streamsMax):
+            // From now on, answers do not change the number of streams.
             state.isAllowanceFixed = true
             allow(streams: streamsMax)
         case .stall(let milliseconds): stall(milliseconds: milliseconds)
@@ -39,7 +42,7 @@ extension ServedConnection {
         if fault != nil { transport.requestFill() }
     }
 
-    /// Ends the connection in good order. Started requests are answered.
+    /// Sends a GOAWAY and closes the connection when the started requests are answered.
     func shutDown(reason: String, code: HTTP2ErrorCode = .noError) {
         sendGoaway(code: code, lastStream: session.lastStream, reason: reason, thenClose: true)
         transport.requestFill()
@@ -54,6 +57,7 @@ extension ServedConnection {
     /// processed.
     private func sendGoaway(code: HTTP2ErrorCode, lastStream: Int32, reason: String?, thenClose: Bool) {
         faults.goawayLastStream = min(faults.goawayLastStream, max(faults.settledStream, lastStream))
+        // The connection closes if any of its GOAWAYs demands it.
         faults.closesWhenDone = faults.closesWhenDone || thenClose
         faults.staysOpen = !faults.closesWhenDone
         session.sendGoaway(

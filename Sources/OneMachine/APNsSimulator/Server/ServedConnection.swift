@@ -15,17 +15,24 @@ final class ServedConnection: TLSConnectionDelegate {
     let number: Int
     let transport: any ConnectionTransport
     let session: ServerSession
+    /// Time of the last request. `Simulator` closes a connection that is idle for too long.
     private(set) var lastRequestAt: Instant
-    // Exclusivity is unchecked. Each request accesses these on one thread, and no call made during an access
-    // uses them again.
+    // Exclusivity is unchecked to save time: each request accesses these properties on one thread, and no call
+    // made during an access uses them again.
+    /// The provider token and the number of streams that the client may open.
     @safe @exclusivity(unchecked) var state: ConnectionState
     @safe @exclusivity(unchecked) private var requestCount = 0
+    /// The injected faults of the whole connection.
     @safe @exclusivity(unchecked) var faults = ConnectionFaults()
     /// Number of requests whose answer is delayed.
     private var delayedReplies = 0
-    /// Open streams whose requests are never answered.
+    /// Open streams whose requests are never answered, because of a fault.
     private var unansweredStreams: [ServerStreamID] = []
+    /// Journal entries of answers that the session has, but has not sent completely.
     @safe @exclusivity(unchecked) private var unsentAnswers = UnsentAnswers()
+
+    /// HTTP's answer to header fields that are too large.
+    private static let headerFieldsTooLarge = 431
 
     init(transport: any ConnectionTransport, simulator: Simulator, port: ServedPort, number: Int) {
         self.transport = transport
@@ -108,6 +115,7 @@ final class ServedConnection: TLSConnectionDelegate {
         for request in batch.requests { serve(request, of: batch, at: time, clockOffset: clockOffset) }
     }
 
+    /// Validates a request, chooses its faults, and answers it now or after a delay.
     private func serve(
         _ incoming: IncomingRequest, of batch: RequestBatch, at time: Int64, clockOffset: Int64
     ) {
@@ -124,11 +132,12 @@ final class ServedConnection: TLSConnectionDelegate {
         if simulator.isStopping { verdict = .refused(.shutdown) }
         let injected = simulator.faultInjector?.fault(for: facts) ?? .none
         // A GOAWAY comes before the answer, because it can exclude this request. Other faults come after it.
-        if case .goaway = injected.connectionFault { apply(injected.connectionFault, at: facts.stream) }
+        let isGoaway = if case .goaway = injected.connectionFault { true } else { false }
+        if isGoaway { apply(injected.connectionFault, at: facts.stream) }
 
-        // 431 is HTTP's answer to header fields that are too large. They were not read completely.
         let requestFault: InjectedFault.RequestFault =
-            incoming.areHeadersTruncated ? .answerBody(status: 431, body: []) : injected.requestFault
+            incoming.areHeadersTruncated
+            ? .answerBody(status: Self.headerFieldsTooLarge, body: []) : injected.requestFault
         let entry: JournalEntry? =
             simulator.journal == nil
             ? nil : journalEntry(for: request, batch: batch, incoming: incoming, facts: facts)
@@ -136,10 +145,10 @@ final class ServedConnection: TLSConnectionDelegate {
             stream: incoming.stream, requestFault: requestFault, verdict: verdict, kind: facts.kind,
             isDirect: request.isDirect, omitsBody: request.isMethod("HEAD"), id: request.id, entry: entry)
         complete(exchange, afterMilliseconds: injected.delayMilliseconds)
-        if case .goaway = injected.connectionFault { return }
-        apply(injected.connectionFault, at: incoming.stream.number)
+        if !isGoaway { apply(injected.connectionFault, at: facts.stream) }
     }
 
+    /// Returns the entry of a request whose outcome is not known yet: until then it counts as unanswered.
     private func journalEntry(
         for request: ReceivedRequest, batch: RequestBatch, incoming: IncomingRequest, facts: RequestFacts
     ) -> JournalEntry {
@@ -188,6 +197,8 @@ final class ServedConnection: TLSConnectionDelegate {
         }
     }
 
+    /// Sends a reply, adapts the number of streams that the client may open, and passes the entry to the
+    /// journal.
     private func send(_ reply: Reply, for exchange: Exchange, isDelivered: Bool = false) {
         // APNs gives a unique id to an accepted broadcast, and in the sandbox also to a push to a token.
         let mayHaveUniqueID =
@@ -200,6 +211,14 @@ final class ServedConnection: TLSConnectionDelegate {
         case .allow(let streams): allow(streams: streams)
         case .close: shutDown(reason: reply.reason ?? "TooManyErrors", code: .enhanceYourCalm)
         }
+        recordReply(reply, for: exchange, isDelivered: isDelivered, isQueued: isQueued)
+    }
+
+    // MARK: The journal
+
+    /// Passes the entry of an answer to the journal, and keeps it until the whole answer was sent.
+    /// - Parameter isQueued: whether the session has the answer. False if the stream has closed.
+    private func recordReply(_ reply: Reply, for exchange: Exchange, isDelivered: Bool, isQueued: Bool) {
         guard var entry = exchange.entry else { return }
         entry.outcome = .answered(status: reply.status, reason: reply.reason, isSent: false)
         entry.isDelivered = isDelivered
@@ -209,8 +228,7 @@ final class ServedConnection: TLSConnectionDelegate {
         if let unsendable { recordEntry(unsendable, isSent: false, at: simulator.clock.now) }
     }
 
-    // MARK: The journal
-
+    /// Passes the outcome of a request without an answer to the journal.
     private func recordExchange(
         _ exchange: Exchange, outcome: JournalEntry.Outcome, isDelivered: Bool = false
     ) {
@@ -221,6 +239,7 @@ final class ServedConnection: TLSConnectionDelegate {
         simulator.journal?.didEnd(entry)
     }
 
+    /// Passes the outcome of an answer to the journal: sent completely, or lost.
     private func recordEntry(_ entry: consuming JournalEntry, isSent: Bool, at time: Int64) {
         if isSent { entry.outcome.markSent() }
         entry.endedAt = time

@@ -92,6 +92,7 @@ package final class Simulator: @unchecked Sendable {
     private func makeTLSContext() throws -> TLSContext {
         let hour: Int64 = 3_600_000
         let validTo = WallTime.now().milliseconds + Int64(settings.certificateDays) * 24 * hour
+        // One hour earlier than now, so that a client whose clock is slow accepts the certificate too.
         let validFrom = min(WallTime.now().milliseconds, validTo) - hour
         let identity = credentials.authority.issue(
             for: settings.certificateNames,
@@ -101,7 +102,8 @@ package final class Simulator: @unchecked Sendable {
             // APNs accepts peers without ALPN too. Some real clients (aioapns, older Pushy) speak HTTP/2
             // without it.
             acceptsPeersWithoutALPN: true,
-            // No certificate has expired at this time. An expired one is among the possible faults.
+            // `server` refuses a certificate that has expired at this time. An expired one is a fault that a
+            // test may want, so the time is the start of 1970.
             at: WallTime(milliseconds: 0))
     }
 

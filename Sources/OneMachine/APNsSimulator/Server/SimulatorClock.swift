@@ -4,7 +4,8 @@ package import Telemetry
 /// The clock of the simulated APNs and its phones: the machine's time plus an offset. An operator can advance
 /// it, so that eight hours pass in a moment. It never goes back, because phones cannot undo past events.
 package final class SimulatorClock: Sendable {
-    /// Limit on the total offset.
+    /// Limit on the total offset: ten years. It is far below the range of `Int64`, so sums of times cannot
+    /// overflow.
     static let offsetMillisecondsMax: Int64 = 3_650 * 86_400_000
 
     /// Returns the machine's time.
@@ -21,7 +22,8 @@ package final class SimulatorClock: Sendable {
     /// The offset in milliseconds.
     package var offsetMilliseconds: Int64 { storedOffset.load(ordering: .relaxed) }
 
-    /// Advances the clock. Returns false above the limit. Only the simulator's loop may call it.
+    /// Advances the clock. Returns false and changes nothing above the limit. Only the simulator's loop may
+    /// call it, because reading and storing the offset are two steps.
     func advance(milliseconds: Int64) -> Bool {
         guard (0...Self.offsetMillisecondsMax - offsetMilliseconds).contains(milliseconds) else {
             return false

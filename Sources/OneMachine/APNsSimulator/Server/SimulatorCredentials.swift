@@ -12,7 +12,10 @@ package import TLS
 ///     <team id>/          further keys of a portal file (`Portal`)
 package struct SimulatorCredentials: Sendable {
     package static let teamID = "FLOTILLA01"
+    /// Apple's key ids have ten characters.
     private static let keyIDCharacters = 10
+    /// Characters of a key id, without those that look alike: I and 1, O and 0.
+    private static let keyIDAlphabet = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
 
     package let authority: CertificateAuthority
     package let keyID: String
@@ -22,8 +25,8 @@ package struct SimulatorCredentials: Sendable {
     package init() {
         authority = CertificateAuthority(name: "Flotilla's APNs simulator")
         signingKey = SigningKey()
-        let letters = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
-        keyID = String(Random.bytes(count: Self.keyIDCharacters).map { letters[Int($0) % letters.count] })
+        let alphabet = Self.keyIDAlphabet
+        keyID = String(Random.bytes(count: Self.keyIDCharacters).map { alphabet[Int($0) % alphabet.count] })
     }
 
     /// Loads the credentials from a directory and creates the missing ones.

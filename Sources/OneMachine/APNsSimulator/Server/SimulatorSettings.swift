@@ -8,7 +8,8 @@ package struct SimulatorSettings: Sendable {
     package var ports = Ports()
     /// Names and addresses in the server's certificate.
     package var certificateNames = ["localhost", "127.0.0.1", "::1"]
-    /// Validity of the server's certificate in days. A negative value makes every handshake fail.
+    /// Validity of the server's certificate in days. 825 days are the most that Apple's systems accept. With a
+    /// negative value the certificate has expired, so every handshake fails.
     package var certificateDays = 825
     package var connectionsMax = 10_000
 
@@ -72,7 +73,7 @@ package struct StreamSettings: Sendable, Hashable {
     /// Streams until the first push with a valid provider token is answered.
     package var initialStreams = 1
     package var streamsMax = 1_000
-    /// Error points after which the number of streams is halved, again and again.
+    /// The number of streams is halved each time that this many further error points have been added.
     package var pointsPerHalving = 50
     /// Error points at which the connection is closed.
     package var pointsMax = 500
@@ -81,11 +82,11 @@ package struct StreamSettings: Sendable, Hashable {
     package init() {}
 }
 
-/// The rate limit of each token and channel.
+/// The rate limit of each token and channel. A push above it is refused with TooManyRequests.
 package struct RateLimitSettings: Sendable, Hashable {
-    /// Pushes that are accepted at once, before TooManyRequests. Nil means no limit.
+    /// Number of pushes that are accepted without a pause. Nil means no limit.
     package var burst: Int?
-    /// Time after which one more push is allowed.
+    /// Time after which one more push is accepted.
     package var refillMilliseconds = 1_000
 
     package init(burst: Int? = nil, refillMilliseconds: Int = 1_000) {

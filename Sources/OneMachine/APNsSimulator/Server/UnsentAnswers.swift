@@ -1,7 +1,7 @@
 internal import HTTP2
 
-/// Journal entries of answers that are not fully sent. They are stored by slot: the session gives each open
-/// stream a small index, and uses it again when the stream is closed.
+/// Journal entries of answers that are not completely sent. They are stored by slot, the small index that the
+/// session gives each open stream, and uses again when the stream is closed.
 struct UnsentAnswers {
     /// The streams and the entries by slot. They are two arrays, because an entry is large and a stream is
     /// small, and `takeClosed` looks at all streams.

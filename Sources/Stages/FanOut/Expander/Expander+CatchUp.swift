@@ -21,17 +21,17 @@ extension Expander {
     }
 
     private mutating func catchUp(_ row: borrowing TokenPageRow, app id: String) throws(StoreError) {
-        guard let activity = row.activity, !row.token.isEmpty, !row.hasMovedAway,
-            let app = catalog.app(id), app.environments.contains(row.environment),
-            let recipient = Recipient(text: String(decoding: [UInt8](copying: row.recipient), as: UTF8.self))
-        else { return }
+        guard let activity = row.activity, !row.token.isEmpty, !row.hasMovedAway else { return }
         let alone = ScopeKey(app: id, activity: activity)
         var scopes: [(key: ScopeKey, scope: LaneScope)] = []
         var isJoined = false
         var group: String?
-        if let told = row.group {
-            group = try addGroupScope(named: told, app: id, to: &scopes)
-        } else if let joined = try join(row, activity, of: recipient, app: id) {
+        // The lane subscribes even if the catalog does not serve the token. A later catalog may serve it.
+        if let told = row.group { group = try addGroupScope(named: told, app: id, to: &scopes) }
+        guard let app = catalog.app(id), app.environments.contains(row.environment),
+            let recipient = Recipient(text: String(decoding: [UInt8](copying: row.recipient), as: UTF8.self))
+        else { return }
+        if group == nil, let joined = try join(row, activity, of: recipient, app: id) {
             group = try addGroupScope(named: Array(joined.utf8).span, app: id, to: &scopes)
             isJoined = true
         }
@@ -77,11 +77,10 @@ extension Expander {
             let text = String(decoding: bytes, as: UTF8.self)
             let key = ScopeKey(app: app, group: text)
             heard = CachedGroup(
-                app: app, name: bytes, text: text, key: key, scope: try table.scope(for: key.bytes))
+                app: app, name: bytes, text: text, key: key, scope: try subscribedScope(of: key, named: text))
             cachedGroup = heard
-            requestState(of: key, knowing: heard.scope)
         }
-        if let scope = heard.scope { scopes.append((heard.key, scope)) }
+        scopes.append((heard.key, heard.scope))
         return heard.text
     }
 
@@ -149,7 +148,7 @@ struct CachedGroup {
     let name: [UInt8]
     let text: String
     let key: ScopeKey
-    let scope: LaneScope?
+    let scope: LaneScope
 }
 
 /// The newest state that applies to an activity, from all its scopes.

@@ -74,7 +74,7 @@ extension Expander {
                         continue
                     }
                 }
-                if walk.expansion.answersStateRequest, whole.endVersion == 0, let keys,
+                if walk.expansion.answersSubscription, whole.endVersion == 0, let keys,
                     try wasStarted(page[index], in: generation, with: version, keys)
                 {
                     continue

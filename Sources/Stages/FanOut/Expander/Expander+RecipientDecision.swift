@@ -71,7 +71,7 @@ extension Expander {
     private mutating func variant(of told: PushContentVersion, _ walk: ExpansionWalk) -> JobOutput.Variant? {
         let expansion = walk.expansion
         let name = VariantName(
-            send: expansion.send, event: expansion.content.event, isAnswer: expansion.answersStateRequest,
+            send: expansion.send, event: expansion.content.event, isAnswer: expansion.answersSubscription,
             version: told.version, generation: told.generation, scope: told.scope,
             timestamp: told.timestamp, state: told.isOwn ? .own(told.content) : .shared)
         if let variant = variants[name] { return variant }

@@ -25,11 +25,13 @@ extension Expander {
         if expansion.carriesOwnState {
             scope.hasStarts = true
             scope.generation = max(scope.generation, expansion.generation)
-            if scope.version < expansion.version { scope.mayMissUpdates = true }
+            if scope.version < expansion.version, scope.subscription == .answered {
+                scope.subscription = .missing
+            }
             if scope != before { set(scope, under: key) }
             return
         }
-        if try isWhole(expansion, knowing: found, isUrgent: isUrgent) { scope.mayMissUpdates = false }
+        if try isWhole(expansion, knowing: found, isUrgent: isUrgent) { scope.subscription = .answered }
         scope.begin(
             with: expansion, generation: expansion.generation, version: expansion.version,
             walk: expansion.content.event == .start

@@ -29,14 +29,11 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     var cachedGroup: CachedGroup?
     /// The bodies of this transaction that tokens can share. Nil for a body that APNs would refuse.
     var variants: [VariantName: JobOutput.Variant?] = [:]
-    var skippedUpdates: SkippedUpdates
 
-    /// - Parameter isNew: whether no process has ever expanded anything of the lane.
     package init(
-        lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, isNew: Bool,
-        jobsPerSheet: Int, recipientsAtATime: Int = 256
+        lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, jobsPerSheet: Int,
+        recipientsAtATime: Int = 256
     ) {
-        skippedUpdates = SkippedUpdates(mayExist: !isNew)
         self.recipientsAtATime = recipientsAtATime
         self.lane = lane
         self.registry = registry
@@ -111,7 +108,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     }
 
     private mutating func close(_ expansion: Expansion) {
-        if !expansion.answersStateRequest { output.addCompletion(of: expansion, lane: lane, at: now) }
+        if !expansion.answersSubscription { output.addCompletion(of: expansion, lane: lane, at: now) }
     }
 
     /// Cancels a send. Its remaining jobs are dropped in their turn, in this process or the next. An END is

@@ -62,14 +62,14 @@ package struct JobOutput: ~Copyable {
     package private(set) var jobs = 0
     package private(set) var continuations: [Continuation] = []
     package private(set) var progress: [ProgressRecord] = []
-    package private(set) var groupStateRequests: [GroupStateRequest] = []
+    package private(set) var subscriptions: [Subscription] = []
 
     package init(jobsPerSheet: Int) {
         self.jobsPerSheet = min(max(1, jobsPerSheet), SheetHead.jobsMax)
     }
 
     package var isEmpty: Bool {
-        sheets.isEmpty && continuations.isEmpty && progress.isEmpty && groupStateRequests.isEmpty
+        sheets.isEmpty && continuations.isEmpty && progress.isEmpty && subscriptions.isEmpty
     }
 
     package mutating func removeAll() {
@@ -80,7 +80,7 @@ package struct JobOutput: ~Copyable {
         jobs = 0
         continuations.removeAll(keepingCapacity: true)
         progress.removeAll(keepingCapacity: true)
-        groupStateRequests.removeAll(keepingCapacity: true)
+        subscriptions.removeAll(keepingCapacity: true)
     }
 
     // MARK: Jobs
@@ -161,7 +161,7 @@ package struct JobOutput: ~Copyable {
         continuations.append(Continuation(lane: lane, isUrgent: isUrgent, expansion: expansion))
     }
 
-    package mutating func addRequest(_ enquiry: GroupStateRequest) { groupStateRequests.append(enquiry) }
+    package mutating func add(_ subscription: Subscription) { subscriptions.append(subscription) }
 
     package mutating func addCompletion(of expansion: Expansion, lane: Int, at now: Int64) {
         progress.append(

@@ -73,6 +73,12 @@ struct RequestQueues {
     var isEmpty: Bool { urgent.isEmpty && normal.isEmpty }
 }
 
+/// The progress of a lane's walk through the groups of its registry.
+enum SubscriptionWalk {
+    case at(Lane.GroupCursor)
+    case done
+}
+
 /// One assigned lane.
 final class AssignedLane: AssignedPartition {
     let partition: Int32
@@ -83,6 +89,9 @@ final class AssignedLane: AssignedPartition {
     var queues = RequestQueues()
     /// The committed offset of the registry.
     var registryCommitted: Int64?
+    /// The walk through the groups with members that the lane makes after each assignment. It subscribes to those
+    /// without a row, for example after an upgrade.
+    var subscriptionWalk = SubscriptionWalk.at(Lane.GroupCursor())
     /// The expander of the lane. It is made when the views are open.
     var worker: LaneWorker?
     /// Whether the normal topic is paused until some of its requests are done.
@@ -105,13 +114,11 @@ final class AssignedLane: AssignedPartition {
         queues[ExpanderInputTopic(index: topic)].resume(at: offset)
     }
 
-    /// Whether no process has ever committed an offset of the lane.
-    var isNew: Bool { registryCommitted == nil && queues.all.allSatisfy { $0.committedOffset == nil } }
-
     /// Resets the lane before its views are read again.
     func resetForReading(registryCommitted offset: Int64?) {
         registryCommitted = offset
         hasReadScopes = false
+        subscriptionWalk = .at(Lane.GroupCursor())
         worker = nil
         isPaused = false
     }
@@ -122,10 +129,10 @@ final class LaneWorker {
     let table: TransactionScopes
     var expander: Expander<TransactionScopes>
 
-    init(registry: Lane, table: TransactionScopes, isNew: Bool, jobsPerSheet: Int) {
+    init(registry: Lane, table: TransactionScopes, jobsPerSheet: Int) {
         self.table = table
         expander = Expander(
-            lane: Int(table.lane), registry, table, catalog: NoCatalog(), isNew: isNew,
+            lane: Int(table.lane), registry, table, catalog: NoCatalog(),
             jobsPerSheet: jobsPerSheet)
     }
 }

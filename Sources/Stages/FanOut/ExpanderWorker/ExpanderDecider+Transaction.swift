@@ -358,6 +358,7 @@ extension ExpanderDecider {
                         rowsMax: page.rowsMax(costPerRow: cost, afterRows: share.rows),
                         page: &self.page))
             case .stop(let stop): try share.worker.expander.stop(stop)
+            case .subscriptionAnswer(let answer): try share.worker.expander.apply(answer)
             case nil: break
             }
             share.rows += Self.requestCost
@@ -441,7 +442,7 @@ extension ExpanderDecider {
             metrics.sendAge.observe(acceptedAt: head.acceptedAt, now: now, jobs: sheet.lines.count)
         }
         stage.metrics.records(withOutcome: "expanded").add(share.takenCount)
-        metrics.groupStateRequests.add(share.worker.expander.output.groupStateRequests.count)
+        metrics.subscriptions.add(share.worker.expander.output.subscriptions.count)
         for progress in share.worker.expander.output.progress {
             if case .lanes(_, let tally) = progress.part { metrics.count(tally) }
         }
@@ -505,13 +506,13 @@ extension ExpanderDecider {
         }
         stage.reportStep(.continuationsSent)
         for share in shares {
-            for enquiry in share.worker.expander.output.groupStateRequests {
-                guard sendRecord(enquiry, under: enquiry.scopeKey.bytes, to: .sendsTimed) else {
+            for subscription in share.worker.expander.output.subscriptions {
+                guard sendRecord(subscription, under: subscription.scopeKey.bytes, to: .subscriptions) else {
                     return false
                 }
             }
         }
-        stage.reportStep(.groupStateRequestsSent)
+        stage.reportStep(.subscriptionsSent)
         return true
     }
 }

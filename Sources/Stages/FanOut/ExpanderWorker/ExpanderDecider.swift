@@ -108,7 +108,7 @@ final class ExpanderDecider: StageDecider {
         case progress
         case expansionsUrgent
         case expansions
-        case sendsTimed
+        case subscriptions
 
         var topic: TopicName {
             switch self {
@@ -118,7 +118,7 @@ final class ExpanderDecider: StageDecider {
             case .progress: .progress
             case .expansionsUrgent: .expansionsUrgent
             case .expansions: .expansions
-            case .sendsTimed: .sendsTimed
+            case .subscriptions: .subscriptions
             }
         }
     }
@@ -206,7 +206,7 @@ final class ExpanderDecider: StageDecider {
                 lane: lane.partition, views: scopeViews, scopeCache: scopeCache, reader: reader,
                 log: stage.log)
             lane.worker = LaneWorker(
-                registry: file, table: table, isNew: lane.isNew, jobsPerSheet: settings.jobsPerSheet)
+                registry: file, table: table, jobsPerSheet: settings.jobsPerSheet)
             registry.serve(lane: lane.partition)
         }
         if registry.isComplete(lane: lane.partition) { stage.member.startServing(lane.partition) }
@@ -216,12 +216,13 @@ final class ExpanderDecider: StageDecider {
 
     func performDueWork(at now: Instant) throws -> Wakeup? {
         try runTransaction()
+        if canDecide { try subscribeToKnownGroups() }
         if canDecide { try scanNextPage(at: now) }
         return nextWakeup(at: stage.time.now())
     }
 
     private func nextWakeup(at now: Instant) -> Wakeup {
-        if registry.hasMore || hasWork { return Wakeup(at: now) }
+        if registry.hasMore || hasWork || nextLaneToSubscribe != nil { return Wakeup(at: now) }
         if isOverlayFull {
             return Wakeup(
                 at: now.advanced(byMilliseconds: Self.overlayFullMilliseconds), or: [.records, .views])

@@ -13,7 +13,7 @@ struct ExpanderMetrics {
     let sheets: Counter
     let lateJobs: Counter
     let safetyEnds: Counter
-    let groupStateRequests: Counter
+    let subscriptions: Counter
     let pageRows: Gauge
 
     init(_ metrics: Metrics) {
@@ -32,9 +32,9 @@ struct ExpanderMetrics {
         safetyEnds = metrics.counter(
             "flotilla_fan_out_safety_ends_total",
             help: "jobs that ended an activity shortly before the system would have ended it")
-        groupStateRequests = metrics.counter(
-            "flotilla_fan_out_group_state_requests_total",
-            help: "requests of lanes to the planner for a group's newest state, after a member appeared")
+        subscriptions = metrics.counter(
+            "flotilla_fan_out_subscriptions_total",
+            help: "subscriptions of lanes to groups, written when the first member of a group appears")
         pageRows = metrics.gauge(
             "flotilla_fan_out_page_rows", help: "the current limit of tokens in a transaction")
     }

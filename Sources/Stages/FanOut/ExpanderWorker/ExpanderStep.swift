@@ -12,7 +12,7 @@ package enum ExpanderStep: Int, StageStep, CaseIterable {
     case scopeRowsSent
     case progressSent
     case continuationsSent
-    case groupStateRequestsSent
+    case subscriptionsSent
     case offsetsSent
     case committed
     case overlayUpdated

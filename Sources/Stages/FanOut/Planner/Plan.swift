@@ -7,16 +7,31 @@ package struct Plan: Sendable, Equatable {
     /// An expansion and its lanes.
     package struct LaneExpansion: Sendable, Equatable {
         package var expansion: Expansion
-        /// The lane. Nil for every lane.
-        package var lane: Int?
+        package var lanes: MemberLanes
         /// Whether the expansion is for one recipient, so that it overtakes expansions for many.
         package var isUrgent: Bool
     }
 
+    /// A stop instruction and its lanes.
+    package struct LaneStop: Sendable, Equatable {
+        package var instruction: StopInstruction
+        package var lanes: MemberLanes
+    }
+
+    /// An answer to a subscription and its lane.
+    package struct LaneAnswer: Sendable, Equatable {
+        package var answer: SubscriptionAnswer
+        package var lane: Int
+    }
+
     package var progress: [ProgressRecord] = []
     package var expansions: [LaneExpansion] = []
-    /// The order to lanes to stop a send: to every lane, or to the lane of the private group's owner.
-    package var stop: StopInstruction?
+    /// The order to lanes to stop a send.
+    package var stop: LaneStop?
+    /// The answer to a lane's subscription, if the group has no state to send.
+    package var subscriptionAnswer: LaneAnswer?
+    /// The app of a subscription that was not stored, because only subscriptions have made too many groups of the app.
+    package var appBeyondLimit: String?
     /// The time at which the group ends automatically.
     package var autoEnd: AutomaticEnd?
     package var note: SupersededVersions?

@@ -19,8 +19,10 @@ extension PlanBuilder {
             own = found
         }
         guard row.storeCancel(of: cancel.send, at: stamp) else { return refuse(cancel) }
-        plan.stop = StopInstruction(send: cancel.send, key: key)
-        let part = ProgressRecord.PlannerPart(.stopping, laneCount: key.recipient == nil ? planner.lanes : 1)
+        let lanes = lanes(of: row)
+        plan.stop = Plan.LaneStop(
+            instruction: StopInstruction(send: cancel.send, key: key), lanes: lanes)
+        let part = ProgressRecord.PlannerPart(.stopping, laneCount: lanes.count(of: planner.lanes))
         report(part, of: cancel)
         table.set(row, of: key)
         if let recipient = cancel.recipient, let own {
@@ -102,7 +104,7 @@ extension PlanBuilder {
         plan.expansions.append(
             Plan.LaneExpansion(
                 expansion: expansion(send, to: .recipients([target]), as: whole, version: whole.version),
-                lane: planner.lane(of: recipient, app: key.app), isUrgent: true))
+                lanes: .only(LaneSet([planner.lane(of: recipient, app: key.app)])), isUrgent: true))
         report(.planned, for: send, version: version, generation: whole.generation, lanes: 1)
     }
 

@@ -41,7 +41,10 @@ extension PlanBuilder {
                 ended += 1
                 continue
             }
-            found.append(ScopedByLane(lane: planner.lane(of: recipient, app: key.app), scoped: scoped))
+            let lane = planner.lane(of: recipient, app: key.app)
+            // A cancel must find the lane.
+            row.memberLanes.insert(lane)
+            found.append(ScopedByLane(lane: lane, scoped: scoped))
         }
         row.lastSendAt = stamp
         table.set(row, of: key)
@@ -55,7 +58,9 @@ extension PlanBuilder {
             expansion.carriesOwnState = saysOwnState
             expansion.reopenedGeneration = reopens
             if reopens != nil { expansion.awaitedEndVersion = possiblyOvertakenEnd(in: row) }
-            plan.expansions.append(Plan.LaneExpansion(expansion: expansion, lane: lane, isUrgent: isUrgent))
+            plan.expansions.append(
+                Plan.LaneExpansion(
+                    expansion: expansion, lanes: .only(LaneSet([lane])), isUrgent: isUrgent))
         }
         report(
             .planned, for: send, version: users.count == 1 ? first.scoped.version : row.version,
@@ -191,7 +196,7 @@ extension PlanBuilder {
         table.set(row, of: key)
         var expansion = expansion(send, to: .activities(names), as: row, version: version)
         expansion.keepsReplacedState = send.content.event == .update
-        let lanes = addExpansion(expansion)
+        let lanes = addExpansion(expansion, of: row)
         report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
     }
 }

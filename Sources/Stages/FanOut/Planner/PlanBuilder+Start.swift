@@ -16,12 +16,15 @@ extension PlanBuilder {
             open(&row, by: send)
         }
         row.lastSendAt = stamp
-        table.set(row, of: key)
         if case .users(let users) = send.audience, namesUsers(send) {
+            table.set(row, of: key)
             return try address(users, with: send, row, in: &table)
         }
+        // The audience may have recipients in any lane.
+        row.memberLanes = .every
+        table.set(row, of: key)
         let lanes = addExpansion(
-            expansion(send, to: targets(of: send, in: row), as: row, version: row.version))
+            expansion(send, to: targets(of: send, in: row), as: row, version: row.version), of: row)
         report(.planned, for: send, version: row.version, generation: row.generation, lanes: lanes)
     }
 

@@ -46,7 +46,7 @@ extension PlanBuilder {
         expansion.precedingUpdates = row.updateCount
         row.updateCount += 1
         table.set(row, of: key)
-        let lanes = addExpansion(expansion)
+        let lanes = addExpansion(expansion, of: row)
         noteSuperseded(by: row)
         report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
     }
@@ -78,7 +78,7 @@ extension PlanBuilder {
         row.endDate = nil
         row.lastSendAt = stamp
         table.set(row, of: key)
-        let lanes = addExpansion(expansion)
+        let lanes = addExpansion(expansion, of: row)
         noteSuperseded(by: row)
         report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
     }

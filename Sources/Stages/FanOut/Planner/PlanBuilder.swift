@@ -30,7 +30,13 @@ struct PlanBuilder {
     /// Returns the table's row of a scope, unless the row is old enough to be forgotten. So it does not
     /// matter whether it was already deleted.
     func currentRow(of key: ScopeKey, in table: some GroupTable) throws(StoreError) -> GroupRow {
-        guard let row = try table.row(of: key), row.isKept(at: stamp) else { return GroupRow() }
+        if let row = try table.row(of: key), row.isKept(at: stamp) { return row }
+        var row = GroupRow()
+        guard key.isSharedGroup else { return row }
+        // The lanes with members of a shared group have subscribed, or they will, and then get its newest state. Only
+        // if some subscriptions of the app were not stored, any lane may have members.
+        let groups = try table.subscribedGroups(of: key.app)
+        if groups?.hasUnstoredSubscriptions(at: stamp) != true { row.memberLanes = .none }
         return row
     }
 
@@ -81,18 +87,23 @@ struct PlanBuilder {
 
     // MARK: Expansions
 
-    /// Adds one expansion for every lane, or for the lane of the private group's owner.
-    mutating func addExpansion(_ expansion: Expansion) -> Int {
-        if let owner = key.recipient {
-            plan.expansions.append(
-                Plan.LaneExpansion(
-                    expansion: expansion, lane: planner.lane(of: owner, app: key.app), isUrgent: true))
-            return 1
+    /// Adds an expansion for the lanes of the scope. Returns the number of these lanes. A send to named activities goes
+    /// to every lane, because a lane may have such an activity before the planner knows that the lane has members.
+    mutating func addExpansion(_ expansion: Expansion, of row: GroupRow) -> Int {
+        var (lanes, isUrgent) = (lanes(of: row), key.recipient != nil)
+        if case .activities(let names) = expansion.targets {
+            (lanes, isUrgent) = (.every, namesOneActivity(names))
         }
-        let isUrgent =
-            if case .activities(let names) = expansion.targets { namesOneActivity(names) } else { false }
-        plan.expansions.append(Plan.LaneExpansion(expansion: expansion, lane: nil, isUrgent: isUrgent))
-        return planner.lanes
+        plan.expansions.append(
+            Plan.LaneExpansion(expansion: expansion, lanes: lanes, isUrgent: isUrgent))
+        return lanes.count(of: planner.lanes)
+    }
+
+    /// The lanes of the scope: the lane of a private group's owner, or the lanes with members. Only a lane knows
+    /// the owner of an activity without a group, so the sends to it go to every lane.
+    func lanes(of row: GroupRow) -> MemberLanes {
+        if let owner = key.recipient { return .only(LaneSet([planner.lane(of: owner, app: key.app)])) }
+        return key.group == nil ? .every : row.memberLanes
     }
 
     /// Whether the send names one activity. Such a send does not wait behind sends for many recipients.

@@ -12,11 +12,18 @@ package import Store
 /// record that is planned again after a crash, from the committed rows, gets the same plan.
 package struct Planner: Sendable {
     package let lanes: Int
+    /// The most groups of an app in one partition that only subscriptions have made. A subscription to a further group
+    /// is not stored, and unknown groups of the app then get all lanes.
+    let subscribedGroupsMax: Int
     private let lane: @Sendable (_ app: String, _ recipient: Recipient) -> Int
 
     /// - Parameter lane: returns the lane of a recipient.
-    package init(lanes: Int, lane: @escaping @Sendable (_ app: String, _ recipient: Recipient) -> Int) {
+    package init(
+        lanes: Int, subscribedGroupsMax: Int = FanOutSettings().subscribedGroupsMax,
+        lane: @escaping @Sendable (_ app: String, _ recipient: Recipient) -> Int
+    ) {
         self.lanes = lanes
+        self.subscribedGroupsMax = subscribedGroupsMax
         self.lane = lane
     }
 
@@ -29,9 +36,9 @@ package struct Planner: Sendable {
         switch request {
         case .cancellation(let cancel): return try plan(cancel, stamp: stamp, in: &table)
         case .send(let send): return try plan(send, stamp: stamp, app: app, in: &table)
-        case .groupState(let enquiry):
-            var job = PlanBuilder(self, key: enquiry.scopeKey, stamp: stamp)
-            try job.answer(enquiry, in: table)
+        case .subscription(let subscription):
+            var job = PlanBuilder(self, key: subscription.scopeKey, stamp: stamp)
+            try job.subscribe(subscription, in: &table)
             return job.plan
         }
     }
@@ -46,6 +53,7 @@ package struct Planner: Sendable {
         var job = PlanBuilder(self, key: key, stamp: now * 1000)
         guard let row = try table.row(of: key), let send = row.heldSend else { return job.plan }
         try job.release(send, row, in: &table)
+        try job.recountSubscribedGroup(after: row, in: &table)
         return job.plan
     }
 
@@ -110,6 +118,7 @@ package struct Planner: Sendable {
             job.plan.keepDryRun()
         } else {
             try job.apply(send, to: row, in: &table)
+            try job.recountSubscribedGroup(after: row, in: &table)
         }
         return job.plan
     }
@@ -128,7 +137,9 @@ package struct Planner: Sendable {
     {
         guard let key = cancel.scopeKey else { preconditionFailure("a cancel without a key was decoded") }
         var job = PlanBuilder(self, key: key, stamp: stamp)
+        let row = try job.currentRow(of: key, in: table)
         try job.apply(cancel, in: &table)
+        try job.recountSubscribedGroup(after: row, in: &table)
         return job.plan
     }
 
@@ -145,6 +156,10 @@ private struct DryRunTable<Base: GroupTable>: GroupTable {
     func seenSend(id send: String, app: String) throws(StoreError) -> SendIdempotencyRow? {
         try base.seenSend(id: send, app: app)
     }
+    func subscribedGroups(of app: String) throws(StoreError) -> SubscribedGroups? {
+        try base.subscribedGroups(of: app)
+    }
     mutating func set(_ row: GroupRow, of key: ScopeKey) {}
     mutating func set(_ seen: SendIdempotencyRow, send: String, app: String) {}
+    mutating func set(_ groups: SubscribedGroups, of app: String) {}
 }

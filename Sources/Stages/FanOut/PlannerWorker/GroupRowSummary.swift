@@ -6,7 +6,8 @@ internal import Sends
 /// content states.
 enum GroupRowSummary {
     case seenSend(at: Int64)
-    case group(lastAt: Int64, isHeld: Bool, note: SupersededVersions?)
+    case subscribedGroups(end: Int64)
+    case group(lastAt: Int64, membersUntil: Int64, isHeld: Bool, note: SupersededVersions?)
 
     /// Returns nil for a row that cannot be read. Such a row stays as it is.
     static func decode(key: Span<UInt8>, value: Span<UInt8>, with reader: JSONReader) -> GroupRowSummary? {
@@ -16,6 +17,13 @@ enum GroupRowSummary {
                 try unsafe SendIdempotencyRow.decode(bytes, with: reader)
             }
             return seen.map { .seenSend(at: $0.writtenAt) }
+        }
+        let isSubscribedGroups = unsafe key.withUnsafeBytes { unsafe SubscribedGroups.isKey($0) }
+        if isSubscribedGroups {
+            let groups = try? unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
+                try unsafe SubscribedGroups.decode(bytes, with: reader)
+            }
+            return groups.map { .subscribedGroups(end: $0.end) }
         }
         let groupKey = unsafe key.withUnsafeBytes { unsafe ScopeKey(bytes: $0) }
         guard let groupKey else { return nil }
@@ -27,7 +35,9 @@ enum GroupRowSummary {
                 row.endVersion = record["endedAt"].optional?.version() ?? 0
                 row.cancelledSends = record["cancelled"].cancelledSends()
                 return .group(
-                    lastAt: row.lastSendAt, isHeld: !record["held"].isMissing,
+                    lastAt: row.lastSendAt,
+                    membersUntil: record["membersUntil"].optional?.timeMilliseconds() ?? 0,
+                    isHeld: !record["held"].isMissing,
                     note: SupersededVersions(row, of: groupKey, at: row.lastSendAt))
             }
         }

@@ -15,8 +15,11 @@ struct PlannedWork {
     var verdictCounts: [ProgressRecord.PlannerVerdict: Int] = [:]
     var sendCount = 0
     var rejectedCount = 0
+    /// The number of subscriptions that were not stored, by app.
+    var unstoredSubscriptions: [String: Int] = [:]
 
     mutating func add(_ plan: Plan) {
+        if let app = plan.appBeyondLimit { unstoredSubscriptions[app, default: 0] += 1 }
         if let note = plan.note { notes.append(note) }
         for progress in plan.progress {
             if case .planner(let part) = progress.part { verdictCounts[part.verdict, default: 0] += 1 }
@@ -66,6 +69,16 @@ extension PlannerDecider {
             stage.metrics.produced(to: target.topic.rawValue).add(output.count(of: target))
         }
         metrics.supersededNotes.add(plannedWork.notes.count)
+        reportUnstoredSubscriptions()
+    }
+
+    private func reportUnstoredSubscriptions() {
+        for (app, count) in plannedWork.unstoredSubscriptions {
+            metrics.unstoredSubscriptions.add(count)
+            stage.log.warning(
+                "phones of an app name more groups than fan-out.subscribed-groups; sends to new groups go to all lanes; replace a stolen report key, or raise the limit",
+                .field("app", app), .field("subscriptions", count))
+        }
     }
 
     func table(of partition: Int32) -> TransactionGroups {

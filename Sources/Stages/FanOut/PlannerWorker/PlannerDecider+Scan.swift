@@ -81,7 +81,8 @@ private struct ScannedPage {
 
     /// Takes the held send of a row that is newer than the view.
     mutating func addHeldSend(of key: HashedKey, row: Span<UInt8>, with reader: JSONReader) {
-        guard case .group(_, true, _) = GroupRowSummary.decode(key: key.bytes.span, value: row, with: reader),
+        guard
+            case .group(_, _, true, _) = GroupRowSummary.decode(key: key.bytes.span, value: row, with: reader),
             let key = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) })
         else { return }
         heldScopes.append(key)
@@ -93,12 +94,14 @@ private struct ScannedPage {
         case .seenSend(let at):
             newestTime = max(newestTime ?? at, at)
             if let time, !Idempotency.isKept(writtenAt: at, at: time) { expiredKeys.append(key) }
-        case .group(let lastAt, let isHeld, let note):
+        case .subscribedGroups(let end):
+            if let time, time >= end { expiredKeys.append(key) }
+        case .group(let lastAt, let membersUntil, let isHeld, let note):
             newestTime = max(newestTime ?? lastAt, lastAt)
             if isHeld, let key = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) {
                 heldScopes.append(key)
             }
-            if let time, !isHeld, !GroupRow.isKept(lastSendAt: lastAt, at: time) {
+            if let time, !isHeld, !GroupRow.isKept(lastSendAt: lastAt, membersUntil: membersUntil, at: time) {
                 return expiredKeys.append(key)
             }
             // Jobs of older sends are not in flight any more.

@@ -46,7 +46,9 @@ final class PlannerDecider: RecordDecider {
         let layout = environment.layout
         let lanes = LanePartitioner(laneCount: layout.lanes)
         self.partitioner = lanes
-        planner = Planner(lanes: layout.lanes) { app, recipient in lanes.lane(of: recipient, app: app) }
+        planner = Planner(
+            lanes: layout.lanes, subscribedGroupsMax: max(1, settings.subscribedGroupsMax / layout.lanes)
+        ) { app, recipient in lanes.lane(of: recipient, app: app) }
         apps = CatalogApps { environment.catalog?.apps }
         output = PlannerOutput(partitioner: lanes)
         var form = LoopConfiguration(

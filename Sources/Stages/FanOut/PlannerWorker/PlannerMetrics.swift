@@ -10,6 +10,7 @@ struct PlannerMetrics {
     let heldSends: Gauge
     let supersededNotes: Counter
     let forgottenRows: Counter
+    let unstoredSubscriptions: Counter
 
     init(_ metrics: Metrics) {
         self.metrics = metrics
@@ -22,6 +23,11 @@ struct PlannerMetrics {
             help: "sends that wait so that their version is not ahead of the clock")
         supersededNotes = metrics.counter(
             "flotilla_fan_out_superseded_notes_total", help: "notes to senders about superseded sends")
+        unstoredSubscriptions = metrics.counter(
+            "flotilla_fan_out_unstored_subscriptions_total",
+            help:
+                "subscriptions to groups beyond fan-out.subscribed-groups; sends to such groups go to all lanes"
+        )
         forgottenRows = metrics.counter(
             "flotilla_fan_out_forgotten_rows_total",
             help: "rows of groups and of seen sends that were forgotten")

@@ -70,11 +70,11 @@ struct PlannerOutput: ~Copyable {
 
     mutating func add(_ plan: Plan) {
         for part in plan.expansions {
-            add(part.expansion, to: part.isUrgent ? .expansionsUrgent : .expansions, lane: part.lane)
+            add(part.expansion, to: part.isUrgent ? .expansionsUrgent : .expansions, of: part.lanes)
         }
-        if let stop = plan.stop {
-            let owner = stop.key.recipient
-            add(stop, to: .expansionsUrgent, lane: owner.map { partitioner.lane(of: $0, app: stop.key.app) })
+        if let stop = plan.stop { add(stop.instruction, to: .expansionsUrgent, of: stop.lanes) }
+        if let answer = plan.subscriptionAnswer {
+            add(answer.answer, to: .expansions, of: .only(LaneSet([answer.lane])))
         }
         for progress in plan.progress {
             let key = RecordKey.join(progress.send)
@@ -91,11 +91,13 @@ struct PlannerOutput: ~Copyable {
         }
     }
 
-    /// - Parameter lane: the lane of the record. Nil for every lane.
-    private mutating func add(_ record: some JSONRecord, to target: OutputTopic, lane: Int?) {
+    /// Adds a record for some lanes, which share its value.
+    private mutating func add(_ record: some JSONRecord, to target: OutputTopic, of lanes: MemberLanes) {
+        if lanes == .none { return }
         let value = records.encode(record)
-        let chosen = lane.map { $0..<$0 + 1 } ?? 0..<partitioner.laneCount
-        for lane in chosen { records.add(to: target.rawValue, partition: Int32(lane), value: value) }
+        for lane in lanes.lanes(of: partitioner.laneCount) {
+            records.add(to: target.rawValue, partition: Int32(lane), value: value)
+        }
     }
 
     private func partition(of key: [UInt8]) -> Int32 { Int32(partitioner.partition(of: key)) }

@@ -2,7 +2,7 @@ internal import Lifecycle
 internal import StageSupport
 internal import Topics
 
-/// One assigned partition of `sends` and `sends.timed`.
+/// One assigned partition of `sends`, `sends.timed` and `subscriptions`.
 struct SendsPartition: PositionedPartition {
     let partition: Int32
     var state = PartitionState.restoring
@@ -24,6 +24,13 @@ struct SendsPartition: PositionedPartition {
 enum PlannerInputTopic: CaseIterable {
     case sends
     case timed
+    case subscriptions
 
-    var name: TopicName { self == .sends ? .sends : .sendsTimed }
+    var name: TopicName {
+        switch self {
+        case .sends: .sends
+        case .timed: .sendsTimed
+        case .subscriptions: .subscriptions
+        }
+    }
 }

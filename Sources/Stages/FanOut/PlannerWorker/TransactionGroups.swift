@@ -16,6 +16,7 @@ final class TransactionGroups: GroupTable {
     private let committed: CommittedRows
     private var groups: [HashedKey: Entry<GroupRow>] = [:]
     private var seenSends: [HashedKey: Entry<SendIdempotencyRow>] = [:]
+    private var subscribedGroups: [String: Entry<SubscribedGroups>] = [:]
 
     init(partition: Int32, views: TopicViews, reader: JSONReader, log: Log) {
         committed = CommittedRows(
@@ -44,6 +45,13 @@ final class TransactionGroups: GroupTable {
         return found
     }
 
+    func subscribedGroups(of app: String) throws(StoreError) -> SubscribedGroups? {
+        if let entry = subscribedGroups[app] { return entry.row }
+        let found: SubscribedGroups? = try committed.row(for: HashedKey(SubscribedGroups.key(app: app)))
+        subscribedGroups[app] = Entry(row: found)
+        return found
+    }
+
     func set(_ row: GroupRow, of key: ScopeKey) {
         groups[HashedKey(key.bytes)] = Entry(row: row, isChanged: true)
     }
@@ -52,12 +60,20 @@ final class TransactionGroups: GroupTable {
         seenSends[HashedKey(SendIdempotencyRow.key(app: app, send: send))] = Entry(row: seen, isChanged: true)
     }
 
+    func set(_ groups: SubscribedGroups, of app: String) {
+        subscribedGroups[app] = Entry(row: groups, isChanged: true)
+    }
+
     /// Adds one record for each changed row.
     func write(to output: inout PlannerOutput) {
         for (key, entry) in groups where entry.isChanged {
             if let row = entry.row { output.add(row, key: key, partition: partition) }
         }
         for (key, entry) in seenSends where entry.isChanged {
+            if let row = entry.row { output.add(row, key: key, partition: partition) }
+        }
+        for (app, entry) in subscribedGroups where entry.isChanged {
+            let key = HashedKey(SubscribedGroups.key(app: app))
             if let row = entry.row { output.add(row, key: key, partition: partition) }
         }
     }

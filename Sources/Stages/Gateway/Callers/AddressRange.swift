@@ -12,19 +12,21 @@ package struct AddressRange: Sendable, Hashable {
         guard let first = parts.first, let address = IPAddress(first) else { return nil }
         var prefixBits = 8 * address.bytes.count
         if parts.count == 2 {
-            guard let writtenBits = Int(parts[1]), (0...prefixBits).contains(writtenBits) else { return nil }
-            prefixBits = writtenBits
+            guard let givenBits = Int(parts[1]), (0...prefixBits).contains(givenBits) else { return nil }
+            prefixBits = givenBits
         }
         (self.text, self.address, self.prefixBits) = (text, address, prefixBits)
     }
 
+    /// Whether an address lies in the range. An IPv4 range has no IPv6 address, and the other way round.
     package func contains(_ other: IPAddress) -> Bool {
         guard other.bytes.count == address.bytes.count else { return false }
-        let (wholeBytes, restBits) = (prefixBits / 8, prefixBits % 8)
-        guard address.bytes.prefix(wholeBytes) == other.bytes.prefix(wholeBytes) else { return false }
-        guard restBits > 0 else { return true }
-        let mask = UInt8(truncatingIfNeeded: 0xFF00 >> restBits)
-        return address.bytes[wholeBytes] & mask == other.bytes[wholeBytes] & mask
+        let (fullBytes, remainingBits) = (prefixBits / 8, prefixBits % 8)
+        guard address.bytes.prefix(fullBytes) == other.bytes.prefix(fullBytes) else { return false }
+        guard remainingBits > 0 else { return true }
+        // The remaining bits are the highest ones of the next byte.
+        let mask = UInt8(truncatingIfNeeded: 0xFF00 >> remainingBits)
+        return address.bytes[fullBytes] & mask == other.bytes[fullBytes] & mask
     }
 }
 

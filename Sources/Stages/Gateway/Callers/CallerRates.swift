@@ -1,10 +1,15 @@
 internal import CatalogRecords
 internal import Lifecycle
 
-/// The rates of keys and addresses: requests, bytes of bodies, and reports, each per second. The server's threads charge
-/// requests and bytes from a request's head. The thread for reports charges the reports of a body.
+/// The rates of keys and addresses: requests, bytes of bodies, and reports, each per second. The server's threads
+/// charge requests and bytes from a request's head. The thread for reports charges the reports of a body.
+///
+/// Each charge first takes from the address, then from the key. A refused request still counts for the rates that it
+/// does not exceed.
 final class CallerRates: Sendable {
-    /// The rate of one unit, for addresses and for keys.
+    private static let windowMilliseconds = 1000
+
+    /// The rate of one unit (requests, bytes or reports), for addresses and for keys.
     private struct Rate {
         let peerLimit: RateLimit
         let keyLimit: RateLimit
@@ -17,13 +22,14 @@ final class CallerRates: Sendable {
         ) {
             (self.peerLimit, self.keyLimit) = (peerLimit, keyLimit)
             peers = RateLimiter(
-                countMax: peerCountMax, windowMilliseconds: 1000, entriesMax: GatewayLimits.peersCountedMax,
-                now: now)
+                countMax: peerCountMax, windowMilliseconds: CallerRates.windowMilliseconds,
+                entriesMax: GatewayLimits.peersCountedMax, now: now)
             keys = RateLimiter(
-                countMax: keyCountMax, windowMilliseconds: 1000, entriesMax: GatewayLimits.keysCountedMax,
-                now: now)
+                countMax: keyCountMax, windowMilliseconds: CallerRates.windowMilliseconds,
+                entriesMax: GatewayLimits.keysCountedMax, now: now)
         }
 
+        /// Returns the limit that the amount exceeds, or nil if the caller may send it.
         mutating func charge(_ amount: Int, to caller: RequestCaller, at now: Instant) -> ExceededLimit? {
             if let peer = caller.countedPeer, let wait = peers.charge(amount, to: peer, now: now) {
                 return ExceededLimit(limit: peerLimit, countMax: peers.countMax, waitMilliseconds: wait)
@@ -55,7 +61,7 @@ final class CallerRates: Sendable {
                     .keyReports, perKey: limits.reportsPerKeyAndSecondMax, now: now)))
     }
 
-    /// Charges a request and its body. Returns the limit that the request exceeds.
+    /// Charges a request and its body. Returns the limit that the request exceeds, or nil.
     ///
     /// - Parameter byteCount: The announced size of the body. It is 0 if the body comes in chunks.
     func chargeRequest(
@@ -67,7 +73,7 @@ final class CallerRates: Sendable {
         }
     }
 
-    /// Charges a body that came in chunks. Its size was unknown before.
+    /// Charges a body that came in chunks, whose size the head did not announce.
     func chargeChunks(
         of caller: RequestCaller, bytes byteCount: Int, at now: Instant = .now()
     ) -> ExceededLimit? {

@@ -1,23 +1,26 @@
 package import HTTPServer
 
-/// The search for the client's address in a request that came through proxies. Each proxy appends the address of its
-/// caller to `X-Forwarded-For`, for example `203.0.113.9, 10.0.0.7`. Only entries that listed proxies appended are
+/// The rule that finds the client's address in a request that came through proxies. Each proxy appends the address of
+/// its caller to `X-Forwarded-For`, for example `203.0.113.9, 10.0.0.7`. Only entries that listed proxies appended are
 /// trusted, because a client can forge everything to their left.
 package struct ClientAddressResolver: Sendable {
+    /// The entries of `X-Forwarded-For` that are examined, from the right. Further ones are ignored.
     package static let hopsMax = 16
 
+    /// The listed proxies: the setting `gateway.proxies`.
     private let proxies: [AddressRange]
 
     package init(proxies: [AddressRange]) { self.proxies = proxies }
 
-    /// Returns the first address from the right that is not a listed proxy.
+    /// Returns the first address that is not a listed proxy: the connection's peer, or else an entry of
+    /// `X-Forwarded-For` from the right.
     package func address(of request: HTTPRequest) -> String {
         var address = request.peer
         guard isProxy(address) else { return address }
         let entries = request.headers.all(named: "x-forwarded-for").flatMap { $0.split(separator: ",") }
         for entry in entries.suffix(Self.hopsMax).reversed() {
             let hop = entry.trimming { $0 == " " || $0 == "\t" }
-            // The entry is not an address. The last trusted address is the best answer.
+            // A listed proxy appended no address. The proxy's own address is the best answer.
             guard IPAddress(hop) != nil else { return address }
             address = hop
             guard isProxy(address) else { return address }

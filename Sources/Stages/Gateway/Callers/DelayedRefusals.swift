@@ -10,10 +10,12 @@ final class DelayedRefusals: Sendable {
         delayed = LoopOwned(on: loop) { DelayedReplies(on: $0.loop, countMax: countMax) }
     }
 
+    /// Sends a refusal after a delay. Any thread may call it.
     func send(_ response: HTTPResponse, on reply: HTTPReply, afterMilliseconds delay: Int) {
         delayed.execute { $0.send(response, on: reply, afterMilliseconds: delay) }
     }
 
+    /// The refusals that wait, confined to the loop. Their timers keep this object alive.
     private final class DelayedReplies {
         private let loop: EventLoop
         private let countMax: Int

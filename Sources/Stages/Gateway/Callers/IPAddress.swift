@@ -5,6 +5,7 @@ package struct IPAddress: Sendable, Hashable {
     /// The address in network order: four bytes, or sixteen for IPv6.
     package let bytes: [UInt8]
 
+    /// The first twelve bytes of an IPv4-mapped IPv6 address. The IPv4 address follows.
     private static let mappedPrefix: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
 
     package init?(_ text: some StringProtocol) {

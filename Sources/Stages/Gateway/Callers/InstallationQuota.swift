@@ -20,12 +20,11 @@ struct InstallationQuota {
 
     /// Charges the address if the installation is new there. Returns the limit if the quota is used up.
     ///
-    /// - Parameter installation: The hash of the installation.
+    /// - Parameters:
+    ///   - installation: The hash of the installation.
+    ///   - peer: The `PeerNetwork` of the address.
     mutating func charge(installation: Int, at peer: String, now: Instant) -> ExceededLimit? {
-        var hasher = Hasher()
-        hasher.combine(installation)
-        hasher.combine(peer)
-        let pair = UInt64(bitPattern: Int64(hasher.finalize()))
+        let pair = Self.hash(installation: installation, peer: peer)
         if knownPairs.contains(pair, now: now) { return nil }
         if let wait = limiter.charge(to: peer, now: now) {
             return ExceededLimit(
@@ -33,5 +32,12 @@ struct InstallationQuota {
         }
         knownPairs.insert(pair)
         return nil
+    }
+
+    private static func hash(installation: Int, peer: String) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(installation)
+        hasher.combine(peer)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 }

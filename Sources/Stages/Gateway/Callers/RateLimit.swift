@@ -1,4 +1,4 @@
-/// A limit on the requests and reports of a caller. The raw value is the end of its setting's name, after `gateway.`.
+/// A limit on the requests and reports of a caller. The raw value is the name of its setting after `gateway.`.
 package enum RateLimit: String, Sendable, CaseIterable {
     case keyRequests = "key-rate"
     case keyBytes = "key-bytes"

@@ -1,7 +1,7 @@
 package import Lifecycle
 
 /// The rate limit of many keys, addresses or installations: a token bucket for each name. A bucket holds the allowance
-/// of one window, in requests, bytes or reports. It refills from empty within one window.
+/// of one window, in requests, bytes or reports. An empty bucket is full again after one window.
 ///
 /// The memory is bounded by two tables: charges use `recent`, which becomes `older` after a window. A name
 /// without a charge for a window has a full bucket, so forgetting it loses nothing. If more names are charged in a
@@ -14,6 +14,7 @@ package struct RateLimiter: Sendable {
         var refilledAt: Instant
     }
 
+    /// The amount that is allowed in a window, and in one burst after a pause.
     package let countMax: Int
     package let windowMilliseconds: Int
     private let entriesMax: Int
@@ -22,9 +23,7 @@ package struct RateLimiter: Sendable {
     private var older: [Int: Bucket] = [:]
     private var rotatedAt: Instant
 
-    /// - Parameters:
-    ///   - countMax: The amount allowed in a window, and in one burst after a pause.
-    ///   - entriesMax: The entries in each of the two tables.
+    /// - Parameter entriesMax: The entries in each of the two tables.
     package init(countMax: Int, windowMilliseconds: Int, entriesMax: Int, now: Instant) {
         precondition(
             countMax > 0 && windowMilliseconds > 0 && entriesMax > 0, "a rate table needs positive limits")
@@ -41,16 +40,17 @@ package struct RateLimiter: Sendable {
         let hash = name.hashValue
         let fullLevel = countMax * windowMilliseconds
         var bucket = recent[hash] ?? older[hash] ?? Bucket(level: fullLevel, refilledAt: now)
-        let elapsed = max(0, min(windowMilliseconds, now.milliseconds(since: bucket.refilledAt)))
-        bucket.level = min(fullLevel, bucket.level + elapsed * countMax)
+        let elapsedMilliseconds = max(0, min(windowMilliseconds, now.milliseconds(since: bucket.refilledAt)))
+        bucket.level = min(fullLevel, bucket.level + elapsedMilliseconds * countMax)
         // Less than a millisecond adds nothing, and must still count at the next charge.
-        if elapsed > 0 { bucket.refilledAt = now }
+        if elapsedMilliseconds > 0 { bucket.refilledAt = now }
         defer { recent[hash] = bucket }
         let cost = min(amount, countMax) * windowMilliseconds
         if bucket.level >= cost {
             bucket.level -= cost
             return nil
         }
+        // The milliseconds until the missing part is filled. One more, because the division rounds down.
         return (cost - bucket.level) / countMax + 1
     }
 

@@ -6,7 +6,13 @@ internal import TokenSealing
 /// The check that a request may act for a user. A user's proof is the HMAC-SHA256 of the user id with a secret
 /// that the app's server knows. Confined to one thread.
 final class UserProofCheck {
-    enum ProofVerdict { case valid, missing, wrong, uncheckable }
+    enum ProofVerdict {
+        case valid
+        case missing
+        case wrong
+        /// This gateway's sealing keys do not open the app's secrets.
+        case uncheckable
+    }
 
     // Each text follows the field's name.
     static let missingMessage =
@@ -23,6 +29,7 @@ final class UserProofCheck {
         let secrets: [HMACSHA256]?
     }
 
+    /// Apps whose opened secrets are kept. Beyond it all are opened again when they are next needed.
     private static let appsMax = 1000
 
     private let seal: TokenSeal
@@ -52,6 +59,7 @@ final class UserProofCheck {
         return matches ? .valid : .wrong
     }
 
+    /// Returns the app's opened secrets. They are opened again only after its settings have changed.
     private func secrets(of app: App, settings: UserProofSettings) -> [HMACSHA256]? {
         if let opened = openedSecrets[app.id], opened.settings == settings { return opened.secrets }
         let secrets = openSecrets(in: settings, of: app)

@@ -10,7 +10,7 @@ struct ConsoleSession: Sendable, Equatable {
     /// expire.
     static let lifetimeHours = 8
     static let lifetimeMilliseconds = Int64(lifetimeHours) * 3_600_000
-    /// The tolerated clock difference, because another gateway's clock may be ahead.
+    /// The tolerated difference between the clocks of the gateway that made the session and of this one.
     private static let clockSkewMillisecondsMax: Int64 = 60_000
     private static let keyDigestByteCount = 8
 
@@ -47,8 +47,8 @@ struct ConsoleSession: Sendable, Equatable {
     private static let timeRange = 1..<9
     private static let keyDigestRange = 9..<9 + keyDigestByteCount
 
-    /// The format version in one byte, the time of log-in in eight (big-endian), the digest of the key, and the
-    /// key's id in UTF-8.
+    /// The session in binary form, which `SessionSeal` seals: the format version in one byte, the time of
+    /// log-in in eight (big-endian), the digest of the key, and the key's id in UTF-8.
     var bytes: [UInt8] {
         let time = UInt64(bitPattern: startedAt)
         let timeBytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * $0)) }

@@ -9,6 +9,7 @@ struct SessionCheck: Sendable {
     /// The header with the session's token.
     static let tokenHeader = "flotilla-console"
 
+    /// The result of the check.
     enum SessionVerdict: Equatable {
         /// The request has no session cookie, or it also has a key.
         case none
@@ -21,6 +22,7 @@ struct SessionCheck: Sendable {
 
     let seal: SessionSeal
 
+    /// Checks the session of a request, its site and its token. A request with a key does not use its session.
     func verdict(on headers: HTTPHeaders, now: WallTime) -> SessionVerdict {
         guard headers["authorization"] == nil, headers["x-netmera-api-key"] == nil,
             let cookie = SessionCookie.value(in: headers)

@@ -5,9 +5,10 @@ enum SessionCookie {
     static let name = "flotilla_session"
     /// The longest header line that is searched.
     private static let lineBytesMax = 8192
+    /// The longest value that counts as a session.
     private static let valueBytesMax = 512
 
-    /// Returns the only cookie of this name, or nil if the headers have zero or several.
+    /// Returns the value of the only session cookie, or nil if the headers have none or several.
     static func value(in headers: HTTPHeaders) -> String? {
         var value: String?
         for line in headers.all(named: "cookie") where line.utf8.count <= lineBytesMax {
@@ -21,10 +22,11 @@ enum SessionCookie {
         return value
     }
 
-    /// Returns the `Set-Cookie` header line.
+    /// Returns the value of the header `Set-Cookie`.
     ///
-    /// - Parameter isSecure: Whether the page came by TLS. Then the browser never sends the cookie without
-    ///   TLS.
+    /// - Parameters:
+    ///   - seconds: The lifetime of the cookie. 0 deletes it.
+    ///   - isSecure: Whether the page came by TLS. Then the browser never sends the cookie without TLS.
     static func headerLine(value: String, seconds: Int, isSecure: Bool) -> String {
         "\(name)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
             + (isSecure ? "; Secure" : "")

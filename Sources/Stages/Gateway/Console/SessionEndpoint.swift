@@ -15,38 +15,36 @@ struct SessionEndpoint: Sendable {
     let clock: GatewayClock
 
     func add(to routes: inout HTTPRoutes) {
-        let sessions = authorization.sessionCheck
-        // The key comes in a header, as in every other call. A form of another site cannot send that header.
-        routes.onAdmission(.post, path: Self.path) { [authorization, worker] request in
-            guard SessionCheck.isSameSite(request.headers) else {
-                return .refused(SessionCheck.otherSiteResponse)
-            }
-            guard sessions.seal.canSeal else { return .refused(Self.withoutSealingKeys) }
-            return authorization.admit(request, for: .read) { authorized in
-                worker.accept(authorized, as: .session) { context throws(RefusedRequest) in
-                    try context.refuseBody()
-                    return Self.logIn(authorized, in: context, sealedBy: sessions.seal)
-                }
-            }
-        }
+        routes.onAdmission(.post, path: Self.path) { [self] in admitLogIn($0) }
         routes.on(.get, path: Self.path) { currentSession(for: $0) }
-        routes.on(.delete, path: Self.path) { [clock] request in
-            if case .fromAnotherSite = sessions.verdict(on: request.headers, now: clock.now) {
-                return SessionCheck.otherSiteResponse
+        routes.on(.delete, path: Self.path) { logOut($0) }
+    }
+
+    /// Admits a log-in. The key comes in a header, as in every other call. A form of another site cannot send that
+    /// header.
+    private func admitLogIn(_ request: HTTPRequest) -> HTTPAdmission {
+        guard SessionCheck.isSameSite(request.headers) else {
+            return .refused(SessionCheck.otherSiteResponse)
+        }
+        let seal = authorization.sessionCheck.seal
+        guard seal.canSeal else { return .refused(Self.withoutSealingKeys) }
+        return authorization.admit(request, for: .read) { [worker] authorized in
+            worker.accept(authorized, as: .session) { context throws(RefusedRequest) in
+                try context.refuseBody()
+                return Self.logIn(authorized, in: context, sealedBy: seal)
             }
-            return HTTPResponse(
-                status: 204,
-                headers: ["Set-Cookie": SessionCookie.headerLine(value: "", seconds: 0, isSecure: false)])
         }
     }
 
+    /// Stores the log-in in the audit, and answers with the cookie of a new session.
     private static func logIn(
         _ authorized: AuthorizedRequest, in context: RequestContext, sealedBy seal: SessionSeal
     ) -> RequestDecision {
         let key = authorized.caller.key
-        let session = ConsoleSession(of: key, startedAt: max(0, context.now.milliseconds))
+        let session = ConsoleSession(of: key, startedAt: context.acceptedAt)
         guard let cookie = seal.cookie(for: session) else { return .answer(withoutSealingKeys) }
         var response = response(key: key, session: session, cookie: cookie)
+        // The gateway serves without TLS, so only the browser knows whether the page came by TLS.
         let isSecure = authorized.request.headers["origin"]?.hasPrefix("https:") == true
         response.headers.add(
             "Set-Cookie",
@@ -72,6 +70,17 @@ struct SessionEndpoint: Sendable {
         }
     }
 
+    /// Deletes the browser's cookie. The session stays valid until it ends, because no gateway stores it.
+    private func logOut(_ request: HTTPRequest) -> HTTPResponse {
+        if case .fromAnotherSite = authorization.sessionCheck.verdict(on: request.headers, now: clock.now) {
+            return SessionCheck.otherSiteResponse
+        }
+        return HTTPResponse(
+            status: 204,
+            headers: ["Set-Cookie": SessionCookie.headerLine(value: "", seconds: 0, isSecure: false)])
+    }
+
+    /// Returns the session to the console's page, with the token that the page must send in each call.
     private static func response(
         key: APIKey, session: ConsoleSession, cookie: String
     ) -> HTTPResponse {

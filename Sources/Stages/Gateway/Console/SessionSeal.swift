@@ -6,15 +6,16 @@ internal import TokenSealing
 /// The conversion between console sessions and the sealed text in the browser's cookie. The server's threads
 /// share it.
 final class SessionSeal: Sendable {
-    private let seal: TracedLock<TokenSeal>
-    /// Whether there are sealing keys. Without them, anyone who can read the catalog could forge a session,
-    /// so no sessions exist.
-    let canSeal: Bool
     /// The app for which sessions are sealed. No app has this id, so an app's secret never opens as a session,
     /// and a session never opens as a secret.
     private static let owner = AuditEntry.everyApp
     private static let purpose = "console session"
     private static let tokenByteCount = 16
+
+    private let seal: TracedLock<TokenSeal>
+    /// Whether there are sealing keys. Without them, anyone who can read the catalog could forge a session,
+    /// so no sessions exist.
+    let canSeal: Bool
 
     init(keys: SealingKeys?) {
         let seal = TokenSeal(keys: keys)
@@ -22,7 +23,7 @@ final class SessionSeal: Sendable {
         self.seal = TracedLock(seal)
     }
 
-    /// Returns nil without sealing keys.
+    /// Returns the value of the cookie for a session, or nil without sealing keys.
     func cookie(for session: ConsoleSession) -> String? {
         seal.withLock { $0.seal(secret: session.bytes, app: Self.owner, name: Self.purpose) }
     }

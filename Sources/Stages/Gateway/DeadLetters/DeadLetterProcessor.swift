@@ -11,13 +11,15 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-/// The state of the `DeadLetterService`, confined to its thread. Each function answers one call.
+/// The processor of the calls about dead letters. Each function answers one call. They block, and are confined to the
+/// thread of the `DeadLetterService`.
 final class DeadLetterProcessor {
     private struct StopRequested: Error {}
+    private static let runIDByteCount = 6
 
     private let environment: StageEnvironment
     private let log: Log
-    /// The stop signal of the process. A long call checks it between two steps.
+    /// Raised when the gateway stops. A long call checks it between two dead letters.
     private let stopping: AtomicFlag
     private let reader = JSONReader()
     /// The consumers of the topic. They stay open between calls, because they start slowly.
@@ -44,6 +46,7 @@ final class DeadLetterProcessor {
         }
     }
 
+    /// Returns the open topic, or opens it.
     private func deadLetterTopic() -> DeadLetterTopic {
         if let openTopic { return openTopic }
         let topic = DeadLetterTopic(settings: environment.cluster.settings, layout: environment.layout)
@@ -51,6 +54,7 @@ final class DeadLetterProcessor {
         return topic
     }
 
+    /// Sums the matching dead letters by reason.
     func summarize(_ query: DeadLetterQuery) throws -> HTTPResponse {
         var summary = DeadLetterSummary()
         try deadLetterTopic().forEach(matching: query.filter) { deadLetter, state in
@@ -76,6 +80,7 @@ final class DeadLetterProcessor {
         return DeadLetterResponse.list(deadLetters, more: moreCount)
     }
 
+    /// Shows the dead letter whose id the query has.
     func show(_ query: DeadLetterQuery) throws -> HTTPResponse {
         var response: HTTPResponse?
         try deadLetterTopic().forEach(matching: query.filter) { deadLetter, state in
@@ -84,6 +89,7 @@ final class DeadLetterProcessor {
         return response ?? DeadLetterQuery.unknownDeadLetter.response
     }
 
+    /// Redrives or discards the dead letters that the body selects.
     func perform(
         _ command: DeadLetterService.DeadLetterCommand, for authorized: AuthorizedRequest
     ) throws -> HTTPResponse {
@@ -116,10 +122,12 @@ final class DeadLetterProcessor {
         return DeadLetterResponse.discarded(count, inDoubt: nil, isDryRun: false)
     }
 
+    /// Ends a long call if the gateway stops.
     private func checkStopping() throws {
         if stopping.isRaised { throw StopRequested() }
     }
 
-    /// Makes the name of one run, for the marks in the topic and for the audit. `g` stands for a gateway.
-    private static func makeRunID() -> String { "g" + Hex.text(of: Random.bytes(count: 6)) }
+    /// Makes the id of one run, such as `g3fa29c01b4d7`, for the records in the topic and in the audit. `g` stands for
+    /// a gateway.
+    private static func makeRunID() -> String { "g" + Hex.text(of: Random.bytes(count: runIDByteCount)) }
 }

@@ -3,7 +3,8 @@ internal import Identifiers
 internal import JSON
 internal import Replay
 
-/// The selection of dead letters by a call, and its options. It always covers only the app of the key.
+/// The selection of dead letters by a call, and its options: read from query parameters, from a path or from a body. It
+/// always covers only the app of the key.
 struct DeadLetterQuery: Sendable {
     static let limitDefault = 100
     static let limitMax = 1_000
@@ -13,16 +14,16 @@ struct DeadLetterQuery: Sendable {
     /// Whether redriven and discarded dead letters are included.
     private(set) var includesSettled = false
     private(set) var isDryRun = false
-    private var selectsAll = false
+    /// The problems of the query parameters.
     private var problems: [RequestProblem] = []
 
     private static let filterNames = ["stage", "reason", "since", "until"]
 
     // MARK: Read calls
 
-    /// - Parameters:
-    ///   - parameters: The query parameters.
-    ///   - isEach: Whether the call lists each dead letter. Only then it has a limit.
+    /// Selects dead letters by query parameters, such as `?stage=sender&since=1795809600000`.
+    ///
+    /// - Parameter isEach: Whether the call lists each dead letter. Only then it has a limit.
     init(
         parameters: [(name: String, value: String)], of app: String, isEach: Bool
     ) throws(RefusedRequest) {
@@ -34,24 +35,14 @@ struct DeadLetterQuery: Sendable {
                 add(code: "duplicate_key", at: name, message: "occurs twice")
             }
             switch name {
-            case "limit" where isEach:
-                guard let number = Int(value), (1...Self.limitMax).contains(number) else {
-                    add(code: "invalid", at: name, message: "must be a number from 1 to \(Self.limitMax)")
-                    continue
-                }
-                limit = number
+            case "limit" where isEach: readLimit(value)
             case "settled":
                 if value != "true" { add(code: "invalid", at: name, message: "must be true, or be omitted") }
                 includesSettled = true
-            case "since", "until":
-                guard let time = Int64(value), time >= 0 else {
-                    add(code: "invalid", at: name, message: "must be milliseconds since 1970")
-                    continue
-                }
-                set(name, to: time)
-            case "stage", "reason":
-                if let problem = NameRules.problem(value) { add(code: "invalid", at: name, message: problem) }
-                set(name, to: value)
+            case "since": filter.since = readTime(value, of: name)
+            case "until": filter.until = readTime(value, of: name)
+            case "stage": filter.stage = readName(value, of: name)
+            case "reason": filter.code = readName(value, of: name)
             default:
                 add(
                     code: "unknown_field", at: name,
@@ -81,7 +72,7 @@ struct DeadLetterQuery: Sendable {
 
     // MARK: Write calls
 
-    /// - Parameter root: The body.
+    /// Selects dead letters by a body, such as `{"letters":["3/1042"]}`. The reader of the body collects its problems.
     init(body root: JSONValue, of app: String) {
         filter.app = app
         let object = root.object()
@@ -99,7 +90,7 @@ struct DeadLetterQuery: Sendable {
         filter.since = object["since"].optional?.timeMilliseconds()
         filter.until = object["until"].optional?.timeMilliseconds()
         isDryRun = object["dryRun"].optional?.bool() ?? false
-        selectsAll = object["every"].optional?.bool() ?? false
+        let selectsAll = object["every"].optional?.bool() ?? false
         object.reportUnknownFields()
         // A call without a filter is usually a mistake, so it must say `every`.
         var conditions = filter
@@ -109,16 +100,32 @@ struct DeadLetterQuery: Sendable {
         }
     }
 
-    // MARK: Helpers
+    // MARK: Use
 
-    /// Sets `stage` or `reason`.
-    private mutating func set(_ name: String, to value: String) {
-        if name == "stage" { filter.stage = value } else { filter.code = value }
+    /// Whether the call's answer has dead letters in this state.
+    func includes(_ state: DeadLetterJournal.DeadLetterState) -> Bool {
+        includesSettled || state == .open || state == .doubtful
     }
 
-    /// Sets `since` or `until`.
-    private mutating func set(_ name: String, to time: Int64) {
-        if name == "since" { filter.since = time } else { filter.until = time }
+    // MARK: Reading of query parameters
+
+    private mutating func readLimit(_ value: String) {
+        if let number = Int(value), (1...Self.limitMax).contains(number) {
+            limit = number
+        } else {
+            add(code: "invalid", at: "limit", message: "must be a number from 1 to \(Self.limitMax)")
+        }
+    }
+
+    private mutating func readTime(_ value: String, of name: String) -> Int64? {
+        if let time = Int64(value), time >= 0 { return time }
+        add(code: "invalid", at: name, message: "must be milliseconds since 1970")
+        return nil
+    }
+
+    private mutating func readName(_ value: String, of name: String) -> String {
+        if let problem = NameRules.problem(value) { add(code: "invalid", at: name, message: problem) }
+        return value
     }
 
     private mutating func add(code: String, at field: String, message: String) {
@@ -127,10 +134,5 @@ struct DeadLetterQuery: Sendable {
 
     private func throwProblems() throws(RefusedRequest) {
         if !problems.isEmpty { throw RefusedRequest(problems) }
-    }
-
-    /// Whether the call's answer has dead letters in this state.
-    func includes(_ state: DeadLetterJournal.DeadLetterState) -> Bool {
-        includesSettled || state == .open || state == .doubtful
     }
 }

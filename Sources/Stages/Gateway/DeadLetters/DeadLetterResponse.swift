@@ -4,6 +4,7 @@ internal import Replay
 
 /// The answers to calls about dead letters.
 enum DeadLetterResponse {
+    /// Returns the sums by reason. `others` counts the dead letters that no sum has.
     static func summary(_ summary: DeadLetterSummary) -> HTTPResponse {
         object { json in
             json.name("sums")
@@ -59,6 +60,7 @@ enum DeadLetterResponse {
         }
     }
 
+    /// Returns the outcome of a redrive: how many records and jobs were sent again, and how many stay for which reason.
     static func redriven(_ tally: Redrive.Tally, isDryRun: Bool) -> HTTPResponse {
         object { json in
             json.field("dryRun", isDryRun ? true : nil)
@@ -78,6 +80,8 @@ enum DeadLetterResponse {
         }
     }
 
+    /// Returns the outcome of a discard.
+    ///
     /// - Parameters:
     ///   - count: The number of discarded dead letters.
     ///   - inDoubtCount: The number of dead letters that stay because their redrive has begun.
@@ -89,6 +93,7 @@ enum DeadLetterResponse {
         }
     }
 
+    /// Returns 200 with an object whose members `write` writes.
     private static func object(write: (inout JSONWriter) -> Void) -> HTTPResponse {
         var json = JSONWriter(capacity: 4096)
         json.beginObject()

@@ -5,6 +5,7 @@ internal import HTTPServer
 /// them.
 struct DeadLettersEndpoint: Sendable {
     static let path = "/v1/dead-letters"
+    /// The longest body of a redrive or a discard. Beyond it the answer is 413.
     private static let bodyBytesMax = 64 * 1024
 
     let authorization: Authorization
@@ -55,13 +56,14 @@ struct DeadLettersEndpoint: Sendable {
         }
     }
 
-    /// Passes the query of a request to `body`, or answers with the query's problems.
+    /// Passes the query of a request to `call`, or answers with the query's problems. Returns false if too many calls
+    /// wait.
     private static func withQuery(
         of authorized: AuthorizedRequest, parse: (HTTPRequest) throws(RefusedRequest) -> DeadLetterQuery,
-        then body: (DeadLetterQuery) -> Bool
+        then call: (DeadLetterQuery) -> Bool
     ) -> Bool {
         do throws(RefusedRequest) {
-            return body(try parse(authorized.request))
+            return call(try parse(authorized.request))
         } catch {
             authorized.reply.send(error.response)
             return true

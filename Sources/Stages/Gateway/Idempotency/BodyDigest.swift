@@ -9,35 +9,39 @@ internal import JSON
 /// each name and text, so that two different bodies never have the same form.
 enum BodyDigest {
     static func text(of body: JSONValue) -> String {
-        var bytes: [UInt8] = []
-        append(body, to: &bytes)
-        return Hex.text(of: SHA256.digest(of: bytes))
+        var hashedForm: [UInt8] = []
+        append(body, to: &hashedForm)
+        return Hex.text(of: SHA256.digest(of: hashedForm))
     }
 
-    private static func append(_ value: JSONValue, to bytes: inout [UInt8]) {
+    private static func append(_ value: JSONValue, to hashedForm: inout [UInt8]) {
         switch value.kind {
-        case .object:
-            var members: [(name: [UInt8], value: JSONValue)] = []
-            for (name, member) in value.object().members { members.append((Array(name.utf8), member)) }
-            members.sort { $0.name.lexicographicallyPrecedes($1.name) }
-            bytes.append(UInt8(ascii: "{"))
-            for (name, member) in members {
-                bytes += Array("\(name.count):".utf8) + name
-                append(member, to: &bytes)
-            }
-            bytes.append(UInt8(ascii: "}"))
+        case .object: append(object: value.object(), to: &hashedForm)
         case .array:
-            bytes.append(UInt8(ascii: "["))
+            hashedForm.append(UInt8(ascii: "["))
             for element in value.array(countMax: .max) {
-                append(element, to: &bytes)
-                bytes.append(UInt8(ascii: ","))
+                append(element, to: &hashedForm)
+                hashedForm.append(UInt8(ascii: ","))
             }
-            bytes.append(UInt8(ascii: "]"))
+            hashedForm.append(UInt8(ascii: "]"))
         case .string:
             let text = unsafe value.utf8
-            bytes += Array("\"\(text.count):".utf8)
-            unsafe bytes.append(contentsOf: text)
-        default: unsafe bytes.append(contentsOf: value.raw)
+            hashedForm += Array("\"\(text.count):".utf8)
+            unsafe hashedForm.append(contentsOf: text)
+        // Numbers, Booleans and null, as the client wrote them.
+        default: unsafe hashedForm.append(contentsOf: value.raw)
         }
+    }
+
+    private static func append(object: JSONObject, to hashedForm: inout [UInt8]) {
+        var members: [(name: [UInt8], value: JSONValue)] = []
+        for (name, member) in object.members { members.append((Array(name.utf8), member)) }
+        members.sort { $0.name.lexicographicallyPrecedes($1.name) }
+        hashedForm.append(UInt8(ascii: "{"))
+        for (name, member) in members {
+            hashedForm += Array("\(name.count):".utf8) + name
+            append(member, to: &hashedForm)
+        }
+        hashedForm.append(UInt8(ascii: "}"))
     }
 }

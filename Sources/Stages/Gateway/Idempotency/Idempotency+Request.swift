@@ -2,10 +2,14 @@ internal import HTTPServer
 internal import JSON
 internal import Sends
 
-// `Idempotency` has the rule for repetitions, and `SendID` derives the id of a send from the key.
+// The reader of the header `Idempotency-Key`. `SendID` derives the id of a send from the key. The planner and the
+// scheduler decide whether a request repeats an earlier one (`Idempotency.compare`).
 
 extension Idempotency {
-    /// Reads the header `Idempotency-Key` of a request with this body. Returns nil if the request has none.
+    /// The visible ASCII characters.
+    private static let allowedBytes: ClosedRange<UInt8> = 0x21...0x7E
+
+    /// Reads the key of a request, and makes the fingerprint of its body. Returns nil if the request has no key.
     init?(headers: HTTPHeaders, body: JSONValue) throws(RefusedRequest) {
         guard let key = try Self.key(in: headers) else { return nil }
         self.init(key: key, fingerprint: BodyDigest.text(of: body))
@@ -15,10 +19,9 @@ extension Idempotency {
     private static func key(in headers: HTTPHeaders) throws(RefusedRequest) -> String? {
         let values = headers.all(named: "idempotency-key")
         guard let key = values.first else { return nil }
-        let isValid =
-            values.count == 1 && (1...GatewayLimits.idempotencyKeyCharactersMax).contains(key.utf8.count)
-            && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-        if isValid { return key }
+        let hasValidLength = (1...GatewayLimits.idempotencyKeyCharactersMax).contains(key.utf8.count)
+        let isVisible = key.utf8.allSatisfy { allowedBytes.contains($0) }
+        if values.count == 1, hasValidLength, isVisible { return key }
         throw RefusedRequest([
             RequestProblem(
                 code: "idempotency_key_invalid", at: "Idempotency-Key",

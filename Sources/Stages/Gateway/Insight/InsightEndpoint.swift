@@ -4,7 +4,7 @@ internal import HTTPServer
 internal import Members
 
 /// The `GET` calls that the insight stage answers. The gateway passes them on, and the insight stage checks their
-/// parameters.
+/// parameters. Its answers go to the client unchanged, except files of events.
 struct InsightEndpoint: Sendable {
     let authorization: Authorization
     let relay: InsightRelay
@@ -30,6 +30,7 @@ struct InsightEndpoint: Sendable {
         let query = InsightQuery(
             kind, app: authorized.caller.app.id, id: request.parameters["id"],
             parameters: request.query.map { InsightQuery.Parameter(name: $0.name, value: $0.value) })
+        // Only events can be requested as a file, with `format=csv` or `format=jsonl`.
         let format = kind == .events ? request.query(named: "format") : nil
         let reply = authorized.reply
         return relay.ask(query) { answer in
@@ -37,6 +38,11 @@ struct InsightEndpoint: Sendable {
         }
     }
 
+    /// Returns the response to the client.
+    ///
+    /// - Parameters:
+    ///   - answer: The answer of an insight process, or nil if no process answered.
+    ///   - format: The format of the file that the client requested, if it requested one.
     private static func response(
         from answer: HTTPClientResponse?, format: String?, to request: HTTPRequest
     ) -> HTTPResponse {
@@ -44,12 +50,12 @@ struct InsightEndpoint: Sendable {
             return Unavailable.insightUnavailable
         }
         guard answer.status == 200 else { return .json(body, status: answer.status) }
-        guard let format, format != "json" else { return PolledAnswer.response(body, to: request) }
-        return file(from: body, format: format)
+        if let format, format != "json" { return file(from: body, format: format) }
+        return PolledAnswer.response(body, to: request)
     }
 
-    /// Returns a file of events. The insight stage writes the next cursor on the first line of its answer. It
-    /// goes into a header.
+    /// Returns a file of events. The first line of the insight stage's answer is the cursor of the next page, or empty
+    /// on the last page. It goes into a header. The other lines are the file.
     private static func file(from answer: [UInt8], format: String) -> HTTPResponse {
         let lineEnd = answer.firstIndex(of: UInt8(ascii: "\n")) ?? answer.endIndex
         let nextCursor = String(decoding: answer[..<lineEnd], as: UTF8.self)

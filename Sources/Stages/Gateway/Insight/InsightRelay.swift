@@ -11,6 +11,7 @@ internal import Topics
 /// others and merges the answers.
 final class InsightRelay: Sendable {
     private let attempts: LoopOwned<RelayAttempts>
+    /// The queries without an answer.
     private let waiting = Atomic<Int>(0)
 
     init(in environment: StageEnvironment, context: ServiceContext) throws {
@@ -27,7 +28,8 @@ final class InsightRelay: Sendable {
 
     /// Sends a query to the insight stage.
     ///
-    /// - Parameter then: Receives the answer, or nil if no process of the stage answered.
+    /// - Parameter then: Receives the answer, or nil if no process of the stage answered. It runs on the relay's
+    ///   thread.
     /// - Returns: False if too many queries wait. Then `then` is not called.
     func ask(_ query: InsightQuery, then: @escaping @Sendable (HTTPClientResponse?) -> Void) -> Bool {
         guard waiting.add(1, ordering: .relaxed).newValue <= GatewayLimits.queriesWaitingMax else {
@@ -46,9 +48,12 @@ final class InsightRelay: Sendable {
     }
 }
 
-/// The queries of the relay. A query asks one process after the other until one answers. Each query begins with
-/// another process, because a process may be dead and still listed. Confined to the relay's loop.
+/// The attempts of the relay's queries. A query asks one process after the other until one answers. Each query begins
+/// with another process, because a process may be dead and still listed. Confined to the relay's loop.
 private final class RelayAttempts {
+    private static let unauthorizedStatus = 401
+
+    /// The reader of the topic `members`, in which each process of a stage lists its address.
     private let members: MembersReader
     private let memberClient: MemberClient
     private var queryCount = 0
@@ -61,14 +66,16 @@ private final class RelayAttempts {
 
     func close() { memberClient.end() }
 
+    /// Asks up to `GatewayLimits.queryAttemptsMax` processes. `then` receives nil if none of them answers.
     func ask(body: [UInt8], then: @escaping @Sendable (HTTPClientResponse?) -> Void) {
         let members = members.table.members(of: InsightQuery.stage)
         queryCount &+= 1
-        let rotated = members.indices.map { members[($0 + queryCount) % members.count] }
+        let candidates = members.indices.map { members[($0 + queryCount) % members.count] }
         let deadline = Instant.now().advanced(byMilliseconds: GatewayLimits.queryMilliseconds)
-        ask(rotated.prefix(GatewayLimits.queryAttemptsMax), body: body, until: deadline, then: then)
+        ask(candidates.prefix(GatewayLimits.queryAttemptsMax), body: body, until: deadline, then: then)
     }
 
+    /// Asks the first of the members, and the others after it if it does not answer.
     private func ask(
         _ members: ArraySlice<Member>, body: [UInt8], until deadline: Instant,
         then: @escaping @Sendable (HTTPClientResponse?) -> Void
@@ -80,8 +87,9 @@ private final class RelayAttempts {
             member, at: InsightQuery.path, body: body,
             until: isLast ? deadline : min(deadline, attemptEnd), isLast: isLast
         ) { [self] answer in
-            // A 401 comes from a new process at the old address: it does not know the old process's secret.
-            if let answer, answer.status != 401, answer.body != nil { return then(answer) }
+            // 401 comes from a new process at the old address. It does not know the old process's secret.
+            let isAnswered = answer?.body != nil && answer?.status != Self.unauthorizedStatus
+            if isAnswered { return then(answer) }
             ask(members.dropFirst(), body: body, until: deadline, then: then)
         }
     }

@@ -7,14 +7,14 @@ internal import Sends
 enum NetmeraBulk {
     static let fields = NetmeraFields.fields(prefix: "message.", audience: "target")
 
+    /// Reads the body into a draft.
     static func draft(from root: JSONValue) -> SendDraft {
         let object = root.object()
         var draft = SendDraft(event: .start, audience: audience(in: object["target"]))
         let message = object["message"].object()
         draft.content.alert = NetmeraFields.alert(title: message["title"], body: message["body"])
         NetmeraFields.checkPlatforms(message["platforms"])
-        let type = message["type"]
-        if type.string() != "LIVE_ACTIVITY", type.kind == .string { type.report("must be \"LIVE_ACTIVITY\"") }
+        NetmeraFields.checkRequiredType(message["type"])
         draft.content.contentState = message["contentState"].optional?.contentObject()
         draft.content.attributes = message["liveActAttr"].optional?.contentObject()
         draft.attributesType = message["liveActAttrType"].optional?.name()
@@ -26,22 +26,24 @@ enum NetmeraBulk {
         return draft
     }
 
+    /// Reads the audience: everyone, or one list of names.
     private static func audience(in target: JSONValue) -> Audience {
         let object = target.object()
-        let isForAll = object["sendToAll"].optional?.bool() ?? false
+        let isForEveryone = object["sendToAll"].optional?.bool() ?? false
         let lists: [(value: JSONValue, makeAudience: ([String]) -> Audience)] = [
             (object["segments"], Audience.segments), (object["tags"], Audience.tags),
             (object["extIds"], Audience.users),
         ]
         object.reportUnknownFields()
         let presentLists = lists.filter { $0.value.optional != nil }
-        guard presentLists.count + (isForAll ? 1 : 0) == 1 else {
+        let audienceCount = presentLists.count + (isForEveryone ? 1 : 0)
+        guard audienceCount == 1 else {
             if target.kind == .object {
                 target.report("must have exactly one of sendToAll: true, segments, tags, extIds")
             }
             return .everyone
         }
-        if isForAll { return .everyone }
+        if isForEveryone { return .everyone }
         let list = presentLists[0]
         return list.makeAudience(list.value.names(countMax: Audience.namesMax))
     }

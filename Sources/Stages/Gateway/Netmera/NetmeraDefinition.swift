@@ -10,20 +10,20 @@ internal import Telemetry
 /// `NetmeraTransactional` sends it by that number.
 enum NetmeraDefinition {
     static let fields = NetmeraFields.fields(prefix: "", audience: "target")
+    /// Stands for the user during the check of a definition, which has no recipient.
+    private static let placeholderUser = "somebody"
     /// Stands for the group during the check of a definition without a group. It is longer than most group
     /// names, so that the payload's size is not underestimated.
     private static let placeholderGroup = String(repeating: "g", count: 64)
 
-    /// Returns a start with the content of the definition, so that its problems show when the definition is made, and
-    /// the definition's group.
+    /// Reads the body into the draft of a start, so that the checks of a send find the problems of the content. Also
+    /// returns the definition's group, which is optional.
     static func draft(from root: JSONValue) -> (draft: SendDraft, group: String?) {
         let object = root.object()
-        var draft = SendDraft(event: .start, audience: .users(["somebody"]))
+        var draft = SendDraft(event: .start, audience: .users([placeholderUser]))
         draft.content.alert = NetmeraFields.alert(title: object["title"], body: object["message"])
         NetmeraFields.checkPlatforms(object["platforms"])
-        if let type = object["type"].optional, type.string() != "LIVE_ACTIVITY" {
-            type.report("must be \"LIVE_ACTIVITY\", or be omitted")
-        }
+        NetmeraFields.checkOptionalType(object["type"])
         draft.content.contentState = object["contentState"].optional?.contentObject()
         draft.content.attributes = object["liveActAttr"].optional?.contentObject()
         draft.attributesType = object["liveActAttrType"].optional?.name()

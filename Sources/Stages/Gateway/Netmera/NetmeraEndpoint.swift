@@ -55,6 +55,7 @@ struct NetmeraEndpoint: Sendable {
         }
     }
 
+    /// Stores a definition in the catalog, and answers with its number.
     private func define(
         in context: RequestContext, numbers: DefinitionNumberGenerator
     ) throws(RefusedRequest) -> RequestDecision {
@@ -63,16 +64,7 @@ struct NetmeraEndpoint: Sendable {
             app: context.app, catalog: context.catalog, now: context.now, fields: NetmeraDefinition.fields,
             lanes: lanes)
         _ = try validator.validate(draft, afterReading: context.problems)
-        if context.catalog.definitions(of: context.app.id).count >= NotificationDefinition.countPerAppMax {
-            throw RefusedRequest(
-                [
-                    RequestProblem(
-                        code: "too_many_definitions", at: "",
-                        message:
-                            "the app has \(NotificationDefinition.countPerAppMax) definitions; delete old ones with DELETE /v1/definitions/NUMBER"
-                    )
-                ], status: 409)
-        }
+        try Self.checkDefinitionCount(in: context)
         let definition = NetmeraDefinition.definition(
             from: draft, group: group, number: numbers.next(now: context.now), app: context.app,
             now: context.now)
@@ -81,5 +73,18 @@ struct NetmeraEndpoint: Sendable {
         json.field("notificationKey", "\(definition.number)")
         json.endObject()
         return .changeCatalog(.put(definition), .json(json.bytes))
+    }
+
+    private static func checkDefinitionCount(in context: RequestContext) throws(RefusedRequest) {
+        let definitions = context.catalog.definitions(of: context.app.id)
+        if definitions.count < NotificationDefinition.countPerAppMax { return }
+        throw RefusedRequest(
+            [
+                RequestProblem(
+                    code: "too_many_definitions", at: "",
+                    message:
+                        "the app has \(NotificationDefinition.countPerAppMax) definitions; delete old ones with DELETE /v1/definitions/NUMBER"
+                )
+            ], status: 409)
     }
 }

@@ -3,11 +3,15 @@ internal import Payloads
 
 /// The fields that several of Netmera's calls share: their names, for error messages, and their readers.
 enum NetmeraFields {
+    /// The only type of notification that Flotilla sends.
+    private static let liveActivityType = "LIVE_ACTIVITY"
+    private static let platformsMax = 10
+
     /// Returns the names of the fields in a call's body.
     ///
     /// - Parameters:
-    ///   - prefix: The path of the object that has the content, such as `message.`.
-    ///   - audience: The path of the audience.
+    ///   - prefix: The path of the object that has the content, such as `message.`, or empty for the body itself.
+    ///   - audience: The path of the audience, such as `target`.
     static func fields(prefix: String, audience: String) -> SendFields {
         var fields = SendFields()
         fields.group = prefix + "groupId"
@@ -24,11 +28,25 @@ enum NetmeraFields {
 
     /// Checks that the platforms are `["IOS"]`, because only iOS has Live Activities.
     static func checkPlatforms(_ value: JSONValue) {
-        let platforms = value.strings(countMax: 10)
+        let platforms = value.strings(countMax: platformsMax)
         if value.kind == .array, platforms != ["IOS"] { value.report("must be [\"IOS\"]") }
     }
 
-    /// Returns the alert that lights the screen, or nil without title and body.
+    /// Checks the type of a call that requires it.
+    static func checkRequiredType(_ type: JSONValue) {
+        if type.string() != liveActivityType, type.kind == .string {
+            type.report("must be \"LIVE_ACTIVITY\"")
+        }
+    }
+
+    /// Checks the type of a call that may omit it.
+    static func checkOptionalType(_ type: JSONValue) {
+        if let type = type.optional, type.string() != liveActivityType {
+            type.report("must be \"LIVE_ACTIVITY\", or be omitted")
+        }
+    }
+
+    /// Returns the alert, or nil without title and body.
     static func alert(title: JSONValue, body: JSONValue) -> Alert? {
         let alert = Alert(
             title: title.optional.map { .plain($0.string()) }, body: body.optional.map { .plain($0.string()) }

@@ -11,6 +11,7 @@ internal import Telemetry
 enum NetmeraTransactional {
     static let fields = NetmeraFields.fields(prefix: "message.", audience: "target.extId")
 
+    /// Reads the body into a draft, with the content of the app's definition.
     static func draft(from root: JSONValue, of app: App, in catalog: CatalogSnapshot) -> SendDraft {
         let object = root.object()
         let number = definitionNumber(in: object["notificationKey"])
@@ -33,6 +34,7 @@ enum NetmeraTransactional {
         return draft
     }
 
+    /// Replaces the parts of the definition that the body has.
     private static func override(_ draft: inout SendDraft, with message: JSONObject) {
         if let group = message["groupId"].optional { draft.group = group.name() }
         let alert = NetmeraFields.alert(title: message["title"], body: message["body"])
@@ -48,9 +50,7 @@ enum NetmeraTransactional {
         if let type = message["liveActAttrType"].optional { draft.attributesType = type.name() }
         draft.endDate = message["liveActEndDate"].optional?.isoDate()
         if let platforms = message["platforms"].optional { NetmeraFields.checkPlatforms(platforms) }
-        if let type = message["type"].optional, type.string() != "LIVE_ACTIVITY" {
-            type.report("must be \"LIVE_ACTIVITY\", or be omitted")
-        }
+        NetmeraFields.checkOptionalType(message["type"])
         NetmeraFields.refuseDates(in: message)
         message.reportUnknownFields()
     }

@@ -7,6 +7,7 @@ internal import Sends
 enum NetmeraUpdate {
     static let fields = NetmeraFields.fields(prefix: "", audience: "target")
 
+    /// Reads the body into a draft.
     static func draft(from root: JSONValue) -> SendDraft {
         let object = root.object()
         let event = event(in: object["action"])
@@ -31,6 +32,7 @@ enum NetmeraUpdate {
         }
     }
 
+    /// Reads the audience: one user, named activities, or without a target the whole group.
     private static func audience(in target: JSONValue) -> Audience {
         guard let target = target.optional else { return .group }
         let object = target.object()

@@ -1,6 +1,16 @@
+// The calls about dead letters.
+
 extension OpenAPI {
     private static func queryParameter(_ name: String, schema: String, means description: String) -> String {
-        ##"{"name":"\##(name)","in":"query","required":false,"description":"\##(description)","schema":\##(schema)}"##
+        ##"""
+        {
+          "name":"\##(name)",
+          "in":"query",
+          "required":false,
+          "description":"\##(description)",
+          "schema":\##(schema)
+        }
+        """##
     }
 
     private static let filterParameters = [
@@ -24,19 +34,170 @@ extension OpenAPI {
     }.joined(separator: ",")
 
     static let deadLetterPaths = #"""
-        "/v1/dead-letters":{"get":{"operationId":"deadLetters","summary":"The app's records that stages could not use, summed by reason.","description":"Role read.","security":[{"bearer":[]}],"parameters":[\#(filterParameters)],"responses":{\#(response(200, schema: "letterSums", meaning: "Sums.")),\#(refusals())}}},
-        "/v1/dead-letters/each":{"get":{"operationId":"eachDeadLetter","summary":"Lists dead letters one by one.","description":"Role read.","security":[{"bearer":[]}],"parameters":[\#(filterParameters),\#(limit)],"responses":{\#(response(200, schema: "letters", meaning: "The newest first.")),\#(refusals())}}},
-        "/v1/dead-letters/{partition}/{offset}":{"get":{"operationId":"deadLetter","summary":"One dead letter with its content, without tokens.","description":"Role read.","security":[{"bearer":[]}],"parameters":[\#(positionParameters)],"responses":{\#(response(200, schema: "letter", meaning: "The dead letter.")),\#(refusals(missing: true))}}},
-        "/v1/dead-letters/redrive":{"post":{"operationId":"redriveDeadLetters","summary":"Redrives dead letters, except expired ones and those that a newer version replaces.","description":"Role admin. A call that takes longer than the answer limit continues. Then list the open dead letters.","security":[{"bearer":[]}],\#(body(schema: "letterOrder")),"responses":{\#(response(200, schema: "redriven", meaning: "The redriven counts, or the expected counts of a dry run.")),\#(refusals(body: true))}}},
-        "/v1/dead-letters/discard":{"post":{"operationId":"discardDeadLetters","summary":"Marks dead letters as settled without sending them.","description":"Role admin.","security":[{"bearer":[]}],\#(body(schema: "letterOrder")),"responses":{\#(response(200, schema: "discarded", meaning: "The number of marked dead letters, or of those that a dry run would mark.")),\#(refusals(body: true))}}}
+        "/v1/dead-letters":{"get":{
+          "operationId":"deadLetters",
+          "summary":"The app's records that stages could not use, summed by reason.",
+          "description":"Role read.",
+          "security":[{"bearer":[]}],
+          "parameters":[\#(filterParameters)],
+          "responses":{\#(response(200, schema: "letterSums", meaning: "Sums.")),\#(refusals())}
+        }},
+        "/v1/dead-letters/each":{"get":{
+          "operationId":"eachDeadLetter",
+          "summary":"Lists dead letters one by one.",
+          "description":"Role read.",
+          "security":[{"bearer":[]}],
+          "parameters":[\#(filterParameters),\#(limit)],
+          "responses":{\#(response(200, schema: "letters", meaning: "The newest first.")),\#(refusals())}
+        }},
+        "/v1/dead-letters/{partition}/{offset}":{"get":{
+          "operationId":"deadLetter",
+          "summary":"One dead letter with its content, without tokens.",
+          "description":"Role read.",
+          "security":[{"bearer":[]}],
+          "parameters":[\#(positionParameters)],
+          "responses":{
+            \#(response(200, schema: "letter", meaning: "The dead letter.")),
+            \#(refusals(missing: true))
+          }
+        }},
+        "/v1/dead-letters/redrive":{"post":{
+          "operationId":"redriveDeadLetters",
+          "summary":"Redrives dead letters, except expired ones and those that a newer version replaces.",
+          "description":"Role admin. A call that takes longer than the answer limit continues. Then list the open dead letters.",
+          "security":[{"bearer":[]}],
+          \#(body(schema: "letterOrder")),
+          "responses":{
+            \#(response(200, schema: "redriven", meaning: "The redriven counts, or the expected counts of a dry run.")),
+            \#(refusals(body: true))
+          }
+        }},
+        "/v1/dead-letters/discard":{"post":{
+          "operationId":"discardDeadLetters",
+          "summary":"Marks dead letters as settled without sending them.",
+          "description":"Role admin.",
+          "security":[{"bearer":[]}],
+          \#(body(schema: "letterOrder")),
+          "responses":{
+            \#(response(200, schema: "discarded", meaning: "The number of marked dead letters, or of those that a dry run would mark.")),
+            \#(refusals(body: true))
+          }
+        }}
         """#
 
     static let deadLetterSchemas = #"""
-        "letterOrder":{"type":"object","additionalProperties":false,"description":"Selects the dead letters that match all given conditions. At least one condition is required.","properties":{"letters":{"type":"array","maxItems":1000,"items":{"type":"string","pattern":"^[0-9]+/[0-9]+$"}},"stage":{"type":"string"},"reason":{"type":"string"},"since":{"type":"integer"},"until":{"type":"integer"},"every":{"type":"boolean","description":"Selects all dead letters, if no other condition is given."},"dryRun":{"type":"boolean","description":"Whether the call only counts."}}},
-        "letterSums":{"type":"object","required":["sums","others"],"additionalProperties":false,"properties":{"sums":{"type":"array","items":{"type":"object"}},"others":{"type":"integer","description":"Dead letters of further kinds."}}},
-        "letters":{"type":"object","required":["letters","more"],"additionalProperties":false,"properties":{"letters":{"type":"array","items":{"$ref":"#/components/schemas/letter"}},"more":{"type":"integer"}}},
-        "letter":{"type":"object","required":["letter","at","stage","reason","message","jobs","state"],"properties":{"letter":{"type":"string"},"at":{"type":"integer"},"stage":{"type":"string"},"app":{"type":"string"},"reason":{"type":"string"},"message":{"type":"string"},"jobs":{"type":"integer"},"state":{"enum":["open","redriven","discarded","in_doubt"]},"topic":{"type":"string"},"partition":{"type":"integer"},"offset":{"type":"integer"},"writtenAt":{"type":"integer"},"bytes":{"type":"integer"},"sentAgainFrom":{"type":"array","items":{"type":"string"}},"send":{"type":"string"},"groupId":{"type":"string"},"event":{"type":"string"},"version":{"type":"integer"},"deadline":{"type":"integer"},"pushes":{"type":"array","items":{"type":"object","required":["installationId","entry","recipient","token"],"properties":{"installationId":{"type":"string"},"entry":{"type":"string"},"recipient":{"type":"string"},"token":{"type":"string","description":"The beginning of the token's digest."}}}}}},
-        "redriven":{"type":"object","required":["letters","jobs","settled","stay"],"additionalProperties":false,"properties":{"dryRun":{"const":true},"letters":{"type":"integer"},"jobs":{"type":"integer"},"settled":{"type":"integer","description":"Dead letters that an interrupted call had already sent."},"stay":{"type":"array","items":{"type":"object","required":["reason","count","message"],"properties":{"reason":{"type":"string"},"count":{"type":"integer"},"message":{"type":"string"}}}}}},
-        "discarded":{"type":"object","required":["letters"],"additionalProperties":false,"properties":{"dryRun":{"const":true},"letters":{"type":"integer"},"inDoubt":{"type":"integer","description":"Dead letters whose redrive has begun. They stay."}}}
+        "letterOrder":{
+          "type":"object",
+          "additionalProperties":false,
+          "description":"Selects the dead letters that match all given conditions. At least one condition is required.",
+          "properties":{
+            "letters":{
+              "type":"array",
+              "maxItems":1000,
+              "items":{"type":"string","pattern":"^[0-9]+/[0-9]+$"}
+            },
+            "stage":{"type":"string"},
+            "reason":{"type":"string"},
+            "since":{"type":"integer"},
+            "until":{"type":"integer"},
+            "every":{
+              "type":"boolean",
+              "description":"Selects all dead letters, if no other condition is given."
+            },
+            "dryRun":{"type":"boolean","description":"Whether the call only counts."}
+          }
+        },
+        "letterSums":{
+          "type":"object",
+          "required":["sums","others"],
+          "additionalProperties":false,
+          "properties":{
+            "sums":{"type":"array","items":{"type":"object"}},
+            "others":{"type":"integer","description":"Dead letters of further kinds."}
+          }
+        },
+        "letters":{
+          "type":"object",
+          "required":["letters","more"],
+          "additionalProperties":false,
+          "properties":{
+            "letters":{"type":"array","items":{"$ref":"#/components/schemas/letter"}},
+            "more":{"type":"integer"}
+          }
+        },
+        "letter":{
+          "type":"object",
+          "required":["letter","at","stage","reason","message","jobs","state"],
+          "properties":{
+            "letter":{"type":"string"},
+            "at":{"type":"integer"},
+            "stage":{"type":"string"},
+            "app":{"type":"string"},
+            "reason":{"type":"string"},
+            "message":{"type":"string"},
+            "jobs":{"type":"integer"},
+            "state":{"enum":["open","redriven","discarded","in_doubt"]},
+            "topic":{"type":"string"},
+            "partition":{"type":"integer"},
+            "offset":{"type":"integer"},
+            "writtenAt":{"type":"integer"},
+            "bytes":{"type":"integer"},
+            "sentAgainFrom":{"type":"array","items":{"type":"string"}},
+            "send":{"type":"string"},
+            "groupId":{"type":"string"},
+            "event":{"type":"string"},
+            "version":{"type":"integer"},
+            "deadline":{"type":"integer"},
+            "pushes":{
+              "type":"array",
+              "items":{
+                "type":"object",
+                "required":["installationId","entry","recipient","token"],
+                "properties":{
+                  "installationId":{"type":"string"},
+                  "entry":{"type":"string"},
+                  "recipient":{"type":"string"},
+                  "token":{"type":"string","description":"The beginning of the token's digest."}
+                }
+              }
+            }
+          }
+        },
+        "redriven":{
+          "type":"object",
+          "required":["letters","jobs","settled","stay"],
+          "additionalProperties":false,
+          "properties":{
+            "dryRun":{"const":true},
+            "letters":{"type":"integer"},
+            "jobs":{"type":"integer"},
+            "settled":{
+              "type":"integer",
+              "description":"Dead letters that an interrupted call had already sent."
+            },
+            "stay":{
+              "type":"array",
+              "items":{
+                "type":"object",
+                "required":["reason","count","message"],
+                "properties":{
+                  "reason":{"type":"string"},
+                  "count":{"type":"integer"},
+                  "message":{"type":"string"}
+                }
+              }
+            }
+          }
+        },
+        "discarded":{
+          "type":"object",
+          "required":["letters"],
+          "additionalProperties":false,
+          "properties":{
+            "dryRun":{"const":true},
+            "letters":{"type":"integer"},
+            "inDoubt":{"type":"integer","description":"Dead letters whose redrive has begun. They stay."}
+          }
+        }
         """#
 }

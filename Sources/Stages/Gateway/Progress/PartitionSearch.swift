@@ -1,17 +1,20 @@
 internal import Kafka
 internal import Lifecycle
 
-/// A search for records in one partition, without an index: first from a time onwards, then backwards in
+/// The search for records in one partition, without an index: first from a time onwards, then backwards in
 /// growing steps. It blocks its thread.
 final class PartitionSearch {
     /// The clock difference between gateways that the search tolerates.
     private static let marginMilliseconds: Int64 = 60_000
-    /// The number of records in the first step backwards. Each further step reads ten times as many.
+    /// The number of records in the first step backwards.
     private static let firstStepRecords: Int64 = 20_000
+    /// Each further step backwards reads so many times the records of the step before.
+    private static let stepGrowth: Int64 = 10
     /// The time without a search after which the client is closed, because it needs four threads.
     private static let idleMilliseconds = 60_000
+    private static let closeMillisecondsMax = 500
     private static let pollMilliseconds: Int32 = 20
-    /// The least time that a question to the cluster gets, also when the deadline is near.
+    /// The least time that a request to the cluster gets, also when the deadline is near.
     private static let requestMillisecondsMin = 100
 
     private let cluster: Cluster
@@ -30,6 +33,7 @@ final class PartitionSearch {
     /// time may come from a wrong clock. Without a time, reads backwards from the end.
     ///
     /// - Parameters:
+    ///   - time: The time in milliseconds since 1970.
     ///   - visit: Receives each record. Returns true if no further record is needed.
     ///   - isFound: Returns whether a visited record matched.
     /// - Returns: Whether every record that could match was read before the deadline.
@@ -37,32 +41,39 @@ final class PartitionSearch {
         in partition: TopicPartition, since time: Int64?, until deadline: Instant,
         visit: (borrowing Kafka.Record) -> Bool, isFound: () -> Bool
     ) throws -> Bool {
-        let consumer = try openConsumer()
-        let ends = try consumer.watermarks(
+        let watermarks = try openConsumer().watermarks(
             of: partition, withinMilliseconds: remainingMilliseconds(until: deadline))
-        var start = ends.high
+        var start = watermarks.high
         if let time {
-            let searchedTime = max(0, time - Self.marginMilliseconds)
-            let offsets = try consumer.offsets(
-                atMilliseconds: searchedTime, in: [partition],
-                withinMilliseconds: remainingMilliseconds(until: deadline))
-            start = (offsets[partition] ?? nil) ?? ends.high
-            let isWhole = try read(partition, from: start, to: ends.high, until: deadline, visit: visit)
-            if isFound() || !isWhole { return isWhole }
+            start = try offset(at: time, in: partition, until: deadline) ?? watermarks.high
+            let isComplete = try read(
+                partition, from: start, to: watermarks.high, until: deadline, visit: visit)
+            if isFound() || !isComplete { return isComplete }
         }
         var stepRecords = Self.firstStepRecords
-        while start > ends.low {
-            let stepStart = max(ends.low, start - stepRecords)
+        while start > watermarks.low {
+            let stepStart = max(watermarks.low, start - stepRecords)
             guard try read(partition, from: stepStart, to: start, until: deadline, visit: visit) else {
                 return false
             }
             if isFound() {
-                // Records after the match may have been skipped because the match was not known yet.
-                return try read(partition, from: stepStart, to: ends.high, until: deadline, visit: visit)
+                // `visit` may have ignored records after the match, because it did not know the match yet.
+                return try read(
+                    partition, from: stepStart, to: watermarks.high, until: deadline, visit: visit)
             }
-            (start, stepRecords) = (stepStart, stepRecords * 10)
+            (start, stepRecords) = (stepStart, stepRecords * Self.stepGrowth)
         }
         return true
+    }
+
+    /// Returns the offset of the first record at or after a time, or nil without such a record.
+    private func offset(
+        at time: Int64, in partition: TopicPartition, until deadline: Instant
+    ) throws -> Int64? {
+        let offsets = try openConsumer().offsets(
+            atMilliseconds: max(0, time - Self.marginMilliseconds), in: [partition],
+            withinMilliseconds: remainingMilliseconds(until: deadline))
+        return offsets[partition] ?? nil
     }
 
     /// Reads the records from `start` to `end`, or until `visit` returns true. Returns false if the deadline
@@ -78,15 +89,12 @@ final class PartitionSearch {
         while Instant.now() < deadline {
             let events = consumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds)
             defer { batch.clear() }
-            var isOver = false
-            for index in 0..<batch.count where !isOver {
-                if batch[index].offset >= end {
-                    isOver = true
-                } else if visit(batch[index]) {
-                    isOver = true
-                }
+            for index in 0..<batch.count {
+                if batch[index].offset >= end { return true }
+                if visit(batch[index]) { return true }
             }
-            if isOver || (consumer.position(in: partition) ?? start) >= end { return true }
+            // The batch ended exactly before `end`.
+            if (consumer.position(in: partition) ?? start) >= end { return true }
             for event in events {
                 switch event {
                 case .reachedEnd: return true
@@ -122,7 +130,7 @@ final class PartitionSearch {
         idleTimer?.schedule(at: Instant.now().advanced(byMilliseconds: Self.idleMilliseconds))
     }
 
-    /// Forgets a consumer that has failed.
+    /// Forgets a consumer that has failed. The next search opens a new one.
     func dropConsumer() { consumer = nil }
 
     func close() {
@@ -132,7 +140,7 @@ final class PartitionSearch {
 
     private func disconnect() {
         batch.clear()
-        _ = consumer?.close(withinMilliseconds: 500)
+        _ = consumer?.close(withinMilliseconds: Self.closeMillisecondsMax)
         consumer = nil
     }
 }

@@ -5,6 +5,7 @@ package import Topics
 
 /// The thread that finds sends by their ids, one after the other, for queries about a send and for its cancellation.
 package final class SendLookup: Sendable {
+    /// The result of a lookup.
     package enum LookupResult: Sendable {
         case send(FoundSend)
         case notFound
@@ -15,6 +16,7 @@ package final class SendLookup: Sendable {
     }
 
     private let search: LoopOwned<SendSearch>
+    /// The calls whose search has not begun.
     private let waiting = Atomic<Int>(0)
 
     package init(cluster: Cluster, layout: TopicLayout, context: ServiceContext) throws {
@@ -25,7 +27,7 @@ package final class SendLookup: Sendable {
 
     package func stop() { search.stop { $0.close() } }
 
-    /// Finds a send and passes the result to `then`.
+    /// Finds a send and passes the result to `then`, on the thread of the searches.
     ///
     /// - Parameters:
     ///   - app: The app of the caller. A send of another app is reported as `.notFound`.

@@ -8,7 +8,7 @@ internal import Sends
 internal import Telemetry
 internal import Topics
 
-/// The search for one send in the topics, as the state of the `SendLookup`. It blocks its thread.
+/// The search for one send in the topics. It blocks the thread of the `SendLookup`.
 ///
 /// A planned send has records in `progress`. A send for later has a timer in `timers` until it fires. A send
 /// that is not planned yet is only in `sends` or `sends.timed`. The topics are searched in this order. There is
@@ -27,6 +27,8 @@ final class SendSearch {
 
     func close() { partitionSearch.close() }
 
+    /// Finds a send of an app, within `GatewayLimits.lookupMilliseconds`.
+    ///
     /// - Parameters:
     ///   - time: The time of acceptance in milliseconds since 1970, if it is known.
     ///   - callDeadline: The end of the call. If it has passed, no client waits for the result.
@@ -50,16 +52,16 @@ final class SendSearch {
         for id: SendID, of app: String, since time: Int64?, until deadline: Instant
     ) throws -> SendLookup.LookupResult {
         let (progress, isProgressRead) = try findProgress(of: id, since: time, until: deadline)
-        if let known = progress.key {
-            return known.app == app ? .send(FoundSend(progress: progress)) : .notFound
+        if let key = progress.key {
+            return key.app == app ? .send(FoundSend(progress: progress)) : .notFound
         }
         if let timersPartition = id.timersPartition {
-            let (row, areTimersRead) = try findTimer(
+            let (timer, areTimersRead) = try findTimer(
                 of: id, in: timersPartition, since: time, until: deadline)
-            if let row {
-                let progress = SendProgress(waiting: row.send, dueAt: row.dueAt)
-                return row.app == app
-                    ? .send(FoundSend(progress: progress, timerOwner: row.owner)) : .notFound
+            if let timer {
+                let progress = SendProgress(waiting: timer.send, dueAt: timer.dueAt)
+                return timer.app == app
+                    ? .send(FoundSend(progress: progress, timerOwner: timer.owner)) : .notFound
             }
             if !areTimersRead { return .timedOut }
         }
@@ -70,16 +72,18 @@ final class SendSearch {
         return isProgressRead && areSendsRead ? .notFound : .timedOut
     }
 
-    // The functions below also return whether every record that could match was read.
+    // MARK: The three searches
+    //
+    // Each also returns whether every record that could match was read before the deadline.
 
     /// Adds up the records that the planner and the lanes wrote about a send.
     private func findProgress(
         of id: SendID, since time: Int64?, until deadline: Instant
-    ) throws -> (SendProgress, isWhole: Bool) {
+    ) throws -> (SendProgress, isComplete: Bool) {
         let key = RecordKey.join(id.text)
         let lane = Murmur2.partition(forKey: key.span, partitionCount: layout.lanes)
         var progress = SendProgress(id: id.text)
-        let isWhole = try partitionSearch.run(
+        let isComplete = try partitionSearch.run(
             in: partition(lane, of: .progress), since: time, until: deadline
         ) { record in
             guard let recordKey = [UInt8](copying: record.key), recordKey == key,
@@ -92,44 +96,46 @@ final class SendSearch {
         } isFound: {
             progress.key != nil
         }
-        return (progress, isWhole)
+        return (progress, isComplete)
     }
 
-    /// Finds the timer of a send that waits for its time.
+    /// Finds the timer of a send that waits for its time. A timer that has fired or was cancelled is not returned.
     private func findTimer(
         of id: SendID, in number: Int, since time: Int64?, until deadline: Instant
-    ) throws -> (TimerRow?, isWhole: Bool) {
-        var row: TimerRow?
-        var key: [UInt8]?
+    ) throws -> (TimerRow?, isComplete: Bool) {
+        var waitingTimer: TimerRow?
+        // The record key of the send's timer. It stays when a later record deletes the timer.
+        var timerKey: [UInt8]?
         let idField = Array(#""id":"\#(id.text)""#.utf8)
-        let isWhole = try partitionSearch.run(
+        let isComplete = try partitionSearch.run(
             in: partition(number, of: .timers), since: time, until: deadline
         ) { record in
             guard let value = record.value else {
-                // The timer has fired or was cancelled.
-                if key != nil, key == [UInt8](copying: record.key) { row = nil }
+                // A timer has fired or was cancelled.
+                if timerKey != nil, timerKey == [UInt8](copying: record.key) { waitingTimer = nil }
                 return false
             }
+            // Only a record with the text of the id is decoded.
             guard value.contains(bytes: idField), let bytes = [UInt8](copying: record.value),
                 let timer = try? TimerRow.decode(bytes, with: reader), timer.send.id == id.text
             else { return false }
-            (row, key) = (timer, [UInt8](copying: record.key))
+            (waitingTimer, timerKey) = (timer, [UInt8](copying: record.key))
             return false
         } isFound: {
-            key != nil
+            timerKey != nil
         }
-        return (row, isWhole)
+        return (waitingTimer, isComplete)
     }
 
     /// Finds the request of a send that the planner has not read yet.
     private func findUnplannedSend(
         _ id: SendID, since time: Int64?, until deadline: Instant
-    ) throws -> (Send?, isWhole: Bool) {
+    ) throws -> (Send?, isComplete: Bool) {
         var send: Send?
         let topic = id.timersPartition == nil ? TopicName.sends : .sendsTimed
         // The record of a send begins with its id, so only that record is decoded.
         let recordStart = Array(#"{"v":\#(Send.schemaVersion),"id":"\#(id.text)""#.utf8)
-        let isWhole = try partitionSearch.run(
+        let isComplete = try partitionSearch.run(
             in: partition(id.partition, of: topic), since: time, until: deadline
         ) { record in
             guard let span = record.value, span.starts(with: recordStart),
@@ -141,7 +147,7 @@ final class SendSearch {
         } isFound: {
             send != nil
         }
-        return (send, isWhole)
+        return (send, isComplete)
     }
 
     private func partition(_ number: Int, of topic: TopicName) -> TopicPartition {

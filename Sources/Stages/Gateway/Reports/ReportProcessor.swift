@@ -4,8 +4,10 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// The state of the `ReportWriter`, confined to its thread: the bodies whose reports are in flight.
+/// The processor of all bodies of reports at a gateway. It checks each body and its rates, sends the valid reports to
+/// Kafka, and answers when Kafka has acknowledged them. Confined to the thread of the `ReportWriter`.
 final class ReportProcessor {
+    /// A body whose reports are in flight to Kafka.
     struct PendingBody {
         let reply: HTTPReply
         let reports: ValidatedReports
@@ -13,12 +15,17 @@ final class ReportProcessor {
         let receivedAt: Instant
     }
 
+    /// The index of the topic `reports` among the topics of the producer, which has no other.
+    private static let reportsTopic = 0
+    private static let minuteMilliseconds = 60_000
+
     let sharedProducer: SharedProducer<PendingBody>
     private let validator: ReportValidator
     private let pendingLimit: PendingRequestLimit
     private let metrics: GatewayMetrics
     private let loop: EventLoop
     private let rates: CallerRates
+    /// The rate of reports about each installation.
     private var installationLimiter: RateLimiter
     private var installationQuota: InstallationQuota
 
@@ -33,62 +40,77 @@ final class ReportProcessor {
         self.loop = loop
         self.rates = rates
         installationLimiter = RateLimiter(
-            countMax: limits.reportsPerInstallationAndMinuteMax, windowMilliseconds: 60_000,
+            countMax: limits.reportsPerInstallationAndMinuteMax, windowMilliseconds: Self.minuteMilliseconds,
             entriesMax: GatewayLimits.installationsCountedMax, now: .now())
         installationQuota = InstallationQuota(
             perPeerAndHour: limits.newInstallationsPerPeerAndHourMax, now: .now())
         sharedProducer.onSettled = { [unowned self] body, isStored in answer(body, isStored: isStored) }
-        sharedProducer.onTick = { [unowned self] in reportAge(of: $0) }
+        sharedProducer.onTick = { [unowned self] in setOldestAge(of: $0) }
         try sharedProducer.start()
     }
 
+    /// Checks a body and sends its valid reports to Kafka, or refuses the body if it has none or exceeds a rate.
     func process(_ body: [UInt8], from caller: RequestCaller, reply: HTTPReply, receivedAt: Instant) {
         var reports: ValidatedReports
         do {
             reports = try validator.validate(body, for: caller.app, role: caller.key.role)
         } catch {
-            pendingLimit.release(bytes: body.count)
             metrics.refusedReports.add()
-            return reply.send(ReportsResponse.unreadableBody(error: error))
+            return refuse(body, with: ReportsResponse.unreadableBody(error: error), reply: reply)
         }
         let reportCount = reports.acceptedCount + reports.refused.count
         if let exceeded = rates.chargeReports(of: caller, count: reportCount) {
-            pendingLimit.release(bytes: body.count)
             metrics.refusedReports.add(reportCount)
             metrics.countLimited(by: exceeded.limit)
-            return reply.send(Unavailable.limited(by: exceeded))
+            return refuse(body, with: Unavailable.limited(by: exceeded), reply: reply)
         }
         limitInstallations(in: &reports, of: caller)
         metrics.refusedReports.add(reports.refused.count)
-        let count = reports.acceptedCount
-        guard count > 0 else {
-            pendingLimit.release(bytes: body.count)
-            return reply.send(ReportsResponse.refused(reports))
+        guard reports.acceptedCount > 0 else {
+            return refuse(body, with: ReportsResponse.refused(reports), reply: reply)
         }
-        let pending = PendingBody(
-            reply: reply, reports: reports, byteCount: body.count, receivedAt: receivedAt)
-        sharedProducer.send(pending, records: count) { index, send in
-            reports.withRecord(at: index) { key, value in send(0, key, value) }
+        send(
+            PendingBody(reply: reply, reports: reports, byteCount: body.count, receivedAt: receivedAt))
+    }
+
+    /// Answers a body of which nothing is stored.
+    private func refuse(_ body: [UInt8], with response: HTTPResponse, reply: HTTPReply) {
+        pendingLimit.release(bytes: body.count)
+        reply.send(response)
+    }
+
+    /// Sends the accepted reports of a body to Kafka. `answer` follows.
+    private func send(_ body: PendingBody) {
+        sharedProducer.send(body, records: body.reports.acceptedCount) { index, send in
+            body.reports.withRecord(at: index) { key, value in send(Self.reportsTopic, key, value) }
         }
     }
 
+    // MARK: Limits of installations
+
     /// Refuses reports of installations that send too many, or that are too many at one address. These limits apply
-    /// only to report keys, which phones have. The limit of an address needs a public one, which is a phone's own.
+    /// only to report keys, which phones have. A private address hides the phones behind it, so it has no quota.
     private func limitInstallations(in reports: inout ValidatedReports, of caller: RequestCaller) {
         guard let peer = caller.countedPeer else { return }
-        let isPeerKnown = IPAddress(caller.address)?.isPublic ?? false
+        let isPublic = IPAddress(caller.address)?.isPublic ?? false
+        let peerWithQuota = isPublic ? peer : nil
         let now = loop.now
         reports.refuse { key in
+            // The key of a report names the app and the installation.
             var hasher = Hasher()
             unsafe key.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
             let installation = hasher.finalize()
-            let exceeded = exceededLimit(
-                of: installation, at: isPeerKnown ? peer : nil, now: now)
+            let exceeded = exceededLimit(of: installation, at: peerWithQuota, now: now)
             if let exceeded { metrics.countLimited(by: exceeded.limit) }
             return exceeded
         }
     }
 
+    /// Charges a report to its installation, and the installation to its address.
+    ///
+    /// - Parameters:
+    ///   - installation: The hash of the installation.
+    ///   - peer: The network of the address, or nil if it has no quota.
     private func exceededLimit(of installation: Int, at peer: String?, now: Instant) -> ExceededLimit? {
         if let wait = installationLimiter.charge(to: installation, now: now) {
             return ExceededLimit(
@@ -97,6 +119,9 @@ final class ReportProcessor {
         return peer.flatMap { installationQuota.charge(installation: installation, at: $0, now: now) }
     }
 
+    // MARK: Events of the producer
+
+    /// Answers a body when all of its reports are acknowledged, or when one may not be stored.
     private func answer(_ body: PendingBody, isStored: Bool) {
         pendingLimit.release(bytes: body.byteCount)
         metrics.batchSeconds.observe(Instant.now().seconds(since: body.receivedAt))
@@ -104,7 +129,8 @@ final class ReportProcessor {
         body.reply.send(isStored ? ReportsResponse.accepted(body.reports) : Unavailable.unstored)
     }
 
-    private func reportAge(of waiting: [PendingBody]) {
+    /// Sets the metric of the oldest waiting body, once a second.
+    private func setOldestAge(of waiting: [PendingBody]) {
         let now = Instant.now()
         let oldest = waiting.map(\.receivedAt).min() ?? now
         metrics.setOldest(of: .reports, seconds: now.seconds(since: oldest))

@@ -10,6 +10,8 @@ package import TokenSealing
 ///
 /// The app comes only from the key. A body that is not JSON is refused as a whole. Otherwise each report is accepted
 /// or refused alone. If there are sealing keys, the records hold sealed tokens.
+///
+/// A body is read once as a whole. If a report has a problem, the body is read again, one report after the other.
 package final class ReportValidator {
     /// The reader of whole bodies. It stops at the first problem.
     private let bodyReader: JSONReader
@@ -58,6 +60,7 @@ package final class ReportValidator {
         }
     }
 
+    /// Checks each report alone, so that a problem of one report does not hide the others.
     private func validateOneByOne(
         _ body: [UInt8], for app: App, role: APIKey.Role
     ) throws(JSONError) -> ValidatedReports {
@@ -82,6 +85,7 @@ package final class ReportValidator {
         return validated
     }
 
+    /// Returns the reports of an array, and reports a problem if it has none or too many.
     private func elements(of root: JSONValue) -> JSONArray {
         let elements = root.array(countMax: GatewayLimits.reportsPerBodyMax)
         if elements.count == 0 { root.report("has no report; send at least one") }
@@ -115,6 +119,7 @@ package final class ReportValidator {
             at: index, key: report.key, value: writer, tap: ValidatedReports.Tap(report: report))
     }
 
+    /// Reports the fields that no client may set in this app, or with this key.
     private func checkFields(of report: Report, in object: JSONObject, for app: App, role: APIKey.Role) {
         if let environment = report.environment, !app.environments.contains(environment),
             let writtenEnvironment = object["environment"].optional
@@ -135,6 +140,7 @@ package final class ReportValidator {
         }
     }
 
+    /// Checks the proof that a phone acts for the report's user (`UserProofCheck`).
     private func checkUser(of report: Report, in object: JSONObject, for app: App, role: APIKey.Role) {
         let proof = object["userProof"].optional?.string()
         guard let user = report.user else { return }

@@ -8,35 +8,28 @@ package enum ReportsResponse {
     package static func accepted(_ reports: ValidatedReports) -> HTTPResponse {
         var json = JSONWriter(capacity: 256)
         json.beginObject()
-        writeCounts(of: reports, to: &json)
+        writeVerdicts(of: reports, to: &json)
         writeTaps(reports.taps, to: &json)
         json.endObject()
         return .json(json.bytes, status: 202)
     }
 
-    /// Returns the answer if no report is valid. Nothing was stored.
+    /// Returns the answer if every report was refused. Nothing was stored.
     package static func refused(_ reports: ValidatedReports) -> HTTPResponse {
-        let limits = reports.refused.compactMap(\.limit)
-        if limits.count == reports.refused.count,
-            let longest = limits.max(by: { $0.waitMilliseconds < $1.waitMilliseconds })
-        {
-            return Unavailable.limited(by: longest)
-        }
+        let exceededLimits = reports.refused.compactMap(\.limit)
+        let areAllBeyondLimits = exceededLimits.count == reports.refused.count
+        let longestWait = exceededLimits.max { $0.waitMilliseconds < $1.waitMilliseconds }
+        if areAllBeyondLimits, let longestWait { return Unavailable.limited(by: longestWait) }
         let firstProblem = reports.refused.lazy.compactMap(\.problems.first).first
         var json = JSONWriter(capacity: 1024)
         json.beginObject()
         json.name("error")
         json.beginObject()
-        json.name("code")
-        json.value("reports_refused")
-        json.name("message")
-        json.value("no report is valid: \(firstProblem.map { "\($0)" } ?? "see refused")")
-        if let firstProblem, !firstProblem.path.isEmpty {
-            json.name("field")
-            json.value(firstProblem.path)
-        }
+        json.field("code", "reports_refused")
+        json.field("message", "no report is valid: \(firstProblem.map { "\($0)" } ?? "see refused")")
+        if let firstProblem, !firstProblem.path.isEmpty { json.field("field", firstProblem.path) }
         json.endObject()
-        writeCounts(of: reports, to: &json)
+        writeVerdicts(of: reports, to: &json)
         json.endObject()
         return .json(json.bytes, status: 422)
     }
@@ -49,15 +42,14 @@ package enum ReportsResponse {
             field: problem.path)
     }
 
-    private static func writeCounts(of reports: ValidatedReports, to json: inout JSONWriter) {
-        json.name("accepted")
-        json.value(reports.acceptedCount)
+    /// Writes the number of accepted reports, and the problems of each refused report.
+    private static func writeVerdicts(of reports: ValidatedReports, to json: inout JSONWriter) {
+        json.field("accepted", reports.acceptedCount)
         json.name("refused")
         json.beginArray()
         for refused in reports.refused {
             json.beginObject()
-            json.name("index")
-            json.value(refused.index)
+            json.field("index", refused.index)
             json.name("problems")
             json.beginArray()
             for problem in refused.problems {
@@ -74,7 +66,7 @@ package enum ReportsResponse {
         json.endArray()
     }
 
-    /// Writes the attribution of taps. The SDK passes it to the app that a tap launched.
+    /// Writes the activity and the schedule of each accepted tap. The SDK passes them to the app that a tap launched.
     private static func writeTaps(
         _ taps: [(index: Int, tap: ValidatedReports.Tap)], to json: inout JSONWriter
     ) {
@@ -96,12 +88,9 @@ package enum ReportsResponse {
         code: String, field: String, message: String, to json: inout JSONWriter
     ) {
         json.beginObject()
-        json.name("code")
-        json.value(code)
-        json.name("field")
-        json.value(field)
-        json.name("message")
-        json.value(message)
+        json.field("code", code)
+        json.field("field", field)
+        json.field("message", message)
         json.endObject()
     }
 }

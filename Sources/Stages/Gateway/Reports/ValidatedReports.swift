@@ -64,19 +64,18 @@ package struct ValidatedReports: Sendable {
 
     /// Adds the accepted reports of another result.
     mutating func append(_ other: ValidatedReports) {
-        let oldCount = bytes.count
+        let shift = bytes.count
         bytes += other.bytes
         tapsByIndex.merge(other.tapsByIndex) { $1 }
         records += other.records.map {
             RecordRange(
-                index: $0.index, start: $0.start + oldCount, keyEnd: $0.keyEnd + oldCount,
-                end: $0.end + oldCount)
+                index: $0.index, start: $0.start + shift, keyEnd: $0.keyEnd + shift, end: $0.end + shift)
         }
     }
 
-    /// Moves accepted reports that exceed a limit to the refused ones.
+    /// Refuses accepted reports that exceed a limit.
     ///
-    /// - Parameter exceededLimit: Receives the key of each record. Returns nil if the report may pass.
+    /// - Parameter exceededLimit: Receives the key of each record, and returns the limit that the report exceeds.
     package mutating func refuse(beyond exceededLimit: (Span<UInt8>) -> ExceededLimit?) {
         let candidates = records
         records = []
@@ -92,7 +91,7 @@ package struct ValidatedReports: Sendable {
 
     /// Calls `body` with the key and value of an accepted report, without a copy.
     ///
-    /// - Parameter index: The number of the record, below `acceptedCount`.
+    /// - Parameter index: The number of the accepted report, from 0. It is not the report's index in the body.
     package func withRecord<Result>(
         at index: Int, body: (_ key: Span<UInt8>, _ value: Span<UInt8>) -> Result
     ) -> Result {
@@ -102,7 +101,7 @@ package struct ValidatedReports: Sendable {
             span.extracting(record.start..<record.keyEnd), span.extracting(record.keyEnd..<record.end))
     }
 
-    /// Returns a copy of an accepted report's key and value.
+    /// Returns a copy of an accepted report's key and value. The index is the same as in `withRecord`.
     package func copyRecord(at index: Int) -> (key: [UInt8], value: [UInt8]) {
         let record = records[index]
         return (Array(bytes[record.start..<record.keyEnd]), Array(bytes[record.keyEnd..<record.end]))

@@ -5,15 +5,15 @@ internal import Lifecycle
 internal import StageSupport
 internal import Telemetry
 
-/// The check of each request at its head, before its body uses memory: who calls, what the caller may do, how
-/// often, and whether the gateway can serve now. The server's threads call it.
+/// The check of each request at its head, before its body uses memory. It checks the caller, the caller's role and
+/// rates, and whether the gateway can serve now. The server's threads call it.
 ///
 /// - The caller is the API key in the request (`Authorization: Bearer`, or Netmera's header), or the key of a
 ///   console session if the request has no such header.
 /// - The key must be neither revoked nor expired, and its app must exist (`CatalogSnapshot.access`).
-/// - The key's role must include the role that the route asks for. A send asks for `send`. A schedule and its
-///   cancel ask for `report`, so that a phone can make them for its own user, in apps that permit it. Queries ask for `read`. Changes
-///   of the catalog and repairs of dead letters ask for `admin`.
+/// - The key's role must include the role that the route asks for. A send asks for `send`. A schedule and its cancel
+///   ask for `report`, so that a phone can make them for its own user, in apps that permit it. Queries ask for
+///   `read`. Changes of the catalog and repairs of dead letters ask for `admin`.
 /// - `send` includes `read` and `report`, and `admin` includes all roles.
 /// - `RequestWorker` checks the key again before it decides the request.
 ///
@@ -25,7 +25,9 @@ final class Authorization: Sendable {
         var hasLoggedProxy = false
     }
 
+    /// The result of finding the caller.
     private enum CallerCheck {
+        /// The access of the request's key, or of its session's key.
         case access(AccessDecision)
         /// The request has a console session that is not valid.
         case invalidSession(HTTPResponse)
@@ -87,18 +89,30 @@ final class Authorization: Sendable {
         }
         if let refusal = Self.refusalOfEncoding(in: request.headers) { return .refused(refusal) }
         guard kafkaHealth.isReachable(at: .now()) else { return turnAway(with: Unavailable.unreachable) }
+        // The server calls this with the complete request, when its body has been read.
         return .admitted { request, reply in
-            if announcedBytes == nil, !request.body.isEmpty,
-                let exceeded = self.rates.chargeChunks(of: caller, bytes: request.body.count)
-            {
-                return reply.send(self.refusal(beyond: exceeded))
-            }
-            if take(AuthorizedRequest(request: request, caller: caller, reply: reply)) { return }
-            self.metrics.turnedAwayRequests.add()
-            reply.send(Unavailable.overloaded)
+            let authorized = AuthorizedRequest(request: request, caller: caller, reply: reply)
+            self.handOver(authorized, announcedBytes: announcedBytes, take: take)
         }
     }
 
+    /// Passes a complete request to `take`, or refuses it. The bytes of a body in chunks are charged only now, because
+    /// its head does not announce them.
+    private func handOver(
+        _ authorized: AuthorizedRequest, announcedBytes: Int?, take: (AuthorizedRequest) -> Bool
+    ) {
+        let (request, reply) = (authorized.request, authorized.reply)
+        if announcedBytes == nil, !request.body.isEmpty,
+            let exceeded = rates.chargeChunks(of: authorized.caller, bytes: request.body.count)
+        {
+            return reply.send(refusal(beyond: exceeded))
+        }
+        if take(authorized) { return }
+        metrics.turnedAwayRequests.add()
+        reply.send(Unavailable.overloaded)
+    }
+
+    /// Finds the access of the request's key, or of its session if it brings no key.
     private func checkCaller(
         of request: HTTPRequest, for role: APIKey.Role, keyStyle style: APIKeyStyle,
         in catalog: CatalogSnapshot
@@ -114,11 +128,13 @@ final class Authorization: Sendable {
         }
     }
 
+    /// Counts the refusal of a request beyond a rate limit, and returns the answer.
     private func refusal(beyond exceeded: ExceededLimit) -> HTTPResponse {
         metrics.countLimited(by: exceeded.limit)
         return Unavailable.limited(by: exceeded)
     }
 
+    /// Returns the refusal of a compressed body. A few bytes of it could use much memory.
     private static func refusalOfEncoding(in headers: HTTPHeaders) -> HTTPResponse? {
         guard let encoding = headers["content-encoding"], encoding.lowercased() != "identity" else {
             return nil
@@ -144,6 +160,7 @@ final class Authorization: Sendable {
     /// alike, also 403.
     private func refuse(_ access: AccessDecision, to peer: String, style: APIKeyStyle) -> HTTPAdmission {
         guard let (reason, response) = APIKeyHeader.refusal(for: access, style: style) else {
+            // Never reached, because granted access has no refusal and is not refused.
             return turnAway(with: Unavailable.notReady)
         }
         metrics.countRefusedKey(reason: reason)
@@ -154,6 +171,7 @@ final class Authorization: Sendable {
         }
     }
 
+    /// Refuses a request that the gateway cannot serve now.
     private func turnAway(with response: HTTPResponse) -> HTTPAdmission {
         metrics.turnedAwayRequests.add()
         return .refused(response)

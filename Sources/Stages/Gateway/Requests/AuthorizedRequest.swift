@@ -13,10 +13,10 @@ struct RequestCaller: Sendable {
     let key: APIKey
     /// The app of the key.
     let app: App
-    /// The client address, as far as the listed proxies report it.
+    /// The client's IP address (`ClientAddressResolver`).
     let address: String
-    /// The address, or its IPv6 network (`PeerNetwork`), if limits of addresses apply to the caller. A backend sends
-    /// all of its requests from one address, so they do not apply to keys with the role send.
+    /// The `PeerNetwork` of the address, by which its rates are counted. Nil for a key with the role `send`, whose
+    /// requests only the key's rates limit, because a backend sends all of them from one address.
     let countedPeer: String?
 
     /// - Parameter peer: The `PeerNetwork` of the address.

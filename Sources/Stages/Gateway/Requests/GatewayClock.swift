@@ -2,8 +2,8 @@ internal import Lifecycle
 internal import StageSupport
 internal import Telemetry
 
-/// The cluster's time, as far as this gateway knows it. The planner uses the same time. The producers pass
-/// each broker's timestamp from the acknowledgements. Before the first one, `now` is the machine's time.
+/// The cluster's time, by the broker's timestamps in acknowledgements. The planner uses the same time, so both agree
+/// about deadlines. Until the first acknowledgement it is the machine's time. Any thread may call it.
 final class GatewayClock: Sendable {
     private let clusterClock = TracedLock(ClusterClock(now: .now()))
     private let machineClock: @Sendable () -> WallTime
@@ -12,18 +12,19 @@ final class GatewayClock: Sendable {
 
     /// - Parameter stamp: The timestamp of an acknowledged record, in milliseconds since 1970.
     func observe(stamp: Int64) {
-        let (machine, now) = (machineClock(), Instant.now())
+        let (machineTime, instant) = (machineClock(), Instant.now())
         clusterClock.withLock { clock in
-            clock.observe(machineTime: machine.milliseconds, at: now)
-            clock.observe(stamp: stamp, at: now)
+            clock.observe(machineTime: machineTime.milliseconds, at: instant)
+            clock.observe(stamp: stamp, at: instant)
         }
     }
 
+    /// The cluster's time now.
     var now: WallTime {
-        let (machine, now) = (machineClock(), Instant.now())
+        let (machineTime, instant) = (machineClock(), Instant.now())
         return clusterClock.withLock { clock in
-            clock.observe(machineTime: machine.milliseconds, at: now)
-            return clock.time(at: now)
-        } ?? machine
+            clock.observe(machineTime: machineTime.milliseconds, at: instant)
+            return clock.time(at: instant)
+        } ?? machineTime
     }
 }

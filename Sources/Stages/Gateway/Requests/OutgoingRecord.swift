@@ -5,6 +5,8 @@ internal import Topics
 
 /// A record that a request stores in Kafka.
 struct OutgoingRecord: Sendable {
+    /// The topic of a record. The raw value is the topic's index in the list with which `RequestWorker` makes its
+    /// `SharedProducer`.
     enum Destination: Int, Sendable, CaseIterable {
         case sends
         case schedules

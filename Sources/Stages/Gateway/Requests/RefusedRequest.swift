@@ -1,8 +1,9 @@
 internal import HTTPServer
 internal import JSON
 
-/// All problems of a refused request.
+/// The refusal of a request, with all of its problems.
 package struct RefusedRequest: Error, Sendable, Equatable {
+    /// The HTTP status of the answer.
     let status: Int
     /// The problems, never empty.
     package let problems: [RequestProblem]
@@ -23,23 +24,18 @@ package struct RefusedRequest: Error, Sendable, Equatable {
 
     /// The answer with all problems. Its `error` repeats the first one, for programs that read only `error`.
     var response: HTTPResponse {
+        let firstProblem = problems[0]
         var json = JSONWriter(capacity: 1024)
         json.beginObject()
         json.name("error")
         json.beginObject()
-        json.field("code", problems[0].code)
-        json.field("message", problems[0].description)
-        json.field("field", problems[0].field.isEmpty ? nil : problems[0].field)
+        json.field("code", firstProblem.code)
+        json.field("message", firstProblem.description)
+        json.field("field", firstProblem.field.isEmpty ? nil : firstProblem.field)
         json.endObject()
         json.name("problems")
         json.beginArray()
-        for problem in problems {
-            json.beginObject()
-            json.field("code", problem.code)
-            json.field("field", problem.field)
-            json.field("message", problem.message)
-            json.endObject()
-        }
+        for problem in problems { problem.write(to: &json) }
         json.endArray()
         json.endObject()
         return .json(json.bytes, status: status)

@@ -6,16 +6,18 @@ internal import JSON
 internal import Schedules
 internal import Telemetry
 
-/// Everything that decides a request: the request itself, its caller, and the catalog and time of the decision.
+/// The input of a request's decision: the request itself, its caller, and the catalog and time of the decision.
 ///
 /// The body is read once, into `reader`. Problems that are found while its fields are read collect in `problems`.
 struct RequestContext {
+    // The request.
     let body: [UInt8]
     let headers: HTTPHeaders
     /// The values of the path's `{name}` segments.
     var parameters: [String: String] = [:]
     /// The query parameters.
     var query: [(name: String, value: String)] = []
+    // The caller.
     /// The role of the request's key. An operator on the command line has the role `send`.
     let role: APIKey.Role
     let userProofs: UserProofCheck
@@ -25,14 +27,21 @@ struct RequestContext {
     let address: String?
     /// The app as the catalog has it now. It can be newer than at admission.
     let app: App
+    // The decision.
     let catalog: CatalogSnapshot
     let now: WallTime
     /// The reader of bodies, which all requests of a thread share.
     let reader: JSONReader
 
+    // MARK: Records of the decision
+
+    /// The time of the decision as records have it: in milliseconds since 1970, and never negative.
+    var acceptedAt: Int64 { max(0, now.milliseconds) }
+
+    /// Makes the record that names the caller and this action in the audit.
     func auditRecord(action: String, subject: String) -> OutgoingRecord {
         var entry = AuditEntry(
-            at: max(0, now.milliseconds), author: author, action: action, app: app.id, subject: subject)
+            at: acceptedAt, author: author, action: action, app: app.id, subject: subject)
         entry.address = address
         return .audit(entry)
     }
@@ -46,7 +55,12 @@ struct RequestContext {
         return command
     }
 
-    /// Checks the proof that a phone acts for this user. A key that only the app's server has needs no proof.
+    // MARK: Checks of the request
+
+    /// Returns the problems of the proof that a phone acts for this user. A key that only the app's server has needs
+    /// no proof.
+    ///
+    /// - Parameter field: The field or header of the request that holds the proof.
     func proofProblems(of user: String, proof: String?, at field: String) -> [RequestProblem] {
         switch userProofs.verdict(on: user, proof: proof, for: app, isTrusted: role.includes(.read)) {
         case .valid: []
@@ -68,12 +82,21 @@ struct RequestContext {
         return name
     }
 
+    /// Refuses a body on a call that takes none.
+    func refuseBody() throws(RefusedRequest) {
+        if !body.isEmpty {
+            throw RefusedRequest([
+                RequestProblem(code: "invalid", at: "", message: "the request must have no body")
+            ])
+        }
+    }
+
     /// Returns the body's root object, or throws if the body is no JSON object. The object is valid until the reader
     /// reads the next body.
     func bodyRoot() throws(RefusedRequest) -> JSONValue {
         let root = try parsedBody()
         if root.kind != .object {
-            // Notes the problem that the next line throws.
+            // Reports the problem that the next line throws.
             _ = root.object()
             try throwProblems()
         }
@@ -88,18 +111,11 @@ struct RequestContext {
         } catch { throw RefusedRequest(error) }
     }
 
+    /// The problems of the body's fields that have been read.
     var problems: [RequestProblem] { reader.error.map { $0.problems.map(RequestProblem.init) } ?? [] }
 
+    /// Throws the problems of the body's fields, if there are any.
     func throwProblems() throws(RefusedRequest) {
         if let error = reader.error { throw RefusedRequest(error) }
-    }
-
-    /// Refuses a body on a call that takes none.
-    func refuseBody() throws(RefusedRequest) {
-        if !body.isEmpty {
-            throw RefusedRequest([
-                RequestProblem(code: "invalid", at: "", message: "the request must have no body")
-            ])
-        }
     }
 }

@@ -1,7 +1,7 @@
 internal import Catalog
 internal import HTTPServer
 
-/// The result of deciding a request, as a value. `RequestWorker` carries it out.
+/// The result of deciding a request, as a value. `RequestProcessor` carries it out.
 enum RequestDecision {
     case answer(HTTPResponse)
     /// All records are stored, then the response is sent.

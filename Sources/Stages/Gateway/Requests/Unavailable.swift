@@ -3,9 +3,6 @@ internal import Synchronization
 
 /// The answers to requests that this gateway cannot serve now: 503, or 429 beyond a rate limit.
 enum Unavailable {
-    private static let responseCount = Atomic<Int>(0)
-    /// The seconds of `Retry-After` after 503. They vary, so that not all clients return at the same time.
-    private static let retrySeconds = 1...5
 
     static var notReady: HTTPResponse {
         response(code: "not_ready", message: "the gateway has not read its catalog yet; try again")
@@ -35,6 +32,11 @@ enum Unavailable {
         return response
     }
 
+    /// The seconds of `Retry-After` after 503. They vary, so that not all clients return at the same time.
+    private static let retrySeconds = 1...5
+    private static let responseCount = Atomic<Int>(0)
+
+    /// Returns 503 with the next of the times in `retrySeconds`.
     private static func response(code: String, message: String) -> HTTPResponse {
         var response = HTTPResponse.error(status: 503, code: code, message: message)
         // The mask keeps the number positive when the count wraps around.

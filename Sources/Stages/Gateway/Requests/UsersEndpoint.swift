@@ -13,6 +13,7 @@ struct UsersEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker
 
+    /// The note in the answer to an erasure. The periods are the retention of the topics.
     private static let erasureNote =
         "remaining records of the user expire: groups and starts within 3 days; sends, progress and receipts within 7; events and dead letters within 30; the audit of your own calls within 400"
 
@@ -35,6 +36,7 @@ struct UsersEndpoint: Sendable {
         }
     }
 
+    /// Sets the user's tags, attributes or both. A member that the body omits stays as it is.
     private static func putProfile(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let user = try context.name(inPath: "id")
         let object = try context.bodyRoot().object()
@@ -45,7 +47,9 @@ struct UsersEndpoint: Sendable {
             attributes.checkProfileAttributes()
             report.attributes = attributes.rawJSON()
         }
-        if tags.optional == nil, attributes.optional == nil { tags.report("or attributes is required") }
+        let isEmpty = tags.optional == nil && attributes.optional == nil
+        // The message follows the field's name: "tags or attributes is required".
+        if isEmpty { tags.report("or attributes is required") }
         object.reportUnknownFields()
         try context.throwProblems()
         return .store(
@@ -53,12 +57,13 @@ struct UsersEndpoint: Sendable {
             response(user: user, note: nil))
     }
 
+    /// Erases the user's state (the report) and waiting schedules (the command).
     private static func erase(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let user = try context.name(inPath: "id")
         try context.refuseBody()
         let report = Report(app: context.app.id, erasing: user)
         let command = context.scheduleCommand(
-            .cancel(.everything), of: .recipient(.user(user)), acceptedAt: max(0, context.now.milliseconds))
+            .cancel(.everything), of: .recipient(.user(user)), acceptedAt: context.acceptedAt)
         return .store(
             [
                 context.auditRecord(action: "user.erase", subject: user), .report(report),

@@ -10,7 +10,11 @@ internal import Topics
 /// The calls of an operator that list and cancel schedules. They wait for the scheduler's reply as long as a gateway
 /// does.
 extension OperatorSends {
-    /// Returns the answer of `GET` or `DELETE /v1/schedules`.
+    private static let pollMilliseconds: Int32 = 50
+    private static let recordsPerPollMax = 1000
+    private static let closeMillisecondsMax = 500
+
+    /// Returns the answer of `GET` or `DELETE /v1/schedules`, as JSON.
     ///
     /// - Parameter query: The same query parameters as in the HTTP call.
     package func schedules(
@@ -28,31 +32,41 @@ extension OperatorSends {
     /// Stores a command and returns the answer. Throws a refusal if the scheduler refuses the command, or does
     /// not reply to a query.
     func askScheduler(_ request: SchedulerRequest) throws -> HTTPResponse {
+        // Any partition will do, because the command names it. The scheduler's reply comes after its present end.
         let partition = TopicPartition(
             layout.name(of: .replies), Int32.random(in: 0..<Int32(layout.partitionCount(of: .replies))))
-        var options = ConsumerOptions(membership: .manual)
-        options.outOfRange = .earliest
-        let consumer = try Consumer(
-            settings: settings, options: options, name: "replies", log: .silent, metrics: metrics)
-        defer { _ = consumer.close(withinMilliseconds: 500) }
-        let end = try consumer.watermarks(of: partition).high
-        try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .offset(end))])
+        let consumer = try openConsumer(atEndOf: partition)
+        defer { _ = consumer.close(withinMilliseconds: Self.closeMillisecondsMax) }
         let name = PendingReplies<Void>.makeName()
-        try store(
-            request.records(
-                replyTo: ScheduleCommand.ReplyAddress(partition: partition.partition, request: name)))
-        let response = request.makeResponse(reply(named: name, on: consumer))
+        let replyTo = ScheduleCommand.ReplyAddress(partition: partition.partition, request: name)
+        try store(request.records(replyTo: replyTo))
+        let response = request.makeResponse(awaitReply(named: name, on: consumer))
         guard response.status < 300 else { throw try Self.refusal(from: response) }
         return response
     }
 
+    private func openConsumer(atEndOf partition: TopicPartition) throws -> Consumer {
+        var options = ConsumerOptions(membership: .manual)
+        options.outOfRange = .earliest
+        let consumer = try Consumer(
+            settings: settings, options: options, name: "replies", log: .silent, metrics: metrics)
+        do {
+            let end = try consumer.watermarks(of: partition).high
+            try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .offset(end))])
+            return consumer
+        } catch {
+            _ = consumer.close(withinMilliseconds: Self.closeMillisecondsMax)
+            throw error
+        }
+    }
+
     /// Waits for the scheduler's reply to the command with this name. Returns nil if no reply comes in time.
-    private func reply(named name: String, on consumer: Consumer) -> ScheduleReply.Outcome? {
+    private func awaitReply(named name: String, on consumer: Consumer) -> ScheduleReply.Outcome? {
         let deadline = Instant.now().advanced(byMilliseconds: GatewayLimits.schedulerReplyMilliseconds)
         let reader = JSONReader()
-        var batch = RecordBatch(recordsMax: 1000)
+        var batch = RecordBatch(recordsMax: Self.recordsPerPollMax)
         while Instant.now() < deadline {
-            _ = consumer.poll(into: &batch, waitMilliseconds: 50)
+            _ = consumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds)
             defer { batch.clear() }
             for index in 0..<batch.count {
                 guard let value = [UInt8](copying: batch[index].value),
@@ -64,6 +78,7 @@ extension OperatorSends {
         return nil
     }
 
+    /// Returns the refusal that an error response describes.
     private static func refusal(from response: HTTPResponse) throws -> RefusedRequest {
         try JSONReader().read(response.body) { root in
             let error = root.object()["error"].object()

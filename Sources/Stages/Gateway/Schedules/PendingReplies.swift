@@ -5,7 +5,7 @@ internal import Lifecycle
 /// Requests that wait for a reply of the scheduler, by a random name that the command and its reply carry.
 /// Several gateways may read one partition of `replies`, so a reply with an unknown name is for another gateway
 /// or came too late. Each waiting request counts in `PendingRequestLimit`, so there are at most
-/// `requestsWaitingMax`.
+/// `GatewayLimits.requestsWaitingMax`.
 ///
 /// The scheduler may reply before Kafka's acknowledgement of the command arrives. The reply proves that the
 /// command is stored.
@@ -18,13 +18,15 @@ struct PendingReplies<Request> {
 
     private static var nameByteCount: Int { 12 }
     private var entries: [String: Entry] = [:]
-    /// The deadlines of stored commands, the earliest first. Names that are answered stay until they come first.
+    /// The deadlines of stored commands, the earliest first. The name of an answered request stays until it comes
+    /// first.
     private var deadlines: [(name: String, deadline: Instant)] = []
 
     static func makeName() -> String { Hex.text(of: Random.bytes(count: nameByteCount)) }
 
     var count: Int { entries.count }
 
+    /// Adds a request before its command is sent.
     mutating func add(_ request: Request, named name: String) { entries[name] = Entry(request: request) }
 
     /// Starts the wait when the command is stored. If the reply has already come, this does nothing.

@@ -4,8 +4,9 @@ internal import Payloads
 internal import Sends
 internal import Telemetry
 
-/// The body of `POST /v1/schedules`, in Teak's format: the future content of a user's activity and its time.
-/// For example: `{"user":"jane","activity":"chest_timer","offset":60,"customData":{"status":"ready"}}`.
+/// The body of `POST /v1/schedules`, in the format of Teak, another service for Live Activities: the future content
+/// of a user's activity and its time. For example:
+/// `{"user":"jane","activity":"chest_timer","offset":60,"customData":{"status":"ready"}}`.
 struct ScheduleBody {
     /// Teak's names of the fields of a send, for error messages.
     static let fields: SendFields = {
@@ -30,8 +31,8 @@ struct ScheduleBody {
         let object = root.object()
         user = object["user"].name()
         userProof = object["userProof"].optional?.string()
-        let system = object["systemData"].optional?.object()
-        let event = system.flatMap { $0["event"].optional }?.scheduledEvent() ?? .update
+        let systemData = object["systemData"].optional?.object()
+        let event = systemData.flatMap { $0["event"].optional }?.scheduledEvent() ?? .update
         var draft = SendDraft(event: event, audience: .users([user]))
         draft.group = object["activity"].name()
         // In Teak's format an activity always belongs to one user.
@@ -40,10 +41,10 @@ struct ScheduleBody {
         draft.content.contentState = object["customData"].optional?.contentObject()
         if let alert = object["alert"].optional { draft.content.alert = alert.strictAlert() }
         draft.priority = object["priority"].optional?.pushPriority() ?? .standard
-        if let system {
-            draft.content.staleDate = system["stale-date"].optional?.date(now: now)
-            draft.content.dismissalDate = system["dismissal-date"].optional?.date(now: now)
-            system.reportUnknownFields()
+        if let systemData {
+            draft.content.staleDate = systemData["stale-date"].optional?.date(now: now)
+            draft.content.dismissalDate = systemData["dismissal-date"].optional?.date(now: now)
+            systemData.reportUnknownFields()
         }
         draft.time = Self.time(in: object, now: now)
         id = object["id"].optional?.name()
@@ -52,6 +53,7 @@ struct ScheduleBody {
         self.draft = draft
     }
 
+    /// Reads `offset` or `at`, and `latenessMax`. Without `at`, `offset` is required.
     private static func time(in object: JSONObject, now: WallTime) -> SendTime {
         let (offset, at) = (object["offset"], object["at"])
         if offset.optional != nil, at.optional != nil { at.report("must be omitted when offset is given") }

@@ -5,21 +5,21 @@ internal import Schedules
 internal import Sends
 internal import Telemetry
 
-/// The decisions about requests to `/v1/schedules`.
+/// The decisions about requests to `/v1/schedules`. Each becomes a command to the scheduler.
 struct ScheduleDecider: Sendable {
     /// The header with a user's proof on calls without a body.
     static let proofHeader = "user-proof"
 
     let lanes: Int
 
+    /// `POST`: schedules an update or an end of one user's activity.
     func schedule(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        try Self.checkPhones(in: context)
+        try Self.checkPhoneMaySchedule(in: context)
         let root = try context.bodyRoot()
         let idempotency = try Idempotency(headers: context.headers, body: root)
         let body = ScheduleBody(from: root, now: context.now)
-        let proofProblems = context.proofProblems(of: body.user, proof: body.userProof, at: "userProof")
         var draft = body.draft
-        draft.problems += proofProblems
+        draft.problems += context.proofProblems(of: body.user, proof: body.userProof, at: "userProof")
         let validator = SendValidator(
             app: context.app, catalog: context.catalog, now: context.now, fields: ScheduleBody.fields,
             lanes: lanes)
@@ -34,21 +34,25 @@ struct ScheduleDecider: Sendable {
         }
     }
 
+    /// `DELETE`: cancels the schedules of an activity, or one schedule by its id.
     func cancel(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        try Self.checkPhones(in: context)
+        try Self.checkPhoneMaySchedule(in: context)
         try context.refuseBody()
         var query = ScheduleQuery(in: context, allowed: ["user", "group", "activity", "id"])
         let owner = query.owner()
         let selection = query.selection(for: owner)
         try query.throwProblems()
+        // A cancel of a phone has no audit record, because its command names the key and the address.
+        let auditRecords =
+            context.role.includes(.send)
+            ? [context.auditRecord(action: "schedule.cancel", subject: owner.text)] : []
         return .askScheduler(
             SchedulerRequest(
-                command: command(.cancel(selection), of: owner, in: context),
-                otherRecords: context.role.includes(.send)
-                    ? [context.auditRecord(action: "schedule.cancel", subject: owner.text)] : []
+                command: command(.cancel(selection), of: owner, in: context), otherRecords: auditRecords
             ) { ScheduleResponse.cancelled($0) })
     }
 
+    /// `GET`: lists the next waiting schedules of an owner.
     func list(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         try context.refuseBody()
         var query = ScheduleQuery(in: context, allowed: ["user", "group"])
@@ -64,12 +68,13 @@ struct ScheduleDecider: Sendable {
     private func command(
         _ action: ScheduleCommand.Action, of owner: ScheduleOwner, in context: RequestContext
     ) -> ScheduleCommand {
-        context.scheduleCommand(action, of: owner, acceptedAt: max(0, context.now.milliseconds))
+        context.scheduleCommand(action, of: owner, acceptedAt: context.acceptedAt)
     }
 
-    /// Refuses a phone whose app has not made schedules safe for phones. A `report` key is in the app's binary, so
-    /// without proofs anyone could write to the lock screens of other users.
-    private static func checkPhones(in context: RequestContext) throws(RefusedRequest) {
+    /// Refuses a key of the role `report`, which phones have, unless the app requires proofs of users or permits
+    /// schedules without them. The key is in the app's binary, so without proofs anyone could write to the lock
+    /// screens of other users.
+    private static func checkPhoneMaySchedule(in context: RequestContext) throws(RefusedRequest) {
         if context.role.includes(.read) || context.app.requiresUserProof
             || context.app.allowsUnprovenSchedules
         {

@@ -4,11 +4,12 @@ internal import Identifiers
 internal import Schedules
 
 /// The query parameters of a call about schedules: the user or group that owns them, and the activity or the id
-/// that selects some of them.
+/// that selects some of them, such as `?user=jane&activity=chest_timer`. Problems collect until `throwProblems`.
 struct ScheduleQuery {
     private let context: RequestContext
     private var problems: [RequestProblem] = []
 
+    /// - Parameter allowed: The names of the call's parameters.
     init(in context: RequestContext, allowed: [String]) {
         self.context = context
         var seenNames: Set<String> = []
@@ -25,16 +26,9 @@ struct ScheduleQuery {
         }
     }
 
-    private mutating func add(code: String, at field: String, message: String) {
-        problems.append(RequestProblem(code: code, at: field, message: message))
-    }
-
-    private func value(of name: String) -> String? { context.query.first { $0.name == name }?.value }
-
     /// Returns the owner of the schedules. A key of the role `report`, which phones have, can only select a
     /// user. After a problem the owner is a placeholder, and `throwProblems` throws.
     mutating func owner() -> ScheduleOwner {
-        let isBackend = context.role.includes(.read)
         switch (value(of: "user"), value(of: "group")) {
         case (let user?, nil):
             problems += context.proofProblems(
@@ -42,7 +36,7 @@ struct ScheduleQuery {
             )
             return .recipient(.user(user))
         case (nil, let group?):
-            if !isBackend {
+            if !context.role.includes(.read) {
                 add(code: "not_allowed", at: "group", message: "needs a key of the role send; name the user")
             }
             return .group(group)
@@ -53,6 +47,7 @@ struct ScheduleQuery {
         return .group("")
     }
 
+    /// Returns the schedules of the owner that the call selects. A group as the owner selects all of its schedules.
     mutating func selection(for owner: ScheduleOwner) -> ScheduleCommand.TimerSelection {
         switch (value(of: "activity"), value(of: "id"), owner) {
         case (let activity?, nil, _): return .activity(activity)
@@ -67,5 +62,11 @@ struct ScheduleQuery {
 
     func throwProblems() throws(RefusedRequest) {
         if !problems.isEmpty { throw RefusedRequest(problems) }
+    }
+
+    private func value(of name: String) -> String? { context.query.first { $0.name == name }?.value }
+
+    private mutating func add(code: String, at field: String, message: String) {
+        problems.append(RequestProblem(code: code, at: field, message: message))
     }
 }

@@ -4,7 +4,8 @@ internal import Payloads
 internal import Schedules
 internal import Sends
 
-/// The answers to calls about schedules.
+/// The answers to calls about schedules. 200 says that the scheduler has carried out the command. 202 says that the
+/// command is stored, and that the scheduler has not replied in time (`underWay`).
 enum ScheduleResponse {
     static let idempotencyConflict = HTTPResponse.error(
         status: 409, code: "idempotency_conflict",
@@ -20,21 +21,25 @@ enum ScheduleResponse {
         return response
     }()
 
+    /// Returns the answer to a request to schedule.
     static func scheduled(
         _ send: Send, schedule: TimedSendDecider.RequestedSchedule,
         validated: SendValidator.ValidatedSend, outcome: TimedSendOutcome
     ) -> HTTPResponse {
         var json = JSONWriter(capacity: 512)
         json.beginObject()
+        let status: Int
         switch outcome {
         case .refused(let response): return response
         case .scheduled(let scheduled):
+            status = 200
             json.field("scheduleId", scheduled.id)
             json.field("scheduleName", schedule.name)
             json.field("sendId", scheduled.send)
             json.field("dueAt", scheduled.dueAt)
             json.field("replaced", scheduled.isReplacement)
         case .underWay:
+            status = 202
             json.field("underWay", true)
             json.field("scheduleId", schedule.id ?? send.id)
             json.field("scheduleName", schedule.name)
@@ -43,25 +48,33 @@ enum ScheduleResponse {
         json.field("bytes", validated.payloadByteCount)
         SendResponse.writeWarnings(validated.warnings, to: &json)
         json.endObject()
-        if case .underWay = outcome { return .json(json.bytes, status: 202) }
-        return .json(json.bytes)
+        return .json(json.bytes, status: status)
     }
 
+    /// Returns the answer to a cancel.
+    ///
+    /// - Parameter outcome: The scheduler's reply, or nil if it did not reply in time.
     static func cancelled(_ outcome: ScheduleReply.Outcome?) -> HTTPResponse {
         var json = JSONWriter(capacity: 128)
         json.beginObject()
+        let status: Int
         switch outcome {
+        case .refused(let reason): return .error(status: 422, code: "not_canceled", message: reason)
         case .cancelled(let count, let tooLateCount):
+            status = 200
             json.field("canceled", count)
             json.field("tooLate", tooLateCount == 0 ? nil : tooLateCount)
-        case .refused(let reason): return .error(status: 422, code: "not_canceled", message: reason)
-        case .scheduled, .listed, .conflict, nil: json.field("underWay", true)
+        case .scheduled, .listed, .conflict, nil:
+            status = 202
+            json.field("underWay", true)
         }
         json.endObject()
-        if case .cancelled = outcome { return .json(json.bytes) }
-        return .json(json.bytes, status: 202)
+        return .json(json.bytes, status: status)
     }
 
+    /// Returns the list of the waiting schedules.
+    ///
+    /// - Parameter outcome: The scheduler's reply, or nil if it did not reply in time.
     static func list(_ outcome: ScheduleReply.Outcome?) -> HTTPResponse {
         guard case .listed(let timers, let isComplete) = outcome else { return schedulerSilent }
         var json = JSONWriter(capacity: 4096)

@@ -14,7 +14,9 @@ struct SchedulerRequest: Sendable {
     /// Makes the answer from the reply. The reply is nil if the scheduler did not reply in time.
     let makeResponse: @Sendable (ScheduleReply.Outcome?) -> HTTPResponse
 
-    /// Returns all records to store.
+    /// Returns all records to store, the command last.
+    ///
+    /// - Parameter replyTo: The partition of `replies` and the name under which the asker waits for the reply.
     func records(replyTo: ScheduleCommand.ReplyAddress?) -> [OutgoingRecord] {
         var command = command
         command.replyTo = replyTo

@@ -10,11 +10,12 @@ struct SendTime: Equatable {
     /// The largest allowed lateness: a day.
     static let latenessSecondsMax = 86_400
 
+    /// The time at which the send is due: a time in milliseconds since 1970, or milliseconds after the command.
     let dueTime: Schedule.DueTime
     /// The allowed lateness in milliseconds. A send that would leave later expires.
     var latenessMillisecondsMax = Schedule.latenessMillisecondsDefault
 
-    /// Returns the due time, for the checks of the request. The scheduler counts an offset from the broker's
+    /// Returns the due time for the checks of the request. The scheduler counts an offset from the broker's
     /// timestamp of the command, so the real due time differs a little.
     func approximateDueTime(now: WallTime) -> WallTime {
         switch dueTime {
@@ -24,8 +25,9 @@ struct SendTime: Equatable {
     }
 }
 
+/// The readers of times in requests. After a problem they return a placeholder.
 extension JSONValue {
-    /// Reads a time: nil for `"now"`, otherwise a date, or `{"offset": 60}` for seconds from now by the
+    /// Reads the time of a send: nil for `"now"`, otherwise a date, or `{"offset": 60}` for seconds from now by the
     /// server's clock.
     func sendTime(now: WallTime) -> SendTime? {
         if isText("now") { return nil }
@@ -57,11 +59,12 @@ extension JSONValue {
     /// Reads a date that has not passed.
     func futureDate(now: WallTime) -> Schedule.DueTime {
         let seconds = date(now: now)
-        // The problem is already reported.
+        // `date` has already reported a problem.
         if kind != .integer, seconds == 0 { return .at(0) }
+        let allowedSeconds = now.seconds...now.seconds + Int64(SendTime.distanceSecondsMax)
         if kind == .integer, seconds > PayloadRules.secondsMax {
             report("must be in seconds since 1970; this value looks like milliseconds", as: .outOfRange)
-        } else if !(now.seconds...now.seconds + Int64(SendTime.distanceSecondsMax)).contains(seconds) {
+        } else if !allowedSeconds.contains(seconds) {
             report("must be from now to 366 days ahead", as: .outOfRange)
         }
         return .at(min(seconds, PayloadRules.secondsMax) * 1000)

@@ -9,29 +9,34 @@ internal import Sends
 /// The decision about a send for later: a command to the scheduler with the whole send and its id. Every
 /// repetition of the command names the same send, so it fires once.
 struct TimedSendDecider: Sendable {
-    /// The most bytes that the reply address adds to a command's record.
-    private static let replyBytesMax = 200
-
-    /// The path of the call. The same idempotency key on another route is another request.
-    let route: String
-    let lanes: Int
-
     /// The part of the request that is not the send.
     struct RequestedSchedule: Sendable {
         let time: SendTime
         /// The id of the schedule. Nil uses the send's id.
         var id: String?
+        /// A name for people, and for reports of taps.
         var name: String?
         /// The field of the request that holds the content. An error about the size names it.
         let contentField: String
     }
 
+    /// The most bytes that the reply address adds to a command's record.
+    private static let replyAddressBytesMax = 200
+
+    /// The path of the call. The same idempotency key on another route is another request.
+    let route: String
+    let lanes: Int
+
+    /// Returns the decision to ask the scheduler, or throws if the command is too large.
+    ///
+    /// - Parameter makeResponse: Makes the answer from the scheduler's reply.
     func decide(
         _ validated: SendValidator.ValidatedSend, schedule requested: RequestedSchedule,
         idempotency: Idempotency?, in context: RequestContext,
         makeResponse: @escaping @Sendable (Send, TimedSendOutcome) -> HTTPResponse
     ) throws(RefusedRequest) -> RequestDecision {
         guard let owner = ScheduleOwner(of: validated.send) else {
+            // Never reached, because a validated send has a group or an activity.
             throw RefusedRequest([RequestProblem(code: "invalid", at: "", message: "names no group")])
         }
         var send = validated.send
@@ -42,15 +47,7 @@ struct TimedSendDecider: Sendable {
         schedule.latenessMillisecondsMax = requested.time.latenessMillisecondsMax
         schedule.idempotency = idempotency
         let command = context.scheduleCommand(.schedule(schedule), of: owner, acceptedAt: send.acceptedAt)
-        if command.encoded().count > ScheduleCommand.bytesMax - Self.replyBytesMax {
-            throw RefusedRequest([
-                RequestProblem(
-                    code: "too_large", at: requested.contentField,
-                    message:
-                        "and the audience may together take \(ScheduleCommand.bytesMax / 1000) kB in a send for later; use a segment instead of users"
-                )
-            ])
-        }
+        try checkSize(of: command, contentField: requested.contentField)
         // A schedule from a phone has no audit record. Its command stays in `schedules`, as a report stays in
         // `reports`, and names the key and the address.
         let auditRecords =
@@ -61,6 +58,19 @@ struct TimedSendDecider: Sendable {
             })
     }
 
+    /// Refuses a command that does not fit into a record with its reply address.
+    private func checkSize(of command: ScheduleCommand, contentField: String) throws(RefusedRequest) {
+        if command.encoded().count <= ScheduleCommand.bytesMax - Self.replyAddressBytesMax { return }
+        throw RefusedRequest([
+            RequestProblem(
+                code: "too_large", at: contentField,
+                message:
+                    "and the audience may together take \(ScheduleCommand.bytesMax / 1000) kB in a send for later; use a segment instead of users"
+            )
+        ])
+    }
+
+    /// Makes the id of the send. It names the partitions of `sends.timed` and `timers`.
     private func makeID(
         of key: ScopeKey, owner: ScheduleOwner, idempotency: Idempotency?, in context: RequestContext
     ) -> SendID {
@@ -76,24 +86,6 @@ struct TimedSendDecider: Sendable {
     private func activity(of key: ScopeKey) -> String {
         switch key.subject {
         case .group(let name), .activity(let name): name
-        }
-    }
-}
-
-/// The outcome of the command for a send for later, when its request is answered.
-enum TimedSendOutcome {
-    case scheduled(ScheduleReply.ScheduledTimer)
-    case refused(HTTPResponse)
-    /// The command is stored, but the scheduler has not confirmed it yet.
-    case underWay
-
-    init(_ reply: ScheduleReply.Outcome?) {
-        switch reply {
-        case .scheduled(let scheduled): self = .scheduled(scheduled)
-        case .conflict: self = .refused(ScheduleResponse.idempotencyConflict)
-        case .refused(let reason):
-            self = .refused(.error(status: 422, code: "not_scheduled", message: reason))
-        case .cancelled, .listed, nil: self = .underWay
         }
     }
 }

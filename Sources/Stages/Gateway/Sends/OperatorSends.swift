@@ -8,9 +8,10 @@ package import Telemetry
 internal import TokenSealing
 package import Topics
 
-/// Sends and cancels of an operator on the command line. They are written to Kafka directly, without a gateway
+/// The sends and cancels of an operator on the command line. They are written to Kafka directly, without a gateway
 /// and without an API key, but by the same rules and with the same audit. The calls block.
 package struct OperatorSends {
+    /// A send that is stored in Kafka.
     package struct AcceptedSend {
         package let id: String
         /// The answer of `POST /v1/sends`.
@@ -22,6 +23,7 @@ package struct OperatorSends {
     let metrics: Metrics
     private let producer: Producer
     private let catalog: CatalogSnapshot
+    /// The operator's name in the audit.
     private let author: String
 
     package init(
@@ -65,6 +67,7 @@ package struct OperatorSends {
     ///
     /// - Parameter found: The send as `SendLookup` has found it.
     package func cancel(_ id: SendID, of app: String, found: FoundSend, now: WallTime) throws {
+        // A send that was found has a key.
         guard let key = found.progress.key else { return }
         try store(
             SendDecider.cancelRecords(
@@ -72,6 +75,7 @@ package struct OperatorSends {
                 in: makeContext(of: app, now: now)))
     }
 
+    /// Makes the context of an operator's request. Throws if the catalog does not have the app.
     func makeContext(
         body: [UInt8] = [], of app: String, headers: HTTPHeaders = [:],
         query: [(name: String, value: String)] = [], now: WallTime
@@ -92,6 +96,7 @@ package struct OperatorSends {
                     keysMax: GatewayLimits.sendFieldsMax)))
     }
 
+    /// Stores the records one after the other, each with the acknowledgement of all in-sync replicas.
     func store(_ records: [OutgoingRecord]) throws {
         for record in records {
             let topic = try producer.topic(named: layout.name(of: record.destination.topic))

@@ -7,6 +7,7 @@ internal import Telemetry
 /// The reader of a `POST /v1/sends` body. A problem with a field goes to the JSON reader, so that all are
 /// reported together.
 enum SendBody {
+    /// Reads the body into a draft. A field with a problem has a placeholder in the draft.
     static func draft(from root: JSONValue, now: WallTime) -> SendDraft {
         let object = root.object()
         let event = object["event"].choice(of: PushEvent.self) ?? .update
@@ -31,10 +32,10 @@ enum SendBody {
         return draft
     }
 
+    /// Reads the audience. The group is the default of updates and ends, because the start has chosen its recipients.
     private static func audience(in object: JSONObject, event: PushEvent) -> Audience {
         guard let value = object["audience"].optional else {
-            // Updates and ends go to the group, whose recipients the start has chosen. Only a start needs an
-            // audience.
+            // Reports that a start needs an audience.
             if event == .start { _ = object["audience"].audience() }
             return .group
         }
@@ -53,6 +54,7 @@ enum SendBody {
         draft.content.asksForToken = object["inputPushToken"].optional?.bool() ?? false
     }
 
+    /// Reads `when` and `latenessMax`.
     private static func readTime(of object: JSONObject, into draft: inout SendDraft, now: WallTime) {
         draft.time = object["when"].optional?.sendTime(now: now)
         guard let latenessMax = object["latenessMax"].optional else { return }
@@ -72,38 +74,5 @@ enum SendBody {
                     code: "not_available", at: "delivery",
                     message: "must be \"tokens\": broadcast channels are not available in this version"))
         }
-    }
-}
-
-extension JSONValue {
-    /// The deepest nesting of arrays and objects in the app's own content. The limit leaves levels for each
-    /// record that encloses the content.
-    static let contentDepthMax = 16
-    private static let collapseBytesMax = 64
-
-    func contentObject() -> RawJSON {
-        let value = rawJSON()
-        if value.depth > Self.contentDepthMax {
-            report("must be nested at most \(Self.contentDepthMax) levels deep", as: .outOfRange)
-        }
-        return value
-    }
-
-    func collapseID() -> String {
-        let id = name()
-        if id.utf8.count > Self.collapseBytesMax {
-            report("must have at most \(Self.collapseBytesMax) bytes", as: .outOfRange)
-        }
-        return id
-    }
-
-    func strictAlert() -> Alert {
-        let alert = alert()
-        let object = object()
-        for text in [object["title"], object["body"]] where text.kind == .object {
-            text.object().reportUnknownFields()
-        }
-        object.reportUnknownFields()
-        return alert
     }
 }

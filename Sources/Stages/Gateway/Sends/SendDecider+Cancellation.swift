@@ -6,17 +6,20 @@ internal import Sends
 internal import Telemetry
 
 extension SendDecider {
-    /// Returns the records that cancel a send. The cancel has the key of the send, so Kafka orders it after the send.
+    /// Returns the records that cancel a send. The cancel has the key of the send, so the planner reads it after the
+    /// send.
     ///
-    /// - Parameter timer: The owner of the timer if the send waits for its time. Then the scheduler gets a
-    ///   cancel, too. The timer may fire before the scheduler reads that cancel. Then the planner's cancel
-    ///   still stops the send.
+    /// - Parameters:
+    ///   - key: The record key of the send.
+    ///   - recipient: The recipient, if the send is for one recipient of a shared group.
+    ///   - timer: The owner of the timer if the send waits for its time. Then the scheduler gets a cancel, too.
+    ///     If the timer fires before the scheduler reads that cancel, the planner's cancel still stops the send.
     static func cancelRecords(
         of id: SendID, key: ScopeKey, recipient: Recipient?, timer: ScheduleOwner?, in context: RequestContext
     ) -> [OutgoingRecord] {
         let cancellation = Cancellation(
             send: id.text, app: context.app.id, key: key, recipient: recipient,
-            acceptedAt: max(0, context.now.milliseconds))
+            acceptedAt: context.acceptedAt)
         var records = [
             context.auditRecord(action: "send.cancel", subject: id.text),
             OutgoingRecord(destination: .sends, key: key.bytes, value: cancellation.encoded()),

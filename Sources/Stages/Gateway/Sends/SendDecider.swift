@@ -15,11 +15,14 @@ internal import Telemetry
 struct SendDecider: Sendable {
     /// The path of the call. The same idempotency key on another route is another request.
     let route: String
+    /// The names of the fields in the body of this call.
     let fields: SendFields
+    /// The number of partitions of `sends`.
     let lanes: Int
     /// Reads the body of the call's interface into a draft.
     let readDraft: @Sendable (JSONValue, RequestContext) -> SendDraft
 
+    /// Returns the decision, or throws every problem of the request.
     func decide(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let root = try context.bodyRoot()
         let idempotency = try Idempotency(headers: context.headers, body: root)
@@ -34,6 +37,7 @@ struct SendDecider: Sendable {
         return decideNow(validated, idempotency: idempotency, in: context)
     }
 
+    /// The scheduler stores the send as a timer and sends it when it is due.
     private func decideLater(
         _ validated: SendValidator.ValidatedSend, at time: SendTime, idempotency: Idempotency?,
         in context: RequestContext
@@ -46,15 +50,17 @@ struct SendDecider: Sendable {
         }
     }
 
+    /// The send goes to the planner at once.
     private func decideNow(
         _ validated: SendValidator.ValidatedSend, idempotency: Idempotency?, in context: RequestContext
     ) -> RequestDecision {
         let recordKey = validated.scopeKey.bytes
         let partition = Murmur2.partition(forKey: recordKey.span, partitionCount: lanes)
-        // A dry run and a real send with one key are two requests, because each has its own progress.
+        // A dry run and a real send with one idempotency key are two requests, because each has its own progress.
+        let idRoute = validated.send.isDryRun ? "\(route) dry run" : route
         let id = SendID(
-            idempotency: idempotency, route: validated.send.isDryRun ? "\(route) dry run" : route,
-            group: validated.scopeKey, partition: partition, now: context.now)
+            idempotency: idempotency, route: idRoute, group: validated.scopeKey, partition: partition,
+            now: context.now)
         var send = validated.send
         send.id = id.text
         send.fingerprint = idempotency?.fingerprint

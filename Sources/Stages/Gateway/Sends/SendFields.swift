@@ -1,6 +1,7 @@
 internal import Payloads
 
-/// The names that the fields of a send have in the body of one interface, for error messages.
+/// The names that the fields of a send have in the body of one interface, for error messages. Netmera's call for
+/// many recipients, for example, has the group in `message.groupId`.
 struct SendFields {
     var group = "groupId"
     var audience = "audience"
@@ -18,6 +19,7 @@ struct SendFields {
     /// The names in `POST /v1/sends`.
     static let standard = SendFields()
 
+    /// Returns the name of a field of the payload. It is empty for the payload as a whole.
     func name(of field: PayloadViolation.Field) -> String {
         switch field {
         case .contentState: contentState

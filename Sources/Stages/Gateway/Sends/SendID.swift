@@ -48,7 +48,9 @@ package struct SendID: Sendable, Hashable {
 
     /// Makes the id of a request. Repetitions of a request with an idempotency key have the same id.
     ///
-    /// - Parameter timersPartition: The partition of `timers` if the send is for later.
+    /// - Parameters:
+    ///   - route: The path of the call. The same idempotency key on another route makes another id.
+    ///   - timersPartition: The partition of `timers` if the send is for later.
     init(
         idempotency: Idempotency?, route: String, group: ScopeKey, partition: Int,
         timersPartition: Int? = nil, now: WallTime
@@ -71,6 +73,7 @@ package struct SendID: Sendable, Hashable {
             timersPartition: timersPartition, acceptedAt: time)
     }
 
+    /// Makes the id that depends only on the request and its idempotency key.
     private static func derived(
         from idempotencyKey: String, route: String, group: ScopeKey, partition: Int, timersPartition: Int?
     ) -> SendID {
@@ -96,10 +99,11 @@ package struct SendID: Sendable, Hashable {
         let base = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)[0]
         let parts = base.split(separator: "-", omittingEmptySubsequences: false)
         guard let kind = Kind(rawValue: String(parts[0])) else { return nil }
+        // The parts are the letter, perhaps the time, one or two partitions, and the digits.
+        guard parts.count == 3 + (kind.isRandom ? 1 : 0) + (kind.isTimed ? 1 : 0) else { return nil }
+        let digits = parts[parts.count - 1]
         let byteCount = kind.isRandom ? Self.randomByteCount : Self.digestByteCount
-        guard parts.count == 3 + (kind.isRandom ? 1 : 0) + (kind.isTimed ? 1 : 0),
-            Self.isHex(parts[parts.count - 1], byteCount: byteCount)
-        else { return nil }
+        guard Self.isHex(digits, byteCount: byteCount) else { return nil }
         var acceptedAt: Int64?
         if kind.isRandom {
             guard let time = Int64(parts[1]), time >= 0 else { return nil }
@@ -113,6 +117,7 @@ package struct SendID: Sendable, Hashable {
             acceptedAt: acceptedAt)
     }
 
+    /// Parses a partition. All topics of sends and timers have one partition for each lane.
     private static func partition(in part: Substring, lanes: Int) -> Int? {
         guard let number = Int(part), (0..<lanes).contains(number), "\(number)" == part else { return nil }
         return number

@@ -3,7 +3,7 @@ internal import JSON
 internal import Schedules
 internal import Sends
 
-/// The answers to calls about sends.
+/// The answers to calls about sends, except the progress of a send (`SendProgress+Response.swift`).
 enum SendResponse {
     /// Returns the answer to an accepted send.
     ///
@@ -11,16 +11,13 @@ enum SendResponse {
     static func accepted(
         _ send: Send, validated: SendValidator.ValidatedSend, later: TimedSendOutcome? = nil
     ) -> HTTPResponse {
+        if case .refused(let response) = later { return response }
         var json = JSONWriter(capacity: 512)
         json.beginObject()
         json.field("sendId", send.id)
         json.field("acceptedAt", send.acceptedAt)
-        switch later {
-        case nil: break
-        case .refused(let response): return response
-        case .scheduled(let scheduled): json.field("dueAt", scheduled.dueAt)
-        case .underWay: json.field("underWay", true)
-        }
+        if case .scheduled(let scheduled) = later { json.field("dueAt", scheduled.dueAt) }
+        if case .underWay = later { json.field("underWay", true) }
         json.field("bytes", validated.payloadByteCount)
         json.field("dryRun", send.isDryRun ? true : nil)
         writeWarnings(validated.warnings, to: &json)
@@ -30,19 +27,15 @@ enum SendResponse {
         return response
     }
 
+    /// Writes the member `warnings`, which is an empty array without warnings.
     static func writeWarnings(_ warnings: [RequestProblem], to json: inout JSONWriter) {
         json.name("warnings")
         json.beginArray()
-        for warning in warnings {
-            json.beginObject()
-            json.field("code", warning.code)
-            json.field("field", warning.field)
-            json.field("message", warning.message)
-            json.endObject()
-        }
+        for warning in warnings { warning.write(to: &json) }
         json.endArray()
     }
 
+    /// Returns the answer to an accepted cancel. The send's progress shows what the cancel stops.
     static func cancelling(_ id: SendID) -> HTTPResponse {
         var json = JSONWriter(capacity: 128)
         json.beginObject()

@@ -2,46 +2,58 @@ internal import Payloads
 internal import Sends
 internal import Telemetry
 
-// The checks of single fields.
+// The checks of dates and options, each of which concerns one field.
 
 extension SendValidation {
+    /// Checks the dates of the send. `checkPayload` checks the dates in the content.
     mutating func checkDates() {
-        if let end = draft.endDate {
-            if event != .start {
-                add(
-                    code: "not_allowed", at: fields.endDate,
-                    message: "is allowed on a start only; send an end instead")
-            } else {
-                checkAhead(end, at: fields.endDate, within: SendValidator.endDateSecondsMax, days: "30 days")
-            }
-        }
+        if let endDate = draft.endDate { checkEndDate(endDate) }
         if let deadline = draft.deadline {
-            checkAhead(deadline, at: "deadline", within: SendValidator.deadlineSecondsMax, days: "20 hours")
+            checkDate(
+                deadline, at: "deadline", secondsAheadMax: SendValidator.deadlineSecondsMax,
+                limitText: "20 hours")
         }
-        if let expiration = draft.expiration, expiration != 0, expiration <= dueSeconds {
+        if let expiration = draft.expiration { checkExpiration(expiration) }
+    }
+
+    private mutating func checkEndDate(_ endDate: Int64) {
+        if event != .start {
+            add(
+                code: "not_allowed", at: fields.endDate,
+                message: "is allowed on a start only; send an end instead")
+        } else {
+            checkDate(
+                endDate, at: fields.endDate, secondsAheadMax: SendValidator.endDateSecondsMax,
+                limitText: "30 days")
+        }
+    }
+
+    private mutating func checkExpiration(_ expiration: Int64) {
+        if expiration != 0, expiration <= dueSeconds {
             add(
                 code: "date_passed", at: "expiration",
                 message: "has passed; give a later time, or 0 for one attempt")
         }
-        if let expiration = draft.expiration, expiration > PayloadRules.secondsMax {
-            add(
-                code: "not_seconds", at: "expiration",
-                message: "must be in seconds since 1970; this value looks like milliseconds")
-        }
+        if expiration > PayloadRules.secondsMax { addNotSeconds(at: "expiration") }
     }
 
     /// Checks that a date comes after the send, and not later than the limit.
-    private mutating func checkAhead(_ date: Int64, at field: String, within limit: Int64, days: String) {
-        let now = dueSeconds
+    private mutating func checkDate(
+        _ date: Int64, at field: String, secondsAheadMax: Int64, limitText: String
+    ) {
         if date > PayloadRules.secondsMax {
-            add(
-                code: "not_seconds", at: field,
-                message: "must be in seconds since 1970; this value looks like milliseconds")
-        } else if date <= now {
+            addNotSeconds(at: field)
+        } else if date <= dueSeconds {
             add(code: "date_passed", at: field, message: "has passed; give a later time")
-        } else if date > now + limit {
-            add(code: "out_of_range", at: field, message: "is more than \(days) ahead")
+        } else if date > dueSeconds + secondsAheadMax {
+            add(code: "out_of_range", at: field, message: "is more than \(limitText) ahead")
         }
+    }
+
+    private mutating func addNotSeconds(at field: String) {
+        add(
+            code: "not_seconds", at: field,
+            message: "must be in seconds since 1970; this value looks like milliseconds")
     }
 
     /// Checks the fields that are allowed for some events only.

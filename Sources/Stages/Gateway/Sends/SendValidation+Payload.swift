@@ -3,7 +3,8 @@ internal import Payloads
 internal import Telemetry
 
 extension SendValidation {
-    /// Checks the payload and returns the size of the APNs body in bytes.
+    /// Checks the payload and returns the size of the APNs body in bytes. Without a type it checks only the rules that
+    /// hold for all types.
     mutating func checkPayload(for type: ActivityType?) -> Int {
         let (content, group) = (checkedContent, groupAttribute(for: type))
         for violation in rules(for: type).violations(in: content, group: group) {
@@ -14,7 +15,7 @@ extension SendValidation {
         return PayloadBuilder.body(for: content, timestamp: dueSeconds, group: group).count
     }
 
-    /// Returns what APNs and phones accept, but the caller has probably not intended.
+    /// Returns warnings about content that APNs and phones accept, but that the caller has probably not intended.
     func warnings(for type: ActivityType?) -> [RequestProblem] {
         let warnings = rules(for: type).warnings(in: checkedContent, group: groupAttribute(for: type))
         return warnings.map {

@@ -6,19 +6,10 @@ internal import Telemetry
 
 extension SendValidation {
     /// Makes the send from the draft. Returns nil, with a problem, if the draft names no group and needs one.
+    ///
+    /// - Parameter owner: The user who owns the group, if it is private.
     mutating func makeSend(type: ActivityType?, owner: Recipient?) -> Send? {
-        if draft.group == nil, event == .start {
-            add(
-                code: "missing", at: fields.group,
-                message: "is missing; updates and the end need it to find the activity")
-            return nil
-        }
-        if draft.group == nil, case .group = draft.audience {
-            add(
-                code: "missing", at: fields.group,
-                message: "is missing; name the group, or one activity in \(fields.audience)")
-            return nil
-        }
+        if isGroupMissing() { return nil }
         var send = Send(
             id: "", app: validator.app.id, group: draft.group, audience: draft.audience,
             content: content(for: type), priority: draft.priority, acceptedAt: validator.now.milliseconds)
@@ -31,6 +22,30 @@ extension SendValidation {
         send.unknownStartPolicy = draft.unknownStartPolicy
         send.forcesRestart = draft.forcesRestart
         send.isDryRun = draft.isDryRun
+        checkSend(send)
+        return send
+    }
+
+    /// Whether the draft names no group and needs one. Adds the problem.
+    private mutating func isGroupMissing() -> Bool {
+        guard draft.group == nil else { return false }
+        if event == .start {
+            add(
+                code: "missing", at: fields.group,
+                message: "is missing; updates and the end need it to find the activity")
+            return true
+        }
+        if case .group = draft.audience {
+            add(
+                code: "missing", at: fields.group,
+                message: "is missing; name the group, or one activity in \(fields.audience)")
+            return true
+        }
+        return false
+    }
+
+    /// Checks what only the complete send shows: its audience as a whole, and the size of its key.
+    private mutating func checkSend(_ send: Send) {
         if let problem = send.problem { add(code: "invalid", at: fields.audience, message: problem) }
         if let problem = NamedActivityCopies.problem(of: send.audience, lanes: validator.lanes) {
             add(code: "out_of_range", at: fields.audience, message: problem)
@@ -42,7 +57,6 @@ extension SendValidation {
                     "makes a key of \(key.bytes.count) bytes with app and user, at most \(ScopeKey.bytesMax) are allowed; use shorter names with fewer slashes and percent signs"
             )
         }
-        return send
     }
 
     /// Returns the content to store. A start gets its type and its group attribute.

@@ -6,6 +6,7 @@ internal import Sends
 internal import Telemetry
 
 /// The checks of one draft, and the problems that they have found so far. `SendValidator` calls them in order.
+/// The extensions check dates and options, check the payload, and make the send.
 struct SendValidation {
     let validator: SendValidator
     let draft: SendDraft
@@ -25,8 +26,9 @@ struct SendValidation {
         unreadableFields = readingProblems.map(\.field)
     }
 
+    /// Adds a problem, unless its field could not be read. Such a field has a placeholder in the draft, which must not
+    /// cause a second problem.
     mutating func add(code: String, at field: String, message: String, isUnknown: Bool = false) {
-        // An unreadable field has a placeholder in the draft, which must not cause a second problem.
         let isUnreadable = unreadableFields.contains { $0.isPath(within: field) || field.isPath(within: $0) }
         if isUnreadable { return }
         problems.append(RequestProblem(code: code, at: field, message: message, isUnknown: isUnknown))
@@ -50,7 +52,7 @@ struct SendValidation {
         return nil
     }
 
-    /// Returns the user who owns the group if the group is private. Returns nil for a group of many users.
+    /// Returns the user who owns the group if the group is private. Returns nil for a shared group.
     mutating func owner(for type: ActivityType?) -> Recipient? {
         guard isPrivate(for: type) else { return nil }
         if draft.isPrivate == false, let field = fields.isPrivate {
@@ -74,8 +76,8 @@ struct SendValidation {
         return .user(users[0])
     }
 
-    /// Whether the group is private to one user. An update or end for users may name no type. Then the app's
-    /// types decide, if all of them agree.
+    /// Whether the group is private to one user, by the call or by its type. An update or end for users may
+    /// say neither. Then the app's types decide, if all of them agree.
     private mutating func isPrivate(for type: ActivityType?) -> Bool {
         if draft.isPrivate == true || type?.isPrivate == true { return true }
         let namesNoType = type == nil && draft.attributesType == nil
@@ -83,7 +85,8 @@ struct SendValidation {
             return false
         }
         let privacyOfTypes = Set(validator.app.activityTypes.map(\.isPrivate))
-        if privacyOfTypes.count == 2 {
+        let areTypesMixed = privacyOfTypes.count == 2
+        if areTypesMixed {
             add(
                 code: "missing", at: fields.attributesType,
                 message:
@@ -93,6 +96,7 @@ struct SendValidation {
         return privacyOfTypes == [true]
     }
 
+    /// Checks that the catalog has the segments of the audience.
     mutating func checkSegments() {
         guard case .segments(let names) = draft.audience else { return }
         for (index, name) in names.enumerated()
@@ -106,10 +110,10 @@ struct SendValidation {
 }
 
 extension String {
-    /// Whether this path is `path` or lies below it.
+    /// Whether this path of a field is `path` or lies below it, as `audience.users[0]` lies below `audience`.
     fileprivate func isPath(within path: String) -> Bool {
         guard hasPrefix(path), !path.isEmpty else { return self == path }
-        guard let next = utf8.dropFirst(path.utf8.count).first else { return true }
-        return next == UInt8(ascii: ".") || next == UInt8(ascii: "[")
+        guard let nextByte = utf8.dropFirst(path.utf8.count).first else { return true }
+        return nextByte == UInt8(ascii: ".") || nextByte == UInt8(ascii: "[")
     }
 }

@@ -3,10 +3,21 @@ internal import CatalogRecords
 internal import Sends
 internal import Telemetry
 
-/// The checks that turn a draft into a send, or report every problem of the draft. It does no I/O.
+/// The checks that turn a draft into a send, or report every problem of the draft. `SendValidation` has the single
+/// checks. They do no I/O.
 ///
-/// It resolves everything that depends on the catalog, so that later stages can act on the send without it.
+/// They resolve everything that depends on the catalog, so that later stages can act on the send without it.
 struct SendValidator {
+    /// A send without problems. It has no id yet.
+    struct ValidatedSend {
+        var send: Send
+        /// The record key of the send: its group, or its activity without a group.
+        let scopeKey: ScopeKey
+        /// The size of the APNs payload.
+        let payloadByteCount: Int
+        let warnings: [RequestProblem]
+    }
+
     /// The largest distance of an activity's end date from now. One activity lives for eight hours, but a
     /// group may outlive several activities.
     static let endDateSecondsMax: Int64 = 30 * 86_400
@@ -17,16 +28,9 @@ struct SendValidator {
     let app: App
     let catalog: CatalogSnapshot
     let now: WallTime
+    /// The names of the fields in the body, for the problems.
     let fields: SendFields
     let lanes: Int
-
-    struct ValidatedSend {
-        var send: Send
-        let scopeKey: ScopeKey
-        /// The size of the APNs payload.
-        let payloadByteCount: Int
-        let warnings: [RequestProblem]
-    }
 
     /// Returns the send, or throws every problem of the draft.
     ///
@@ -48,12 +52,10 @@ struct SendValidator {
         validation.checkDates()
         validation.checkOptions()
         let byteCount = validation.checkPayload(for: type)
-        guard validation.problems.isEmpty, let send, let key = send.scopeKey else {
-            // A send without a key has a problem, so this fallback only keeps the error non-empty.
-            throw RefusedRequest(
-                validation.problems.isEmpty
-                    ? [RequestProblem(code: "invalid", at: "", message: "names no group")]
-                    : validation.problems)
+        if !validation.problems.isEmpty { throw RefusedRequest(validation.problems) }
+        guard let send, let key = send.scopeKey else {
+            // Never reached, because a send without a key has a problem (`checkSend`).
+            throw RefusedRequest([RequestProblem(code: "invalid", at: "", message: "names no group")])
         }
         return ValidatedSend(
             send: send, scopeKey: key, payloadByteCount: byteCount, warnings: validation.warnings(for: type))

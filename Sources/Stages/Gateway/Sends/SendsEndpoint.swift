@@ -5,7 +5,8 @@ internal import Members
 internal import Sends
 
 /// `/v1/sends`: `POST` sends, `GET /v1/sends/{id}` returns the progress of a send, `DELETE /v1/sends/{id}`
-/// cancels it. `GET /v1/sends/keys/{key}` finds the send of a request whose answer was lost. The list of sends is a query of the insight stage (`InsightEndpoint`).
+/// cancels it. `GET /v1/sends/keys/{key}` finds the send of a request whose answer was lost. The list of sends is a
+/// query of the insight stage (`InsightEndpoint`).
 struct SendsEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker
@@ -33,7 +34,9 @@ struct SendsEndpoint: Sendable {
         }
         routes.onAdmission(.get, path: Self.sendPath) { [self] request in
             authorization.admit(request, for: .read) { authorized in
-                find(authorized) { id, found in report(id, found: found, for: authorized) }
+                findSend(for: authorized) { id, found in
+                    sendProgress(of: id, found: found, to: authorized)
+                }
             }
         }
         routes.onAdmission(.get, path: Self.keyPath) { [self] request in
@@ -41,29 +44,31 @@ struct SendsEndpoint: Sendable {
         }
         routes.onAdmission(.delete, path: Self.sendPath) { [self] request in
             authorization.admit(request, for: .send) { authorized in
-                find(authorized) { id, found in cancel(id, found: found, for: authorized) }
+                findSend(for: authorized) { id, found in
+                    cancel(id, found: found, for: authorized)
+                }
             }
         }
     }
 
-    /// Finds the send in the path and passes it to `then`, or answers why it is not found. Returns false if too many
+    /// Finds the send in the path and passes it to `then`, or answers that it is not found. Returns false if too many
     /// lookups wait.
-    private func find(
-        _ authorized: AuthorizedRequest, then: @escaping @Sendable (SendID, FoundSend) -> Void
+    private func findSend(
+        for authorized: AuthorizedRequest, then: @escaping @Sendable (SendID, FoundSend) -> Void
     ) -> Bool {
         let (request, reply) = (authorized.request, authorized.reply)
         guard let id = request.parameters["id"].flatMap({ SendID($0, lanes: lanes) }) else {
             reply.send(SendResponse.unknownSend)
             return true
         }
-        let time: Int64?
+        let acceptedAt: Int64?
         do throws(RefusedRequest) {
-            time = try Self.acceptedAt(in: request.query)
+            acceptedAt = try Self.acceptedAt(in: request.query)
         } catch {
             reply.send(error.response)
             return true
         }
-        return lookup.find(id, of: authorized.caller.app.id, since: time) { result in
+        return lookup.find(id, of: authorized.caller.app.id, since: acceptedAt) { result in
             switch result {
             case .send(let found): then(id, found)
             case .notFound: reply.send(SendResponse.unknownSend)
@@ -108,38 +113,42 @@ struct SendsEndpoint: Sendable {
         }
     }
 
-    /// Returns the `at` parameter: the time at which the send was accepted.
-    private static func acceptedAt(in query: [(name: String, value: String)]) throws(RefusedRequest) -> Int64?
-    {
+    /// Returns the query parameter `at`: the time at which the send was accepted, in milliseconds since 1970. Returns
+    /// nil if the request has no parameter.
+    private static func acceptedAt(
+        in query: [(name: String, value: String)]
+    ) throws(RefusedRequest) -> Int64? {
         var problems: [RequestProblem] = []
-        var time: Int64?
+        var acceptedAt: Int64?
         for (name, value) in query {
             if name != "at" {
                 problems.append(
                     RequestProblem(
                         code: "unknown_field", at: name, message: "is not a parameter of this call; use at"))
-            } else if time == nil, let milliseconds = Int64(value), (0...timeMax).contains(milliseconds) {
-                time = milliseconds
+            } else if acceptedAt == nil, let time = Int64(value), (0...timeMax).contains(time) {
+                acceptedAt = time
             } else {
                 problems.append(
                     RequestProblem(
                         code: "invalid", at: "at", message: "must be milliseconds since 1970 and occur once"))
             }
         }
-        if problems.isEmpty { return time }
+        if problems.isEmpty { return acceptedAt }
         throw RefusedRequest(problems)
     }
 
     /// Answers with the records of planner and lanes, and with the insight stage's report about the jobs.
-    private func report(_ id: SendID, found: FoundSend, for authorized: AuthorizedRequest) {
+    private func sendProgress(of id: SendID, found: FoundSend, to authorized: AuthorizedRequest) {
         let query = InsightQuery(.report, app: authorized.caller.app.id, id: id.text)
         let isTaken = relay.ask(query) { answer in
-            authorized.reply.send(found.progress.response(report: answer?.status == 200 ? answer?.body : nil))
+            let report = answer?.status == 200 ? answer?.body : nil
+            authorized.reply.send(found.progress.response(report: report))
         }
         if !isTaken { authorized.reply.send(found.progress.response(report: nil)) }
     }
 
     private func cancel(_ id: SendID, found: FoundSend, for authorized: AuthorizedRequest) {
+        // A send that was found has a key.
         guard let key = found.progress.key else { return authorized.reply.send(SendResponse.unknownSend) }
         let isTaken = worker.accept(authorized, as: .cancel) { context throws(RefusedRequest) in
             try context.refuseBody()

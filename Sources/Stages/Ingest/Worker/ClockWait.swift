@@ -1,7 +1,7 @@
 package import Lifecycle
 
-/// The wait of reports whose stamps are ahead of the time for decisions. If this machine's clock is behind, merging now
-/// would send good reports to the dead letters, as written in the future.
+/// The wait of reports whose stamps are ahead of the time for decisions (`ClusterClock.decisionTime`). If this
+/// machine's clock is behind, merging now would send good reports to the dead letters, as written in the future.
 ///
 /// Reports wait until the clock is set, or until newer stamps prove the cluster's time. If other stamps agree with this
 /// machine, only the clock of the reports' broker is wrong, and they wait for a limited time.
@@ -9,20 +9,22 @@ package struct ClockWait: Sendable {
     /// The difference below which clocks count as right. It is smaller than `Retention.clockSkewMillisecondsMax`, from
     /// which on a report is rejected.
     package static let toleranceMilliseconds: Int64 = 60_000
-    /// The longest wait for a broker's clock. After it the reports are merged, and those in the future are rejected.
+    /// The longest wait for a broker's clock, and the time after which a difference that was not seen again is over.
+    /// After the wait the reports are merged, and those in the future are rejected.
     package static let brokerClockMillisecondsMax = 600_000
     /// The pause before waiting reports are read again, for newer stamps.
     package static let recheckMilliseconds = 5000
 
-    /// A difference of the clocks that is not over.
+    /// A difference of the clocks: stamps are ahead of the time for decisions.
     private struct Difference {
         let since: Instant
-        /// The newest stamp that is ahead, less the steady clock, in milliseconds.
+        /// The newest of these stamps less the steady clock, in milliseconds.
         var stampOffset: Int64
-        /// The last time at which a stamp was ahead.
+        /// The time at which that stamp was read.
         var seenAt: Instant
     }
 
+    /// Nil while the clocks agree.
     private var difference: Difference?
     /// Whether reports wait. After the limit they do not, although their stamps are still ahead.
     package private(set) var isWaiting = false
@@ -31,7 +33,7 @@ package struct ClockWait: Sendable {
 
     package init() {}
 
-    /// Returns whether a batch must wait.
+    /// Returns whether a batch must wait, and notes it. Called before each batch is merged.
     ///
     /// - Parameters:
     ///   - newestStamp: the newest stamp of the cluster in the batch, in milliseconds since 1970. Nil if it has none.
@@ -49,8 +51,9 @@ package struct ClockWait: Sendable {
         return isWaiting
     }
 
-    /// Returns the beginning of the wait. Batches without the reports concerned can come between two others, so a
-    /// difference is over only if its stamp is no longer ahead (`update`), or was not seen for a long time.
+    /// Returns the beginning of the difference. A batch without reports that are ahead does not end it, because the
+    /// next batch can have such reports again. It is over if its stamp is no longer ahead, or if it was not seen for a
+    /// long time.
     private func beginOrContinue(at now: Instant) -> Instant {
         guard let difference,
             now.milliseconds(since: difference.seenAt) <= Self.brokerClockMillisecondsMax
@@ -58,8 +61,8 @@ package struct ClockWait: Sendable {
         return difference.since
     }
 
-    /// Ends the wait if the clocks agree again: the clock was set, or newer stamps have proven the cluster's time. A later
-    /// difference then begins a wait of its full length.
+    /// Ends the wait if the clocks agree again: the clock was set, or newer stamps have proven the cluster's time. A
+    /// later difference then begins a wait of its full length.
     package mutating func update(decisionTime: Int64, at now: Instant) {
         guard let difference,
             difference.stampOffset + now.milliseconds <= decisionTime + Self.toleranceMilliseconds

@@ -5,14 +5,14 @@ internal import Kafka
 internal import RecordFormat
 internal import TokenSealing
 
-/// The seal for push tokens in reports that ingest writes again, to the dead letters or to another partition. A token
-/// in plain text must not be stored. All other bytes stay unchanged, so that an operator sees the fault and can send
-/// the record again.
+/// The sealing of push tokens in reports that ingest writes again, to the dead letters or to another partition: a
+/// token in plain text must not be stored. All other bytes stay unchanged, so that an operator sees the fault and can
+/// send the record again.
 struct DeadLetterSeal {
     /// The shortest run of hexadecimal digits that counts as a token in an unreadable report. Hashes and
     /// identifiers are shorter.
     static let tokenDigitsMin = 64
-    /// The registry entry for which a token of an unreadable report is sealed.
+    /// The registry entry for which a token of an unreadable report is sealed, because its own entry is unknown.
     static let registryEntry = "dead-letter"
 
     let tokenSeal: TokenSeal
@@ -32,16 +32,16 @@ struct DeadLetterSeal {
         return replacing(Array(digits.utf8), with: Array(token.utf8), in: value) ?? sealed.encoded()
     }
 
-    /// Returns a copy with `other` in place of each `text`. Returns nil if the text is not there, because the JSON has
-    /// escapes.
-    private func replacing(_ text: [UInt8], with other: [UInt8], in value: Span<UInt8>) -> [UInt8]? {
+    /// Returns a copy with the replacement in place of each `text`. Returns nil if the text is not there, because the
+    /// JSON has escapes.
+    private func replacing(_ text: [UInt8], with replacement: [UInt8], in value: Span<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
-        result.reserveCapacity(value.count + other.count)
+        result.reserveCapacity(value.count + replacement.count)
         var isFound = false
         var index = 0
         while index < value.count {
             if hasBytes(text, in: value, at: index) {
-                result += other
+                result += replacement
                 index += text.count
                 isFound = true
             } else {

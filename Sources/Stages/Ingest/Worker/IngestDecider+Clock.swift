@@ -4,7 +4,8 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-// Reports wait while a clock is wrong (`ClockWait`), and the clocks are compared.
+// The clocks: whether the reports of a batch wait because a clock is wrong (`ClockWait`), the stamps that the cluster's
+// clock learns from reports, and the difference that an operator has to see.
 
 extension IngestDecider {
     /// The time for decisions, in milliseconds since 1970.
@@ -31,7 +32,8 @@ extension IngestDecider {
 
     // MARK: Waiting
 
-    /// Sets the time for the batch's decisions. Returns whether the batch may be merged now.
+    /// Sets the time for the batch's decisions. Returns whether the batch may be merged now. If not, the loop reads it
+    /// again after a pause.
     func prepare(for batch: borrowing PendingBatch) -> Bool {
         observeYoungStamps(in: batch)
         decidedAt = decisionTime
@@ -46,6 +48,7 @@ extension IngestDecider {
         return !mustWait
     }
 
+    /// Returns the newest stamp of the cluster in the batch. Stamps of producers do not count.
     private func newestStamp(in batch: borrowing PendingBatch) -> Int64? {
         var newest: Int64?
         for part in batch.parts {
@@ -66,12 +69,14 @@ extension IngestDecider {
         for part in batch.parts {
             guard let first = part.indices.first, let last = part.indices.last else { continue }
             let nextOffset = batch.records[last].offset + 1
-            let end = reportEnds[part.partition]
-            if let end, end < nextOffset { reportEnds[part.partition] = nil }
-            if let end, end <= batch.records[first].offset, batch.records[last].isStampedByCluster,
-                let stamp = batch.records[last].timestamp
-            {
-                stage.clock.observe(stamp: stamp, writtenWithin: age, at: now)
+            if let end = reportEnds[part.partition] {
+                let isWrittenSincePoll = end <= batch.records[first].offset
+                if isWrittenSincePoll, batch.records[last].isStampedByCluster,
+                    let stamp = batch.records[last].timestamp
+                {
+                    stage.clock.observe(stamp: stamp, writtenWithin: age, at: now)
+                }
+                if end < nextOffset { reportEnds[part.partition] = nil }
             }
             noteEnd(of: part.partition, nextOffset: nextOffset, isBatchFull: batch.records.isFull)
         }
@@ -89,12 +94,14 @@ extension IngestDecider {
         }
     }
 
+    /// Notes ends of partitions, and the answer to `queryYoungReports`.
     func handle(_ event: ConsumerEvent) {
         switch event {
         case .reachedEnd(let topicPartition, let offset): reportEnds[topicPartition.partition] = offset
         // After a failed fetch a report may have waited, so it is older than it looks.
         case .failed: reportEnds = [:]
         case .queryCompleted(youngReportsQuery, .firstRecords(let time, let offsets)):
+            // An offset is nil if the partition has no report since `time`.
             let hasYoungReport = offsets.values.contains { $0 != nil }
             if hasYoungReport {
                 stage.clock.observe(stamp: time, at: stage.time.now())
@@ -113,8 +120,8 @@ extension IngestDecider {
 
     // MARK: Upkeep
 
-    /// Ends the wait of reports if the clock has been set, and reports a difference of the clocks. The loop calls it
-    /// once a second.
+    /// Ends the wait of reports if the clock has been set, and reports a difference of the clocks. Called once a
+    /// second.
     func checkClocks(at now: Instant) {
         clockWait.update(decisionTime: decisionTime, at: now)
         let difference = clockDifference

@@ -7,37 +7,11 @@ internal import StageSupport
 internal import Store
 internal import Telemetry
 
-/// The position of the sweep, which visits all installations of this process repeatedly, page by page.
-struct SweepPosition {
-    /// The number of installations in one page. One page is swept per second.
-    static let rowsMax = 2000
-
-    /// The partition that is swept. Nil between two passes.
-    private(set) var partition: Int32?
-    /// The keys of the partition that this pass has not visited yet.
-    var range = KeyRange.everything
-    /// The users whose erasure this pass has found in the partition. Their rows sort before all installations.
-    var erasures = ErasedUsers()
-    /// The rows of the partition that this pass could not read, and the problem of the last one.
-    private(set) var unreadableRows: (count: Int, error: RecordDecodingError)?
-    /// The time at which the next pass may begin.
-    var nextPass: Instant
-
-    init(nextPass: Instant) { self.nextPass = nextPass }
-
-    /// Moves to the beginning of a partition, or ends the pass.
-    mutating func move(to partition: Int32?) {
-        self.partition = partition
-        (range, erasures, unreadableRows) = (.everything, ErasedUsers(), nil)
-    }
-
-    mutating func countUnreadableRow(_ error: RecordDecodingError) {
-        unreadableRows = ((unreadableRows?.count ?? 0) + 1, error)
-    }
-}
+// The sweep: it visits all installations of this process repeatedly, page by page, and writes the effects of time.
 
 extension IngestDecider {
-    /// Sweeps one page. Data expires by the earliest time of the cluster's clock, so that nothing expires too early.
+    /// Sweeps one page, and begins a pass if one is due. Data expires by the earliest time of the cluster's clock, so
+    /// that nothing expires too early.
     func sweepPage(at now: Instant) throws {
         guard let time = stage.clock.earliestTime(at: now) else { return }
         if sweepPosition.partition == nil {
@@ -63,11 +37,14 @@ extension IngestDecider {
             .field("partition", partition), .field("records", count), .field("error", error))
     }
 
-    /// Returns true if this pass is done with the partition.
+    /// Sweeps one page, and commits its changes in one transaction. Returns true if this pass is done with the
+    /// partition.
     private func sweepPage(of partition: Int32, time: Int64) throws -> Bool {
+        let onlyTopic = 0
+        // Without a committed offset, the transaction could not prove that this process owns the partition.
         guard let part = stage.member.assignedPartitions[partition], part.isServing,
             let view = stage.views[partition],
-            part.positions[0].committed != nil
+            part.positions[onlyTopic].committed != nil
         else { return true }
         // A partition without reports has no batch that refreshes the apps.
         mergers.refresh()
@@ -92,13 +69,13 @@ extension IngestDecider {
         return !page.hasMoreRows
     }
 
-    /// Adds the changes of one page to the output, until the output is full.
+    /// Adds the changes of one page to the output. If the output becomes full, the page ends there.
     private func sweepRows(of partition: Int32, in view: TopicView, time: Int64) throws(StoreError)
         -> SweptPage
     {
         var range = sweepPosition.range
         var changes: [(key: HashedKey, recordNumber: Int)] = []
-        // The rows from the first one that the output has no space for.
+        // The keys from the first row for which the output has no space.
         var rangeBeyondOutput: KeyRange?
         let hasMoreRows = try view.readPage(of: &range, rows: SweepPosition.rowsMax) { key, value in
             if rangeBeyondOutput != nil { return }
@@ -109,19 +86,19 @@ extension IngestDecider {
             let key = HashedKey([UInt8](copying: key))
             // A row that is newer in the overlay is swept in the next pass.
             guard stage.views.overlays[partition]?[key] == nil,
-                let result = sweepRow(key: key, value: value, now: time)
+                let swept = sweepRow(key: key, value: value, now: time)
             else {
                 return
             }
-            for change in result.changes { output.add(change) }
+            for change in swept.changes { output.add(change) }
             let recordNumber =
-                if let installation = result.installation {
+                if let installation = swept.installation {
                     output.add(installation, key: key.bytes, partition: partition)
                 } else {
                     output.addTombstone(key: key.bytes, partition: partition)
                 }
             changes.append((key, recordNumber))
-            metrics.sweptRows.add(result.changes.count)
+            metrics.sweptRows.add(swept.changes.count)
         }
         if let rangeBeyondOutput {
             return SweptPage(changes: changes, remainingRange: rangeBeyondOutput, hasMoreRows: true)
@@ -149,8 +126,7 @@ extension IngestDecider {
         return merger.sweep(installation, erasing: sweepPosition.erasures, now: now)
     }
 
-    /// Remembers the erasure of a user, whose row is the copy of an erasure: it has the key of the user's erasure
-    /// instead of an installation's.
+    /// Remembers an erasure if the row is a copy of one (`ErasedUsers`). Such a row has another key than its subject.
     private func rememberErasure(in row: Installation, key: HashedKey) {
         guard let time = row.erasedUpTo, key.bytes != row.key else { return }
         if !sweepPosition.erasures.add(row.subject, of: row.app, upTo: time) {
@@ -165,6 +141,7 @@ extension IngestDecider {
 private struct SweptPage {
     /// The changed installations, with the numbers of their records in the output.
     var changes: [(key: HashedKey, recordNumber: Int)]
+    /// The keys after this page.
     var remainingRange: KeyRange
     /// Whether `remainingRange` may have rows.
     var hasMoreRows: Bool

@@ -10,14 +10,16 @@ internal import Topics
 /// reports in one transaction. The known installations are in the views of the topic `installations`, and in their
 /// overlays.
 ///
-/// `+Merge` decides about reports, `+Clock` whether they wait for a clock, and `+Sweep` expires data.
+/// `+Transaction` has the steps of a transaction, `+Merge` decides about its reports, and `+Lookup` finds the known
+/// installations. `+Clock` decides whether reports wait for a clock. `+Sweep` expires data.
 final class IngestDecider: RecordDecider {
     typealias Step = IngestStep
     typealias Part = ReportsPartition
 
     /// The version of the view files' layout. Another number makes the stage rebuild the views.
     static let viewSchema = 3
-    /// The maximum number of installations whose newest times are only in memory. A kill loses these times.
+    /// The maximum number of installations whose newest times are only in memory. Beyond it, they are written to the
+    /// views at once. A kill loses these times.
     static let repeatedRowsMax = 10_000
 
     let settings: IngestSettings
@@ -66,26 +68,30 @@ final class IngestDecider: RecordDecider {
             tokenlessMilliseconds: Int64(settings.tokenlessMilliseconds),
             apps: { environment.catalog?.apps })
         deadLetterSeal = DeadLetterSeal(tokenSeal: mergers.tokenSeal, reader: mergers.reader)
+        stage = try StageClients(
+            configuration: Self.loopConfiguration(for: settings, layout: layout), in: environment,
+            context: context, metrics: metrics.stage, settleMilliseconds: settleMilliseconds)
+        forwarder = ReportForwarder(writer: stage.writer, topic: layout.name(of: .reports))
+    }
+
+    private static func loopConfiguration(
+        for settings: IngestSettings, layout: TopicLayout
+    ) -> LoopConfiguration {
         var configuration = LoopConfiguration(
             stage: IngestService.name, group: "ingest", inputName: "reports", topics: [.reports],
             outputTopics: [.installations, .registry, .events],
             view: TopicViewDefinition(
-                topic: layout.name(of: .installations), table: "installations", schema: Self.viewSchema))
-        (configuration.batchRecordsMax, configuration.batchBytesMax) = (
-            settings.batchRecordsMax, settings.batchBytesMax
-        )
-        (configuration.overlayRowsMax, configuration.overlayBytesMax) = (
-            settings.overlayRowsMax, settings.overlayBytesMax
-        )
+                topic: layout.name(of: .installations), table: "installations", schema: viewSchema))
+        configuration.batchRecordsMax = settings.batchRecordsMax
+        configuration.batchBytesMax = settings.batchBytesMax
+        configuration.overlayRowsMax = settings.overlayRowsMax
+        configuration.overlayBytesMax = settings.overlayBytesMax
         configuration.prefetchKibibytesMax = settings.prefetchKibibytesMax
         configuration.fetchKibibytesMax = settings.fetchKibibytesMax
         configuration.partitionKibibytesMax = settings.partitionKibibytesMax
         configuration.viewLimits = settings.viewLimits
         configuration.sessionMilliseconds = settings.sessionMilliseconds
-        stage = try StageClients(
-            configuration: configuration, in: environment, context: context, metrics: metrics.stage,
-            settleMilliseconds: settleMilliseconds)
-        forwarder = ReportForwarder(writer: stage.writer, topic: layout.name(of: .reports))
+        return configuration
     }
 
     // MARK: Readiness
@@ -111,11 +117,12 @@ final class IngestDecider: RecordDecider {
 
     // MARK: Work
 
-    /// Waits after a batch that is not full, because a larger batch costs less for each report.
+    /// Returns a pause after a batch that is not full, because a larger batch costs less for each report.
     func gatheringMilliseconds(after batch: borrowing PendingBatch, tookMilliseconds: Int) -> Int {
         batch.records.isFull ? 0 : settings.batchMilliseconds
     }
 
+    /// Moves repeated rows to the views before they take too much memory.
     func performDueWork(at now: Instant) throws -> Wakeup? {
         let isOverlayHalfFull = 2 * stage.views.overlayByteCount > settings.overlayBytesMax
         if stage.views.repeatedRowCount > Self.repeatedRowsMax || isOverlayHalfFull {

@@ -3,6 +3,7 @@ internal import InstallationRecords
 internal import JSON
 internal import Kafka
 internal import RecordFormat
+internal import StageSupport
 
 /// The records that a transaction writes, ready to send. A key that several reports changed is written once, with its
 /// last value. The memory is used again for every transaction.
@@ -18,6 +19,7 @@ struct IngestOutput: ~Copyable {
     /// as much memory as its record.
     static let decodedBytesMax = 8 << 20
 
+    /// A record, by the positions of its bytes.
     private struct StagedRecord {
         var partition: Int32
         /// The bytes in `keys`.
@@ -35,7 +37,8 @@ struct IngestOutput: ~Copyable {
     /// Finds the record of a registry key, by the number of the record in `registry`.
     private var registryIndices = HashIndex()
     private var events: [StagedRecord] = []
-    /// The number of changed installations, which are added at the end, and an estimate of their bytes.
+    /// The number of changed installations and an estimate of their bytes. They are added after the last report, so the
+    /// limits count them before.
     private var reservedSpace = (records: 0, bytes: 0)
     private var decodedBytes = 0
     /// The key of the record that is being added.
@@ -46,7 +49,7 @@ struct IngestOutput: ~Copyable {
         self.recordsMax = recordsMax
     }
 
-    var isEmpty: Bool { installations.isEmpty && registry.isEmpty && events.isEmpty }
+    /// The numbers of records by topic.
     var counts: (installations: Int, registry: Int, events: Int) {
         (installations.count, registry.count, events.count)
     }
@@ -70,7 +73,7 @@ struct IngestOutput: ~Copyable {
         decodedBytes = 0
     }
 
-    /// Counts the bytes of an installation that was decoded for this transaction.
+    /// Counts the size of an installation's record that was decoded for this transaction.
     mutating func countDecoded(bytes: Int) { decodedBytes += bytes }
 
     /// Reserves space for a changed installation. It is added after all its reports are merged.
@@ -139,6 +142,8 @@ struct IngestOutput: ~Copyable {
             StagedRecord(partition: Int32(lane), key: appendKey(scratch), value: start..<values.count))
     }
 
+    // MARK: Keys
+
     private mutating func appendKey(_ key: [UInt8]) -> Range<Int> {
         let start = keys.count
         keys.append(contentsOf: key)
@@ -178,19 +183,10 @@ struct IngestOutput: ~Copyable {
             let (keys, values) = unsafe (keys.span, Span<UInt8>(_unsafeBytes: values))
             for record in records {
                 let key = keys.extracting(record.key)
-                while true {
-                    let result =
-                        if let value = record.value {
-                            producer.send(
-                                to: topic, partition: record.partition, key: key,
-                                value: values.extracting(value))
-                        } else {
-                            producer.send(to: topic, partition: record.partition, key: key, value: nil)
-                        }
-                    if result == .queued { break }
-                    guard result == .full,
-                        producer.waitForQueueSpace()
-                    else { return false }
+                let value: Span<UInt8>? =
+                    if let range = record.value { values.extracting(range) } else { nil }
+                guard producer.queue(to: topic, partition: record.partition, key: key, value: value) else {
+                    return false
                 }
             }
             return true
@@ -205,7 +201,9 @@ extension Installation {
 
     /// An estimate of the record's size, for a limit. It is rather too large than too small.
     fileprivate var estimatedByteCount: Int {
-        let entries = 2 + startTokens.count + activities.count + refusedTokens.count + formerRecipients.count
+        let entries =
+            2 + startTokens.count + activities.count + refusedTokens.count + formerRecipients.count
+            + taps.count
         let names = (tags?.value.count ?? 0) + (runningActivities?.value.count ?? 0)
         return Self.entryByteCount * entries + Self.nameByteCount * names + (attributes?.value.count ?? 0)
     }

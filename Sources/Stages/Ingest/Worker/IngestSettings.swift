@@ -21,7 +21,8 @@ package struct IngestSettings: OperatorSettings {
     package var batchMilliseconds = 5
     /// The most installations that are committed and not yet read back. Beyond it, reading reports pauses.
     package var overlayRowsMax = 100_000
-    /// The most bytes of these installations and of repeated ones. Beyond it, reading reports pauses.
+    /// The most bytes of installations that are committed and not yet read back, or whose newest times are only in
+    /// memory. Beyond it, reading reports pauses.
     package var overlayBytesMax = 32 << 20
     /// The interval of the sweep that expires tokens of all installations.
     package var sweepMilliseconds = 3_600_000
@@ -29,7 +30,9 @@ package struct IngestSettings: OperatorSettings {
     package var tokenlessMilliseconds = Int(Retention.tokenlessMilliseconds)
     /// The time for which the installations of an app that is missing in the catalog are kept.
     package var deletedAppMilliseconds = 86_400_000
+    /// The time after which the group gives up a silent process.
     package var sessionMilliseconds = 10_000
+    /// The limits of each view's file.
     package var viewLimits = EnvironmentLimits()
 
     package init() {}

@@ -3,8 +3,9 @@ internal import Kafka
 internal import RecordFormat
 internal import StageSupport
 
-/// The installations in the reports of one partition, as the current transaction changes them.
+/// The installations to which the reports of one partition belong, as the current transaction changes them.
 struct InstallationBatch {
+    /// The change of an installation in the current transaction.
     enum Status {
         case unchanged
         /// The report repeats known content within its write interval. Only the times are new.
@@ -13,6 +14,7 @@ struct InstallationBatch {
         case changed
     }
 
+    /// An installation.
     struct Entry {
         let key: HashedKey
         /// Nil until the first report of an unknown installation is merged.
@@ -24,22 +26,23 @@ struct InstallationBatch {
 
     let partition: Int32
     private(set) var entries: [Entry] = []
+    /// Finds the index of an entry by Kafka's hash of its key.
     private var hashIndex = HashIndex()
-    /// The error of a record that a newer program version wrote, if there was one.
+    /// The error of an installation that a newer program version wrote, if there was one. It ends the process.
     var newerRecord: RecordDecodingError?
 
     init(partition: Int32) { self.partition = partition }
 
-    /// Returns the number of the entry with this key.
+    /// Returns the index of the entry with this key.
     func index(of key: [UInt8], hash: UInt32) -> Int? {
         var probe = hashIndex.makeProbe(hash: hash)
-        while let number = hashIndex.nextNumber(for: &probe) {
-            if entries[number].key.bytes == key { return number }
+        while let index = hashIndex.nextNumber(for: &probe) {
+            if entries[index].key.bytes == key { return index }
         }
         return nil
     }
 
-    /// Adds an entry, and returns its number.
+    /// Adds an entry, and returns its index.
     mutating func add(key: HashedKey, hash: UInt32, installation: Installation?) -> Int {
         hashIndex.add(hash: hash)
         entries.append(Entry(key: key, installation: installation))
@@ -48,21 +51,21 @@ struct InstallationBatch {
 
     /// Adds the records of the changed installations.
     mutating func write(to output: inout IngestOutput) {
-        for number in entries.indices where entries[number].status == .changed {
-            guard let installation = entries[number].installation else { continue }
-            entries[number].recordNumber = output.add(
-                installation, key: entries[number].key.bytes, partition: partition)
+        for index in entries.indices where entries[index].status == .changed {
+            guard let installation = entries[index].installation else { continue }
+            entries[index].recordNumber = output.add(
+                installation, key: entries[index].key.bytes, partition: partition)
         }
     }
 
     /// Takes over the result of a report. Returns whether the installation is written to the topic.
-    mutating func updateEntry(at number: Int, with merged: MergedInstallation) -> Bool {
-        entries[number].installation = merged.installation
-        guard merged.mustBeWritten || entries[number].status == .changed else {
-            entries[number].status = .repeated
+    mutating func updateEntry(at index: Int, with merged: MergedInstallation) -> Bool {
+        entries[index].installation = merged.installation
+        guard merged.mustBeWritten || entries[index].status == .changed else {
+            entries[index].status = .repeated
             return false
         }
-        entries[number].status = .changed
+        entries[index].status = .changed
         return true
     }
 }

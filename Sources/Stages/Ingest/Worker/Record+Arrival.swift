@@ -16,11 +16,12 @@ extension Kafka.Record {
 
     /// Whether this is a copy of a record for all partitions.
     var isCopyForAllPartitions: Bool {
+        // The presence of the header is enough. Its value is empty, and its name never is.
         guard let header = headers.last(named: Report.allPartitionsHeader) else { return false }
         return header.name.count > 0
     }
 
-    /// The digits of a number that fits into an `Int64` with a margin.
+    /// The numbers of digits with which a number fits into an `Int64` in any case.
     private static var digitCounts: ClosedRange<Int> { 1...15 }
 
     /// Returns the decimal number in a header, or nil if the header is missing or is not a number.

@@ -2,8 +2,8 @@ internal import InstallationRecords
 internal import Kafka
 internal import StageSupport
 
-/// The writer of reports that lie in a wrong partition, and of erasures that every partition needs. It writes to the
-/// topic `reports` itself.
+/// The writer of reports that lie in a wrong partition, and of erasures that every partition needs. It writes to
+/// `reports`, the topic that ingest reads.
 struct ReportForwarder {
     private static let headersMax = 3
 

@@ -1,7 +1,8 @@
 internal import Lifecycle
 internal import StageSupport
 
-/// A partition of `reports` that this process owns.
+/// A partition of `reports` that this process owns. Its installations are in the view and the overlay of the same
+/// number.
 struct ReportsPartition: PositionedPartition {
     let partition: Int32
     var state = PartitionState.restoring

@@ -66,10 +66,13 @@ extension LaneReader {
         }
     }
 
+    /// Returns nil for a group that no send has used. Phones of private groups name such a group.
     private func scope(of key: ScopeKey, in lane: OpenLane) throws -> QueryResult.GroupScope? {
         try value(of: GroupRowMapping.rowKey(of: key), topic: .groups, table: .rows, in: lane).flatMap {
             value in
-            GroupRow.decodeIfValid(value, with: reader).map { QueryResult.GroupScope(key: key, row: $0) }
+            GroupRow.decodeIfValid(value, with: reader).flatMap { row in
+                row.lastSendAt > 0 ? QueryResult.GroupScope(key: key, row: row) : nil
+            }
         }
     }
 }

@@ -45,9 +45,10 @@ enum GroupRowMapping: RowMapping {
         }
     }
 
-    /// Returns the group's key in the list of groups, or nil for the scope of an activity.
+    /// Returns the group's key in the list of groups, or nil for the scope of an activity, or a group that no send has
+    /// used.
     private static func indexKey(of key: ScopeKey, row: GroupRow) -> [UInt8]? {
-        guard let group = key.group else { return nil }
+        guard let group = key.group, row.lastSendAt > 0 else { return nil }
         return timePrefix(app: key.app) + RowKey.newestFirst(time: row.lastSendAt)
             + RowKey.joining(group, key.recipient?.text ?? "")
     }

@@ -18,7 +18,7 @@ package struct DueEntry: Hashable, Comparable, Sendable {
         a.dueAt != b.dueAt ? a.dueAt < b.dueAt : a.key.precedes(b.key)
     }
 
-    // MARK: On disk
+    // MARK: In the view's file
 
     /// The first byte of every entry. No key of the topic begins with it.
     private static let marker: UInt8 = 0

@@ -6,6 +6,7 @@ package struct FiringBudget {
     private static let accumulationMilliseconds = 100
 
     private let perSecond: Int
+    /// The number of timers that may fire. It grows with the time since `filledAt`.
     private var remaining = 0.0
     private var filledAt: Instant?
 

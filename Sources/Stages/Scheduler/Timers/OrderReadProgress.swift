@@ -1,17 +1,19 @@
-/// The time up to which the scheduler knows all orders of a partition. A timer fires only after every cancel is known
-/// that was acknowledged long enough before the due time.
+/// The time up to which the scheduler knows all orders of a partition of `schedules`. A timer fires only when every
+/// cancel is known that was acknowledged long enough before the due time.
 ///
 /// Kafka has no compare-and-set, so a cancel and a timer can cross. The scheduler therefore asks for the end of the
-/// partition at a known time, and reads the orders up to that end.
+/// partition at a known time, and processes the orders up to that end. All times are milliseconds since 1970, by the
+/// cluster's clock.
 package struct OrderReadProgress {
-    /// The time before the due time, in milliseconds. A cancel that is acknowledged earlier always wins.
+    /// A cancel that is acknowledged at least this long before the due time always wins.
     package static let cancelLeadMilliseconds: Int64 = 2000
-    /// The age at which the partition's end is asked for again while timers are about to fire.
+    /// The age of the known time from which the end is asked for again, while timers are about to fire.
     package static let endAgeMillisecondsMax: Int64 = 500
 
-    /// All orders that were acknowledged before this time are processed. In milliseconds since 1970.
+    /// All orders that were acknowledged before this time are processed. Nil if no time is known.
     private var knownUntil: Int64?
-    /// An end that was asked for at `time`: every order that was acknowledged before lies below it.
+    /// The answer to the newest question, until all orders below `end` are processed. Every order that was acknowledged
+    /// before `time` lies below `end`.
     private var requestedEnd: (time: Int64, end: Int64)?
 
     package init() {}
@@ -21,7 +23,7 @@ package struct OrderReadProgress {
         knownUntil.map { dueAt - Self.cancelLeadMilliseconds <= $0 } ?? false
     }
 
-    /// Returns whether to ask for the end of the partition.
+    /// Returns whether to ask for the end of the partition now.
     package func mustRequestEnd(at time: Int64) -> Bool {
         if requestedEnd != nil { return false }
         guard let knownUntil else { return true }
@@ -31,7 +33,7 @@ package struct OrderReadProgress {
     /// Notes the end of the partition.
     ///
     /// - Parameters:
-    ///   - time: the time before the question was sent, in milliseconds since 1970.
+    ///   - time: a time before the question was sent.
     ///   - position: the offset below which all orders are processed.
     package mutating func recordEnd(at end: Int64, requestedAt time: Int64, position: Int64) {
         requestedEnd = (time, end)

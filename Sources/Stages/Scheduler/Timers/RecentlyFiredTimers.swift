@@ -10,7 +10,7 @@ package struct RecentlyFiredTimers {
     /// The most timers of a partition. Beyond it the oldest are forgotten early.
     package static let countMax = 5000
 
-    /// The names by which a cancel can select a timer that has fired.
+    /// A timer that has fired, by the names with which a cancel can select it.
     package struct Timer: Sendable {
         fileprivate let owner: [UInt8]
         fileprivate let id: String

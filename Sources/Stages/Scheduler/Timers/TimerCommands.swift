@@ -8,8 +8,8 @@ package import Store
 /// The rules by which commands change the timers of their owner: schedule, cancel and list, and the automatic ends of
 /// groups.
 ///
-/// The only clock is the stamp on the command's record. So a process that repeats a decision from the committed rows
-/// decides the same.
+/// The only clock is the cluster's stamp on the command's record. So a process that repeats a decision from the
+/// committed rows decides the same.
 package struct TimerCommands: Sendable {
     /// The most timers of one owner. Beyond it a schedule is refused.
     package static let timersMax = 1000
@@ -18,7 +18,7 @@ package struct TimerCommands: Sendable {
     /// The maximum lateness of an automatic end. After that time the system has ended the activity itself.
     package static let endLatenessMillisecondsMax: Int64 = 8 * 3_600_000
 
-    /// The decision about a command. The changes of rows are in the table.
+    /// The decision about a command. Its changes of rows are in the `TimerTable`.
     package struct Decision: Sendable, Hashable {
         /// The outcome for metrics.
         package enum Outcome: String, Sendable, CaseIterable {
@@ -33,7 +33,7 @@ package struct TimerCommands: Sendable {
         package var progress: [ProgressRecord] = []
     }
 
-    /// The decision about an automatic end. The change of a row is in the table.
+    /// The decision about an automatic end. Its change of a row is in the `TimerTable`.
     package enum EndDecision: Sendable, Hashable {
         /// The timer is set: `scheduled` or `replaced`.
         case set(Decision.Outcome)
@@ -55,21 +55,17 @@ package struct TimerCommands: Sendable {
     ) throws(StoreError) -> Decision {
         switch command.action {
         case .schedule(let schedule):
-            return try decide(schedule, of: command, stamp: stamp, offset: offset, in: &table)
+            return try setTimer(for: schedule, of: command, stamp: stamp, offset: offset, in: &table)
         case .cancel(let selection): return try cancel(selection, of: command, stamp: stamp, in: &table)
-        case .list(let countMax):
-            let timers = try table.timers(of: command.owner, app: command.app).compactMap(\.listing)
-                .sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }
-            let listed = Array(timers.prefix(countMax))
-            return Decision(
-                outcome: .listed, answer: .listed(listed, isComplete: listed.count == timers.count))
+        case .list(let countMax): return try list(command, countMax: countMax, in: &table)
         }
     }
 
     // MARK: Schedule
 
-    private func decide(
-        _ schedule: Schedule, of command: ScheduleCommand, stamp: Int64, offset: Int64,
+    /// Sets the timer of a schedule, unless it repeats an earlier schedule or is refused.
+    private func setTimer(
+        for schedule: Schedule, of command: ScheduleCommand, stamp: Int64, offset: Int64,
         in table: inout some TimerTable
     ) throws(StoreError) -> Decision {
         let idempotencyKey = schedule.idempotency.map {
@@ -80,19 +76,8 @@ package struct TimerCommands: Sendable {
         {
             return repetition
         }
-        var send = schedule.send
-        send.scheduledAt = stamp
-        let row = TimerRow(
-            app: command.app, owner: command.owner, id: schedule.id, name: schedule.name,
-            activity: schedule.activity, dueAt: schedule.dueAt(recordTimestamp: stamp),
-            latenessMillisecondsMax: schedule.latenessMillisecondsMax, send: send, commandOffset: offset)
-        let keyByteCounts = [row.key.count, idempotencyKey?.count ?? 0]
-        if let byteCount = keyByteCounts.first(where: { $0 > Self.keyBytesMax }) {
-            return .refused(
-                reason:
-                    "app, owner and id make a key of \(byteCount) bytes, and the limit is \(Self.keyBytesMax)"
-            )
-        }
+        let row = makeTimer(for: schedule, of: command, stamp: stamp, offset: offset)
+        if let refusal = refusalOfLongKey(row.key, idempotencyKey: idempotencyKey) { return refusal }
         let timers = try table.timers(of: command.owner, app: command.app)
         let older = timers.first { $0.id.isExactlyEqual(to: schedule.id) }
         if older == nil, timers.count >= Self.timersMax {
@@ -103,17 +88,37 @@ package struct TimerCommands: Sendable {
         }
         table.set(row)
         let answer = ScheduleReply.ScheduledTimer(
-            id: schedule.id, dueAt: row.dueAt, send: send.id, isReplacement: older != nil)
+            id: schedule.id, dueAt: row.dueAt, send: row.send.id, isReplacement: older != nil)
         if let idempotencyKey, let idempotency = schedule.idempotency {
             let idempotencyRow = ScheduleIdempotencyRow(
                 fingerprint: idempotency.fingerprint, scheduledTimer: answer, writtenAt: stamp)
             table.set(idempotencyRow, key: idempotencyKey)
         }
         // The replaced send will not fire, unless the new timer has the same send.
-        let superseded = older.flatMap { $0.send.id.isExactlyEqual(to: send.id) ? nil : $0 }
+        let superseded = older.flatMap { $0.send.id.isExactlyEqual(to: row.send.id) ? nil : $0 }
         return Decision(
             outcome: older == nil ? .scheduled : .replaced, answer: .scheduled(answer),
-            progress: superseded.map { row in [row.progress(.superseded, at: stamp)] } ?? [])
+            progress: superseded.map { [$0.progress(.superseded, at: stamp)] } ?? [])
+    }
+
+    /// Returns the refusal of a schedule whose key is too long, or nil.
+    private func refusalOfLongKey(_ key: [UInt8], idempotencyKey: [UInt8]?) -> Decision? {
+        let byteCounts = [key.count, idempotencyKey?.count ?? 0]
+        guard let byteCount = byteCounts.first(where: { $0 > Self.keyBytesMax }) else { return nil }
+        return .refused(
+            reason: "app, owner and id make a key of \(byteCount) bytes, and the limit is \(Self.keyBytesMax)"
+        )
+    }
+
+    private func makeTimer(
+        for schedule: Schedule, of command: ScheduleCommand, stamp: Int64, offset: Int64
+    ) -> TimerRow {
+        var send = schedule.send
+        send.scheduledAt = stamp
+        return TimerRow(
+            app: command.app, owner: command.owner, id: schedule.id, name: schedule.name,
+            activity: schedule.activity, dueAt: schedule.dueAt(recordTimestamp: stamp),
+            latenessMillisecondsMax: schedule.latenessMillisecondsMax, send: send, commandOffset: offset)
     }
 
     /// Returns the decision about a schedule whose idempotency key was used before, or nil for a new key.
@@ -149,6 +154,19 @@ package struct TimerCommands: Sendable {
         return Decision(
             outcome: .cancelled, answer: .cancelled(selected.count, tooLate: firedCount),
             progress: selected.map { $0.progress(.cancelled, at: stamp) })
+    }
+
+    // MARK: List
+
+    /// Lists the first timers of the owner, in due order.
+    private func list(
+        _ command: ScheduleCommand, countMax: Int, in table: inout some TimerTable
+    ) throws(StoreError) -> Decision {
+        let timers = try table.timers(of: command.owner, app: command.app).compactMap(\.listing)
+            .sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }
+        let listed = Array(timers.prefix(countMax))
+        return Decision(
+            outcome: .listed, answer: .listed(listed, isComplete: listed.count == timers.count))
     }
 
     // MARK: Automatic ends

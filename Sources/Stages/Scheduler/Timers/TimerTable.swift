@@ -11,7 +11,7 @@ package protocol TimerTable {
     mutating func set(_ row: TimerRow)
     mutating func set(_ row: ScheduleIdempotencyRow, key: [UInt8])
     mutating func remove(_ row: TimerRow)
-    /// Returns the number of matching timers that fired within the last minute.
+    /// Returns the number of matching timers that fired within the minute before `time`.
     func recentlyFiredCount(
         matching selection: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String,
         at time: Int64

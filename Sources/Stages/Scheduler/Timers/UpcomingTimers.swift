@@ -1,27 +1,28 @@
 internal import Containers
 package import StageSupport
 
-/// The next entries of a partition, in memory. The other entries are on disk in due order and are read page by page. So
-/// a million timers need as much memory as a few thousand.
+/// The next due entries of a partition, in memory. The other entries are in the view's file, in due order, and are read
+/// page by page. So a million timers need as much memory as a few thousand.
 ///
-/// Entries come from two sources: pages of the disk, and commits whose rows may not be on disk yet ("unwritten"). An
-/// entry is only a reminder. The row alone decides whether a timer waits, so an extra entry does no harm.
+/// Entries come from two sources: pages of the file, and commits whose rows may not be in the file yet ("unwritten").
+/// An entry is only a reminder. The row alone decides whether a timer waits, so an extra entry does no harm.
 package struct UpcomingTimers {
     /// The number of entries in a page.
     package static let pageRows = 2000
-    /// The most entries in memory. Beyond it the later half stays only on disk.
+    /// The most entries in `queue`. Beyond it the later half is dropped, and is read from the file again.
     package static let countMax = 20_000
 
     /// The last entry of the pages that were read. All entries up to it are in `queue`. Nil before the first page.
     private var lastRead: DueEntry?
-    /// Whether the disk has no entries after `lastRead`.
+    /// Whether the file has no entries after `lastRead`.
     private var hasReadLastPage = false
     private var queue = MinHeap<DueEntry>()
-    /// The due times of entries that were committed and may not be on disk yet, by the keys of their rows.
+    /// The due times of entries that were committed and may not be in the file yet, by the keys of their rows.
     private var unwritten: [HashedKey: Int64] = [:]
 
     package init() {}
 
+    /// The number of entries in memory. An unwritten entry may count twice.
     package var count: Int { queue.count + unwritten.count }
 
     /// Whether the next entry is unknown until a page is read.
@@ -48,7 +49,7 @@ package struct UpcomingTimers {
 
     private func isWithinPages(_ entry: DueEntry) -> Bool { lastRead.map { entry <= $0 } == true }
 
-    /// Adds an entry. If too many are in memory, the later half stays only on disk.
+    /// Adds an entry to the queue, and keeps the limit.
     private mutating func push(_ entry: DueEntry) {
         queue.push(entry)
         guard queue.count > Self.countMax else { return }
@@ -56,12 +57,12 @@ package struct UpcomingTimers {
         hasReadLastPage = false
     }
 
-    /// The entry on disk after which the next page begins.
+    /// The entry after which the next page begins. Nil for the first page.
     package var nextPageStart: DueEntry? { lastRead }
 
-    /// Adds the next page from disk, and the unwritten entries that lie within it.
+    /// Adds the next page from the file, and the unwritten entries that lie within it.
     ///
-    /// - Parameter isLast: whether the disk has no entries after this page.
+    /// - Parameter isLast: whether the file has no entries after this page.
     package mutating func add(page: [DueEntry], isLast: Bool) {
         let previousLastRead = lastRead
         lastRead = page.last ?? lastRead
@@ -75,14 +76,13 @@ package struct UpcomingTimers {
         }
     }
 
-    /// Forgets the unwritten entries that are on disk now.
+    /// Forgets the unwritten entries that are in the file now.
     ///
-    /// - Parameter isUnwritten: whether the row of a key is not on disk yet.
+    /// - Parameter isUnwritten: whether the row of a key is not in the file yet.
     package mutating func retainUnwritten(where isUnwritten: (HashedKey) -> Bool) {
         unwritten = unwritten.filter { isUnwritten($0.key) }
     }
 
-    /// The number of unwritten entries. Call `retainUnwritten` if it is much larger than the number of rows in the
-    /// overlay.
+    /// The number of unwritten entries. `retainUnwritten` reduces it.
     package var unwrittenCount: Int { unwritten.count }
 }

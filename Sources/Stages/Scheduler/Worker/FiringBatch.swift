@@ -3,21 +3,21 @@ internal import Sends
 internal import StageSupport
 internal import Store
 
-/// The timers that one transaction fires.
+/// The due rows of one transaction: timers that fire or expire, and idempotency rows that are forgotten.
 struct FiringBatch {
     /// The time of the transaction, in milliseconds since 1970.
     let time: Int64
     /// The most rows that the transaction deletes.
     let countMax: Int
-    /// The number of rows that the transaction deletes: fired and expired timers, and idempotency rows.
+    /// The number of rows that the transaction deletes.
     private(set) var count = 0
     /// The partitions of these rows.
     private(set) var partitions: Set<Int32> = []
     /// The timers whose sends are in the output. `timer` is nil for an automatic end, which no request can cancel.
     private(set) var fired: [(partition: Int32, dueAt: Int64, timer: RecentlyFiredTimers.Timer?)] = []
-    /// The number of timers that were too late.
+    /// The number of timers that expire, because they are too late.
     private(set) var expiredCount = 0
-    /// Entries whose row has changed or is gone.
+    /// Entries whose row has changed or is gone. They remind of nothing and are deleted.
     private var outdated: [(partition: Int32, entry: DueEntry)] = []
 
     init(time: Int64, countMax: Int) {

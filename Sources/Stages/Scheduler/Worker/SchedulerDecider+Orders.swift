@@ -8,15 +8,16 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-// The records of `schedules` and `schedules.auto` change timers. Each of them is an order.
+// The transaction that takes a batch of orders. An order is a record of `schedules` or `schedules.auto`, and changes
+// the timers of its owner.
 
-/// The content of an order.
+/// A decoded order.
 private enum OrderRecord {
     case request(ScheduleRequest)
     case end(AutomaticEnd)
 }
 
-/// The outcomes of orders in metrics, beside those of a decision.
+/// The outcomes of orders in metrics, beside those of `TimerCommands.Decision`.
 private enum OrderOutcome {
     /// The order is in the dead letters.
     static let rejected = "rejected"
@@ -68,6 +69,7 @@ extension SchedulerDecider {
         for (outcome, count) in outcomeCounts { stage.metrics.records(withOutcome: outcome).add(count) }
     }
 
+    /// Takes over the committed change of a row into the overlay and the timers in memory.
     private func apply(_ change: SchedulerOutput.RowChange, at now: Instant) {
         stage.views.overlays[change.partition]?.recordCommit(of: change.key, as: change.record, at: now)
         // The transaction is committed, so the old entry is not needed any more, even after a crash.
@@ -84,6 +86,7 @@ extension SchedulerDecider {
 
     // MARK: Reading
 
+    /// Makes the timers of a partition for one transaction.
     private func makeTable(for partition: Int32) -> TransactionTimers {
         let part = stage.member.assignedPartitions[partition]
         return TransactionTimers(
@@ -92,6 +95,7 @@ extension SchedulerDecider {
             recentlyFiredTimers: part?.recentlyFiredTimers ?? RecentlyFiredTimers())
     }
 
+    /// Returns the committed rows of a partition of `timers`.
     func committedRows(of partition: Int32) -> CommittedRows {
         CommittedRows(
             partition: partition, views: stage.views, reader: reader, log: stage.log,
@@ -148,6 +152,7 @@ extension SchedulerDecider {
         if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
     }
 
+    /// Decides one order, or sends it to the dead letters.
     private func decide(
         recordAt index: Int, of batch: borrowing RecordBatch, from topic: SchedulerInputTopic,
         in table: TransactionTimers

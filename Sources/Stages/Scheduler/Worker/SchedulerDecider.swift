@@ -11,7 +11,7 @@ internal import Topics
 /// their tombstones.
 ///
 /// A transaction that fires timers also commits the unchanged offsets, to prove that the partition is still assigned to
-/// this process.
+/// this process. `+UpcomingTimers`, `+TimeProbe` and `+OrderEnds` supply the facts that firing needs.
 final class SchedulerDecider: RecordDecider {
     typealias Step = SchedulerStep
     typealias Part = SchedulesPartition
@@ -33,7 +33,7 @@ final class SchedulerDecider: RecordDecider {
     var output: SchedulerOutput
     /// The rows that it reads and changes, by partition.
     var timersByPartition: [Int32: TransactionTimers] = [:]
-    /// The number of its orders, by outcome.
+    /// The numbers of its orders, by outcome. The outcomes are labels of a metric.
     var outcomeCounts: [String: Int] = [:]
 
     // Firing.
@@ -41,9 +41,10 @@ final class SchedulerDecider: RecordDecider {
     var firingBudget: FiringBudget
     /// The partitions of orders whose ends are asked for.
     var awaitedEnds = AwaitedEnds()
-    /// The time of the newest batch with a stamp. A stamp must be young when timers are due, because the steady clock
-    /// may run faster than the cluster's.
+    /// The time at which the newest batch with stamps of the cluster was read. When timers are due, its stamp must be
+    /// young, because the steady clock may run faster than the cluster's.
     var lastStampedAt: Instant?
+    /// The time from which another time probe may be written.
     var nextTimeProbe = Instant(nanoseconds: 0)
 
     init(settings: SchedulerSettings, in environment: StageEnvironment, context: StageContext<Step>)
@@ -56,26 +57,28 @@ final class SchedulerDecider: RecordDecider {
         output = SchedulerOutput(
             partitioner: partitioner, replyPartitionCount: layout.partitionCount(of: .replies))
         firingBudget = FiringBudget(perSecond: settings.firesPerSecond)
-        var view = TopicViewDefinition(
-            topic: layout.name(of: .timers), table: "timers", schema: Self.viewSchema)
-        view.derive = Self.writeDueRow
+        stage = try StageClients(
+            configuration: Self.loopConfiguration(for: settings, layout: layout), in: environment,
+            context: context, metrics: metrics.stage, confirmationMilliseconds: settings.holdMilliseconds)
+    }
+
+    private static func loopConfiguration(
+        for settings: SchedulerSettings, layout: TopicLayout
+    ) -> LoopConfiguration {
+        var view = TopicViewDefinition(topic: layout.name(of: .timers), table: "timers", schema: viewSchema)
+        view.derive = writeDueRow
         var configuration = LoopConfiguration(
             stage: SchedulerService.name, group: "scheduler", inputName: "orders",
             topics: SchedulerInputTopic.allCases.map(\.name),
-            outputTopics: SchedulerOutput.OutputTopic.allCases.map(\.topic),
-            view: view)
-        (configuration.batchRecordsMax, configuration.batchBytesMax) = (
-            settings.batchOrdersMax, settings.batchBytesMax
-        )
-        (configuration.overlayRowsMax, configuration.overlayBytesMax) = (
-            settings.overlayRowsMax, settings.overlayBytesMax
-        )
+            outputTopics: SchedulerOutput.OutputTopic.allCases.map(\.topic), view: view)
+        configuration.batchRecordsMax = settings.batchOrdersMax
+        configuration.batchBytesMax = settings.batchBytesMax
+        configuration.overlayRowsMax = settings.overlayRowsMax
+        configuration.overlayBytesMax = settings.overlayBytesMax
         configuration.viewLimits = settings.viewLimits
         configuration.sessionMilliseconds = settings.sessionMilliseconds
-        configuration.prefetchKibibytesMax = Self.prefetchKibibytesMax
-        stage = try StageClients(
-            configuration: configuration, in: environment, context: context, metrics: metrics.stage,
-            confirmationMilliseconds: settings.holdMilliseconds)
+        configuration.prefetchKibibytesMax = prefetchKibibytesMax
+        return configuration
     }
 
     /// Writes the second row that the view stores for each row: its entry in due order, which has no value. Returns
@@ -108,6 +111,10 @@ final class SchedulerDecider: RecordDecider {
 
     // MARK: Membership
 
+    var servingPartitions: [SchedulesPartition] {
+        stage.member.assignedPartitions.values.filter(\.isServing)
+    }
+
     func partitionsAssigned(_ numbers: [Int32]) {}
 
     func partitionsRevoked() { awaitedEnds.removeAll() }
@@ -126,7 +133,7 @@ final class SchedulerDecider: RecordDecider {
         try countTimers()
     }
 
-    /// Drops rows and keys from memory that are now in the view.
+    /// Drops entries and keys from memory that are now in the view. The overlay still has the others.
     private func dropWrittenTimers() {
         for (partition, part) in stage.member.assignedPartitions
         where part.upcomingTimers.unwrittenCount > 0 || !part.unreadTimers.isEmpty {

@@ -31,7 +31,7 @@ struct SchedulerOutput: ~Copyable {
         }
     }
 
-    /// A row that the transaction writes.
+    /// A row of `timers` that the transaction writes. "Entry" is its `DueEntry`.
     private struct Row {
         let key: HashedKey
         let partition: Int32
@@ -65,7 +65,6 @@ struct SchedulerOutput: ~Copyable {
         self.replyPartitionCount = replyPartitionCount
     }
 
-    var isEmpty: Bool { records.count == 0 }
     var byteCount: Int { records.byteCount }
     var isFull: Bool { records.count >= Self.recordsMax || records.byteCount >= Self.bytesMax }
 

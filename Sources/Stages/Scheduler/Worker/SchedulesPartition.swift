@@ -1,6 +1,5 @@
 internal import Lifecycle
 internal import StageSupport
-internal import Topics
 
 /// One assigned partition of `schedules` and `schedules.auto`, with its timers.
 struct SchedulesPartition: PositionedPartition {
@@ -8,10 +7,13 @@ struct SchedulesPartition: PositionedPartition {
     var state = PartitionState.restoring
     var restoringSince: Instant
     var positions = ReadPositions()
+    // The timers, apart from the rows in the view and the overlay.
+
     /// The next timers, for firing.
     var upcomingTimers = UpcomingTimers()
     /// The timers that the view may not have yet, for the lookup of an owner's timers.
     var unreadTimers = UnreadTimers()
+    /// Whether all cancels are known that win over a timer.
     var orderProgress = OrderReadProgress()
     var recentlyFiredTimers = RecentlyFiredTimers()
 
@@ -27,23 +29,10 @@ struct SchedulesPartition: PositionedPartition {
         if topic == SchedulerInputTopic.schedules.index { orderProgress.advance(to: offset) }
     }
 
-    /// Forgets the timers, because the loop reads them again. The timers that have fired stay known.
+    /// Forgets the timers, because the loop starts over and reads them again. The timers that have fired stay known.
     mutating func resetTimers() {
         (upcomingTimers, unreadTimers, orderProgress) = (
             UpcomingTimers(), UnreadTimers(), OrderReadProgress()
         )
     }
-}
-
-/// The topics that the scheduler reads, in the order of its subscription.
-enum SchedulerInputTopic: CaseIterable {
-    case schedules
-    case automaticEnds
-
-    var name: TopicName { self == .schedules ? .schedules : .schedulesAuto }
-
-    /// - Parameter index: the topic's index in the subscription.
-    init(index: Int) { self = index == 0 ? .schedules : .automaticEnds }
-
-    var index: Int { self == .schedules ? 0 : 1 }
 }

@@ -7,8 +7,8 @@ internal import Store
 /// The rows of one partition of `timers`, as the current transaction reads and changes them. Committed rows are loaded
 /// when they are needed: a timer with all timers of its owner, an idempotency row by its key.
 final class TransactionTimers: TimerTable {
-    /// A row that was read or made.
-    private struct Entry<Row> {
+    /// A row that was read or made. Its `row` is nil if it does not exist or is deleted.
+    private struct LoadedRow<Row> {
         var row: Row?
         /// The due time of the committed row. If it changes, the row's entry in due order is replaced.
         var committedDueAt: Int64?
@@ -21,8 +21,8 @@ final class TransactionTimers: TimerTable {
     private let committed: CommittedRows
     private let unreadTimers: UnreadTimers
     private let recentlyFiredTimers: RecentlyFiredTimers
-    private var timers: [HashedKey: Entry<TimerRow>] = [:]
-    private var idempotencyRows: [HashedKey: Entry<ScheduleIdempotencyRow>] = [:]
+    private var timers: [HashedKey: LoadedRow<TimerRow>] = [:]
+    private var idempotencyRows: [HashedKey: LoadedRow<ScheduleIdempotencyRow>] = [:]
     /// The keys of the timers of each owner whose timers are loaded. An owner is named by the prefix of its keys.
     private var timerKeysByOwner: [HashedKey: Set<HashedKey>] = [:]
 
@@ -53,16 +53,16 @@ final class TransactionTimers: TimerTable {
         ) {
             (key, row: TimerRow?) in
             keys.insert(key)
-            timers[key] = Entry(row: row, committedDueAt: row?.dueAt)
+            timers[key] = LoadedRow(row: row, committedDueAt: row?.dueAt)
         }
         return keys
     }
 
     func idempotencyRow(for key: [UInt8]) throws(StoreError) -> ScheduleIdempotencyRow? {
         let key = HashedKey(key)
-        if let entry = idempotencyRows[key] { return entry.row }
+        if let loaded = idempotencyRows[key] { return loaded.row }
         let row: ScheduleIdempotencyRow? = try committed.row(for: key)
-        idempotencyRows[key] = Entry(row: row, committedDueAt: row?.expiresAt)
+        idempotencyRows[key] = LoadedRow(row: row, committedDueAt: row?.expiresAt)
         return row
     }
 
@@ -81,33 +81,33 @@ final class TransactionTimers: TimerTable {
         guard timerKeysByOwner[prefix]?.insert(key) != nil else {
             preconditionFailure("a timer was set before the timers of its owner were loaded")
         }
-        timers[key, default: Entry()].row = row
+        timers[key, default: LoadedRow()].row = row
         timers[key]?.isChanged = true
     }
 
     func remove(_ row: TimerRow) {
         let key = HashedKey(row.key)
-        timers[key, default: Entry()].row = nil
+        timers[key, default: LoadedRow()].row = nil
         timers[key]?.isChanged = true
     }
 
     func set(_ row: ScheduleIdempotencyRow, key: [UInt8]) {
         let key = HashedKey(key)
-        idempotencyRows[key, default: Entry()].row = row
+        idempotencyRows[key, default: LoadedRow()].row = row
         idempotencyRows[key]?.isChanged = true
     }
 
     /// Adds one record for each changed row.
     func write(to output: inout SchedulerOutput) {
-        for (key, entry) in timers where entry.isChanged {
+        for (key, loaded) in timers where loaded.isChanged {
             output.add(
-                entry.row, key: key, partition: committed.partition, dueAt: entry.row?.dueAt,
-                previousDueAt: entry.committedDueAt)
+                loaded.row, key: key, partition: committed.partition, dueAt: loaded.row?.dueAt,
+                previousDueAt: loaded.committedDueAt)
         }
-        for (key, entry) in idempotencyRows where entry.isChanged {
+        for (key, loaded) in idempotencyRows where loaded.isChanged {
             output.add(
-                entry.row, key: key, partition: committed.partition, dueAt: entry.row?.expiresAt,
-                previousDueAt: entry.committedDueAt)
+                loaded.row, key: key, partition: committed.partition, dueAt: loaded.row?.expiresAt,
+                previousDueAt: loaded.committedDueAt)
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import StageSupport
 
-/// The keys of timers that the view may not have yet, by owner. Without them, a lookup of an owner's timers would
-/// search the whole overlay. An extra key does no harm.
+/// The keys of committed timers that the view may not have read yet, by owner. Without them, a lookup of an owner's
+/// timers would search the whole overlay. An extra key does no harm.
 struct UnreadTimers {
     private static let separator = UInt8(ascii: "/")
 

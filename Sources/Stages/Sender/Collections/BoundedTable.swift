@@ -1,5 +1,5 @@
 /// A table that keeps the newest entries up to a limit. It has two halves: when the younger half is full, the older one
-/// is dropped, so that dropping needs no search. A key that is set again counts as new.
+/// is dropped, so that no search for the oldest entry is needed. A key that is set again counts as new.
 struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let halfMax: Int
     private var young: [Key: Value] = [:]
@@ -7,6 +7,7 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     init(max: Int) { halfMax = Swift.max(1, max / 2) }
 
+    /// Number of entries. A key that is in both halves counts twice.
     var count: Int { young.count + old.count }
 
     subscript(key: Key) -> Value? { young[key] ?? old[key] }
@@ -24,7 +25,7 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         old[key] = nil
     }
 
-    /// Changes the value of a key in place. A missing key gets a new value before.
+    /// Changes the value of a key in place. A missing key gets a new value first.
     mutating func update(
         _ key: Key, otherwise newValue: @autoclosure () -> Value, _ change: (inout Value) -> Void
     ) {

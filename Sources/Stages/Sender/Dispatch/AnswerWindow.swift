@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// Counts of answers over the last one to two windows of one second. The current window and the one before count
-/// together, so that a burst at the border of two windows counts as one.
+/// Counts of APNs' answers in the current window of one second and in the window before. Both are summed, so that a
+/// burst at the border of two windows counts as one. The counts are thus of the last one to two seconds.
 struct AnswerWindow<Counts: AnswerCounts>: Sendable {
     /// Length of a window.
     static var milliseconds: Int { 1_000 }

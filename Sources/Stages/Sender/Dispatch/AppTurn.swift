@@ -1,8 +1,8 @@
-/// The turn of one app in the dispatch: its limits, and what it has used of them.
+/// The turn of one app in the dispatch: its limits, and how much of them is used.
 struct AppTurn {
-    /// New permits that the app may still take.
+    /// Number of new permits that the app may still take.
     var permits: Int
-    /// Lines that had their turn.
+    /// Number of lines that had their turn, up to `AppQueues.turnLinesMax`.
     var lines = 0
     /// Whether the suspect connections take no more pushes in this turn.
     var areSuspectConnectionsFull = false

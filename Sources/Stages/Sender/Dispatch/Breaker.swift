@@ -21,9 +21,10 @@ struct Breaker: Sendable {
         /// Answers that say nothing against the app's settings.
         var good = 0
         /// Refusals of proven tokens.
-        var wrongTokens = 0
+        var refusedTokens = 0
         /// Fingerprints of recipients whose proven token was refused, up to `refusedRecipientsMin`.
         var refusedRecipients: [UInt64] = []
+        /// Answers that name the app's setting.
         var misconfigured = 0
     }
 
@@ -32,13 +33,18 @@ struct Breaker: Sendable {
     private var acceptedAt: Instant?
     /// The reason from APNs for which it is open; nil if it is closed.
     private(set) var cause: String?
+
+    // MARK: State while it is open
+
     private var nextProbe = Instant(nanoseconds: 0)
+    /// Whether a probe is under way.
     private(set) var isProbing = false
 
     var isOpen: Bool { cause != nil }
 
     // MARK: Answers
 
+    /// Counts accepted pushes.
     mutating func accepted(_ count: Int, at now: Instant) {
         window.advance(to: now)
         window.current.good += count
@@ -56,10 +62,10 @@ struct Breaker: Sendable {
     /// - Parameter recipient: fingerprint of the token's recipient.
     mutating func wrongToken(of recipient: UInt64, because reason: String, at now: Instant) -> Bool {
         window.advance(to: now)
-        window.current.wrongTokens += 1
+        window.current.refusedTokens += 1
         noteRefusedRecipient(recipient)
         let recipients = window.current.refusedRecipients.count + window.previous.refusedRecipients.count
-        let count = window.current.wrongTokens + window.previous.wrongTokens
+        let count = window.current.refusedTokens + window.previous.refusedTokens
         guard recipients >= Self.refusedRecipientsMin, isLargeShare(count) else { return false }
         return open(because: reason, at: now)
     }
@@ -81,13 +87,13 @@ struct Breaker: Sendable {
         return open(because: reason, at: now)
     }
 
-    /// Returns whether so many wrong answers are a large share of these and the good ones.
+    /// Returns whether so many wrong answers are at least `wrongShareMin` of these and the good ones.
     private func isLargeShare(_ wrongAnswers: Int) -> Bool {
         let answers = wrongAnswers + window.current.good + window.previous.good
         return Double(wrongAnswers) >= Self.wrongShareMin * Double(answers)
     }
 
-    /// Returns whether the breaker was closed.
+    /// Opens the breaker, or lets it stay open. Returns whether it was closed.
     private mutating func open(because reason: String, at now: Instant) -> Bool {
         let wasClosed = cause == nil
         cause = reason
@@ -101,6 +107,7 @@ struct Breaker: Sendable {
     /// Whether one push may probe now.
     func isProbeDue(at now: Instant) -> Bool { isOpen && !isProbing && now >= nextProbe }
 
+    /// Notes that a push probes. Until it ends, no other push leaves.
     mutating func beginProbe() { isProbing = true }
 
     /// Ends a probe. Returns whether this closes the breaker.

@@ -6,21 +6,24 @@ internal import Lifecycle
 /// 1. apps: they take turns of a limited number of lines (`nextApp`), so that no app waits for the backlog of another;
 /// 2. in a turn: lines that take another turn, then lines for the suspect connections, then sheets
 ///    (`DeliveryPlan+Dispatch`);
-/// 3. classes of sheets: urgent ones first, with a share for the normal ones (`AppQueues.next`);
+/// 3. classes of sheets: urgent ones first, with a share for the normal ones (`SheetQueues.next`);
 /// 4. lanes: they take turns of a few sheets, and sheets of one lane keep their order (`LaneRotation`).
 struct DispatchQueues {
     private var byName: [AppEnvironment: AppQueues] = [:]
     /// All apps in the order of their first sheets.
     private(set) var apps: [AppQueues] = []
+    /// Index of the app that had the last turn.
     private var currentApp = 0
+    /// Lines that wait for the time of their next try.
     private var backingOff = DueHeap<QueuedLine>()
 
     /// An app that had a turn within this time still counts as busy.
     private static let lastUseMilliseconds = 60_000
 
+    /// Time of the next try of a line that waits for it.
     var earliestRetry: Instant? { backingOff.earliest }
 
-    /// Returns the queues of an app, and makes them for its first sheet.
+    /// Returns the state of an app, and makes it for the first sheet of the app.
     mutating func app(_ name: AppEnvironment) -> AppQueues {
         if let existing = byName[name] { return existing }
         let app = AppQueues(name, number: UInt64(apps.count) + 1)
@@ -29,7 +32,7 @@ struct DispatchQueues {
         return app
     }
 
-    /// Returns the app whose turn it is.
+    /// Returns the app that has the next turn. There must be an app.
     mutating func nextApp() -> AppQueues {
         currentApp = (currentApp + 1) % apps.count
         return apps[currentApp]
@@ -37,11 +40,11 @@ struct DispatchQueues {
 
     /// Whether at most one app has work, or had work lately.
     func isOneAppAlone(at now: Instant) -> Bool {
-        let busyApps = apps.count { app in
+        let busyAppCount = apps.count { app in
             let hadWorkLately = now.milliseconds(since: app.lastUsed) < Self.lastUseMilliseconds
             return app.permits > 0 || app.hasWork || hadWorkLately
         }
-        return busyApps < 2
+        return busyAppCount < 2
     }
 
     /// Lets a line wait for the time of its next try.

@@ -1,8 +1,7 @@
-internal import Containers
 internal import Jobs
 
-/// The points where newer states interrupted passes. A pass is the pushes of one update to a group through a lane, and
-/// the point is the phone whose turn was next.
+/// The points where newer states interrupted passes. A pass is the pushes of one update to a group through a lane. The
+/// point of an interruption is the phone whose turn was next, and the next update continues there.
 ///
 /// Each update starts its pass through a lane at a different phone. If updates come faster than a pass takes,
 /// chance would decide which phones are reached, and some would miss many updates. If each pass continues
@@ -31,15 +30,17 @@ struct InterruptedPasses {
 
     /// Remembers the next phone of each lane.
     ///
-    /// - Parameter sheets: of one group, with lines that are still to be sent.
+    /// - Parameters:
+    ///   - sheets: of one group, with lines that are still to be sent.
+    ///   - seed: of the fingerprints of subjects.
     mutating func interrupt(_ sheets: [Sheet], seed: UInt64) {
-        var nextSheets: [Int32: Sheet] = [:]
+        var nextSheetOfLane: [Int32: Sheet] = [:]
         for sheet in sheets {
             let lane = sheet.lane.number
-            if let earliest = nextSheets[lane], !sheet.comesBefore(earliest) { continue }
-            nextSheets[lane] = sheet
+            if let earliest = nextSheetOfLane[lane], !sheet.comesBefore(earliest) { continue }
+            nextSheetOfLane[lane] = sheet
         }
-        for (lane, sheet) in nextSheets {
+        for (lane, sheet) in nextSheetOfLane {
             guard let group = sheet.group, let line = sheet.nextUnsent else { continue }
             setPoint(of: PassKey(lane: lane, group: group), at: line, in: sheet, seed: seed)
         }
@@ -58,12 +59,15 @@ struct InterruptedPasses {
         points[pass] = InterruptionPoint(subject: sheet.subjects[line])
     }
 
-    /// Returns whether the sheet continues a pass, so that it goes before earlier sheets of its update. The sheet with
-    /// the phone of the point continues from that phone, and later sheets of its update follow.
+    /// Lets a newly queued sheet continue an interrupted pass of its group and lane. Returns whether it does, so that
+    /// it goes before earlier sheets of its update.
+    ///
+    /// The first sheet with the phone of the point continues from that phone. All later sheets of its update follow it.
     mutating func isContinued(by sheet: Sheet, seed: UInt64) -> Bool {
         guard !points.isEmpty, sheet.isPartOfPass, let group = sheet.group else { return false }
         let pass = PassKey(lane: sheet.lane.number, group: group)
         guard var point = points[pass] else { return false }
+        // A sheet with the phone has come: sheets of its update follow it, and a sheet of another update ends the pass.
         if let version = point.continuedBy {
             let continues = version == sheet.head.version
             sheet.setContinuesPass(continues)
@@ -76,46 +80,5 @@ struct InterruptedPasses {
         points[pass] = point
         sheet.continuePass(at: line)
         return true
-    }
-}
-
-extension Sheet {
-    /// Returns whether this sheet comes before another of the same update and lane. Sheets that continue a
-    /// pass come first. A sheet that has only passed-over lines comes last.
-    fileprivate func comesBefore(_ other: Sheet) -> Bool {
-        let (rank, otherRank) = (passRank, other.passRank)
-        return rank == otherRank ? offset < other.offset : rank < otherRank
-    }
-
-    private var passRank: Int {
-        if nextUnsentFromCursor == nil { return 2 }
-        return continuesPass ? 0 : 1
-    }
-
-    private var nextUnsentFromCursor: Int? { (cursor..<lineCount).first(where: isUnsent) }
-
-    /// The first unsent line from the cursor on, then of the lines that were passed over.
-    fileprivate var nextUnsent: Int? { nextUnsentFromCursor ?? (0..<passedOver).first(where: isUnsent) }
-
-    /// Returns whether both belong to one update to one group.
-    private func isOfSamePass(as other: Sheet) -> Bool {
-        group == other.group && head.version == other.head.version && isPartOfPass
-    }
-
-    /// Returns whether the other sheet, which continues the pass, goes first.
-    fileprivate func yields(to other: Sheet) -> Bool { !continuesPass && isOfSamePass(as: other) }
-}
-
-extension FIFOQueue<Sheet> {
-    /// Moves the last sheet before the sheets of its update that yield to it. Each of these takes the place
-    /// of the next one. Sheets of other updates keep their places.
-    mutating func moveLastBeforeYieldingSheets() {
-        guard let last else { return }
-        var sheetToPlace = last
-        replaceAll { sheet in
-            guard sheet === last || sheet.yields(to: last) else { return sheet }
-            defer { sheetToPlace = sheet }
-            return sheetToPlace
-        }
     }
 }

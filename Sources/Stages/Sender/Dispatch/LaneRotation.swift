@@ -1,29 +1,34 @@
 internal import Containers
 
-/// Sheets of one class that wait to be pushed. The lanes take turns, a few sheets each, and sheets of one lane keep
+/// The queue of an app's sheets of one class. The lanes take turns, a few sheets each, and sheets of one lane keep
 /// their order.
 ///
-/// Kafka delivers the records of one lane after those of another. In that order the last lane would wait for
-/// all others. If updates come faster than they are pushed, the phones of that lane would never be reached. For
-/// the same reason an update continues through a lane where it interrupted the last one (`InterruptedPasses`).
+/// The lanes take turns because Kafka delivers the records of one lane after those of another. In that order the last
+/// lane would wait for all others. If updates come faster than they are pushed, the phones of that lane would never be
+/// reached. For the same reason an update continues through a lane where it interrupted the last one
+/// (`InterruptedPasses`).
 ///
 /// A turn is several sheets, so that their receipts are written in succession and share a request. A receipt
 /// alone is a request and a sync of the broker's disk.
 struct LaneRotation {
+    /// The waiting sheets, by the number of their lane.
     private var sheets: [Int32: FIFOQueue<Sheet>] = [:]
     private var passes = InterruptedPasses()
-    /// Lanes that have sheets, in their order.
+    /// Numbers of the lanes that have sheets, in order.
     private var lanes: [Int32] = []
-    /// The lane whose turn it is, or the next lane that has sheets. If a newer state drops all sheets, the lanes that
-    /// wait still have their turn before those that had theirs.
+    /// The lane whose turn it is. If it has no sheets, the turn is of the next lane that has some. It stays if all
+    /// sheets are dropped, so that the lanes that wait still have their turn before those that had theirs.
     private var currentLane: Int32 = 0
-    /// Number of sheets that the lane has had in this turn.
-    private var hadInTurn = 0
+    /// Number of sheets that the current lane has had in this turn.
+    private var sheetsHadInTurn = 0
+    /// Number of waiting sheets.
     private(set) var count = 0
 
+    /// Limit of sheets in a turn.
     private static let sheetsInTurn = 4
 
     var isEmpty: Bool { count == 0 }
+    /// The next sheet.
     var first: Sheet? { firstLane.flatMap { sheets[$0]?.first } }
     private var firstLane: Int32? { lanes.first { $0 >= currentLane } ?? lanes.first }
 
@@ -53,9 +58,9 @@ struct LaneRotation {
         count -= 1
         let isEmpty = sheets[lane]?.isEmpty != false
         if isEmpty { lanes.removeAll { $0 == lane } }
-        if lane != currentLane { (currentLane, hadInTurn) = (lane, 0) }
-        if sheet.hasUsedTurn { hadInTurn += 1 }
-        if isEmpty || hadInTurn >= Self.sheetsInTurn { (currentLane, hadInTurn) = (lane + 1, 0) }
+        if lane != currentLane { (currentLane, sheetsHadInTurn) = (lane, 0) }
+        if sheet.hasUsedTurn { sheetsHadInTurn += 1 }
+        if isEmpty || sheetsHadInTurn >= Self.sheetsInTurn { (currentLane, sheetsHadInTurn) = (lane + 1, 0) }
     }
 
     /// Moves the first sheet behind the others of its lane, because lines of it were passed over.

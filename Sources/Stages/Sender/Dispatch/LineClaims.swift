@@ -4,12 +4,14 @@ internal import Jobs
 /// the activity or start token that a line pushes to.
 ///
 /// A push leaves only with a permit, and only one push at a time may be under way for a subject. A line whose
-/// subject is held is blocked until the holder frees it.
+/// subject is held is blocked until the holder frees it. `LineState` notes for each line what it holds, and this value
+/// keeps the sums.
 struct LineClaims {
     private(set) var permits: Permits
     private var subjects = SubjectTable()
     /// Lines that wait for a subject, by the subject.
     private var blocked: [UInt64: [QueuedLine]] = [:]
+    /// The seed of the fingerprints of subjects.
     private let seed: UInt64
 
     init(permitsMax: Int, seed: UInt64) {
@@ -17,6 +19,7 @@ struct LineClaims {
         self.seed = seed
     }
 
+    /// Number of held subjects.
     var subjectsHeld: Int { subjects.count }
 
     // MARK: Permits
@@ -25,11 +28,13 @@ struct LineClaims {
     mutating func recordStored() { permits.liftFirstLimit() }
 
     /// Returns how many more permits an app may take.
+    ///
+    /// - Parameter isAlone: whether no other app has work.
     func availablePermits(for app: AppQueues, isAlone: Bool) -> Int {
         permits.available(holding: app.permits, isAlone: isAlone)
     }
 
-    /// Takes a permit for the line. Returns the number of newly taken permits.
+    /// Takes a permit for the line, unless it has one. Returns the number of newly taken permits.
     @discardableResult
     mutating func takePermit(_ sheet: Sheet, line: Int) -> Int {
         guard sheet.states[line].reservation == .nothing else { return 0 }
@@ -38,7 +43,7 @@ struct LineClaims {
         return 1
     }
 
-    /// Takes permits that the caller has noted on the lines.
+    /// Takes permits for lines whose states the caller has changed.
     mutating func takePermits(_ count: Int, for app: AppQueues) {
         permits.take(count)
         app.permits += count
@@ -105,6 +110,7 @@ struct LineClaims {
         sheet.setHoldsSubject(false, for: line)
         subjects.remove(sheet.subjects[line])
         if blocked.isEmpty { return }
+        // All of them take another turn. The first one holds the subject, and the others are blocked again.
         for next in blocked.removeValue(forKey: sheet.subjects[line]) ?? []
         where next.sheet.isInHand && next.sheet.states[next.line].stage == .blocked {
             next.sheet.app.requeue(next)

@@ -2,30 +2,40 @@ internal import Jobs
 internal import Lifecycle
 internal import Payloads
 
-/// The decision about a line whose turn has come.
+/// The decision about a line whose turn has come: it is pushed, it waits, or its job ends.
 enum LineDecision: Sendable {
+    /// The push leaves: by the suspect or the usual connections, and as the probe of an open breaker or not.
     case push(isSuspect: Bool, isProbe: Bool)
     /// The intent of a start has to be stored before the start leaves. A start must not be repeated after a
     /// crash.
     ///
     /// - Parameter startsMax: limit of starts whose intents are stored together.
     case storeIntent(startsMax: Int, isSuspect: Bool, isProbe: Bool)
+
+    // MARK: Waits
+
     /// The line waits for the suspect connections. Other lines continue.
     case setAside
     /// The line waits until the push to the same subject has ended.
     case block
     /// Neither this line nor another line of its kind can leave now.
     case stuck
+
+    // MARK: Ends
+
     /// A duplicate has done the line's job.
     case skip
+    /// The line's job ends, or waits in a tier.
     case endLine(LineOutcome)
-    /// The outcome holds for all lines of the sheet that have not left.
+    /// The jobs of all lines of the sheet that wait end.
     case endSheet(LineOutcome)
+    /// The connections are closed. The lines of the sheet that wait move to a tier.
+    case moveSheet(LaterTier, reason: String)
     /// The app's breaker is open. The sheet waits in a tier.
     case pauseSheet(cause: String?)
 }
 
-// The functions are mutating although they change nothing of the plan, because otherwise each call copies the plan.
+// These functions change nothing of the plan. They are mutating, because otherwise each call copies the plan.
 extension DeliveryPlan {
     /// Decides about a line whose turn has come. The order: the job may be over, the app may be paused, the subject
     /// may be busy, a permit may be missing, and the connections may be full.
@@ -38,7 +48,7 @@ extension DeliveryPlan {
         let (app, state) = (sheet.app, sheet.states[line])
         var isProbe = state.isProbe
         if app.breaker.isOpen, !isProbe {
-            // A probe is under way. Its answer decides whether the breaker closes.
+            // While a probe is under way, lines wait for its answer, which decides whether the breaker closes.
             if app.breaker.isProbing, state.stage == .unsent { return .stuck }
             guard app.breaker.isProbeDue(at: time.now) else { return .pauseSheet(cause: app.breaker.cause) }
             isProbe = true
@@ -67,7 +77,7 @@ extension DeliveryPlan {
         return nil
     }
 
-    /// Decides by the capacity of the connections. An app without capacity begins to wait for APNs.
+    /// Decides by the capacity of the connections. If they have none, the app's silence begins.
     private mutating func decisionByCapacity(
         for sheet: Sheet, line: Int, isProbe: Bool, by availability: AvailabilityCheck
     ) -> LineDecision {
@@ -76,8 +86,7 @@ extension DeliveryPlan {
             wasRefused(sheet, line: line) || prefersSuspectConnections(sheet, line: line, by: availability)
         let capacity: Int
         switch sheet.availabilityInTurn(isSuspect: isSuspect, by: availability) {
-        case .closed(let reason):
-            return .endSheet(.retryInTier(.minutes2, tries: sheet.earlierTries, status: nil, reason: reason))
+        case .closed(let reason): return .moveSheet(.minutes2, reason: reason)
         case .faulty(let code): return .endSheet(.deadLetter(code: code, status: nil, reason: nil))
         case .open(let count), .connecting(let count): capacity = count
         }
@@ -97,9 +106,10 @@ extension DeliveryPlan {
     /// Whether APNs refused the line's token last, so that it has to use the suspect connections.
     private mutating func wasRefused(_ sheet: Sheet, line: Int) -> Bool {
         let state = sheet.states[line]
-        // An unproven token may use them without a refusal.
-        let usedThemAfterRefusal = state.isSuspect && !state.isUnproven
-        return usedThemAfterRefusal || sheet.wasRefusedBefore || suspects.contains(sheet.subjects[line])
+        // An unproven token may use the suspect connections without a refusal.
+        let wasRefusedHere = state.isSuspect && !state.isUnproven
+        // `isSubjectBusy` has computed the subjects.
+        return wasRefusedHere || sheet.wasRefusedBefore || suspects.contains(sheet.subjects[line])
     }
 
     /// Whether the line is unproven and uses the suspect connections because they have room.
@@ -112,22 +122,5 @@ extension DeliveryPlan {
         else { return false }
         let hasIntent = sheet.states[line].reservation == .permitAndIntent
         return capacity > (hasIntent ? 0 : app.waitingStarts(isSuspect: true))
-    }
-}
-
-extension Sheet {
-    /// Returns how many pushes of the sheet the connections still take in this turn. They are asked once per
-    /// turn. Pushes that were ordered since then count.
-    func availabilityInTurn(isSuspect: Bool, by availability: AvailabilityCheck) -> PushAvailability {
-        let knownCapacity = app.knownCapacity(isSuspect: isSuspect)
-        if let knownCapacity, knownCapacity <= 0 || isSendable { return .open(capacity: knownCapacity) }
-        let answer = availability(self, isSuspect)
-        switch answer {
-        case .open(let capacity), .connecting(let capacity):
-            isSendable = true
-            app.setCapacity(knownCapacity ?? capacity, isSuspect: isSuspect)
-            return .open(capacity: knownCapacity ?? capacity)
-        case .closed, .faulty: return answer
-        }
     }
 }

@@ -1,17 +1,19 @@
 /// The rights to push, one for each push without a stored outcome. A SIGKILL can duplicate at most as many pushes as
 /// there are permits.
 struct Permits: Sendable {
+    /// The limit now.
     private(set) var limit: Int
+    /// The limit after the first record is stored.
     private let limitMax: Int
     private(set) var taken = 0
-
-    /// Share of an app while other apps have work: four times what it leaves free. The first app that gets no
-    /// answers leaves a fifth to the others, and the second leaves a ninth.
-    static let shareOfFree = 4
 
     /// Limit before the first record is stored. Until then the time is uncertain, so a push may be too late,
     /// or its provider token may carry a wrong date.
     static let firstMax = 20
+
+    /// While other apps have work, an app takes up to this many times the permits that it leaves free. So an app
+    /// that gets no answers leaves a fifth of the permits to the others, and the next such app leaves a fifth of these.
+    static let shareOfFree = 4
 
     init(limit: Int) {
         limitMax = limit
@@ -25,7 +27,9 @@ struct Permits: Sendable {
 
     /// Returns how many more permits an app may take.
     ///
-    /// - Parameter held: permits that the app holds.
+    /// - Parameters:
+    ///   - held: permits that the app holds.
+    ///   - isAlone: whether no other app has work.
     func available(holding held: Int, isAlone: Bool) -> Int {
         if isAlone { return free }
         let share = (Self.shareOfFree * (free + held)) / (Self.shareOfFree + 1)

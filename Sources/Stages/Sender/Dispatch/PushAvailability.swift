@@ -1,5 +1,6 @@
 /// Whether the connections take pushes of a sheet's app.
 package enum PushAvailability: Sendable, Hashable {
+    /// The connections take this number of pushes now. It may be 0.
     case open(capacity: Int)
     /// Like `open`, but the first connection is not open yet, and no attempt has failed.
     case connecting(capacity: Int)
@@ -12,3 +13,23 @@ package enum PushAvailability: Sendable, Hashable {
 /// Returns how many pushes of a sheet's app the connections take now. Refused tokens have separate connections, the
 /// suspect connections.
 package typealias AvailabilityCheck = (Sheet, _ isSuspect: Bool) -> PushAvailability
+
+extension Sheet {
+    /// Returns how many pushes of the sheet the connections still take in this turn. They are asked once per app and
+    /// turn, and once for each sheet. Pushes that were ordered since then are subtracted.
+    func availabilityInTurn(isSuspect: Bool, by availability: AvailabilityCheck) -> PushAvailability {
+        let knownCapacity = app.knownCapacity(isSuspect: isSuspect)
+        if let knownCapacity, knownCapacity <= 0 || isSendable { return .open(capacity: knownCapacity) }
+        // If only this sheet was not asked about, the answer shows whether it can be pushed. Its capacity does not
+        // count, because the connections do not know yet of the pushes that were ordered in this turn.
+        let answer = availability(self, isSuspect)
+        switch answer {
+        case .open(let capacity), .connecting(let capacity):
+            isSendable = true
+            let capacityInTurn = knownCapacity ?? capacity
+            app.setCapacity(capacityInTurn, isSuspect: isSuspect)
+            return .open(capacity: capacityInTurn)
+        case .closed, .faulty: return answer
+        }
+    }
+}

@@ -1,4 +1,4 @@
-/// A line that waits outside the order of its sheet.
+/// A line that waits outside the order of its sheet: for another turn, the suspect connections, its subject, or a time.
 struct QueuedLine {
     let sheet: Sheet
     let line: Int

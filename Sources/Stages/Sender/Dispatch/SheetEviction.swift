@@ -1,13 +1,14 @@
 internal import Containers
 internal import Lifecycle
 
-/// The rule by which sheets of an app that waits for APNs make room for other apps.
+/// The rule by which sheets of a silent app make room for other apps (`AppSilence`).
 ///
 /// Sheets are begun only within a window above the committed offset, and the memory of sheets is limited. If an
 /// app's pushes make no progress, its sheets fill both and block every other app in the same lanes. So they move
 /// to a tier as soon as a sheet behind them cannot begin. Such a move does not count as a try. If APNs answers no app,
 /// the network is the cause. Then sheets stay longer, because all apps continue when the network is back.
 struct SheetEviction {
+    /// Interval of the checks.
     private static let checkMilliseconds = 250
     /// Silence after which the sender checks whether the app has a connection at all.
     private static let connectingMilliseconds = 500
@@ -16,7 +17,7 @@ struct SheetEviction {
     var hasSeveralApps = true
     private var nextCheck = Instant(nanoseconds: 0)
 
-    /// Returns whether the apps are checked now.
+    /// Returns whether the apps are checked now. If so, the next check is an interval later.
     mutating func isDue(at now: Instant) -> Bool {
         guard now >= nextCheck else { return false }
         nextCheck = now.advanced(byMilliseconds: Self.checkMilliseconds)
@@ -24,6 +25,8 @@ struct SheetEviction {
     }
 
     /// Decides which apps block others. Returns whether sheets have to move.
+    ///
+    /// - Parameter isConnecting: returns whether an app's first connection is still being opened.
     func updateBlockingApps(_ apps: [AppQueues], at now: Instant, isConnecting: (AppQueues) -> Bool) -> Bool {
         var all = AppSilence.AllApps()
         for app in apps {
@@ -52,6 +55,7 @@ struct SheetEviction {
     /// come from a tier wait longer, so that a backlog is not rewritten every few seconds.
     func tier(for sheet: Sheet, at now: Instant) -> LaterTier {
         let isVeryLong = sheet.app.silence.durationMilliseconds(at: now) >= AppSilence.veryLongMilliseconds
-        return sheet.topic.tier != nil && isVeryLong ? .minutes2 : .seconds5
+        let comesFromTier = sheet.topic.tier != nil
+        return comesFromTier && isVeryLong ? .minutes2 : .seconds5
     }
 }

@@ -5,13 +5,13 @@ internal import Lifecycle
 ///
 /// Usually they use the usual connections. After a first start to millions of new phones all tokens are unproven, and
 /// the single suspect connection would be a bottleneck. But anyone with a report key can invent tokens, and APNs slows
-/// down connections with many refusals. So if APNs refuses most of them, the suspect connections are preferred. If these
-/// are full, the usual ones are used, so that honest unproven tokens never wait. When most are accepted again, the
-/// preference ends at once.
+/// down connections with many refusals. So if APNs refuses most of them, the suspect connections are preferred. If
+/// these are full, the usual ones are used, so that honest unproven tokens never wait. When most are accepted again,
+/// the preference ends at once.
 struct UnprovenTokens: Sendable {
     /// Lower limit of refusals that makes unproven tokens suspect.
     static let refusedMin = 20
-    /// Lower limit of the share of refusals among the answers for unproven tokens.
+    /// Lower limit of the share of refusals among the answers for unproven tokens, for the same.
     static let refusedShareMin = 0.5
     /// Unproven tokens stay suspect for this time after the last refusal within both limits.
     static let suspicionMilliseconds = 60_000
@@ -23,10 +23,12 @@ struct UnprovenTokens: Sendable {
     private struct Counts: AnswerCounts {
         var accepted = 0
         var refused = 0
+        /// Reports of proven tokens.
         var reports = 0
     }
 
     private var window = AnswerWindow<Counts>()
+    /// End of the suspicion; nil without one.
     private var suspectUntil: Instant?
 
     /// Whether pushes to unproven tokens prefer the suspect connections.
@@ -61,6 +63,7 @@ struct UnprovenTokens: Sendable {
     /// Whether one more token may be reported as proven now. `accepted` has begun the window.
     var mayReport: Bool { window.current.reports < Self.reportsPerSecondMax }
 
+    /// Counts a report of a proven token.
     mutating func countReport() { window.current.reports += 1 }
 }
 

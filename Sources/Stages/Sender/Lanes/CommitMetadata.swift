@@ -1,6 +1,8 @@
-/// The metadata that a sender commits with an offset. It names the part of `receipts` that the next owner of the lane
-/// needs. It is text in `__consumer_offsets`: the version of its schema, `receiptsFrom`, `window`, and `endedAt` if
-/// there is one. Examples: `1 42 1000` and `1 42 1000 57`.
+/// The metadata that a sender commits with an offset, for the next owner of the lane: the receipts that it has to read,
+/// and the sheets that may have been begun.
+///
+/// It is text in `__consumer_offsets`: the version of its schema, `receiptsFrom`, `window`, and `endedAt` if there is
+/// one. Examples: `1 42 1000` and `1 42 1000 57`.
 package struct CommitMetadata: Sendable, Hashable {
     package static let schemaVersion = 1
 
@@ -18,6 +20,7 @@ package struct CommitMetadata: Sendable, Hashable {
         self.endedAt = endedAt
     }
 
+    /// The metadata as Kafka stores it.
     package var text: String {
         "\(Self.schemaVersion) \(receiptsFrom) \(window)" + (endedAt.map { " \($0)" } ?? "")
     }

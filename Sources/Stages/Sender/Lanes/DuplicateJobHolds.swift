@@ -1,30 +1,29 @@
 internal import Containers
 
-/// The records of a tier's partition whose jobs may have duplicates, and the receipts that they need.
+/// The sheets that this owner wrote to a tier's partition and whose jobs may have duplicates, with the receipts that
+/// they need.
 ///
 /// A job that was written to the tier may be stored there twice, or may also lie on the sheet that it came from. The
-/// receipt of one copy shows that the other is done. So the next owner must read these receipts as long as the record
-/// is not finished.
-///
-/// Only records of this owner are here. `LanePartition` covers the records of earlier owners.
+/// receipt of one copy shows that the other is done. So the next owner must read these receipts as long as the sheet is
+/// not finished. `LanePartition` covers the sheets of earlier owners.
 struct DuplicateJobHolds {
-    /// A range of records, and the receipts that they need.
+    /// One or more sheets in succession, and the receipts that they need.
     private struct ReceiptHold {
-        /// Offset of the last record.
+        /// The offset of the last sheet in the tier.
         var offset: Int64
         /// The outcomes of the duplicates lie at or above this offset of `receipts`.
         var receiptsFrom: Int64
     }
 
-    /// Holds within this distance of `receipts` are merged.
+    /// Sheets whose receipts lie within this many offsets of `receipts` share a hold.
     private static let mergeDistance: Int64 = 500
 
     /// Holds that are complete, in order.
     private var earlier = FIFOQueue<ReceiptHold>()
-    /// The newest hold, into which the next record may be merged.
+    /// The newest hold, which the next sheet may join.
     private var newest: ReceiptHold?
 
-    /// Adds a record of the tier whose jobs may have duplicates.
+    /// Adds the offset of a sheet in the tier.
     mutating func add(_ offset: Int64, receiptsFrom: Int64) {
         if let hold = newest, receiptsFrom - hold.receiptsFrom < Self.mergeDistance {
             newest = ReceiptHold(
@@ -35,9 +34,9 @@ struct DuplicateJobHolds {
         }
     }
 
-    /// Returns the offset from which receipts must be read for unfinished records; nil without such records.
+    /// Returns the offset of `receipts` from which they must be read for unfinished sheets; nil without such sheets.
     ///
-    /// - Parameter base: all records of the tier below it are finished.
+    /// - Parameter base: all sheets of the tier below this offset are finished.
     mutating func receiptsFrom(above base: Int64) -> Int64? {
         while let hold = earlier.first, hold.offset < base { earlier.removeFirst() }
         if let hold = newest, hold.offset < base { newest = nil }

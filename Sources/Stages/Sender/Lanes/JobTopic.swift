@@ -25,11 +25,11 @@ package enum JobTopic: Int, Sendable, CaseIterable {
         }
     }
 
-    /// The topic's name in the position of a job.
+    /// The topic's name in the position of a job (`JobPosition`).
     package var word: String { topic.rawValue }
 }
 
-/// A tier: a topic in which jobs wait 5 s or 2 min for another try. A sender waits only for shorter times itself.
+/// A tier: a topic in which jobs wait 5 s or 2 min for another try. For shorter waits the sheet stays in hand.
 package enum LaterTier: Sendable, Hashable, CaseIterable {
     case seconds5
     case minutes2

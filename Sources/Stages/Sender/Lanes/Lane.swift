@@ -2,15 +2,18 @@ internal import Containers
 internal import Jobs
 internal import Lifecycle
 
-/// One lane in hand: a partition of each jobs topic, and of `receipts`.
+/// One lane in hand: the partition with one number of each jobs topic and of `receipts`. It is a class, because its
+/// sheets refer to it.
 ///
-/// The takeover of a lane (`LanePhase`):
-/// 1. The receipts of earlier owners are read into the ledger.
-/// 2. If an earlier owner may still push, sheets that it may have begun wait until its pushes have ended.
-/// 3. The receipts that it wrote during that time are read.
+/// A lane is taken over in phases (`LanePhase`):
+/// 1. `readingReceipts`: the receipts of earlier owners are read into the ledger.
+/// 2. `settling`: an earlier owner may still push, so the sheets that it may have begun wait until its pushes have
+///    ended.
+/// 3. `rereadingReceipts`: the receipts that it wrote in that time are read.
+/// 4. `open`: all sheets may begin.
 ///
-/// From step 2 on, other sheets begin, but only within a window that committed metadata names. So the next owner knows
-/// which sheets may have been begun.
+/// Without such an owner, `open` follows phase 1. From phase 2 on, other sheets begin, but only within a window that
+/// committed metadata names. So the next owner knows which sheets may have been begun.
 final class Lane {
     let number: Int32
     var phase = LanePhase.readingReceipts
@@ -24,11 +27,12 @@ final class Lane {
     private(set) var receiptsReadUntil: Int64 = 0
     /// Whether `receipts` had records at or after the offset in the earlier owner's metadata.
     private var hasFoundReceipts = false
+    /// Sheets within the window that wait until the earlier owner's pushes have ended.
     private var sheetsAwaitingEarlierOwner: [Sheet] = []
     /// Number of sheets in hand.
     var sheetCount = 0
     @safe @exclusivity(unchecked) var pushesInFlight = 0
-    /// Records without acknowledgement.
+    /// Number of records without acknowledgement.
     var recordsBeingWritten = 0
 
     init(_ start: LaneStart, window: Int64, ledgerSheetsMax: Int) {
@@ -55,9 +59,9 @@ final class Lane {
     // MARK: Receipts of earlier owners
 
     /// The offset from which the earlier owners' receipts are read.
-    var receiptsFrom: Int64 { partitions.map(\.receiptsFrom).min() ?? 0 }
+    var receiptsFrom: Int64 { partitions.map(\.earlierSheets.receiptsFrom).min() ?? 0 }
 
-    /// Takes over a receipt of an earlier owner.
+    /// Takes over a receipt of an earlier owner into the ledger.
     func takeOver(_ receipt: Receipt) {
         hasFoundReceipts = true
         if isBelowCommit(receipt) { return ledger.recordBelowCommit(receipt.parts, of: receipt.position) }
@@ -105,6 +109,7 @@ final class Lane {
         phase.waitsForEarlierOwner && sheet.offset < self[sheet.topic].earlierWindowEnd
     }
 
+    /// Keeps a sheet until `takeSheetsAwaitingEarlierOwner`.
     func letAwaitEarlierOwner(_ sheet: Sheet) { sheetsAwaitingEarlierOwner.append(sheet) }
 
     /// Returns the sheets that waited for the earlier owner.
@@ -116,36 +121,5 @@ final class Lane {
     /// Whether the sheet lies within the window and does not wait for an earlier owner.
     func hasBegun(_ sheet: Sheet) -> Bool {
         mayPush && !mustAwaitEarlierOwner(sheet) && sheet.offset < self[sheet.topic].windowEnd
-    }
-
-    // MARK: Metadata for the next owner
-
-    /// Returns whether sheets wait until our own metadata is committed.
-    func waitsForMetadata(of topic: JobTopic, window: Int64) -> Bool {
-        let partition = self[topic]
-        if partition.sheetsAwaitingWindow.isEmpty { return false }
-        if partition.needsOwnMetadata { return true }
-        // While the earlier owner settles, sheets above its window may begin within a window of ours.
-        return phase.waitsForEarlierOwner && partition.windowEnd < partition.earlierWindowEnd + window
-    }
-
-    /// Whether a topic needs our own metadata at once. The metadata of the other topics is committed with it,
-    /// so that they do not wait for a later commit.
-    var needsFirstMetadata: Bool {
-        partitions.contains { !$0.sheetsAwaitingWindow.isEmpty && $0.needsOwnMetadata }
-    }
-
-    /// Returns the metadata for the next owner.
-    ///
-    /// - Parameter hasNothingInFlight: whether all our pushes have ended and all records are stored.
-    func metadata(of topic: JobTopic, window: Int64, hasNothingInFlight: Bool) -> CommitMetadata {
-        let receiptsFrom = self[topic].receiptsForNextOwner(of: topic, end: receiptsEnd)
-        let partition = self[topic]
-        var windowEnd = max(partition.windowEnd, partition.earlierWindowEnd)
-        // While sheets of an earlier owner wait, a window that covers both windows lets the sheets above them begin.
-        if phase.waitsForEarlierOwner { windowEnd = max(windowEnd, partition.earlierWindowEnd + window) }
-        return CommitMetadata(
-            receiptsFrom: receiptsFrom, window: max(window, windowEnd - partition.tracker.offsetToCommit),
-            endedAt: hasNothingInFlight && isSettled ? receiptsEnd : nil)
     }
 }

@@ -1,9 +1,9 @@
 /// The lanes that the group offers, with the offsets from which they are read.
 ///
-/// A leader of the group that does not know a topic yet offers lanes without their partition of it. Such a lane is
-/// left out. The group offers it again when its leader knows the topic.
+/// If the leader of the group does not know a topic yet, it offers lanes without their partitions of this topic. Such
+/// lanes are left out. The group offers them again when its leader knows the topic.
 package struct LaneOffer: Sendable, Hashable {
-    /// Lanes that have a partition of each jobs topic.
+    /// The lanes that have a partition of each jobs topic, by number.
     package private(set) var starts: [Int32: LaneStart] = [:]
     /// Number of lanes that lack a partition, by topic.
     package private(set) var lanesWithout: [JobTopic: Int] = [:]

@@ -1,23 +1,26 @@
 internal import Containers
 internal import Lifecycle
 
-/// The partition of one jobs topic in a lane: its offsets, and the sheets that were read and not begun.
+/// The partition of one jobs topic in a lane: its offsets, and the sheets that were read and not begun. To begin a
+/// sheet means that its lines may be pushed.
 ///
 /// Sheets are begun only within a window: the offsets from the committed one up to the end that committed metadata
 /// names. The next owner compares the sheets of the window with the receipts, because they may have been begun.
+///
+/// All offsets are of this partition, except those with `receipts` in their names.
 struct LanePartition {
     // MARK: Reading state
 
     private(set) var tracker: OffsetTracker
     private(set) var isPaused = true
-    /// The choice of sheets to take from a tier; nil if the topic is not a tier.
+    /// The choice of the sheets that are due; nil if the topic is not a tier.
     private var tierReading: TierReading?
 
     // MARK: Committed offset and window
 
     /// The group's committed offset, as far as this process knows.
     private(set) var committedOffset: Int64
-    /// Offset of `receipts` in the committed metadata. The next owner reads from there.
+    /// The offset of `receipts` that the committed metadata names. The next owner reads from there.
     private(set) var committedReceiptsFrom: Int64
     /// Sheets below this offset may be begun.
     private(set) var windowEnd: Int64
@@ -28,25 +31,11 @@ struct LanePartition {
 
     /// The earlier owner's commit metadata, if it left some.
     let earlierMetadata: CommitMetadata?
-    /// An earlier owner may have begun sheets below this offset.
-    let earlierWindowEnd: Int64
-    /// Receipts of an earlier owner for its unfinished sheets lie at or above this offset.
-    private(set) var receiptsFrom: Int64
-    /// All sheets below this offset were read, and no sheet of an earlier owner lies at or above it. It is
-    /// nil until the topic's end was reached.
-    private(set) var caughtUpAt: Int64?
-    /// The end that was reached last while records of an earlier owner may still come.
-    private(set) var unconfirmedEnd: Int64?
+    private(set) var earlierSheets: EarlierOwnerSheets
 
     // MARK: Sheets that we wrote to a tier
 
-    /// Our own sheets in this topic lie at or above this offset, and all sheets of earlier owners below. It
-    /// is nil until one of ours is stored. It is needed because the end of a tier may never be reached: its
-    /// last sheets are not due.
-    private(set) var ownSheetsFrom: Int64?
-    /// Number of sheets that we wrote to it and whose offsets are unknown.
-    private(set) var sheetsWithoutOffset = 0
-    /// Sheets that we wrote to it and that may have duplicates.
+    /// Sheets of ours that may have duplicates, if their offsets are known.
     private var duplicateHolds = DuplicateJobHolds()
 
     init(_ start: LanePartitionStart, of topic: JobTopic, window: Int64) {
@@ -54,14 +43,14 @@ struct LanePartition {
         tracker = OffsetTracker(from: start.base)
         committedOffset = start.base
         earlierMetadata = start.metadata
+        committedReceiptsFrom = start.metadata?.receiptsFrom ?? 0
         let earlierWindow = start.metadata?.window ?? window
-        earlierWindowEnd = start.base + earlierWindow
+        earlierSheets = EarlierOwnerSheets(
+            below: start.base + earlierWindow, receiptsFrom: committedReceiptsFrom, isTier: topic.tier != nil)
         // Until our own metadata is committed, the next owner uses the earlier owner's. If that is missing, or
         // says that nothing is in flight, the next owner would not wait for our pushes.
         let firstWindow = Self.announcesPushes(start.metadata) ? min(earlierWindow, window) : 0
         windowEnd = start.base + firstWindow
-        receiptsFrom = start.metadata?.receiptsFrom ?? 0
-        committedReceiptsFrom = receiptsFrom
     }
 
     /// Whether metadata tells the next owner that pushes may be in flight.
@@ -73,37 +62,31 @@ struct LanePartition {
     /// Whether nothing may be begun before our own metadata is committed.
     var needsOwnMetadata: Bool { windowEnd == committedOffset && !Self.announcesPushes(earlierMetadata) }
 
-    /// Whether sheets that an earlier owner began or wrote to a tier may be unfinished. This includes sheets
-    /// that are unread or wait for it.
-    func mayHaveSheetsOfEarlierOwner(topic: JobTopic) -> Bool {
-        if let ownSheetsFrom, tracker.offsetToCommit >= ownSheetsFrom { return false }
-        if let caughtUpAt, tracker.unfinishedCount == 0 || tracker.offsetToCommit >= caughtUpAt {
-            return false
-        }
-        return topic.tier != nil || tracker.offsetToCommit < earlierWindowEnd
-    }
+    /// An earlier owner may have begun sheets below this offset.
+    var earlierWindowEnd: Int64 { earlierSheets.windowEnd }
 
     // MARK: Sheets
 
-    /// Returns whether a sheet is taken: a tier's sheet is taken when it is due. After a sheet that is not taken, the
-    /// partition waits until that one is due.
+    /// Returns whether a sheet is taken. A sheet of a tier is taken if it is due. Otherwise it is deferred, and the
+    /// partition waits until it is due.
     mutating func accepts(_ record: SheetRecord, at time: CurrentTime) -> Bool {
         tierReading?.accepts(record, at: time) ?? true
     }
 
-    /// The first sheet that is not due; nil if the partition does not wait for one.
+    /// The sheet that is not due and for which the partition waits.
     var deferredSheet: TierReading.DeferredSheet? { tierReading?.deferredSheet }
     var waitsForDeferredSheet: Bool { deferredSheet != nil }
 
     /// Handles a record that arrived: an end that was reached before is no longer the end.
-    mutating func recordArrived() { unconfirmedEnd = nil }
+    mutating func recordArrived() { earlierSheets.recordArrived() }
 
     /// Notes a sheet that was read. Returns false for a sheet that was read before.
     mutating func markRead(_ offset: Int64) -> Bool { tracker.markRead(offset) }
 
+    /// Queues a sheet until the window reaches it.
     mutating func append(_ sheet: Sheet) { sheetsAwaitingWindow.append(sheet) }
 
-    /// Returns the next sheet that may be begun; nil if no sheet may.
+    /// Returns the next sheet if the window has reached it.
     mutating func takeNextInWindow() -> Sheet? {
         guard let sheet = sheetsAwaitingWindow.first, sheet.offset < windowEnd else { return nil }
         sheetsAwaitingWindow.removeFirst()
@@ -116,6 +99,7 @@ struct LanePartition {
         return sheetsAwaitingWindow.count
     }
 
+    /// Notes that all lines of a sheet are done.
     mutating func finish(_ offset: Int64) { tracker.finish(offset) }
 
     /// Notes that the records about a sheet lie at or above an offset of `receipts`.
@@ -133,37 +117,33 @@ struct LanePartition {
     /// - Parameter isSettled: whether no record of an earlier owner can follow.
     mutating func reachedEnd(at offset: Int64, isSettled: Bool) {
         tracker.advance(to: offset)
-        if isSettled {
-            caughtUpAt = caughtUpAt ?? offset
-        } else {
-            unconfirmedEnd = offset
-        }
+        earlierSheets.reachedEnd(at: offset, isSettled: isSettled)
     }
 
     /// Notes that the last end that was reached is still the end, and that no record of an earlier owner can follow.
-    mutating func confirmEnd() { caughtUpAt = caughtUpAt ?? unconfirmedEnd }
+    mutating func confirmEnd() { earlierSheets.confirmEnd() }
 
     // MARK: Tiers
 
-    /// Notes a sheet that we wrote to it after all sheets of earlier owners.
+    /// Notes a sheet that we wrote to this tier when no earlier owner could write there any more.
     ///
-    /// - Parameter unknownBefore: `sheetsWithoutOffset` when the write was ordered. If it has risen since, a sheet of
-    ///   ours with an unknown offset may lie before this one.
+    /// - Parameter unknownBefore: `earlierSheets.ownSheetsWithoutOffset` when the write was ordered.
     mutating func noteOwnSheet(at offset: Int64, unknownBefore: Int) {
-        if unknownBefore == sheetsWithoutOffset { ownSheetsFrom = ownSheetsFrom ?? offset }
+        earlierSheets.noteOwnSheet(at: offset, unknownBefore: unknownBefore)
     }
 
-    /// Remembers a sheet of ours that may be stored twice, or whose jobs may have another record.
+    /// Remembers a sheet that we wrote to this tier, and that may be stored twice or whose jobs may also lie on another
+    /// sheet.
     ///
-    /// - Parameter receiptsOffset: the outcome of its duplicate lies at or above it.
+    /// - Parameters:
+    ///   - offset: nil if it is unknown.
+    ///   - receiptsOffset: the outcome of the duplicate lies at or above this offset of `receipts`.
     mutating func holdDuplicate(at offset: Int64?, receiptsFrom receiptsOffset: Int64) {
-        if let offset { return duplicateHolds.add(offset, receiptsFrom: receiptsOffset) }
-        // The offset is unknown. The record lies before the next end that is reached, and before every record
-        // ordered from now on.
-        caughtUpAt = nil
-        ownSheetsFrom = nil
-        sheetsWithoutOffset += 1
-        receiptsFrom = min(receiptsFrom, receiptsOffset)
+        if let offset {
+            duplicateHolds.add(offset, receiptsFrom: receiptsOffset)
+        } else {
+            earlierSheets.addOwnSheetWithoutOffset(receiptsFrom: receiptsOffset)
+        }
     }
 
     // MARK: Reading
@@ -180,6 +160,7 @@ struct LanePartition {
 
     // MARK: Commits
 
+    /// Notes a commit. The window moves with it.
     mutating func committed(_ offset: Int64, with metadata: CommitMetadata) {
         committedOffset = offset
         committedReceiptsFrom = metadata.receiptsFrom
@@ -189,10 +170,10 @@ struct LanePartition {
     /// Returns the offset of `receipts` from which the next owner must read.
     ///
     /// - Parameter end: the end of our own receipts.
-    mutating func receiptsForNextOwner(of topic: JobTopic, end: Int64) -> Int64 {
-        let heldFrom = duplicateHolds.receiptsFrom(above: tracker.offsetToCommit)
+    mutating func receiptsForNextOwner(end: Int64) -> Int64 {
         var from = tracker.receiptsFrom(otherwise: end)
-        if mayHaveSheetsOfEarlierOwner(topic: topic) { from = min(from, receiptsFrom) }
+        if earlierSheets.mayBeUnfinished(tracker) { from = min(from, earlierSheets.receiptsFrom) }
+        let heldFrom = duplicateHolds.receiptsFrom(above: tracker.offsetToCommit)
         if let heldFrom { from = min(from, heldFrom) }
         return from
     }

@@ -2,7 +2,7 @@ internal import Lifecycle
 
 /// The phase of an assigned lane, from the takeover to the return.
 enum LanePhase: Sendable, Hashable {
-    /// The lane was lost and came back while pushes of the earlier assignment are still in flight.
+    /// The lane was given up and came back while pushes of the earlier assignment are still in flight: its orphan.
     case awaitingOrphan
     /// The receipts of earlier owners are being read.
     case readingReceipts
@@ -14,9 +14,8 @@ enum LanePhase: Sendable, Hashable {
     case open
     /// The lane is being given up in order. Pushes in flight finish.
     case releasing(TakeoverProgress)
-    /// The lane belongs to another process. Pushes in flight finish, and their receipts are written.
-    ///
-    /// Until `transfersUntil` the next owner still reads records that transfer jobs.
+    /// The lane belongs to another process. Pushes in flight finish, and their receipts are written. Until
+    /// `transfersUntil` jobs may also be transferred, because the next owner reads these records.
     case orphaned(TakeoverProgress, transfersUntil: Instant)
 
     /// The progress of the takeover. A lane that is being given up keeps the progress that it had.
@@ -71,7 +70,7 @@ enum LanePhase: Sendable, Hashable {
 /// The progress of a takeover.
 enum TakeoverProgress: Sendable, Hashable {
     case receiptsUnread
-    /// The receipts were read, so that we can make metadata for the next owner.
+    /// The receipts were read once, so that we can make metadata for the next owner.
     case receiptsRead
     /// All pushes of earlier owners have ended.
     case settled

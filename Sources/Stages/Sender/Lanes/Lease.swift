@@ -1,11 +1,13 @@
 internal import Lifecycle
 
 /// The time until which no other process can own our lanes. Without a lease no push leaves, and no job is transferred.
+///
+/// After a suspension of the process the lanes may belong to another process. Only a commit that the group accepts
+/// shows that they are still ours.
 struct Lease {
-    /// Whether a commit must show that the lanes are still ours.
     private enum Confirmation: Sendable, Hashable {
         case notNeeded
-        /// A commit asks for it at this time, and again later, because a commit may fail.
+        /// A commit asks for the confirmation at this time, and another one later, because a commit may fail.
         case needed(nextTry: Instant)
     }
 
@@ -13,6 +15,7 @@ struct Lease {
     private(set) var until = Instant(nanoseconds: 0)
     private var confirmation = Confirmation.notNeeded
 
+    /// Whether a commit must show that the lanes are still ours.
     var needsConfirmation: Bool { confirmation != .notNeeded }
 
     func isValid(at now: Instant) -> Bool { now < until }
@@ -33,7 +36,7 @@ struct Lease {
     /// Forgets that a confirmation is needed, because the lanes are gone.
     mutating func forgetConfirmation() { confirmation = .notNeeded }
 
-    /// Returns whether a commit has to ask for the confirmation now. Then the next one asks after a pause.
+    /// Returns whether a commit has to ask for the confirmation now. If so, another one asks after the pause.
     mutating func asksForConfirmation(at now: Instant, againInMilliseconds pause: Int) -> Bool {
         guard case .needed(let nextTry) = confirmation, now >= nextTry else { return false }
         confirmation = .needed(nextTry: now.advanced(byMilliseconds: pause))

@@ -1,12 +1,13 @@
 internal import Lifecycle
 
-/// The request to the group to commit offsets. At most one request waits for its answer, except that the last commit
-/// overtakes an earlier request.
+/// The requests to the group to commit offsets. A request waits until the one before it is answered. Only the last
+/// commit, before the partitions are given back, does not wait.
 struct OffsetCommits {
+    /// The request that waits for its answer.
     private enum Request: Sendable, Hashable {
         case none
         case pending([DeliveryActions.OffsetCommit])
-        /// The commit before the partitions are given back.
+        /// The last commit before the partitions are given back.
         case last
     }
 
@@ -17,6 +18,7 @@ struct OffsetCommits {
         case outdated
         /// The last commit was answered. Whether it was refused no longer matters.
         case lastIsDone
+        /// The offsets are not committed. A later commit has them again.
         case refused
         case done([DeliveryActions.OffsetCommit])
     }
@@ -30,6 +32,7 @@ struct OffsetCommits {
     var isIdle: Bool { request == .none }
     var isLastAsked: Bool { request == .last }
 
+    /// Sets the time of the next commit of advanced offsets.
     mutating func postpone(until due: Instant) { nextDue = due }
 
     /// Asks the group to commit offsets.
@@ -45,6 +48,7 @@ struct OffsetCommits {
         request = isLast ? .last : .pending(actions.commits)
     }
 
+    /// Handles the group's answer to a request.
     mutating func answered(_ answeredNumber: Int, isDone: Bool) -> Answer {
         guard answeredNumber == number else { return .outdated }
         defer { request = .none }

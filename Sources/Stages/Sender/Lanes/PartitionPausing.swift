@@ -1,12 +1,12 @@
 internal import Containers
 internal import Lifecycle
 
-/// The pauses of partitions in the consumer. A partition is paused while its sheets may not be begun or are not
-/// due, and while the memory for sheets is full.
+/// The decision which partitions the consumer pauses. A partition is paused while its sheets may not be begun or are
+/// not due, and while the memory for sheets is full.
 struct PartitionPausing {
     /// Whether the set of partitions to pause may have changed.
     private var isChanged = false
-    /// The next time at which a tier is read again.
+    /// The next time at which a paused tier is read again.
     private(set) var nextTierReading = Instant.distantFuture
 
     /// Notes that the set of partitions to pause may have changed.
@@ -28,18 +28,19 @@ struct PartitionPausing {
         }
     }
 
+    /// - Parameter isFull: whether there is no memory for more sheets of the topic.
     private mutating func pauseOrResume(
         _ lane: Lane, topic: JobTopic, isFull: Bool, at now: Instant, into actions: inout DeliveryActions
     ) {
-        var mustWait = false
+        var waitsForDeferredSheet = false
         if let deferred = lane[topic].deferredSheet {
             // The consumer has read past the sheet that is not due. The partition must be paused before it can
             // seek back.
-            mustWait = deferred.dueAt > now || !lane[topic].isPaused
-            if mustWait { nextTierReading = min(nextTierReading, deferred.dueAt) }
+            waitsForDeferredSheet = deferred.dueAt > now || !lane[topic].isPaused
+            if waitsForDeferredSheet { nextTierReading = min(nextTierReading, deferred.dueAt) }
         }
         let mayBegin = lane.mayPush && lane[topic].sheetsAwaitingWindow.isEmpty
-        let mustPause = mustWait || isFull || !mayBegin
+        let mustPause = waitsForDeferredSheet || isFull || !mayBegin
         if mustPause == lane[topic].isPaused { return }
         if mustPause {
             lane[topic].pause()

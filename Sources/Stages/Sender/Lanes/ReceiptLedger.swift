@@ -1,7 +1,7 @@
 internal import Jobs
 
-/// The content of `receipts` about jobs that an earlier owner of the lane may have begun, or that have a duplicate on
-/// another sheet: jobs that are done, jobs that moved to a tier, and starts that were about to leave.
+/// The outcomes that `receipts` has for jobs that an earlier owner of the lane may have begun, or that have a duplicate
+/// on another sheet: jobs that are done, jobs that moved to a tier, and starts that were about to leave.
 ///
 /// A job is known by the position where it was first stored, its line there, and the number of its attempt.
 struct ReceiptLedger: Sendable {
@@ -22,11 +22,13 @@ struct ReceiptLedger: Sendable {
         case intentStored
     }
 
+    /// The sheets, by the position where their jobs were first stored.
     private var entries: BoundedTable<JobPosition, SheetEntry>
     /// Lines that are done, of sheets below the commit. These sheets are not read again, but their jobs may also lie in
     /// a tier.
     private var doneBelowCommit: BoundedTable<JobPosition, LineBitmap>
-    /// Number of changes from other sources: an earlier owner, or the duplicate of a sheet.
+    /// Number of receipts from other sources: an earlier owner, or the duplicate of a sheet. A sheet with another
+    /// number (`Sheet.comparedLedgerRevision`) has to be compared again.
     private(set) var revision = 0
 
     /// Divisor for the number of remembered sheets below the commit. Fewer are enough, because a duplicate comes within
@@ -40,15 +42,19 @@ struct ReceiptLedger: Sendable {
         doneBelowCommit = BoundedTable(max: sheetsMax / Self.shareBelowCommit)
     }
 
+    /// Returns whether there is a receipt about a sheet.
     func knows(_ position: JobPosition) -> Bool {
         entries[position] != nil || doneBelowCommit[position] != nil
     }
 
+    /// Returns the state of a job.
+    ///
+    /// - Parameter line: its number at the position.
     func progress(of line: Int, at position: JobPosition, attempt: Int) -> RecordedProgress {
         if doneBelowCommit[position]?.contains(line) == true { return .done }
         guard let entry = entries[position] else { return .notRecorded }
         if entry.done.contains(line) { return .done }
-        // A later attempt of the job exists.
+        // If this or a later attempt moved to a tier, the job continues there.
         for (movedAttempt, lines) in entry.moved where movedAttempt >= attempt && lines.contains(line) {
             return .done
         }

@@ -1,7 +1,7 @@
-/// The plan of a reader of `receipts`: the range of offsets that it reads for each lane. A lane first waits for the end
-/// of its receipts, and is then read up to it.
+/// The ranges of `receipts` that a reader still has to read, one for each lane. A lane first waits until the cluster
+/// reports the end of its receipts, and is then read up to it.
 ///
-/// The plan does no I/O: the reader asks the cluster for ends, and reports the records and ends of its consumer.
+/// The plan does no I/O: `ReceiptsReader` asks the cluster for ends, and reports the records and ends of its consumer.
 package struct ReceiptReadPlan: Sendable {
     package struct ReadPosition: Sendable, Hashable {
         package let lane: Int32
@@ -9,12 +9,14 @@ package struct ReceiptReadPlan: Sendable {
     }
 
     private struct ReadRange {
+        /// The offset of the next record.
         var next: Int64
         let end: Int64
     }
 
-    /// The first offsets of lanes whose end is unknown.
+    /// The first offsets of lanes whose end is unknown, by lane.
     private var firstOffsets: [Int32: Int64] = [:]
+    /// The ranges of lanes whose end is known, by lane.
     private var ranges: [Int32: ReadRange] = [:]
 
     package init() {}
@@ -30,8 +32,8 @@ package struct ReceiptReadPlan: Sendable {
     /// The lanes for which the reader has to ask for the end.
     package var lanesWithoutEnd: [Int32] { firstOffsets.keys.sorted() }
 
-    /// Notes that the next receipt of a lane was deleted. The lane is planned again from its first receipt.
-    /// Returns false if the lane is not being read.
+    /// Notes that the next receipt of a lane was deleted. The lane waits for its end again, and continues at the first
+    /// receipt that exists. Returns false if the lane is not being read.
     package mutating func receiptsWereDeleted(lane: Int32) -> Bool {
         guard let range = ranges.removeValue(forKey: lane) else { return false }
         firstOffsets[lane] = range.next

@@ -1,5 +1,5 @@
-/// The time at which a transfer may be written: a record that gives jobs to a later attempt or to the next owner.
-/// Such a record is a tier's record, or the release of a start's intent. A process must not write it for a lane that
+/// Whether a transfer may be written now. A transfer is a record that gives jobs to a later attempt or to the next
+/// owner of the lane: a tier's record, or the release of a start's intent. A process must not write it for a lane that
 /// may belong to another process.
 enum TransferTiming: Sendable, Hashable {
     case now

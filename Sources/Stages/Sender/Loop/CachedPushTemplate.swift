@@ -2,7 +2,8 @@ internal import APNs
 internal import Jobs
 internal import Payloads
 
-/// A request without token and id, and the values from which it was made. Sheets with the same values share it.
+/// A request without token and id, and the values from which it was made. Sheets with the same values share the
+/// request, because making it costs as much as thirty pushes.
 struct CachedPushTemplate {
     let template: PushTemplate
     private let profile: PushProfile

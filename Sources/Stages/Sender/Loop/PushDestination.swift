@@ -4,7 +4,8 @@ internal import Settings
 package import StageSupport
 internal import TLS
 
-/// The APNs hosts and provider keys of a sender: those of its settings, or the APNs simulator of its process.
+/// The APNs hosts and provider keys of a sender: those of its settings, or those of the APNs simulator that runs in the
+/// same process.
 package struct PushDestination {
     package let apns: APNsSettings
     package let keys: ProviderKeySource

@@ -5,12 +5,12 @@ internal import Lifecycle
 internal import RecordFormat
 internal import Telemetry
 
-/// The reader of `receipts`. For each lane it reads the records from an offset to the end at the time of the request.
-/// It is used on the thread of its loop only.
+/// The reader of `receipts`, for the takeover of lanes. For each lane it reads the records from an offset to the end at
+/// the time of the request. It is used on the thread of its loop only.
 ///
 /// A lane waits until the cluster reports the end of its receipts. Other lanes do not wait for that.
 final class ReceiptsReader {
-    /// Pause before the next query, if the last one failed or receipts were deleted.
+    /// Pause before the next query for ends, if the last one failed or receipts were deleted.
     private static let queryRetryMilliseconds = 5_000
 
     private let consumer: Consumer
@@ -18,9 +18,10 @@ final class ReceiptsReader {
     private let log: Log
     private let reader = JSONReader()
     private var batch = RecordBatch(recordsMax: 1_000, bytesMax: 4 << 20)
+    /// The ranges that are still to be read.
     private var reading = ReceiptReadPlan()
     private var nextQuery = Instant(nanoseconds: 0)
-    /// The newest query for ends.
+    /// The newest query for the ends of receipts.
     private var query: OffsetQueryID?
     /// The lanes for which its answer counts.
     private var queriedLanes: Set<Int32> = []
@@ -50,8 +51,8 @@ final class ReceiptsReader {
     /// Passes on new receipts, and the lanes whose receipts were read to the end. Returns whether there may be more at
     /// once.
     func poll(
-        at now: Instant, _ receiptRead: (Receipt, _ lane: Int32) -> Void,
-        end lanesRead: (_ lane: Int32, _ end: Int64) -> Void
+        at now: Instant, _ passReceipt: (Receipt, _ lane: Int32) -> Void,
+        end passEnd: (_ lane: Int32, _ end: Int64) -> Void
     ) throws -> Bool {
         let wasIdle = reading.isIdle
         askForEnds(at: now)
@@ -60,19 +61,20 @@ final class ReceiptsReader {
         for index in 0..<batch.count {
             let lane = batch[index].partition
             guard reading.accepts(lane: lane, at: batch[index].offset) else { continue }
+            // A malformed record is skipped. Only senders write this topic.
             if let bytes = [UInt8](copying: batch[index].value),
                 let receipt = try? Receipt.decode(bytes, with: reader)
             {
-                receiptRead(receipt, lane)
+                passReceipt(receipt, lane)
             }
         }
         let isFull = batch.isFull
         batch.clear()
         for event in events { try handle(event, at: now) }
         let ends = reading.takeEnded()
-        // Otherwise the consumer would continue, and fetch the receipts that this sender writes.
+        // If the consumer kept its partitions, it would fetch the receipts that this sender writes.
         if !wasIdle, reading.isIdle { try consumer.release() }
-        for end in ends { lanesRead(end.lane, end.offset) }
+        for end in ends { passEnd(end.lane, end.offset) }
         return isFull
     }
 
@@ -93,6 +95,7 @@ final class ReceiptsReader {
         }
     }
 
+    /// Asks the cluster for the ends of lanes that wait for them.
     private func askForEnds(at now: Instant) {
         let newLanes = reading.lanesWithoutEnd.filter { !queriedLanes.contains($0) }
         guard !newLanes.isEmpty, now >= nextQuery else { return }

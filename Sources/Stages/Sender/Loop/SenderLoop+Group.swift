@@ -5,7 +5,7 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-// The jobs of the group's lanes, and the events of the group: it offers, revokes and takes lanes.
+// The jobs of the group's lanes, and the events of the group: it offers lanes, revokes them, and answers commits.
 extension SenderLoop {
     /// Limit of the last commit before the lanes are given back: a fifth of the default session.
     private static let lastCommitMilliseconds = 2_000
@@ -16,7 +16,7 @@ extension SenderLoop {
 
     /// Passes sheets to the plan, and handles the events of the group.
     func pollJobs() throws {
-        takeOffer()
+        queryOfferedOffsets()
         let events = consumer.poll(into: &batch)
         if !hasStoredRecord { noteStamps() }
         let time = time
@@ -41,12 +41,13 @@ extension SenderLoop {
         }
     }
 
+    /// Handles an event of the consumer that is a member of the group.
     private func handle(_ event: ConsumerEvent) throws {
         switch event {
         case .offered(let partitions):
             offeredPartitions = partitions
             offsetsQuery = nil
-            takeOffer()
+            queryOfferedOffsets()
         case .revoked(_, let deadline):
             offeredPartitions = nil
             let drainDeadline = loop.now.advanced(byMilliseconds: Self.drainMilliseconds)
@@ -59,13 +60,7 @@ extension SenderLoop {
                 "this process was stopped for a while; nothing leaves until the group confirms its lanes",
                 .field("milliseconds", milliseconds))
             plan.suspended()
-        case .committed(_, let outcome):
-            if case .refused(let code) = outcome {
-                log.error("offsets are refused", .field("code", code.rawValue))
-            }
-            guard let number = unansweredCommits.first else { preconditionFailure("an answer to no commit") }
-            unansweredCommits.removeFirst()
-            plan.committed(number, isDone: outcome == .committed, at: time)
+        case .committed(_, let outcome): commitAnswered(outcome)
         case .reachedEnd(let partition, let offset):
             if let topic = topics[partition.topic] {
                 plan.reachedEnd(of: topic, lane: partition.partition, at: offset)
@@ -81,8 +76,9 @@ extension SenderLoop {
 
     // MARK: Offers
 
-    /// Asks for the committed offsets of offered partitions. The lanes are assigned when the answer comes.
-    private func takeOffer() {
+    /// Asks for the committed offsets of offered partitions, unless the question is under way. The lanes are assigned
+    /// when the answer comes.
+    private func queryOfferedOffsets() {
         guard let partitions = offeredPartitions, offsetsQuery == nil, loop.now >= nextOffsetsQuery else {
             return
         }
@@ -94,7 +90,7 @@ extension SenderLoop {
         guard let partitions = offeredPartitions else { return }
         do throws(KafkaError) {
             switch answer {
-            case .committedOffsets(let offsets): try begin(partitions, from: offsets)
+            case .committedOffsets(let offsets): try assign(partitions, from: offsets)
             case .failed(_, let error): throw error
             case .watermarks, .firstRecords: break
             }
@@ -107,7 +103,7 @@ extension SenderLoop {
 
     /// Assigns the offered partitions to the consumer, and their lanes to the plan. The partitions are paused until the
     /// plan resumes them.
-    private func begin(
+    private func assign(
         _ partitions: [TopicPartition], from committed: [CommittedOffset]
     ) throws(KafkaError) {
         let offer = laneOffer(committed)
@@ -151,68 +147,9 @@ extension SenderLoop {
         return LaneOffer(partitions)
     }
 
-    // MARK: Offsets out of range
-
-    /// Asks for the first and the last offset of a partition whose next offset is out of range.
-    private func askForEnds(of partition: TopicPartition) {
-        partitionsOutOfRange[consumer.submit(.watermarks([partition]))] = partition
-    }
-
-    /// Continues a partition whose next offset is out of range, unless records were lost.
-    private func endsAnswered(_ answer: OffsetQueryResult, to id: OffsetQueryID) {
-        guard let partition = partitionsOutOfRange.removeValue(forKey: id),
-            let topic = topics[partition.topic]
-        else {
-            return
-        }
-        guard case .watermarks(let watermarks) = answer, let ends = watermarks[partition] else {
-            return askForEnds(of: partition)
-        }
-        guard let position = plan.position(of: topic, lane: partition.partition) else { return }
-        if partitionsWithoutOffset.remove(partition) != nil {
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
-            return restartReading()
-        }
-        let gap = OffsetGap(partition: partition, committed: position, watermarks: ends)
-        switch gap.assessment(for: topic.topic) {
-        case .inRange: restartReading()
-        case .transactionMarker:
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
-            restartReading()
-        case .expired:
-            log.error(
-                "jobs expired before they were read; the partition continues behind them: find out why the senders stood still",
-                .field("partition", partition.description), .field("from", position), .field("to", ends.low))
-            consumer.countSkippedOffsets(gap.missingCount)
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
-            restartReading()
-        case .recordsLost, .logIsShorter:
-            unreadablePartitions.append(gap.description)
-            log.error(
-                "a partition of jobs cannot continue, because its committed offset is out of range: stop every sender, then continue with flotilla replay offset",
-                .field("partition", partition.description), .field("reason", gap.description))
-        }
-    }
-
-    /// Starts to read all partitions again, each from the position in the plan. A partition that was out of range
-    /// continues.
-    private func restartReading() {
-        let starts = consumer.partitions.compactMap { partition -> PartitionStart? in
-            guard let topic = topics[partition.topic],
-                let position = plan.position(of: topic, lane: partition.partition)
-            else { return nil }
-            return PartitionStart(partition: partition, position: .offset(position))
-        }
-        do throws(KafkaError) {
-            try consumer.startReading(at: starts)
-        } catch {
-            // The membership has ended. The lanes are lost, and the group assigns new ones.
-            log.warning("partitions of jobs cannot be read on now", .field("error", error))
-        }
-    }
-
     // MARK: Commits
 
+    /// Commits the offsets that the plan asks for.
     func commit(_ actions: DeliveryActions) {
         guard !actions.commits.isEmpty || actions.isLastCommit else { return }
         let offsets = actions.commits.map { commit in
@@ -228,10 +165,23 @@ extension SenderLoop {
                 ? .committed : consumer.commit(offsets, withinMilliseconds: Self.lastCommitMilliseconds)
             plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
         } else if let outcome = consumer.commitAsynchronously(offsets) {
+            // The commit could not be sent.
             plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
         } else {
             unansweredCommits.append(actions.commitNumber)
         }
+    }
+
+    /// Reports to the plan the answer to the oldest commit without one.
+    private func commitAnswered(_ outcome: CommitOutcome) {
+        if case .refused(let code) = outcome {
+            log.error("offsets are refused", .field("code", code.rawValue))
+        }
+        guard let number = unansweredCommits.first else {
+            preconditionFailure("an answer without a commit")
+        }
+        unansweredCommits.removeFirst()
+        plan.committed(number, isDone: outcome == .committed, at: time)
     }
 
     /// Gives the partitions back, because the plan has given up all lanes.

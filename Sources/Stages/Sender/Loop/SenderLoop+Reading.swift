@@ -3,34 +3,38 @@ internal import Lifecycle
 internal import Telemetry
 internal import Topics
 
-// Paused and resumed partitions.
+// The pauses of partitions in the consumer. A partition that continues at another offset than the one where it was
+// paused is sought first.
 extension SenderLoop {
     /// Limit of a seek, and the pause after a failed one. The library answers without a broker.
     private static let seekMilliseconds = 250
 
+    /// Pauses partitions. They are not resumed after a pending seek.
     func pause(_ pauses: [DeliveryActions.PartitionPause]) {
         let partitions = pauses.map { partition(of: $0.topic, lane: $0.lane) }
         partitionsToResume.subtract(partitions)
         consumer.pause(partitions)
     }
 
+    /// Resumes partitions at once, or after their seek.
     func resume(_ resumes: [DeliveryActions.PartitionResume]) {
-        var ready: [TopicPartition] = []
+        var partitionsWithoutSeek: [TopicPartition] = []
         for resume in resumes {
             let partition = partition(of: resume.topic, lane: resume.lane)
             if let from = resume.from { seekOffsets[partition] = from }
+            // A seek of an earlier resume may be pending, if the partition was paused before it succeeded.
             if seekOffsets[partition] == nil {
-                ready.append(partition)
+                partitionsWithoutSeek.append(partition)
             } else {
                 partitionsToResume.insert(partition)
             }
         }
-        if !ready.isEmpty { consumer.resume(ready) }
+        if !partitionsWithoutSeek.isEmpty { consumer.resume(partitionsWithoutSeek) }
         seek()
     }
 
-    /// Seeks partitions to the offsets that the plan named, and resumes them. If a seek fails, the
-    /// partitions stay paused. Resumed without the seek, the library would skip sheets.
+    /// Seeks partitions to the offsets that the plan named, and resumes them. If a seek fails, they stay paused,
+    /// because without the seek the library would skip sheets.
     func seek() {
         guard !partitionsToResume.isEmpty, loop.now >= nextSeek else { return }
         let starts = partitionsToResume.compactMap { partition in

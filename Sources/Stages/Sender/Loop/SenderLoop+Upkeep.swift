@@ -4,10 +4,11 @@ internal import Lifecycle
 internal import StageSupport
 internal import Telemetry
 
-// The state that the loop reports once a second.
+// The state that the loop reports once a second: metrics, readiness problems, and a wrong clock. It also tells the plan
+// whether several apps share the lanes.
 extension SenderLoop {
-    /// Difference in milliseconds from which a warning is written. A machine with correct time differs less.
-    private static let wrongMilliseconds: Int64 = 60_000
+    /// If this machine's clock and the cluster's differ by so much, a warning is written. Correct clocks differ less.
+    private static let clockDifferenceMaxMilliseconds: Int64 = 60_000
 
     func reportState() {
         metrics.inFlight.set(Double(plan.permitsTaken))
@@ -24,16 +25,19 @@ extension SenderLoop {
     }
 
     private func readCatalog() {
-        plan.hasSeveralApps = true
-        guard let catalog = environment.catalog else { return }
+        guard let catalog = environment.catalog else {
+            plan.hasSeveralApps = true
+            return
+        }
         plan.hasSeveralApps = Self.isShared(catalog)
         for app in catalog.apps.values { metrics.makeBreakerSeries(of: app) }
     }
 
+    /// Reports the difference of the clocks. The log tells only when it becomes large or small.
     private func reportClock() {
         let millisecondsAhead = WallTime.now().milliseconds - time.unixMilliseconds
         metrics.clockAhead.set(Double(millisecondsAhead) / 1000)
-        let isWrong = abs(millisecondsAhead) >= Self.wrongMilliseconds
+        let isWrong = abs(millisecondsAhead) >= Self.clockDifferenceMaxMilliseconds
         guard isWrong != isClockWrong else { return }
         isClockWrong = isWrong
         if isClockWrong {
@@ -45,7 +49,7 @@ extension SenderLoop {
         }
     }
 
-    /// Whether several apps or environments share the lanes. Pushes of each environment wait for APNs
+    /// Returns whether several apps or environments share the lanes. Pushes of each environment wait for APNs
     /// separately.
     private static func isShared(_ catalog: CatalogSnapshot) -> Bool {
         catalog.apps.count > 1 || catalog.apps.values.contains { $0.environments.count > 1 }

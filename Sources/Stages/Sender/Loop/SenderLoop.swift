@@ -13,19 +13,17 @@ internal import Topics
 /// `superseded`, the producer and the connections to APNs. It reports events to the plan and carries out the plan's
 /// actions. All runs on the thread of the loop: no push crosses a thread.
 ///
-/// It calls the cluster and waits for the answer only while lanes come or go.
+/// In a turn it polls the queues of Kafka's library that have something new, runs the plan, and carries out its
+/// actions. It waits for an answer of the cluster only while lanes come or go.
 final class SenderLoop: IterationHook {
+    /// Name of the consumer group, behind the prefix of the topics.
     static let group = "sender"
     /// Longest time between two polls of the member. The lease can be this old.
     private static let pollMilliseconds = 250
+    /// Interval of `reportState`.
     private static let reportMilliseconds = 1_000
-    /// Interval of retries for records that Kafka refused.
-    private static let refusedRetryMilliseconds = 1_000
-    /// Limit of the last writes at the end.
-    private static let flushMilliseconds = 1_000
-    /// Time for pushes in flight to end before the lanes are given back.
-    static let drainMilliseconds = 10_000
 
+    /// Number of the loop in the process.
     let number: Int
     let settings: SenderSettings
     let environment: StageEnvironment
@@ -42,7 +40,7 @@ final class SenderLoop: IterationHook {
     let writer: SenderWriter
     /// The connections to APNs; nil after the end.
     var client: APNsClient?
-    private let receiver = OutcomeReceiver()
+    let receiver = OutcomeReceiver()
 
     /// Access is unchecked because only one thread uses it, and calls from the plan do not come back to it.
     @safe @exclusivity(unchecked) var plan: DeliveryPlan
@@ -52,24 +50,28 @@ final class SenderLoop: IterationHook {
     // MARK: Turns
 
     private var isTurnScheduled = false
-    private var timer: LoopTimer?
-    /// Signals of the queues of jobs, receipts and superseded versions, and of the producer.
-    private var wakeups: WakeupSignals?
+    var timer: LoopTimer?
+    /// Signals of the queues of jobs, receipts and superseded versions, and of the producer; nil before `begin`.
+    var wakeups: WakeupSignals?
     private var nextPoll = Instant(nanoseconds: 0)
     private var nextReport = Instant(nanoseconds: 0)
+
+    // MARK: Stop
+
+    /// Deadline of the stop; nil unless one was asked for.
+    var stopBy: Instant?
+    /// The callback for the end of the stop; nil after the call.
+    var whenStopped: (() -> Void)?
     /// Whether the loop has failed or was stopped. Then it does nothing any more.
-    private var hasEnded = false
-    /// Deadline of a stop, and the callback for its end.
-    private var stopBy: Instant?
-    private var whenStopped: (() -> Void)?
+    var hasEnded = false
 
     // MARK: Requests
 
-    /// The request of the sheet that was begun last. Most sheets of a send come in succession.
+    /// The request that was made last. Most sheets of a send come in succession and share it.
     var lastTemplate: CachedPushTemplate?
-    /// Buffer for the current token.
+    /// Buffer for the token of the current push.
     @safe @exclusivity(unchecked) var tokenBytes: [UInt8] = []
-    /// Apps for which requests were made.
+    /// Apps for which requests were made, with their keys.
     var usedProfiles: Set<PushProfile> = []
 
     // MARK: Reading of jobs
@@ -78,18 +80,27 @@ final class SenderLoop: IterationHook {
         recordsMax: 200, bytesMax: SenderSettings.batchBytesMax, countsHeaders: true)
     /// The jobs topics by their names in the cluster.
     let topics: [String: JobTopic]
-    /// Offered partitions whose committed offsets are not known yet.
-    var offeredPartitions: [TopicPartition]?
-    /// The query for their offsets.
-    var offsetsQuery: OffsetQueryID?
-    var nextOffsetsQuery = Instant(nanoseconds: 0)
     /// Numbers of commits that have no answer yet. Answers come in order.
     var unansweredCommits = FIFOQueue<Int>()
+
+    // MARK: The group's offer
+
+    /// Offered partitions whose committed offsets are not known yet; nil without such an offer.
+    var offeredPartitions: [TopicPartition]?
+    /// The query for their offsets, while it is under way.
+    var offsetsQuery: OffsetQueryID?
+    var nextOffsetsQuery = Instant(nanoseconds: 0)
+
+    // MARK: Seeks
+
     /// Offsets to which the consumer has to seek, by partition.
     var seekOffsets: [TopicPartition: Int64] = [:]
     /// Partitions that are resumed as soon as the consumer has sought them.
     var partitionsToResume: Set<TopicPartition> = []
     var nextSeek = Instant(nanoseconds: 0)
+
+    // MARK: Offsets out of range
+
     /// Partitions that began without a committed offset.
     var partitionsWithoutOffset: Set<TopicPartition> = []
     /// Partitions whose offset is out of range, by the query for their ends.
@@ -99,12 +110,13 @@ final class SenderLoop: IterationHook {
 
     // MARK: Records and time
 
-    /// Records that Kafka refused.
-    private var refused: [UInt64] = []
-    private var nextRefusedRetry = Instant(nanoseconds: 0)
+    /// Ids of records that Kafka refused.
+    var refusedRecords: [UInt64] = []
+    var nextRefusedRetry = Instant(nanoseconds: 0)
     /// Whether a record was stored since the start. Then the stamps of read records no longer matter for the
     /// time.
     var hasStoredRecord = false
+    /// Whether the log has a warning that this machine's clock is wrong.
     var isClockWrong = false
 
     init(
@@ -122,27 +134,24 @@ final class SenderLoop: IterationHook {
         topics = Dictionary(uniqueKeysWithValues: JobTopic.allCases.map { (layout.name(of: $0.topic), $0) })
         let kafka = environment.cluster.settings
         let (log, registry) = (context.log, context.metrics)
+        func makeConsumer(of queue: String, _ options: ConsumerOptions) throws -> Consumer {
+            try Consumer(
+                settings: kafka, options: options, name: "sender-\(queue)-\(number)", log: log,
+                metrics: registry)
+        }
         let groupOptions = settings.options(
             .group(
                 layout.prefix + Self.group,
                 instanceID: environment.identity(of: SenderService.name, loop: number),
                 topics: JobTopic.allCases.map { layout.name(of: $0.topic) }))
-        consumer = try Consumer(
-            settings: kafka, options: groupOptions, name: "sender-jobs-\(number)", log: log, metrics: registry
-        )
+        consumer = try makeConsumer(of: "jobs", groupOptions)
         let readerOptions = ConsumerOptions(membership: .manual)
         receipts = ReceiptsReader(
-            try Consumer(
-                settings: kafka, options: readerOptions, name: "sender-receipts-\(number)", log: log,
-                metrics: registry),
-            topic: layout.name(of: .receipts), log: log)
+            try makeConsumer(of: "receipts", readerOptions), topic: layout.name(of: .receipts), log: log)
         var supersededOptions = readerOptions
         supersededOptions.outOfRange = .earliest
         superseded = try SupersededReader(
-            Consumer(
-                settings: kafka, options: supersededOptions, name: "sender-superseded-\(number)", log: log,
-                metrics: registry),
-            topic: layout.name(of: .superseded))
+            makeConsumer(of: "superseded", supersededOptions), topic: layout.name(of: .superseded))
         writer = try SenderWriter(layout, metrics: metrics) {
             try Producer(settings: kafka, name: "sender-\(number)", log: log, metrics: registry)
         }
@@ -185,11 +194,7 @@ final class SenderLoop: IterationHook {
         do {
             try pollQueues()
         } catch {
-            hasEnded = true
-            context.fail(with: error)
-            whenStopped?()
-            whenStopped = nil
-            return
+            return end(with: error)
         }
         metrics.batchSeconds.observe(Instant.now().seconds(since: startTime))
         setTimer()
@@ -215,7 +220,7 @@ final class SenderLoop: IterationHook {
                 end: { plan.receiptsWereRead(lane: $0, until: $1, at: time) })
             if hasMore { wakeups.receipts.raise() }
         }
-        if wakeups.deliveries.take() || pollsAll { try collect() }
+        if wakeups.deliveries.take() || pollsAll { try reportDeliveries() }
         try turn()
         if time.now >= nextReport {
             nextReport = time.now.advanced(byMilliseconds: Self.reportMilliseconds)
@@ -276,92 +281,4 @@ final class SenderLoop: IterationHook {
             try giveBackPartitions()
         }
     }
-
-    // MARK: Records
-
-    /// Reports to the plan which records are stored.
-    private func collect() throws {
-        var time = time
-        writer.reportDeliveries(
-            stamped: {
-                shared.stored($0, at: loop.now)
-                hasStoredRecord = true
-                time = self.time
-            },
-            stored: { plan.stored($0, offset: $1, at: time) },
-            failed: { plan.writeFailed($0) })
-        let newlyRefused = writer.takeRefused()
-        if !newlyRefused.isEmpty {
-            log.error(
-                "kafka refuses records, and their jobs wait: check the topic's max.message.bytes and the access rights",
-                .field("records", newlyRefused.count))
-            refused += newlyRefused
-        }
-        if !refused.isEmpty, time.now >= nextRefusedRetry {
-            nextRefusedRetry = time.now.advanced(byMilliseconds: Self.refusedRetryMilliseconds)
-            for id in refused { plan.writeFailed(id) }
-            refused = []
-        }
-        if writer.hasFailed {
-            log.warning("the producer failed; the sender makes a new one")
-            try replaceProducer()
-        }
-    }
-
-    private func replaceProducer() throws {
-        wakeups?.deliveries.deregister(from: loop)
-        try writer.replaceProducer()
-        wakeups?.deliveries = WakeupSignal(of: writer.descriptor, for: self)
-        try wakeups?.deliveries.register(on: loop)
-        plan.allWritesFailed()
-    }
-
-    // MARK: The end
-
-    /// Gives the lanes back in order, then leaves the group and closes the connections.
-    func stop(by deadline: Instant, _ done: @escaping () -> Void) {
-        whenStopped = done
-        stopBy = deadline
-        guard !hasEnded else {
-            whenStopped = nil
-            return done()
-        }
-        if plan.lanesInHand == 0 {
-            finish()
-        } else {
-            plan.revoked(
-                by: min(deadline, loop.now.advanced(byMilliseconds: Self.drainMilliseconds)), at: time)
-            requestTurn()
-        }
-    }
-
-    var isStopping: Bool { stopBy != nil }
-
-    /// Closes everything. The lanes were given back.
-    func finish() {
-        guard !hasEnded, let done = whenStopped else { return }
-        whenStopped = nil
-        hasEnded = true
-        timer?.cancel()
-        for signal in wakeups?.all ?? [] { signal.deregister(from: loop) }
-        batch.clear()
-        writer.flush(withinMilliseconds: Self.flushMilliseconds)
-        if !consumer.close() {
-            log.warning("the sender could not leave the group in time; the group notices after one session")
-        }
-        receipts.close()
-        superseded.close()
-        receiver.sender = nil
-        shared.setReadinessProblems(["stopped"], ofLoop: number)
-        lastTemplate = nil
-        client?.stop(by: stopBy) { done() }
-        client = nil
-    }
-}
-
-/// The receiver of the outcomes of pushes. The client holds it weakly.
-private final class OutcomeReceiver: PushReceiver {
-    unowned(safe) var sender: SenderLoop?
-
-    func receive(_ outcomes: PushOutcomes) { sender?.handleOutcomes(outcomes) }
 }

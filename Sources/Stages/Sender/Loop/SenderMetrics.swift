@@ -4,9 +4,10 @@ internal import Jobs
 internal import StageSupport
 internal import Telemetry
 
-/// The metrics of a sender. They are looked up once and used for each record.
+/// The metrics of a sender. Those without variable labels are looked up once, because every record uses them.
 struct SenderMetrics {
     private let metrics: Metrics
+    /// Jobs by their outcome in receipts.
     private let outcomes: [ReceiptOutcome: Counter]
     /// Ages of sends when their jobs are accepted by APNs.
     private let answered: SendAge
@@ -102,6 +103,7 @@ struct SenderMetrics {
         "request_faulty", "channel_gone", "attempts_exhausted", "header_faulty", "token_unreadable",
     ]
 
+    /// Returns the counter of dead letters with a code.
     func deadLetters(_ code: String) -> Counter {
         metrics.counter(
             "flotilla_sender_dead_letters_total", help: "jobs in the dead letters, by reason",
@@ -113,6 +115,7 @@ struct SenderMetrics {
         for environment in app.environments { _ = breaker(of: app.id, environment: environment.rawValue) }
     }
 
+    /// Returns the gauge that is 1 while an app's breaker is open.
     func breaker(of app: String, environment: String) -> Gauge {
         metrics.gauge(
             "flotilla_sender_breaker_open",

@@ -4,7 +4,8 @@ package import StageSupport
 internal import Telemetry
 package import Topics
 
-/// The sender as a stage of a process. Its event loops share only the provider and the clock.
+/// The sender as a stage of a process. It starts the event loops, and stops them. They share only the provider keys,
+/// the readiness and the clock.
 package final class SenderService: Stage {
     package static let name = "sender"
     package static let summary = "pushes jobs to APNs, and writes a receipt for each"
@@ -14,6 +15,7 @@ package final class SenderService: Stage {
         .deadLetters,
     ]
 
+    /// The running parts.
     private struct Parts: Sendable {
         var loops: [LoopOwned<SenderLoop>] = []
         var keys: ProviderKeyWatcher
@@ -59,6 +61,7 @@ package final class SenderService: Stage {
         started.set(parts)
     }
 
+    /// Starts an event loop on a new thread, with a sender on it.
     private func startLoop(
         _ number: Int, with provider: APNsProvider, in context: ServiceContext
     ) throws -> LoopOwned<SenderLoop> {

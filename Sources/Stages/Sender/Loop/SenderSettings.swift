@@ -10,6 +10,7 @@ package struct SenderSettings: OperatorSettings {
     package var limits = SenderLimits()
     /// Longest wait for an answer of APNs. After that the outcome of the push is unknown.
     package var answerMilliseconds = 5_000
+    /// The session of the group: a loop that does not poll for so long loses its lanes.
     package var sessionMilliseconds = 10_000
     /// Limit of fetched data that each loop holds ahead of the sheets in hand, in KiB. The library does not
     /// count headers.
@@ -21,8 +22,9 @@ package struct SenderSettings: OperatorSettings {
     package var fetchKibibytesMax = 4_096
     /// The directory of the provider keys. If it is empty, there are no keys and nothing can be pushed.
     package var keysDirectory = ""
-    // Addresses of APNs; nil for Apple's hosts.
+    /// Address of APNs' production; nil for Apple's hosts.
     package var production: HostPort?
+    /// Address of APNs' sandbox; nil for Apple's hosts.
     package var sandbox: HostPort?
     /// A file with the certificates that are trusted for these hosts. If it is empty, the system's are used.
     package var authorities = ""
@@ -69,14 +71,15 @@ package struct SenderSettings: OperatorSettings {
         set { sandbox = HostPort(settingText: newValue) }
     }
 
+    /// Returns the problem of an address; nil if it is valid.
     private static func problem(_ text: String) -> String? {
         text.isEmpty || HostPort(settingText: text) != nil ? nil : "must be \(HostPort.typeDescription)"
     }
 
-    /// Limit of sheets with their headers that a loop takes at once, in bytes.
+    /// Limit of the records with their headers that a loop takes from the library at once, in bytes.
     static let batchBytesMax = 4 << 20
 
-    /// Returns the options for the consumer of one loop that reads jobs.
+    /// Returns the options of the consumer with which a loop reads jobs.
     func options(_ membership: ConsumerOptions.Membership) -> ConsumerOptions {
         var options = ConsumerOptions(membership: membership)
         options.sessionMilliseconds = sessionMilliseconds

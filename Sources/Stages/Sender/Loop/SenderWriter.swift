@@ -7,7 +7,8 @@ internal import RecordFormat
 internal import Telemetry
 internal import Topics
 
-/// The writer of the plan's records. It reports which ones are stored. It is used on the thread of its loop only.
+/// The writer of the plan's records: it makes their bytes, hands them to the producer, and reports which ones are
+/// stored. It is used on the thread of its loop only.
 final class SenderWriter {
     private let makeProducer: () throws -> Producer
     private let layout: TopicLayout
@@ -15,19 +16,22 @@ final class SenderWriter {
     private var producer: Producer
     private var topics: [TopicName: Topic] = [:]
     private var json = JSONWriter()
+    /// Buffer for the producer's deliveries.
     private var deliveries: [Delivery] = []
     /// Records for which the producer's queue was full, in order.
-    private var waiting = FIFOQueue<(id: UInt64, write: RecordToWrite)>()
+    private var recordsAwaitingRoom = FIFOQueue<(id: UInt64, write: RecordToWrite)>()
     /// Ids of records that Kafka does not accept as they are.
-    private var refused: [UInt64] = []
+    private var refusedRecords: [UInt64] = []
 
+    /// The topics of the records.
     private static let writtenTopics: [TopicName] = [
         .receipts, .jobsLater5s, .jobsLater2m, .deadLetters, .reports,
     ]
     /// The tag of records whose delivery is not awaited.
     private static let unawaited: UInt64 = 0
+    /// Limit of the headers that a dead letter adds to those of its record.
     private static let deadLetterHeadersMax = 9
-    /// A sheet in the dead letters has the headers of both.
+    /// Limit of the headers of a sheet in the dead letters, which has the headers of both.
     private static let sheetHeadersMax = 16
 
     init(
@@ -53,7 +57,7 @@ final class SenderWriter {
         producer = try makeProducer()
         try openTopics()
         deliveries.removeAll()
-        waiting = FIFOQueue()
+        recordsAwaitingRoom = FIFOQueue()
     }
 
     // MARK: Records
@@ -62,7 +66,7 @@ final class SenderWriter {
     func write(_ write: RecordToWrite, id: UInt64) {
         // A record that is written again was counted before.
         if !write.isRepeated { metrics.count(write) }
-        if !waiting.isEmpty || !send(write, id: id) { waiting.append((id, write)) }
+        if !recordsAwaitingRoom.isEmpty || !send(write, id: id) { recordsAwaitingRoom.append((id, write)) }
     }
 
     /// Returns false if the producer's queue is full.
@@ -135,6 +139,7 @@ final class SenderWriter {
         return headers
     }
 
+    /// Returns the reason of a dead letter as text, for example `request_faulty: APNs said status 400 BadMessageId`.
     private static func reason(of write: RecordToWrite, code: String) -> String {
         let answer = [write.status.map { "status \($0)" }, write.reason].compactMap { $0 }.joined(
             separator: " ")
@@ -153,6 +158,9 @@ final class SenderWriter {
         }
     }
 
+    /// Hands a record to the producer. Returns false if its queue is full.
+    ///
+    /// - Parameter id: the tag of the delivery.
     private func send(
         to topic: TopicName, partition: Int32?, key: Span<UInt8>? = nil, value: Span<UInt8>?,
         headers: inout RecordHeaders, id: UInt64
@@ -165,15 +173,15 @@ final class SenderWriter {
         case .full: return false
         case .refused, .unusable:
             // The next `takeRefused` reports it.
-            if id != Self.unawaited { refused.append(id) }
+            if id != Self.unawaited { refusedRecords.append(id) }
             return true
         }
     }
 
     // MARK: Deliveries
 
-    /// Reports by id which records are stored and which are not. First it reports the newest of their stamps
-    /// from the cluster.
+    /// Reports by id which records are stored and which are not. Before, it reports the newest of the stamps that the
+    /// cluster gave them. Then it sends records that waited for room.
     func reportDeliveries(
         stamped: (Int64) -> Void, stored: (UInt64, _ offset: Int64?) -> Void, failed: (UInt64) -> Void
     ) {
@@ -190,15 +198,18 @@ final class SenderWriter {
             }
         }
         deliveries.removeAll(keepingCapacity: true)
-        while let next = waiting.first, send(next.write, id: next.id) { waiting.removeFirst() }
+        while let next = recordsAwaitingRoom.first, send(next.write, id: next.id) {
+            recordsAwaitingRoom.removeFirst()
+        }
     }
 
     /// Returns the ids of newly refused records.
     func takeRefused() -> [UInt64] {
-        defer { refused.removeAll() }
-        return refused
+        defer { refusedRecords.removeAll() }
+        return refusedRecords
     }
 
+    /// Waits until all records are delivered, or the limit is over.
     func flush(withinMilliseconds limit: Int) {
         _ = producer.flush(withinMilliseconds: limit, into: &deliveries)
     }

@@ -2,23 +2,24 @@ internal import APNs
 internal import Lifecycle
 internal import Telemetry
 
-/// The state that the loops of a sender share: the reasons why it is not ready, and its clock.
+/// The state that the loops of a sender share: the reasons why it is not ready, and its clock. All threads may use it.
 final class SharedSenderState: Sendable {
     private let problemsOfLoops = TracedLock([Int: [String]]())
     private let clock = TracedLock(SenderClock(now: .now()))
 
-    /// The reasons why pushes do not flow, of all loops in order.
+    /// The reasons why pushes do not flow, of all loops in the order of their numbers.
     var readinessProblems: [String] {
         problemsOfLoops.withLock { problems in problems.keys.sorted().flatMap { problems[$0] ?? [] } }
     }
 
+    /// Replaces the problems of a loop.
     func setReadinessProblems(_ problems: [String], ofLoop loop: Int) {
         problemsOfLoops.withLock { $0[loop] = problems }
     }
 
     // MARK: Clock
 
-    /// Notes the stamp of a record that the cluster has just stored.
+    /// Notes the stamp of a record that the cluster has just stored, in milliseconds since 1970.
     func stored(_ stamp: Int64, at now: Instant) {
         let machine = WallTime.now().milliseconds
         clock.withLock { clock in
@@ -27,11 +28,12 @@ final class SharedSenderState: Sendable {
         }
     }
 
-    /// Notes the stamp of a record that the cluster stored some time ago.
+    /// Notes the stamp of a record that the cluster stored some time ago, in milliseconds since 1970.
     func read(_ stamp: Int64, at now: Instant) { clock.withLock { $0.read(stamp, at: now) } }
 
-    /// Returns the clocks for provider tokens. Before a record is stored, the two clocks may differ, and only
-    /// APNs can show which one is wrong.
+    /// Returns the clocks for the dates of provider tokens: the trusted one, and others to try if APNs refuses its
+    /// date. Before a record is stored, the cluster's and this machine's clock may differ, and only APNs can show which
+    /// one is wrong.
     func providerClocks(at now: Instant) -> ProviderClocks {
         let machine = WallTime.now()
         return clock.withLock { clock in
@@ -52,10 +54,4 @@ final class SharedSenderState: Sendable {
                 passed: clock.passed(by: machine, at: now))
         }
     }
-}
-
-/// A failure that ends a sender.
-struct SenderFailure: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
 }

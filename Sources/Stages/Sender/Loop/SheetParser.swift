@@ -1,8 +1,10 @@
 internal import Jobs
 internal import Kafka
 
-/// The parser for records of a jobs topic.
+/// The parser for records of a jobs topic. It copies the parts of a sheet out of the record, whose memory belongs to
+/// the Kafka library.
 enum SheetParser {
+    /// A record as the plan takes it.
     enum ParsedRecord {
         case sheet(SheetRecord)
         case malformed(MalformedSheet)
@@ -26,9 +28,9 @@ enum SheetParser {
         }
     }
 
-    /// Returns the value of a header.
+    /// Returns the value of a header. If there are several of this name, the last one counts.
     ///
-    /// - Parameter line: the line of the header that a missing header lacks first. The error names it.
+    /// - Parameter line: the first required line of this header. The error names it if the header is missing.
     private static func bytes(
         of name: StaticString, in headers: borrowing RecordHeaderList, for line: SheetLineName
     ) throws(SheetError) -> [UInt8] {
@@ -46,6 +48,7 @@ enum SheetParser {
         return [UInt8](copying: header.value)
     }
 
+    /// Returns a copy of a record that is not a sheet.
     private static func copy(
         _ record: borrowing Kafka.Record, from topic: JobTopic, error: SheetError
     ) -> MalformedSheet {

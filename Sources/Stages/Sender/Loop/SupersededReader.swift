@@ -3,7 +3,8 @@ internal import Kafka
 internal import RecordFormat
 internal import Sends
 
-/// The reader of `superseded`, from its beginning on. It is used on the thread of its loop only.
+/// The reader of `superseded`: the newest versions of groups, and the cancelled sends. It reads from the beginning and
+/// never ends. It is used on the thread of its loop only.
 final class SupersededReader {
     private let consumer: Consumer
     private let partition: TopicPartition
@@ -21,14 +22,14 @@ final class SupersededReader {
     var descriptor: Int32 { consumer.descriptor }
 
     /// Passes on new records. Returns whether there may be more at once.
-    func poll(_ note: (SupersededVersions) -> Void) throws -> Bool {
+    func poll(_ passRecord: (SupersededVersions) -> Void) throws -> Bool {
         let events = consumer.poll(into: &batch)
         for index in 0..<batch.count {
             // A malformed record is skipped. Only the planner writes this topic.
             guard let bytes = [UInt8](copying: batch[index].value),
                 let versions = try? SupersededVersions.decode(bytes, with: reader)
             else { continue }
-            note(versions)
+            passRecord(versions)
         }
         let isFull = batch.isFull
         batch.clear()

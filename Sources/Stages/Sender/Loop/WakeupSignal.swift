@@ -42,6 +42,7 @@ struct WakeupSignals {
     let jobs: WakeupSignal
     let receipts: WakeupSignal
     let superseded: WakeupSignal
+    /// The signal of the producer. It changes with the producer.
     var deliveries: WakeupSignal
 
     init(of sender: SenderLoop) {

@@ -7,7 +7,7 @@ internal import Jobs
 /// after a tier, and if other tokens of the app were accepted between the two refusals. Then a period with a wrong
 /// setting never costs a token.
 enum DeadTokenRule {
-    /// Pushes that left before the wait in a tier are answered within this time.
+    /// Pushes that left before the job's wait in a tier are answered within this time.
     private static let lateAnswersMilliseconds = 1_000
 
     /// Decides about a job whose token was refused.
@@ -19,7 +19,8 @@ enum DeadTokenRule {
         if history.isBreakerOpen { return .retryInTier(.minutes2, countsAsTry: false) }
         // The first refusal.
         guard let tier = history.refusedBefore else { return .retryInTier(.seconds5, countsAsTry: true) }
-        // The second refusal, with an accepted push of the app during the wait.
+        // The second refusal, with an accepted push of the app between the two. An answer at the start of the wait may
+        // belong to a push that left before the first refusal, so it does not count.
         let answersSinceMilliseconds = tier.waitMilliseconds - lateAnswersMilliseconds
         if let accepted = history.millisecondsSinceAccepted, accepted < answersSinceMilliseconds {
             return .rejected(isDead: true)

@@ -1,6 +1,7 @@
 internal import Jobs
 
-/// The outcome of a line that APNs did not accept: the answer of APNs, or the sender's decision.
+/// The outcome of a line that APNs did not accept: the answer of APNs, or the sender's decision. Accepted lines are
+/// kept separately, because nearly all lines are accepted.
 enum LineOutcome: Sendable, Hashable {
     /// The job ends with a receipt.
     case final(ReceiptOutcome, status: Int?, reason: String?)
@@ -10,6 +11,11 @@ enum LineOutcome: Sendable, Hashable {
     case deadLetter(code: String, status: Int?, reason: String?)
     /// The intent of a start is withdrawn, and the next owner of the lane takes over the job.
     case released
+
+    /// Returns the move of a line to a tier that does not count as a try. Its tries so far go with it.
+    static func move(of line: Int, on sheet: Sheet, to tier: LaterTier, reason: String?) -> LineOutcome {
+        .retryInTier(tier, tries: sheet.tries(of: line), status: nil, reason: reason)
+    }
 
     /// Whether its record gives the job to a later attempt or to the next owner.
     var isTransfer: Bool {

@@ -3,29 +3,38 @@ internal import Lifecycle
 
 /// The records about decided lines, from the decision to the acknowledgement.
 ///
-/// A sheet with new outcomes waits for a moment, so that many outcomes share a record. A record is usually a separate
-/// request to the cluster. Transfers, the records that give jobs to a later attempt or to the next owner, wait for a
-/// lease. Every record is written until it is acknowledged or must not be written any more.
+/// A sheet with new outcomes waits for a moment, so that many outcomes share a record, because a record is usually a
+/// separate request to the cluster. Transfers, the records that give jobs to a later attempt or to the next owner, wait
+/// for a lease. A record that is not stored is written again, until it is stored or must not be written any more.
 struct OutcomeRecords {
+    /// The time for which outcomes of a sheet wait for others.
     private let waitMilliseconds: Int
-    /// Sheets with outcomes that are not written.
-    private var unwritten: [Sheet] = []
-    private var unwrittenSince = Instant.distantFuture
+
+    // MARK: Outcomes without a record
+
+    /// Sheets whose outcomes are written when the wait is over.
+    private var sheetsToWrite: [Sheet] = []
+    /// Start of the wait, if there are such sheets.
+    private var sheetsToWriteSince = Instant.distantFuture
     /// Sheets whose transfers wait for a lease.
     private var sheetsWithoutLease: [Sheet] = []
-    /// Transfers that were not stored, and wait for a lease before they are written again.
-    private var recordsWithoutLease: [UInt64] = []
+
+    // MARK: Records
+
+    /// Records without acknowledgement, by id.
     private var unacknowledged: [UInt64: RecordToWrite] = [:]
+    /// Ids of transfers that were not stored, and wait for a lease before they are written again.
+    private var recordsWithoutLease: [UInt64] = []
     private var lastID: UInt64 = 0
 
-    /// Divisor for the share of the permits that is free, or waits for records.
+    /// Divisor for a quarter of the permits (`holdsUp`).
     private static let shareOfPermits = 4
 
     init(waitMilliseconds: Int) { self.waitMilliseconds = waitMilliseconds }
 
     /// The time of the next write if no event comes before.
     var nextDue: Instant {
-        unwritten.isEmpty ? .distantFuture : unwrittenSince.advanced(byMilliseconds: waitMilliseconds)
+        sheetsToWrite.isEmpty ? .distantFuture : sheetsToWriteSince.advanced(byMilliseconds: waitMilliseconds)
     }
 
     // MARK: Outcomes
@@ -34,19 +43,19 @@ struct OutcomeRecords {
     mutating func add(_ sheet: Sheet, at now: Instant) {
         guard !sheet.awaitsRecord else { return }
         sheet.awaitsRecord = true
-        if unwritten.isEmpty { unwrittenSince = now }
-        unwritten.append(sheet)
+        if sheetsToWrite.isEmpty { sheetsToWriteSince = now }
+        sheetsToWrite.append(sheet)
     }
 
     /// Returns the sheets whose outcomes are written now. A sheet that is decided completely is written at
     /// once.
     mutating func takeDue(at now: Instant, permits: Permits) -> [Sheet] {
-        guard !unwritten.isEmpty else { return [] }
+        guard !sheetsToWrite.isEmpty else { return [] }
         let areAllDue =
-            now.milliseconds(since: unwrittenSince) >= waitMilliseconds || holdsUp(permits)
+            now.milliseconds(since: sheetsToWriteSince) >= waitMilliseconds || holdsUp(permits)
         var due: [Sheet] = []
         var waiting: [Sheet] = []
-        for sheet in unwritten {
+        for sheet in sheetsToWrite {
             if areAllDue || sheet.undecidedLines == 0 || sheet.lane.isLeaving {
                 sheet.awaitsRecord = false
                 due.append(sheet)
@@ -54,36 +63,42 @@ struct OutcomeRecords {
                 waiting.append(sheet)
             }
         }
-        unwritten = waiting
-        if areAllDue { unwrittenSince = now }
+        sheetsToWrite = waiting
+        if areAllDue { sheetsToWriteSince = now }
         return due
     }
 
-    /// Whether less than a quarter of the permits is free while at least a quarter waits for sheets that are
-    /// not decided completely.
+    /// Whether pushes soon lack permits because outcomes are not written: less than a quarter of the permits is free,
+    /// and at least a quarter belongs to outcomes that wait for the other lines of their sheets.
     private func holdsUp(_ permits: Permits) -> Bool {
         guard permits.free * Self.shareOfPermits < permits.limit else { return false }
-        let waitingLines = unwritten.reduce(0) { $0 + ($1.undecidedLines > 0 ? $1.unwrittenLines : 0) }
-        return waitingLines * Self.shareOfPermits >= permits.limit
+        let waitingLineCount = sheetsToWrite.reduce(0) { count, sheet in
+            count + (sheet.undecidedLines > 0 ? sheet.unwritten.lineCount : 0)
+        }
+        return waitingLineCount * Self.shareOfPermits >= permits.limit
     }
 
     /// Orders the records of a sheet's outcomes. Final outcomes share a receipt. Returns the lines that
     /// the next owner of the lane takes over, because their records must not be written.
+    ///
+    /// - Parameter transfers: whether transfers of the lane may be written now.
     mutating func write(
         _ sheet: Sheet, transfers: TransferTiming, at time: CurrentTime, into actions: inout DeliveryActions
     ) -> LineSet {
-        let (accepted, others) = sheet.takeOutcomes()
+        let outcomes = sheet.unwritten.takeAll()
         var parts: [Receipt.Part] = []
-        var linesInReceipt = accepted
-        var forgotten = LineBitmap()
-        if !accepted.isEmpty {
-            parts.append(Receipt.Part(.accepted, lines: sheet.originLines(of: accepted.lineSet)))
+        var linesInReceipt = outcomes.accepted
+        var linesForNextOwner = LineBitmap()
+        if !outcomes.accepted.isEmpty {
+            parts.append(Receipt.Part(.accepted, lines: sheet.originLines(of: outcomes.accepted.lineSet)))
         }
-        for (outcome, lines) in others {
-            switch outcome.isTransfer ? transfers : .now {
-            case .never: lines.forEachLine { forgotten.insert($0) }
+        for linesOfOutcome in outcomes.others {
+            let (outcome, lines) = (linesOfOutcome.outcome, linesOfOutcome.lines)
+            let timing: TransferTiming = outcome.isTransfer ? transfers : .now
+            switch timing {
+            case .never: lines.forEachLine { linesForNextOwner.insert($0) }
             case .later:
-                sheet.putBackOutcome(outcome, of: lines)
+                sheet.unwritten.putBack(linesOfOutcome)
                 if !sheet.awaitsRecord { sheetsWithoutLease.append(sheet) }
                 sheet.awaitsRecord = true
             case .now:
@@ -100,7 +115,7 @@ struct OutcomeRecords {
                 .receipt(parts), of: sheet, lines: linesInReceipt.lineSet, in: sheet.lane, at: time,
                 into: &actions)
         }
-        return forgotten.lineSet
+        return linesForNextOwner.lineSet
     }
 
     /// Orders the record of an outcome that has a separate record. If jobs go to another topic, their receipt follows
@@ -129,7 +144,11 @@ struct OutcomeRecords {
 
     // MARK: Records
 
-    /// Asks the loop to write a record.
+    /// Asks the loop to write a record, and keeps it until it is acknowledged.
+    ///
+    /// - Parameters:
+    ///   - sheet: nil for a malformed record.
+    ///   - status: the last answer of APNs about jobs that move to a tier or to the dead letters, with its `reason`.
     mutating func order(
         _ content: RecordToWrite.Content, of sheet: Sheet?, lines: LineSet, in lane: Lane,
         status: Int? = nil, reason: String? = nil, at time: CurrentTime, into actions: inout DeliveryActions
@@ -161,7 +180,8 @@ struct OutcomeRecords {
         guard var write = unacknowledged[id] else { return nil }
         write.isRepeated = true
         unacknowledged[id] = write
-        switch write.isTransfer ? lanes.transferTiming(of: write.laneInHand, at: now) : .now {
+        let timing = write.isTransfer ? lanes.transferTiming(of: write.laneInHand, at: now) : .now
+        switch timing {
         case .now: actions.writes.append((id, write))
         case .later: recordsWithoutLease.append(id)
         case .never: return acknowledge(id)
@@ -176,11 +196,11 @@ struct OutcomeRecords {
     /// transfers to write again, which may have to wait again.
     mutating func takeTransfers(of lanes: LaneOwnership, at now: Instant) -> [UInt64] {
         if sheetsWithoutLease.isEmpty, recordsWithoutLease.isEmpty { return [] }
-        if unwritten.isEmpty { unwrittenSince = now }
+        if sheetsToWrite.isEmpty { sheetsToWriteSince = now }
         let sheets = sheetsWithoutLease
-        let mustWait = { lanes.transferTiming(of: $0, at: now) == .later }
-        sheetsWithoutLease = sheets.filter { mustWait($0.lane) }
-        unwritten += sheets.filter { !mustWait($0.lane) }
+        let mustWait = { (sheet: Sheet) in lanes.transferTiming(of: sheet.lane, at: now) == .later }
+        sheetsWithoutLease = sheets.filter { mustWait($0) }
+        sheetsToWrite += sheets.filter { !mustWait($0) }
         defer { recordsWithoutLease = [] }
         return recordsWithoutLease
     }

@@ -1,9 +1,12 @@
 package import Jobs
 
-/// A record that the plan asks the loop to store. Its sheet keeps the content until it is stored.
+/// A record that the plan asks the loop to store: a receipt, a sheet for a tier, or a dead letter. Its bytes are made
+/// from its sheet when it is written, so the sheet stays in hand until it is stored.
 package struct RecordToWrite {
+    /// The kind of the record, with the facts that its sheet does not have.
     package enum Content {
-        /// Final outcomes, and marks: intents, moves and releases.
+        /// Final outcomes, and marks: intents, moves and releases. Intents and releases have a separate receipt with
+        /// one part.
         case receipt([Receipt.Part])
         /// Jobs that continue in a tier.
         case tier(LaterTier, SheetOrigin)
@@ -18,11 +21,13 @@ package struct RecordToWrite {
     package let sheet: Sheet?
     /// The sheet's lines that the record is about.
     package let lines: LineSet
+    /// The lane to whose partition it is written.
     let laneInHand: Lane
-    /// Milliseconds since 1970.
+    /// Time of the order, in milliseconds since 1970.
     package let writtenAt: Int64
-    // The last answer of APNs about jobs that move to a tier or to the dead letters.
+    /// Status of APNs' last answer about jobs that move to a tier or to the dead letters.
     package let status: Int?
+    /// Reason of that answer, or of the sender.
     package let reason: String?
     /// End of `receipts` when the record was ordered. Later receipts about its jobs lie at or above it.
     let receiptsFrom: Int64
@@ -40,12 +45,13 @@ package struct RecordToWrite {
         (self.status, self.reason, writtenAt) = (status, reason, time.unixMilliseconds)
         receiptsFrom = lane.receiptsEnd
         if case .tier(let tier, _) = content, lane.isSettled {
-            unknownBefore = lane[tier.jobTopic].sheetsWithoutOffset
+            unknownBefore = lane[tier.jobTopic].earlierSheets.ownSheetsWithoutOffset
         } else {
             unknownBefore = nil
         }
     }
 
+    /// The number of the lane.
     package var lane: Int32 { laneInHand.number }
 
     /// Whether it gives jobs to a later attempt or to the next owner of the lane.
@@ -64,12 +70,12 @@ package struct RecordToWrite {
             sheet.head, at: sheet.originPosition, attempt: sheet.attempt, writtenAt: writtenAt, parts: parts)
     }
 
-    /// The value of a receipt's header `to`. It is empty for intents and releases. It is not empty for moves, because
-    /// people ask for jobs that wait in a tier.
+    /// The value of a receipt's header `to`; empty for intents and releases. A move has one, because people search for
+    /// jobs that wait in a tier.
     package var addressees: [UInt8] {
         guard case .receipt(let parts) = content, let sheet else { return [] }
-        let isAskedFor = parts.contains { $0.outcome.isFinal || $0.outcome == .moved }
-        guard isAskedFor else { return [] }
+        let namesAddressees = parts.contains { $0.outcome.isFinal || $0.outcome == .moved }
+        guard namesAddressees else { return [] }
         return sheet.content.addressees(lines, by: sheet.index)
     }
 }

@@ -3,7 +3,7 @@ internal import Jobs
 internal import Payloads
 internal import Sends
 
-/// The decision about a job whose push has ended.
+/// The decision about a job whose push has ended (`RetryRule`).
 enum RetryDecision: Sendable, Hashable {
     case accepted
     /// The job ends. The token is reported as dead if it is.
@@ -18,9 +18,9 @@ enum RetryDecision: Sendable, Hashable {
     case retryInTier(LaterTier, countsAsTry: Bool)
 }
 
-/// The facts beside the answer that decide whether a job is tried again.
+/// The history of a job and its app: the facts beside the answer that decide whether the job is tried again.
 struct PushHistory: Sendable, Hashable {
-    /// Pushes so far that count as tries, including this one.
+    /// Number of pushes that count as tries, including this one.
     var tries: Int
     /// Number of times that the job was tried again in this process.
     var repeats = 0
@@ -33,16 +33,20 @@ struct PushHistory: Sendable, Hashable {
 }
 
 /// The rule that decides after the end of a push whether the job is tried again, and when.
+///
+/// A try is a push that may have arrived. A job has a limited number of tries. A retry in this process holds up the
+/// offset of the partition, so after a short time the job waits in a tier.
 enum RetryRule {
-    /// The pauses before the first, second and every later retry in this process. They are short because they hold up
-    /// the partition's offset.
+    /// The pauses before the first, second and every later retry in this process of a push that APNs did not process.
     private static let pausesMilliseconds = [100, 300, 1_000]
+    /// The pause before the retry in this process of a push that may have arrived.
     private static let pauseAfterUnknownMilliseconds = 300
-    /// A push that may have arrived is repeated this often in this process. After that the job moves to a tier.
+    /// A push that may have arrived is tried again this often in this process. After that the job moves to a tier.
     private static let retriesHereMax = 1
-    /// A job waits this often in the short tier after trouble of APNs, then in the long one.
+    /// After trouble of APNs a job waits in the short tier up to this number of tries, then in the long one.
     private static let triesInShortTierMax = 2
 
+    /// Decides about a job whose push has ended.
     static func decision(
         after answer: PushAnswer, of head: SheetHead, history: PushHistory
     ) -> RetryDecision {

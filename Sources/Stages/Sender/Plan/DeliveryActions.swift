@@ -3,12 +3,14 @@ internal import Lifecycle
 /// The actions that a plan asks for. The loop carries them out after each call of the plan. Their order does not
 /// matter, except that writes keep their order.
 package struct DeliveryActions {
+    /// A push to APNs.
     package struct Push {
         package let sheet: Sheet
         package let line: Int
         /// Whether it uses the suspect connections.
         package let isSuspect: Bool
 
+        /// The tag by which the loop reports the end of the push.
         package var tag: UInt64 { sheet.tag(of: line) }
     }
 
@@ -18,12 +20,13 @@ package struct DeliveryActions {
         package let from: Int64
     }
 
+    /// A pause of reading a partition.
     package struct PartitionPause: Sendable, Hashable {
         package let lane: Int32
         package let topic: JobTopic
     }
 
-    /// The continuation of a partition.
+    /// The end of a pause.
     package struct PartitionResume: Sendable, Hashable {
         package let lane: Int32
         package let topic: JobTopic
@@ -31,6 +34,7 @@ package struct DeliveryActions {
         package let from: Int64?
     }
 
+    /// An offset to commit for the group, with its metadata.
     package struct OffsetCommit: Sendable, Hashable {
         package let lane: Int32
         package let topic: JobTopic
@@ -47,7 +51,7 @@ package struct DeliveryActions {
         package let invalidatedAt: Int64?
     }
 
-    /// A token that APNs has accepted for the first time.
+    /// A token that APNs has accepted for the first time, as far as this process knows.
     package struct ProvenToken {
         package let sheet: Sheet
         package let line: Int
@@ -70,6 +74,7 @@ package struct DeliveryActions {
     package var pushes: [Push] = []
     /// Tags of pushes that should be withdrawn if they have not left.
     package var withdrawals: [UInt64] = []
+    /// Records to store. The loop reports by id which are stored, and which failed.
     package var writes: [(id: UInt64, write: RecordToWrite)] = []
     package var deadTokens: [DeadToken] = []
     package var provenTokens: [ProvenToken] = []
@@ -91,13 +96,13 @@ package struct DeliveryActions {
 
     /// Whether the plan asks for any action.
     var hasAny: Bool {
-        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !deadTokens.isEmpty
-            || !provenTokens.isEmpty
-            || !reads.isEmpty
-            || !pauses.isEmpty || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased
-            || !events.isEmpty
+        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty
+            || !deadTokens.isEmpty || !provenTokens.isEmpty
+            || !reads.isEmpty || !pauses.isEmpty || !resumes.isEmpty
+            || !commits.isEmpty || isLastCommit || isReleased || !events.isEmpty
     }
 
+    /// Removes all actions, and keeps their memory. `commitNumber` counts only together with commits.
     package mutating func removeAll() {
         pushes.removeAll(keepingCapacity: true)
         withdrawals.removeAll(keepingCapacity: true)

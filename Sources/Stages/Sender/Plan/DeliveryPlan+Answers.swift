@@ -2,7 +2,8 @@ internal import APNs
 internal import Jobs
 internal import Lifecycle
 
-// The answers of APNs.
+// The ends of pushes: the answers of APNs, and the pushes without an answer. `RetryRule` decides about each job, and
+// these functions carry the decision out.
 extension DeliveryPlan {
     /// Handles an accepted push. Nearly all pushes end this way.
     package mutating func accepted(_ tag: UInt64, at time: CurrentTime) {
@@ -17,7 +18,8 @@ extension DeliveryPlan {
         accept(sheet, line: line)
     }
 
-    /// Handles a push that ended in another way, or that the connections did not take.
+    /// Handles a push that ended in another way, or that the connections did not take. A push without an answer before
+    /// its deadline ends twice: first as overdue, and later with its final answer (`PushAnswer.isLate`).
     package mutating func ended(_ tag: UInt64, as answer: PushAnswer, at time: CurrentTime) {
         self.time = time
         let stage = answer.isLate ? PushStage.overdue : .inFlight
@@ -29,10 +31,11 @@ extension DeliveryPlan {
         pushEnded(sheet, line: line)
         if answer.end == .answered { sheet.app.noteAnswer(at: time.now) }
         if answer.end.mayHaveArrived { sheet.countTry(line) }
+        // The breaker comes first. If this refusal opens it, the refusal says nothing about the token.
         updateBreaker(with: answer, to: sheet, line: line)
         let decision = RetryRule.decision(
             after: answer, of: sheet.head, history: history(of: sheet, line: line))
-        follow(decision, on: sheet, line: line, after: answer)
+        carryOut(decision, on: sheet, line: line, after: answer)
     }
 
     /// Handles a job that the loop cannot turn into a push.
@@ -44,6 +47,7 @@ extension DeliveryPlan {
         decide(sheet, line: line, as: .deadLetter(code: code, status: nil, reason: nil))
     }
 
+    /// Notes that a push is no longer under way.
     private mutating func pushEnded(_ sheet: Sheet, line: Int) {
         sheet.lane.pushesInFlight -= 1
         sheet.app.pushesInFlight -= 1
@@ -51,89 +55,20 @@ extension DeliveryPlan {
         if !sheet.needsLedger { claims.freeSubject(sheet, line: line) }
     }
 
+    /// Returns the facts that decide beside the answer.
     private func history(of sheet: Sheet, line: Int) -> PushHistory {
         let state = sheet.states[line]
         let breaker = sheet.app.breaker
         return PushHistory(
-            tries: sheet.earlierTries + Int(state.tries), repeats: Int(state.repeats),
+            tries: sheet.tries(of: line), repeats: Int(state.repeats),
             refusedBefore: sheet.refusedBefore, isBreakerOpen: breaker.isOpen,
             millisecondsSinceAccepted: breaker.millisecondsSinceAccepted(at: time.now))
     }
 
-    // MARK: Breaker
-
-    /// Updates the app's breaker with an answer. Only some answers show that the app's settings are wrong.
-    private mutating func updateBreaker(with answer: PushAnswer, to sheet: Sheet, line: Int) {
-        let app = sheet.app
-        let reason = answer.reasonCode ?? ""
-        var isOpened = false
-        var isMended = false
-        switch answer.disposition {
-        case .tokenSuspect:
-            suspects.noteRefused(sheet.subjects[line])
-            guard isProven(sheet, line: line) else { return unprovenTokenRefused(sheet, line: line, reason) }
-            isOpened = app.breaker.wrongToken(
-                of: sheet.recipientFingerprint(of: line, seed: seed), because: reason, at: time.now)
-        case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
-            isOpened = app.breaker.misconfigured(because: reason, at: time.now)
-        case nil:
-            if answer.end == .notProcessed(.noProviderKey) {
-                isOpened = app.breaker.misconfigured(because: reason, at: time.now)
-            }
-        case .accepted:
-            // Only a late acceptance comes here; `accepted` handles the others. It describes an earlier time, so it
-            // does not count in the breaker's window.
-            isMended = true
-            suspects.noteAccepted(sheet.subjects[line])
-            if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
-        case .tokenGone, .tokenThrottled, .connectionUnusable, .serverTrouble, .requestFaulty, .channelGone,
-            .channelLimit:
-            app.breaker.answeredOtherwise(at: time.now)
-            // For this answer APNs knew the token and the topic, so the app's settings are right.
-            isMended = answer.disposition == .tokenGone
-        }
-        if isOpened { actions.events.append(.breakerOpened(app.name, reason: reason)) }
-        endProbe(sheet, line: line, isMended: isMended)
-    }
-
-    // MARK: Unproven tokens
-
-    /// Whether APNs has accepted the line's token before, as far as the sheet and this process know.
-    func isProven(_ sheet: Sheet, line: Int) -> Bool {
-        !sheet.states[line].isUnproven
-            || reportedTokens.contains(sheet.tokenFingerprint(of: line, seed: seed))
-    }
-
-    /// Reports an accepted token as proven, unless it was reported or too many are.
-    private mutating func noteProven(_ sheet: Sheet, line: Int) {
-        sheet.app.unproven.accepted(at: time.now)
-        guard sheet.app.unproven.mayReport, !sheet.head.isBroadcast else { return }
-        let token = sheet.tokenFingerprint(of: line, seed: seed)
-        guard !reportedTokens.contains(token) else { return }
-        reportedTokens.insert(token)
-        sheet.app.unproven.countReport()
-        actions.provenTokens.append(DeliveryActions.ProvenToken(sheet: sheet, line: line))
-    }
-
-    /// Handles the refusal of an unproven token. It says nothing about the app's settings.
-    private mutating func unprovenTokenRefused(_ sheet: Sheet, line: Int, _ reason: String) {
-        if sheet.app.unproven.refused(at: time.now) {
-            actions.events.append(.unprovenTokensRefused(sheet.app.name, reason: reason))
-        }
-        if sheet.states[line].isProbe { giveUpProbe(sheet, line: line) }
-    }
-
-    private mutating func endProbe(_ sheet: Sheet, line: Int, isMended: Bool) {
-        guard sheet.states[line].isProbe else { return }
-        sheet.setProbe(false, for: line)
-        if sheet.app.breaker.endProbe(isMended: isMended, at: time.now) {
-            actions.events.append(.breakerClosed(sheet.app.name))
-        }
-    }
-
     // MARK: Decisions
 
-    private mutating func follow(
+    /// Carries out the decision about a job whose push has ended.
+    private mutating func carryOut(
         _ decision: RetryDecision, on sheet: Sheet, line: Int, after answer: PushAnswer
     ) {
         let (status, reason) = (answer.status, answer.reasonCode)
@@ -199,11 +134,10 @@ extension DeliveryPlan {
             return decide(
                 sheet, line: line, as: .final(.expired, status: answer.status, reason: answer.reasonCode))
         }
-        let triesHere = Int(sheet.states[line].tries)
-        // If a move is no try, the try of this push is subtracted, but only if it was counted. A push that surely did not
-        // arrive was not counted.
-        let uncounted = !countsAsTry && answer.end.mayHaveArrived ? 1 : 0
-        let tries = sheet.earlierTries + triesHere - uncounted
+        // If the move does not count as a try, the try of this push is subtracted, if it was counted.
+        let wasCounted = answer.end.mayHaveArrived
+        let uncountedTries = !countsAsTry && wasCounted ? 1 : 0
+        let tries = sheet.tries(of: line) - uncountedTries
         decide(
             sheet, line: line,
             as: .retryInTier(tier, tries: tries, status: answer.status, reason: answer.reasonCode))

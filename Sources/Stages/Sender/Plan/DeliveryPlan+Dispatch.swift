@@ -1,7 +1,7 @@
 internal import Jobs
 internal import Lifecycle
 
-// The choice of the next lines, and the departure of single lines.
+// The dispatch: the choice of the next lines, and the departure of single lines. `DispatchQueues` describes the order.
 extension DeliveryPlan {
     /// Limit of requeued lines that are tried without success before the next sheet has its turn.
     private static let stuckLinesMax = 16
@@ -37,9 +37,9 @@ extension DeliveryPlan {
         app.lastUsed = time.now
         var hasProgress = false
         while turn.lines < AppQueues.turnLinesMax {
-            let lines = giveTurnToNextLines(of: app, in: &turn, by: availability)
-            if lines == 0 { break }
-            turn.lines += lines
+            let lineCount = giveTurnToNextLines(of: app, in: &turn, by: availability)
+            if lineCount == 0 { break }
+            turn.lines += lineCount
             hasProgress = true
         }
         return hasProgress
@@ -55,18 +55,18 @@ extension DeliveryPlan {
     ) -> Int {
         if giveTurnToRequeuedLine(of: app, in: &turn, by: availability) { return 1 }
         if giveTurnToSuspectLine(of: app, in: &turn, by: availability) { return 1 }
-        guard let (sheet, jobClass) = app.next else { return 0 }
-        if app.dequeueIfAtEnd(sheet, of: jobClass) { return 1 }
+        guard let (sheet, jobClass) = app.sheets.next else { return 0 }
+        if app.sheets.dequeueIfAtEnd(sheet, of: jobClass) { return 1 }
         switch pushRun(of: sheet, jobClass: jobClass, in: &turn, by: availability) {
-        case .pushed(let lines):
-            app.countPushes(lines, of: jobClass)
-            return lines
+        case .pushed(let count):
+            app.sheets.countPushes(count, of: jobClass)
+            return count
         case .sheetChanged: return 1
         case .needsSingleChecks: break
         }
         switch giveTurn(to: sheet, line: sheet.cursor, in: &turn, by: availability) {
         case .progress:
-            app.countPushes(1, of: jobClass)
+            app.sheets.countPushes(1, of: jobClass)
             return 1
         case .setAside: return 1
         case .stuck: return 0
@@ -79,6 +79,7 @@ extension DeliveryPlan {
     ) -> Bool {
         for _ in 0..<Self.stuckLinesMax {
             guard let next = app.takeRequeuedLine() else { return false }
+            // The line has ended while it was queued.
             if !next.isQueued { return true }
             if giveTurn(to: next.sheet, line: next.line, in: &turn, by: availability) != .stuck {
                 return true
@@ -105,6 +106,7 @@ extension DeliveryPlan {
         return hasMoved
     }
 
+    /// Gives a turn to a line: decides about it, and carries the decision out.
     private mutating func giveTurn(
         to sheet: Sheet, line: Int, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> LineTurnResult {
@@ -118,6 +120,7 @@ extension DeliveryPlan {
 
     // MARK: Decisions
 
+    /// Carries out the decision about a line whose turn has come.
     private mutating func carryOut(
         _ decision: LineDecision, on sheet: Sheet, line: Int, in turn: inout AppTurn
     ) -> LineTurnResult {
@@ -139,11 +142,10 @@ extension DeliveryPlan {
             removeIfDone(sheet)
         case .endLine(let outcome): decide(sheet, line: line, as: outcome)
         case .endSheet(let outcome): decideWaiting(sheet, as: outcome)
+        case .moveSheet(let tier, let reason): moveWaiting(sheet, to: tier, reason: reason)
         case .pauseSheet(let cause):
-            // The move to a tier does not count as a try.
             let tier = sheet.app.tierWhilePaused(lane: sheet.lane.number, at: time.now)
-            decideWaiting(
-                sheet, as: .retryInTier(tier, tries: sheet.earlierTries, status: nil, reason: cause))
+            moveWaiting(sheet, to: tier, reason: cause)
         }
         return .progress
     }
@@ -160,12 +162,14 @@ extension DeliveryPlan {
         return .setAside
     }
 
+    /// Lets the line probe the app's open breaker.
     private func beginProbe(_ sheet: Sheet, line: Int) {
         if sheet.states[line].isProbe { return }
         sheet.app.breaker.beginProbe()
         sheet.setProbe(true, for: line)
     }
 
+    /// Lets the push of a line leave.
     private mutating func push(_ sheet: Sheet, line: Int, isSuspect: Bool, in turn: inout AppTurn) {
         turn.permits -= claims.takePermit(sheet, line: line)
         sheet.app.useCapacity(1, isSuspect: isSuspect)
@@ -176,7 +180,7 @@ extension DeliveryPlan {
         actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: isSuspect))
     }
 
-    /// Counts pushes that have left. From now on the app waits for APNs.
+    /// Counts pushes that have left. If the app did not wait for APNs, its silence begins.
     func notePushesLeft(_ count: Int, of sheet: Sheet) {
         sheet.lane.pushesInFlight += count
         sheet.app.pushesInFlight += count
@@ -186,14 +190,16 @@ extension DeliveryPlan {
 
     // MARK: Intents
 
-    /// Stores the intents of starts, so that the starts may leave.
+    /// Stores the intents of starts in one receipt. The starts leave when it is stored.
+    ///
+    /// - Parameter first: a line whose checks are made.
     private mutating func storeIntents(
         of sheet: Sheet, from first: Int, atMost countMax: Int, in turn: inout AppTurn
     ) {
         let state = sheet.states[first]
-        // Each of the other lines would need its own checks.
-        let isSingle = state.isProbe || state.isSuspect || first != sheet.cursor || sheet.needsLedger
-        var remaining = isSingle ? 1 : countMax
+        // In these cases each of the other lines would need its own checks.
+        let isAlone = state.isProbe || state.isSuspect || first != sheet.cursor || sheet.needsLedger
+        var remaining = isAlone ? 1 : countMax
         var lines = LineSet()
         for line in first..<sheet.lineCount where remaining > 0 {
             guard line == first || mayStoreIntent(of: sheet, line: line) else { continue }
@@ -210,6 +216,7 @@ extension DeliveryPlan {
             in: sheet.lane, at: time, into: &actions)
     }
 
+    /// Returns whether an unsent line may store its intent together with the line before it.
     private mutating func mayStoreIntent(of sheet: Sheet, line: Int) -> Bool {
         let avoidsUsualConnections =
             sheet.states[line].isUnproven && sheet.app.unproven.areSuspect(at: time.now)

@@ -1,8 +1,10 @@
 internal import Containers
 internal import Lifecycle
 
-// Sheets and lines of an app that waits for APNs make room for other apps.
+// The eviction: sheets and lines of an app that waits for APNs move to a tier, and make room for other apps.
+// `SheetEviction` has the rule.
 extension DeliveryPlan {
+    /// Moves sheets of silent apps, and lines that wait for full suspect connections, if others wait behind them.
     mutating func evict(by availability: AvailabilityCheck) {
         guard eviction.isDue(at: time.now) else { return }
         for app in queues.apps where app.isSuspectQueueStuck(at: time.now) { moveStuckSuspects(of: app) }
@@ -12,8 +14,7 @@ extension DeliveryPlan {
         guard mustMove else { return }
         for sheet in sheets.all where mustLeave(sheet) {
             let tier = eviction.tier(for: sheet, at: time.now)
-            decideWaiting(
-                sheet, as: .retryInTier(tier, tries: sheet.earlierTries, status: nil, reason: "apns_silent"))
+            moveWaiting(sheet, to: tier, reason: "apns_silent")
         }
     }
 
@@ -24,6 +25,7 @@ extension DeliveryPlan {
         return false
     }
 
+    /// Returns whether a sheet has begun, has lines to move, and has to make room.
     private func mustLeave(_ sheet: Sheet) -> Bool {
         sheet.undecidedLines > 0 && sheet.lane.hasBegun(sheet)
             && eviction.mustMakeRoom(sheet, memory: sheets.memory)
@@ -46,9 +48,8 @@ extension DeliveryPlan {
     /// Moves a line that waits for the suspect connections to a tier. The move does not count as a try. The
     /// reason stays, so that an earlier refusal of the token is still known.
     mutating func moveSuspectLine(_ sheet: Sheet, line: Int) {
-        let tries = sheet.earlierTries + Int(sheet.states[line].tries)
         let reason = sheet.reason ?? "suspects_wait"
         let tier = eviction.tier(for: sheet, at: time.now)
-        decide(sheet, line: line, as: .retryInTier(tier, tries: tries, status: nil, reason: reason))
+        decide(sheet, line: line, as: .move(of: line, on: sheet, to: tier, reason: reason))
     }
 }

@@ -1,8 +1,8 @@
 internal import Jobs
 internal import Lifecycle
 
-// The end of lines and sheets. A line's end changes its stage, what it holds, and the records to be written. Lines end
-// in these ways:
+// The end of lines and sheets. It changes the stage of a line, the permit and subject that it holds, and the outcomes
+// to be written. Lines end in these ways:
 //
 // `decide`, `accept`: the line has an outcome, which is written later.
 // `skip`:             an earlier owner or a duplicate has done the job. Nothing is written.
@@ -12,7 +12,7 @@ extension DeliveryPlan {
     /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
         guard endTurn(of: sheet, line: line) else { return }
-        sheet.addOutcome(outcome, for: line)
+        sheet.unwritten.add(line, as: outcome)
         // The next owner reads the sheet again, so its offset stays open.
         if outcome == .released { sheet.isAbandoned = true }
         records.add(sheet, at: time.now)
@@ -21,9 +21,18 @@ extension DeliveryPlan {
     /// Decides the same outcome for all lines that wait. A line whose duplicate is done is skipped. A line whose
     /// duplicate is under way waits for it.
     mutating func decideWaiting(_ sheet: Sheet, as outcome: LineOutcome) {
+        decideWaiting(sheet) { _ in outcome }
+    }
+
+    /// Moves all lines that wait to a tier. The move does not count as a try.
+    mutating func moveWaiting(_ sheet: Sheet, to tier: LaterTier, reason: String?) {
+        decideWaiting(sheet) { .move(of: $0, on: sheet, to: tier, reason: reason) }
+    }
+
+    private mutating func decideWaiting(_ sheet: Sheet, outcomeOfLine: (Int) -> LineOutcome) {
         for line in 0..<sheet.lineCount where sheet.states[line].stage.isWaiting {
             switch duplicateProgress(of: sheet, line: line) {
-            case .notStarted: decide(sheet, line: line, as: outcome)
+            case .notStarted: decide(sheet, line: line, as: outcomeOfLine(line))
             case .done: skip(sheet, line: line)
             case .underWay: claims.block(sheet, line: line)
             }
@@ -31,9 +40,10 @@ extension DeliveryPlan {
         removeIfDone(sheet)
     }
 
+    /// Notes that APNs accepted a line's push. The outcome is written later.
     mutating func accept(_ sheet: Sheet, line: Int) {
         guard endTurn(of: sheet, line: line) else { return }
-        sheet.addAccepted(line)
+        sheet.unwritten.addAccepted(line)
         records.add(sheet, at: time.now)
     }
 
@@ -49,13 +59,14 @@ extension DeliveryPlan {
         }
         if sheet.states[line].isProbe { giveUpProbe(sheet, line: line) }
         // The app's queue removes such sheets from time to time, because a removal searches the whole queue.
-        if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.noteSheetIsOver() }
+        if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.sheets.noteSheetIsOver() }
         return true
     }
 
     /// Ends a line whose job an earlier owner or a duplicate has done.
     mutating func skip(_ sheet: Sheet, line: Int) { endWithoutRecord(sheet, line: line) }
 
+    /// Ends a line without an outcome of ours, and frees what it holds.
     private mutating func endWithoutRecord(_ sheet: Sheet, line: Int) {
         guard endTurn(of: sheet, line: line) else { return }
         claims.giveBackPermit(sheet, line: line)
@@ -93,35 +104,8 @@ extension DeliveryPlan {
         removeIfDone(sheet)
     }
 
+    /// Removes a sheet whose lines are all done.
     mutating func removeIfDone(_ sheet: Sheet) {
         if sheet.unfinishedLines == 0 { sheets.remove(sheet) }
-    }
-
-    /// Ends a probe whose push did not leave.
-    mutating func giveUpProbe(_ sheet: Sheet, line: Int) {
-        sheet.setProbe(false, for: line)
-        sheet.app.breaker.giveUpProbe()
-    }
-}
-
-// MARK: Duplicates
-
-/// The progress of the duplicate of a job: the same job on a second sheet.
-enum DuplicateProgress {
-    case notStarted
-    case underWay
-    case done
-}
-
-extension DeliveryPlan {
-    /// Returns the progress of the duplicate of a line's job. A job has a duplicate if an earlier owner moved it to a
-    /// tier and died before the receipt. Then it still lies on the first sheet.
-    ///
-    /// The copy that is decided first counts, as soon as its outcome is stored. The other copy waits for that.
-    /// The function is mutating although it changes nothing, because otherwise each call copies the plan.
-    mutating func duplicateProgress(of sheet: Sheet, line: Int) -> DuplicateProgress {
-        guard sheet.needsLedger else { return .notStarted }
-        if sheet.recordedProgress(of: line) == .done { return .done }
-        return claims.isSubjectBusy(sheet, line: line) ? .underWay : .notStarted
     }
 }

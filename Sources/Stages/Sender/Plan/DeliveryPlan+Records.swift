@@ -8,8 +8,8 @@ extension DeliveryPlan {
     mutating func writeOutcomes() {
         for sheet in records.takeDue(at: time.now, permits: claims.permits) {
             let transfers = lanes.transferTiming(of: sheet.lane, at: time.now)
-            let leftLines = records.write(sheet, transfers: transfers, at: time, into: &actions)
-            leaveDecided(sheet, lines: leftLines)
+            let linesForNextOwner = records.write(sheet, transfers: transfers, at: time, into: &actions)
+            leaveDecided(sheet, lines: linesForNextOwner)
         }
     }
 
@@ -26,10 +26,12 @@ extension DeliveryPlan {
     /// Writes all unacknowledged records again, in their order. None of them will be acknowledged any more.
     package mutating func allWritesFailed() { for id in records.unacknowledgedIDs { writeAgain(id) } }
 
-    /// Writes a record now or when there is a lease. Lines of a record that must not be written are forgotten.
+    /// Writes a record now or when there is a lease. If it must not be written any more, its lines are left to the next
+    /// owner of the lane.
     private mutating func writeAgain(_ id: UInt64) {
-        let forbidden = records.writeAgain(id, of: lanes, at: time.now, into: &actions)
-        if let forbidden, let sheet = forbidden.sheet { leaveDecided(sheet, lines: forbidden.lines) }
+        let forbiddenRecord = records.writeAgain(id, of: lanes, at: time.now, into: &actions)
+        guard let forbiddenRecord, let sheet = forbiddenRecord.sheet else { return }
+        leaveDecided(sheet, lines: forbiddenRecord.lines)
     }
 
     // MARK: Stored records
@@ -55,6 +57,7 @@ extension DeliveryPlan {
         }
     }
 
+    /// Ends the lines of a stored receipt. If it is an intent, lets its starts leave.
     private mutating func receiptIsStored(_ parts: [Receipt.Part], of sheet: Sheet, lines: LineSet) {
         if parts.first?.outcome == .intent { return intentIsStored(sheet, lines: lines) }
         if sheet.needsLedger {
@@ -80,10 +83,10 @@ extension DeliveryPlan {
         }
     }
 
-    /// Tells the tier's partition about a sheet that we wrote to it.
+    /// Notes a sheet that we wrote to a tier, in the tier's partition of the lane.
     private func noteTransfer(_ write: RecordToWrite, to tier: LaterTier, at offset: Int64?) {
         let lane = write.laneInHand
-        // After a repeated write the tier may have the sheet twice. Jobs with a ledger may also lie on another sheet.
+        // After a repeated write the tier may have the sheet twice. Jobs that need the ledger may lie on another sheet.
         let mayHaveDuplicates = write.isRepeated || write.sheet?.needsLedger == true
         if mayHaveDuplicates {
             lane[tier.jobTopic].holdDuplicate(at: offset, receiptsFrom: write.receiptsFrom)

@@ -4,7 +4,9 @@ internal import Lifecycle
 // A run is a sequence of lines of one sheet that leave in one step. Checks that hold for the whole sheet are made once
 // for a run. Nearly all lines leave in runs. A line that needs single checks ends the run and has its own turn.
 extension DeliveryPlan {
+    /// The result of a run.
     enum RunResult {
+        /// This number of lines was pushed.
         case pushed(Int)
         /// The line at the cursor has to be checked alone.
         case needsSingleChecks
@@ -12,13 +14,14 @@ extension DeliveryPlan {
         case sheetChanged
     }
 
-    /// Pushes lines from the cursor on.
+    /// Pushes lines from the cursor on, as many as the app may push in its turn.
     mutating func pushRun(
         of sheet: Sheet, jobClass: JobClass, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> RunResult {
         let app = sheet.app
         let allowsRuns = sheet.isPlain && !app.breaker.isOpen && !time.isPast(deadline: sheet.head.deadline)
         guard allowsRuns, turn.permits > 0 else { return .needsSingleChecks }
+        // Lines may have waited for their duplicates. Meanwhile the sheet may have become stale, or the jobs done.
         if sheet.needsLedger {
             if dropIfStale(sheet) { return .sheetChanged }
             if sheet.comparedLedgerRevision != sheet.lane.ledger.revision {
@@ -30,7 +33,7 @@ extension DeliveryPlan {
             capacity > 0
         else { return .needsSingleChecks }
         sheet.ensureSubjects(seed: seed)
-        let linesOfClass = app.linesBeforeOtherClass(than: jobClass)
+        let linesOfClass = app.sheets.linesBeforeOtherClass(than: jobClass)
         let countMax = min(capacity, turn.permits, linesOfClass, AppQueues.turnLinesMax - turn.lines)
         let count = pushLines(of: sheet, atMost: countMax)
         app.useCapacity(count, isSuspect: false)
@@ -41,9 +44,8 @@ extension DeliveryPlan {
         return .pushed(count)
     }
 
-    /// Returns the number of pushed lines.
+    /// Pushes lines from the cursor on, up to the first one that needs single checks. Returns their number.
     private mutating func pushLines(of sheet: Sheet, atMost countMax: Int) -> Int {
-        // A line that may use the suspect connections is checked alone.
         let areUnprovenSuspect = !sheet.unprovenLines.isEmpty && sheet.app.unproven.areSuspect(at: time.now)
         var line = sheet.cursor
         var count = 0
@@ -54,8 +56,9 @@ extension DeliveryPlan {
                 continue
             }
             let subject = sheet.subjects[line]
-            guard state.isOrdinary, !(areUnprovenSuspect && state.isUnproven), !suspects.contains(subject),
-                !versions.isOutdated(sheet, line: line),
+            let mayUseSuspectConnections =
+                (areUnprovenSuspect && state.isUnproven) || suspects.contains(subject)
+            guard state.isOrdinary, !mayUseSuspectConnections, !versions.isOutdated(sheet, line: line),
                 claims.holdSubject(subject)
             else { break }
             sheet.pushOrdinary(line)

@@ -3,7 +3,8 @@ internal import Lifecycle
 internal import Payloads
 internal import Sends
 
-// The arrival of sheets, and newer versions.
+// The arrival of sheets, their begin, and the newer versions that drop them. A sheet begins when the window has reached
+// it: then its lines may leave.
 extension DeliveryPlan {
     /// Handles a sheet that was read.
     package mutating func arrived(
@@ -35,12 +36,15 @@ extension DeliveryPlan {
     /// Begins sheets that may be begun, in order.
     mutating func begin(_ sheets: [Sheet]) { for sheet in sheets { begin(sheet) } }
 
+    /// Begins a sheet: compares it with the receipts of earlier owners and with the newest versions, and queues it if
+    /// lines are left.
     private mutating func begin(_ sheet: Sheet) {
         let lane = sheet.lane
         sheet.needsLedger = lane.mayHaveReceipts(about: sheet)
         // Earlier owners may have stored outcomes of the sheet.
         if sheet.needsLedger, lane.ledger.knows(sheet.originPosition) {
-            lane[sheet.topic].noteReceipts(about: sheet.offset, from: lane[sheet.topic].receiptsFrom)
+            let receiptsFrom = lane[sheet.topic].earlierSheets.receiptsFrom
+            lane[sheet.topic].noteReceipts(about: sheet.offset, from: receiptsFrom)
             takeOverOutcomes(of: sheet)
         }
         sheet.comparedLedgerRevision = lane.ledger.revision
@@ -52,7 +56,7 @@ extension DeliveryPlan {
         dropIfStale(sheet)
         if sheet.unfinishedLines == 0 { return sheets.remove(sheet) }
         if sheet.undecidedLines == 0 { return }
-        sheet.app.enqueue(sheet, seed: seed)
+        sheet.app.sheets.enqueue(sheet, seed: seed)
     }
 
     /// Takes over the outcomes that an earlier owner stored.
@@ -68,15 +72,6 @@ extension DeliveryPlan {
                 }
             }
         }
-    }
-
-    /// Skips unsent lines whose jobs a duplicate has done since the sheet began.
-    mutating func skipLinesDoneByDuplicates(of sheet: Sheet) {
-        sheet.comparedLedgerRevision = sheet.lane.ledger.revision
-        guard sheet.lane.ledger.knows(sheet.originPosition) else { return }
-        for line in 0..<sheet.lineCount
-        where sheet.isUnsent(line) && sheet.recordedProgress(of: line) == .done { skip(sheet, line: line) }
-        removeIfDone(sheet)
     }
 
     // MARK: Newer versions
@@ -99,7 +94,7 @@ extension DeliveryPlan {
         }
         // The phones of one group may belong to two environments.
         while let app = overtaken.first?.app {
-            app.interruptPasses(of: overtaken.filter { $0.app === app }, seed: seed)
+            app.sheets.interruptPasses(of: overtaken.filter { $0.app === app }, seed: seed)
             overtaken.removeAll { $0.app === app }
         }
     }

@@ -4,10 +4,11 @@ package import Sends
 
 /// The plan of all deliveries of one event loop, as a value without I/O. Its inputs are sheets that were read,
 /// answers of APNs, acknowledged records, assigned and revoked partitions, and the time. After each call,
-/// `actions` holds the actions for the loop.
+/// `actions` holds the actions for the loop (`SenderLoop`), which alone calls the plan, on its thread.
 ///
 /// Single questions are answered by the values below and by `LineDecision`. The plan calls them in order and keeps
-/// them consistent.
+/// them consistent. The way of a job: `arrived` (`+Sheets`), `dispatch` (`+Dispatch`, `+Runs`), `accepted` or `ended`
+/// (`+Answers`), `decide` (`+Lines`), `writeOutcomes` and `stored` (`+Records`).
 ///
 /// A push leaves only with a permit. The permit returns when the outcome is stored in `receipts`. The offset
 /// is committed when all outcomes below it are stored. So a crash at any point loses nothing, and it
@@ -19,14 +20,24 @@ package struct DeliveryPlan {
     /// Time of the current event.
     var time = CurrentTime(now: Instant(nanoseconds: 0), unixMilliseconds: 0)
 
+    // MARK: Values that answer single questions
+
+    /// The lanes: their takeover, the sheets that may begin, and the offsets to commit.
     var lanes: LaneOwnership
     var sheets: SheetsInHand
+    /// The newest versions. Jobs with older ones are stale.
     var versions: NewestVersions
+    /// The waiting lines, and the order in which they leave.
     var queues = DispatchQueues()
+    /// The permits and subjects that the lines hold.
     var claims: LineClaims
+    /// The subjects whose pushes use the suspect connections.
     var suspects = SuspectSubjects()
+    /// The tokens that count as proven in this process.
     var reportedTokens = ReportedTokens()
+    /// The rule by which sheets make room for other apps.
     var eviction = SheetEviction()
+    /// The records of outcomes, until they are stored.
     var records: OutcomeRecords
 
     /// - Parameter seed: makes fingerprints unpredictable, so that no caller can choose two names that
@@ -43,8 +54,7 @@ package struct DeliveryPlan {
 
     // MARK: The clock
 
-    /// Handles due timers, sends permitted pushes, writes and commits. The loop calls it after each event or
-    /// after many of them.
+    /// Handles due timers, sends permitted pushes, writes and commits. The loop calls it after one or more events.
     ///
     /// The order: lines return to the queues first. Then pushes take the permits, and outcomes are written before
     /// offsets are committed. Lanes are given back last.
@@ -107,7 +117,9 @@ package struct DeliveryPlan {
         lanes.removeAllLanes(at: time.now, into: &actions)
     }
 
-    /// Handles the result of the commits with this number.
+    /// Handles the group's answer to the commits with this number (`DeliveryActions.commitNumber`).
+    ///
+    /// - Parameter isDone: false if the group refused them.
     package mutating func committed(_ number: Int, isDone: Bool, at time: CurrentTime) {
         self.time = time
         begin(lanes.committed(number, isDone: isDone, at: time.now, into: &actions))
@@ -134,9 +146,9 @@ package struct DeliveryPlan {
     // MARK: Versions
 
     /// Handles a record of `superseded`.
-    package mutating func superseded(_ note: SupersededVersions, at time: CurrentTime) {
+    package mutating func superseded(_ record: SupersededVersions, at time: CurrentTime) {
         self.time = time
-        if let group = versions.merge(note) { dropStaleSheets(of: group) }
+        if let group = versions.merge(record) { dropStaleSheets(of: group) }
     }
 
     /// Handles the end of `superseded`: the known versions are complete.
@@ -153,13 +165,16 @@ extension DeliveryPlan {
 
     // MARK: For metrics
 
+    /// Number of pushes without a stored outcome.
     package var permitsTaken: Int { claims.permits.taken }
+    /// Memory of the sheets in hand.
     package var byteCountInHand: Int { sheets.memory.byteCount }
     package var sheetsInHand: Int { sheets.count }
     package var lanesInHand: Int { lanes.count }
     package var subjectsInHand: Int { claims.subjectsHeld }
-    /// Permits and intents that the apps hold.
+    /// Number of permits and waiting starts of all apps.
     package var reservationCountOfApps: Int { queues.apps.reduce(0) { $0 + $1.reservationCount } }
+    /// The end of the lease.
     package var leasedUntil: Instant { lanes.lease.until }
     /// Acceptance time of the oldest send that is in hand or waits in a tier, in milliseconds since 1970.
     package var oldestAcceptedAt: Int64? {

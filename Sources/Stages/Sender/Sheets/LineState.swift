@@ -1,6 +1,7 @@
-/// A line's stage and the facts that belong to it.
+/// The state of a line: its stage, what it holds, and how often it was pushed.
 struct LineState: Sendable {
     var stage = LineStage.unsent
+    /// The permit and the intent that it holds.
     var reservation = LineReservation.nothing
     /// Whether the line holds its subject, so that no other push to it leaves.
     var holdsSubject = false
@@ -12,10 +13,10 @@ struct LineState: Sendable {
     var isProbe = false
     /// Number of retries in this process.
     var repeats: UInt8 = 0
-    /// Number of its pushes in this process that count as tries.
+    /// Number of its pushes in this process that count as tries: those that may have arrived.
     var tries: UInt8 = 0
 
-    /// Whether the line can leave in a run, without single checks.
+    /// Whether the line can leave in a run of lines, without single checks (`DeliveryPlan+Runs`).
     var isOrdinary: Bool { reservation == .nothing && !holdsSubject && !isSuspect && !isProbe }
 
     /// Whether the line is a start that needs capacity of the connections, because its intent is stored or being

@@ -2,6 +2,7 @@ package import Jobs
 
 /// A record of a jobs topic that cannot be read as a sheet. It goes to the dead letters as it is.
 package struct MalformedSheet: Sendable {
+    /// A header of the record, as Kafka stores it.
     package struct RecordHeader: Sendable, Hashable {
         package let name: [UInt8]
         package let value: [UInt8]?

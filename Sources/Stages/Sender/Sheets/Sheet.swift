@@ -7,11 +7,14 @@ internal import Sends
 /// A sheet in hand: a record with one request and up to 1,000 lines, and the progress of its lines. A line is one job.
 /// Sheets are read as units, but each line is decided separately.
 ///
-/// It is a class, because many tables point to it and its lines change with every push.
+/// It is a class, because many tables refer to it and its lines change with every push. It is used on the thread of its
+/// loop only.
 package final class Sheet {
     package let topic: JobTopic
+    /// Its offset in the topic's partition of `lane`.
     package let offset: Int64
     package let head: SheetHead
+    /// The fields of the lines, as ranges of the header `to`.
     package let index: SheetIndex
     /// The lines whose tokens APNs had never accepted when the sheet was written.
     package let unprovenLines: LineSet
@@ -22,12 +25,12 @@ package final class Sheet {
     package let app: AppQueues
     /// Fingerprint of the group, if the send names one.
     let group: Fingerprint?
-    /// The request. The loop makes it when the connections are first asked about the sheet.
+    /// The request without token and id; nil until the connections are first asked about the sheet.
     @safe @exclusivity(unchecked) package var template: PushTemplate?
 
     // MARK: Origin
 
-    /// The position where its jobs were first stored.
+    /// The position where its jobs were first stored: in this record, or in an earlier one if they waited in a tier.
     package let originPosition: JobPosition
     /// The line numbers of its jobs at that position; nil if the sheet is still there.
     let originLines: [Int]?
@@ -40,20 +43,22 @@ package final class Sheet {
 
     // MARK: Lines
 
-    /// Access is unchecked here, and for template, content and counts. Only one thread uses them, nothing
-    /// that is called during an access touches them, and every push accesses them several times. The checks cost a
-    /// sixth of the plan's time.
+    // Access is unchecked here and in other properties, because every push accesses them several times, and the checks
+    // cost a sixth of the plan's time. This is safe: only one thread uses them, and nothing that is called during an
+    // access touches them.
+
+    /// The states of the lines, by their numbers.
     @safe @exclusivity(unchecked) private(set) var states: [LineState]
     /// Number of lines that are not done.
     @safe @exclusivity(unchecked) private(set) var unfinishedLines: Int
     /// Number of lines that are not decided.
     @safe @exclusivity(unchecked) private(set) var undecidedLines: Int
     /// The subject of each line: only one push at a time may be under way for a subject. It is empty until
-    /// the first line leaves.
+    /// `ensureSubjects`, which comes before the first line leaves.
     @safe @exclusivity(unchecked) private(set) var subjects: [UInt64] = []
     /// The activity of each line, for sends to a recipient's scope; otherwise empty.
     private(set) var activities: [Fingerprint] = []
-    /// Lines before the cursor are not unsent, except those that were passed over.
+    /// The line whose turn is next. The lines before it have had their turn, except those that were passed over.
     @safe @exclusivity(unchecked) var cursor = 0
     /// Whether it continues an interrupted pass, ahead of earlier sheets of the same update. A pass is the pushes of
     /// one update through a lane.
@@ -61,12 +66,8 @@ package final class Sheet {
     /// Lines before this one were passed over. They leave after the lines behind it.
     private(set) var passedOver = 0
 
-    // MARK: Outcomes that are not written
-
-    /// Lines that APNs accepted.
-    @safe @exclusivity(unchecked) private var accepted = LineBitmap()
-    /// The other decided lines, by outcome.
-    private var otherOutcomes: [(outcome: LineOutcome, lines: LineBitmap)] = []
+    /// The outcomes that are not written yet.
+    @safe @exclusivity(unchecked) var unwritten = UnwrittenOutcomes()
 
     // MARK: Progress in the plan
 
@@ -91,9 +92,9 @@ package final class Sheet {
     /// The first half of the ids of its pushes; 0 until the first one is made.
     @safe @exclusivity(unchecked) private var pushIDHigh: UInt64 = 0
 
-    /// The states of lines, as an approximation of a sheet's memory in bytes.
+    /// Approximate memory of the state of a line, in bytes.
     private static let byteCountPerLine = 48
-    /// The sheet without its content and lines, as such an approximation.
+    /// Approximate memory of a sheet without its content and lines, in bytes.
     private static let byteCountOfRest = 1_024
 
     init(
@@ -123,7 +124,7 @@ package final class Sheet {
 
     package var lineCount: Int { states.count }
     var isInHand: Bool { slot >= 0 }
-    /// Whether no line of the sheet waits for a turn or can wait for one later.
+    /// Whether no line of the sheet waits for a turn now or later: all are decided, or left to the next owner.
     var isOver: Bool { undecidedLines == 0 || isAbandoned }
 
     /// Approximate memory of the sheet, in bytes.
@@ -137,14 +138,22 @@ package final class Sheet {
         content = SheetContent(body: [], apns: [], flotilla: [], to: [])
     }
 
-    // MARK: Names of lines
+    // MARK: Identity of lines
 
-    /// Returns the tag of a push: the slot of the sheet, and in the low 16 bits the line. `SheetsInHand` reads it.
-    package func tag(of line: Int) -> UInt64 { UInt64(slot) << 16 | UInt64(line) }
+    /// Number of bits of a push's tag that hold the line. The slot of the sheet is above them.
+    private static let lineBitCount: UInt64 = 16
 
-    /// Returns the `apns-id` of a push of one of its jobs. It is the same whenever this attempt is made, also by
-    /// another owner, so that a duplicated push can be found. The last two groups of the id are the attempt and the
-    /// line.
+    /// Returns the tag by which the connections report the end of a line's push.
+    package func tag(of line: Int) -> UInt64 { UInt64(slot) << Self.lineBitCount | UInt64(line) }
+
+    /// Returns the slot and the line in a tag.
+    static func slotAndLine(ofTag tag: UInt64) -> (slot: Int, line: Int) {
+        (Int(tag >> lineBitCount), Int(tag & ((1 << lineBitCount) - 1)))
+    }
+
+    /// Returns the `apns-id` of a push of a line. It is the same whenever this attempt is made, also by another owner,
+    /// so that a duplicated push can be found. The last two groups of the id, of 16 and 48 bits, are the attempt and
+    /// the line.
     package func pushID(of line: Int) -> PushID {
         if pushIDHigh == 0 {
             let text = "\(originPosition.topic)/\(originPosition.partition)/\(originPosition.offset)"
@@ -163,68 +172,18 @@ package final class Sheet {
 
     // MARK: Subjects and activities
 
-    /// Computes the subjects once: the activity of each line, or the installation of a start.
+    /// Computes the subjects once.
     @inline(__always)
-    func ensureSubjects(seed: UInt64) { if subjects.isEmpty { computeSubjects(seed: seed) } }
+    func ensureSubjects(seed: UInt64) { if subjects.isEmpty { subjects = makeSubjects(seed: seed) } }
 
-    private func computeSubjects(seed: UInt64) {
-        subjects.reserveCapacity(states.count)
-        unsafe content.to.withUnsafeBytes { bytes in
-            for line in index.lines {
-                var builder = FingerprintBuilder(seed: seed)
-                let name = head.event == .start ? line.installation : line.target
-                unsafe builder.add(
-                    UnsafeRawBufferPointer(
-                        rebasing: bytes[Int(name.lowerBound)..<Int(name.upperBound)]))
-                builder.add(app.number)
-                subjects.append(builder.fingerprint.high)
-            }
-        }
-    }
-
-    /// Returns the fingerprint of a line's token in the app's environment.
-    func tokenFingerprint(of line: Int, seed: UInt64) -> UInt64 {
-        fingerprint(of: index.lines[line].token, seed: seed)
-    }
-
-    /// Returns the fingerprint of a line's recipient.
-    func recipientFingerprint(of line: Int, seed: UInt64) -> UInt64 {
-        fingerprint(of: index.lines[line].recipient, seed: seed)
-    }
-
-    /// - Parameter part: the range of a field in the header `to`.
-    private func fingerprint(of part: Range<Int32>, seed: UInt64) -> UInt64 {
-        var builder = FingerprintBuilder(seed: seed)
-        unsafe content.to.withUnsafeBytes { bytes in
-            unsafe builder.add(
-                UnsafeRawBufferPointer(rebasing: bytes[Int(part.lowerBound)..<Int(part.upperBound)]))
-        }
-        builder.add(app.number)
-        return builder.fingerprint.high
-    }
-
-    /// Computes the activities, for sends to a recipient's scope. The group counts too, because versions are ordered
-    /// only within it.
-    func computeActivities(seed: UInt64) {
-        guard head.scope == .recipient, head.event != .start else { return }
-        let group = Fingerprint(seed: seed, head.group ?? "")
-        unsafe content.to.withUnsafeBytes { bytes in
-            for line in index.lines {
-                var builder = FingerprintBuilder(seed: group.high ^ app.number)
-                unsafe builder.add(
-                    UnsafeRawBufferPointer(
-                        rebasing: bytes[Int(line.target.lowerBound)..<Int(line.target.upperBound)]))
-                activities.append(builder.fingerprint)
-            }
-        }
-    }
+    func computeActivities(seed: UInt64) { activities = makeActivities(seed: seed) }
 }
 
 // MARK: Stages of lines
 
 extension Sheet {
     /// Moves a line to its next stage. Returns false if the event has no effect in its stage. A finished line loses its
-    /// reservation, so the caller has to look for a permit before.
+    /// reservation, so the caller has to look before whether the line has a permit.
     @inline(__always) @discardableResult
     func move(_ line: Int, on event: LineEvent) -> Bool {
         let before = states[line]
@@ -257,6 +216,7 @@ extension Sheet {
         states[line].holdsSubject = true
     }
 
+    /// Sets the reservation of a line.
     @inline(__always)
     func reserve(_ reserved: LineReservation, for line: Int) {
         let before = states[line]
@@ -274,6 +234,8 @@ extension Sheet {
 
     func setProbe(_ isProbe: Bool, for line: Int) { states[line].isProbe = isProbe }
     func setHoldsSubject(_ holds: Bool, for line: Int) { states[line].holdsSubject = holds }
+    /// Number of pushes of a line's job that counted as tries, in all attempts.
+    func tries(of line: Int) -> Int { earlierTries + Int(states[line].tries) }
     func countTry(_ line: Int) { states[line].tries = UInt8(clamping: Int(states[line].tries) + 1) }
     func countRepeat(_ line: Int) { states[line].repeats = UInt8(clamping: Int(states[line].repeats) + 1) }
 
@@ -290,48 +252,16 @@ extension Sheet {
         if after.awaitsConnection { app.countWaitingStarts(1, isSuspect: after.isSuspect) }
     }
 
-    // MARK: Outcomes that are not written
-
-    /// Number of lines that are decided and not written.
-    var unwrittenLines: Int { otherOutcomes.reduce(accepted.count) { $0 + $1.lines.count } }
-
-    func addAccepted(_ line: Int) { accepted.insert(line) }
-
-    /// Adds a decided line. Lines with the same outcome share a record.
-    func addOutcome(_ outcome: LineOutcome, for line: Int) {
-        for index in otherOutcomes.indices.reversed() where otherOutcomes[index].outcome == outcome {
-            otherOutcomes[index].lines.insert(line)
-            return
-        }
-        var lines = LineBitmap()
-        lines.insert(line)
-        otherOutcomes.append((outcome, lines))
-    }
-
-    /// Takes out all lines that wait to be written.
-    func takeOutcomes() -> (accepted: LineBitmap, others: [(outcome: LineOutcome, lines: LineBitmap)]) {
-        defer {
-            accepted.removeAll()
-            otherOutcomes.removeAll(keepingCapacity: true)
-        }
-        return (accepted, otherOutcomes)
-    }
-
-    /// Adds lines again whose record may not be written yet.
-    func putBackOutcome(_ outcome: LineOutcome, of lines: LineBitmap) {
-        otherOutcomes.append((outcome, lines))
-    }
-
     // MARK: Order of lines
 
     /// Whether its lines need only a permit, capacity of the connections and a free subject. Starts also need an
     /// intent, and jobs from a tier may have a duplicate.
     var isPlain: Bool { head.event != .start && originLines == nil }
 
-    /// Whether it is part of an update to a whole group that the next update replaces.
+    /// Whether it is part of a pass: of an update to a whole group that the next update replaces.
     var isPartOfPass: Bool { isPlain && head.event == .update && head.scope == .group && head.isConflatable }
 
-    /// Lets the pass continue ahead of earlier sheets of the same update.
+    /// Sets whether the sheet goes ahead of earlier sheets of its update.
     func setContinuesPass(_ continues: Bool) { continuesPass = continues }
 
     /// Lets the pass continue at a line. The lines before it come last.

@@ -25,6 +25,7 @@ package struct SheetContent: Sendable, Hashable {
         index.encodedLines(lines, from: to)
     }
 
+    /// Estimate for the memory that addressees need. They are a name of an installation, an entry and a recipient.
     private static let addresseeByteCountEstimate = 128
 
     /// Returns the header `to` of a receipt about lines: their addressees, without the tokens.

@@ -1,42 +1,52 @@
-/// The memory of the sheets in hand, and the topics for which there is room. At a limit, reading of a topic pauses
-/// until half of the limit is free.
+/// The memory of the sheets in hand, and the topics for which there is room. If a topic has no room, its partitions are
+/// paused. A full memory counts as full until half of the limit is free, so that the pauses do not alternate quickly.
+///
+/// There are three limits: `bytesMax` for all sheets, a quarter of it for the sheets of tiers, and a quarter more than
+/// it for urgent sheets.
 struct SheetMemory: Sendable {
     /// Divisor for the share of tiers. They have a limit because the sheets of an app in trouble come back
     /// through them again and again.
     private static let shareOfTiers = 4
-    /// Divisor for the part of the limit that urgent sheets have above it.
+    /// Divisor for the part that urgent sheets have above the limit.
     private static let extraShareOfUrgent = 4
 
     private let bytesMax: Int
+    /// Memory of all sheets.
     private(set) var byteCount = 0
-    private var bytesOfTiers = 0
+    /// Memory of the sheets of tiers.
+    private var byteCountOfTiers = 0
+
+    // MARK: Limits that are reached
+
     private var isFull = false
     private var isFullForUrgent = false
     private var isFullOfTiers = false
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    mutating func add(_ bytes: Int, of topic: JobTopic) {
-        self.byteCount += bytes
-        if topic.tier != nil { bytesOfTiers += bytes }
+    /// Adds the memory of a sheet.
+    mutating func add(_ sheetByteCount: Int, of topic: JobTopic) {
+        byteCount += sheetByteCount
+        if topic.tier != nil { byteCountOfTiers += sheetByteCount }
     }
 
-    mutating func remove(_ bytes: Int, of topic: JobTopic) {
-        self.byteCount -= bytes
-        if topic.tier != nil { bytesOfTiers -= bytes }
+    /// Subtracts the memory of a sheet.
+    mutating func remove(_ sheetByteCount: Int, of topic: JobTopic) {
+        byteCount -= sheetByteCount
+        if topic.tier != nil { byteCountOfTiers -= sheetByteCount }
     }
 
     /// Compares the memory with the limits. Returns whether `isFull` may have changed for a topic.
     mutating func checkLimits() -> Bool {
         let before = (isFull, isFullForUrgent, isFullOfTiers)
-        isFull = Self.isFull(was: isFull, bytes: byteCount, of: bytesMax)
-        isFullOfTiers = Self.isFull(was: isFullOfTiers, bytes: bytesOfTiers, of: bytesMax / Self.shareOfTiers)
+        isFull = Self.isFull(wasFull: isFull, byteCount: byteCount, max: bytesMax)
+        isFullOfTiers = Self.isFull(
+            wasFull: isFullOfTiers, byteCount: byteCountOfTiers, max: bytesMax / Self.shareOfTiers)
         isFullForUrgent = byteCount > bytesMax + bytesMax / Self.extraShareOfUrgent
         return before != (isFull, isFullForUrgent, isFullOfTiers)
     }
 
-    /// Returns whether there is no room for more sheets of a topic. Urgent sheets have a quarter more than
-    /// the others.
+    /// Returns whether there is no room for more sheets of a topic.
     func isFull(for topic: JobTopic) -> Bool {
         switch topic {
         case .urgent: isFullForUrgent
@@ -46,7 +56,7 @@ struct SheetMemory: Sendable {
     }
 
     /// Returns whether the limit is reached, or was reached and half of it is not free yet.
-    private static func isFull(was: Bool, bytes: Int, of bytesMax: Int) -> Bool {
-        was ? bytes * 2 >= bytesMax : bytes > bytesMax
+    private static func isFull(wasFull: Bool, byteCount: Int, max: Int) -> Bool {
+        wasFull ? byteCount * 2 >= max : byteCount > max
     }
 }

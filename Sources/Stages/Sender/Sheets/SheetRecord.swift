@@ -1,9 +1,11 @@
 package import Jobs
 
-/// A parsed record of a jobs topic.
+/// A record of a jobs topic, parsed: the bytes of a sheet, and what its headers say.
 package struct SheetRecord: Sendable {
     package let content: SheetContent
+    /// The fields of the headers `apns` and `flotilla`, which all lines share.
     package let head: SheetHead
+    /// The fields of the lines, as ranges of the header `to`.
     package let index: SheetIndex
     /// The position where the jobs were first stored; nil if that is this record.
     package let origin: SheetOrigin?

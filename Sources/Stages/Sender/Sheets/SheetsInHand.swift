@@ -1,9 +1,9 @@
 internal import Jobs
 
-/// The sheets that were read and are not finished, by slot and by group.
+/// The sheets in hand: those that were read and are not finished, by slot and by group. A slot is an index, by which
+/// the tag of a push names its sheet. So a slot is reused only after its sheet is finished.
 ///
-/// The numbers of sheets of lanes and apps, and the memory, change only here. The tag of a push names a slot, so a slot
-/// is reused only after its sheet is finished.
+/// `Lane.sheetCount`, `AppQueues.sheetCount` and the memory change only here.
 struct SheetsInHand {
     private var slots: [Sheet?] = []
     private var freeSlots: [Int] = []
@@ -25,7 +25,7 @@ struct SheetsInHand {
     /// Returns the line whose push has a tag (`Sheet.tag`); nil if the push is in another stage, or its sheet is
     /// finished.
     func pushedLine(tagged tag: UInt64, in stage: PushStage) -> (sheet: Sheet, line: Int)? {
-        let (slot, line) = (Int(tag >> 16), Int(tag & 0xFFFF))
+        let (slot, line) = Sheet.slotAndLine(ofTag: tag)
         guard slot < slots.count, let sheet = slots[slot], line < sheet.lineCount,
             sheet.states[line].stage == .pushing(stage)
         else { return nil }
@@ -35,6 +35,7 @@ struct SheetsInHand {
     /// Returns the begun sheets of a group.
     func sheets(of group: Fingerprint) -> [Sheet] { groups[group]?.sheets ?? [] }
 
+    /// Takes a sheet in hand.
     mutating func add(_ sheet: Sheet) {
         if let slot = freeSlots.popLast() {
             slots[slot] = sheet
@@ -60,10 +61,12 @@ struct SheetsInHand {
         groupSheets.add(sheet)
     }
 
-    /// Removes a sheet whose lines are all done. Its offset is finished, unless the next owner has to read the sheet.
+    /// Removes a sheet whose lines are all done, unless it was removed before. Its offset is finished, unless the next
+    /// owner has to read the sheet.
     mutating func remove(_ sheet: Sheet) {
         guard sheet.isInHand else { return }
         if !sheet.isAbandoned { sheet.lane[sheet.topic].finish(sheet.offset) }
+        // The content counts, so it is freed at the end.
         memory.remove(sheet.memoryByteCount, of: sheet.topic)
         slots[sheet.slot] = nil
         freeSlots.append(sheet.slot)

@@ -1,6 +1,7 @@
 /// The newest known version of each activity, for sends to a recipient's scope. The topic `superseded` has no records
 /// about these, so the sheets are the only source. A forgotten version costs a push that the phone ignores.
 struct NewestActivityVersions: Sendable {
+    /// Limit of remembered activities. At the limit the ones that were not seen for longest are forgotten.
     static let activitiesMax = 200_000
 
     private var versions: BoundedTable<Fingerprint, Int64>

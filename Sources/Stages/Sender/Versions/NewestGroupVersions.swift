@@ -5,15 +5,19 @@ internal import Sends
 /// The newest known versions of whole groups, and the cancelled sends. The sources are the topic `superseded` and the
 /// sheets themselves. Versions only rise. At the limit the entries that were not seen for longest are forgotten.
 struct NewestGroupVersions: Sendable {
+    /// The versions of the newest update and of the newest END; 0 without one.
     struct GroupVersions: Sendable, Hashable {
         var update: Int64 = 0
         var end: Int64 = 0
     }
 
+    /// Limit of remembered groups.
     static let groupsMax = 1_000_000
+    /// Limit of remembered cancelled sends.
     static let cancelledMax = 200_000
 
     private var groups: BoundedTable<Fingerprint, GroupVersions>
+    /// The cancelled sends. The values have no meaning.
     private var cancelled = BoundedTable<Fingerprint, Bool>(max: NewestGroupVersions.cancelledMax)
     private let seed: UInt64
 
@@ -24,7 +28,8 @@ struct NewestGroupVersions: Sendable {
 
     func fingerprint(app: String, group: String) -> Fingerprint { Fingerprint(seed: seed, app, group) }
 
-    /// The seed differs, so that a send and a group of one name have different fingerprints.
+    /// Returns the fingerprint of a send. Its seed differs, so that a send and a group of one name have different
+    /// fingerprints.
     private func fingerprint(app: String, send: String) -> Fingerprint { Fingerprint(seed: ~seed, app, send) }
 
     // MARK: Known versions
@@ -39,15 +44,16 @@ struct NewestGroupVersions: Sendable {
     // MARK: New versions
 
     /// Merges a record of `superseded`. Returns the group's fingerprint if it has something new.
-    mutating func merge(_ note: SupersededVersions) -> Fingerprint? {
+    mutating func merge(_ record: SupersededVersions) -> Fingerprint? {
         var isNew = false
-        for send in note.cancelledSends {
-            let key = fingerprint(app: note.app, send: send)
+        for send in record.cancelledSends {
+            let key = fingerprint(app: record.app, send: send)
             if cancelled[key] == nil { isNew = true }
             cancelled.set(true, for: key)
         }
-        let group = fingerprint(app: note.app, group: note.group)
-        if raise(group, to: GroupVersions(update: note.updateVersion, end: note.endVersion)) { isNew = true }
+        let group = fingerprint(app: record.app, group: record.group)
+        let versions = GroupVersions(update: record.updateVersion, end: record.endVersion)
+        if raise(group, to: versions) { isNew = true }
         return isNew ? group : nil
     }
 
@@ -56,14 +62,15 @@ struct NewestGroupVersions: Sendable {
         guard head.scope == .group else { return false }
         switch head.event {
         case .start: return false
-        // The state that a start opened with goes as an update to phones that joined later. It supersedes
-        // nothing for phones that were members before.
+        // A start opens a group with a state, and phones that join later get this state as an update. Its version is
+        // not above the generation. It supersedes nothing for phones that were members before.
         case .update where head.version <= head.generation: return false
         case .update: return raise(group, to: GroupVersions(update: head.version))
         case .end: return raise(group, to: GroupVersions(end: head.version))
         }
     }
 
+    /// Raises the known versions of a group. Returns whether one has risen.
     private mutating func raise(_ group: Fingerprint, to versions: GroupVersions) -> Bool {
         let known = groups[group] ?? GroupVersions()
         let higher = GroupVersions(

@@ -2,8 +2,8 @@ internal import Jobs
 internal import Payloads
 internal import Sends
 
-/// The newest known versions of groups and activities, by which stale lines are dropped. The sources are the topic
-/// `superseded` and the sheets. The rule is in `Staleness.swift`.
+/// The newest known versions of groups and activities. Lines with an older version are stale and are dropped
+/// (`Staleness.swift` has the rule). The sources are the topic `superseded` and the sheets.
 struct NewestVersions {
     private var groups: NewestGroupVersions
     private var activities = NewestActivityVersions()
@@ -12,6 +12,7 @@ struct NewestVersions {
 
     init(seed: UInt64) { groups = NewestGroupVersions(seed: seed) }
 
+    /// Returns the fingerprint by which a group is known here.
     func fingerprint(app: String, group: String) -> Fingerprint {
         groups.fingerprint(app: app, group: group)
     }
@@ -20,7 +21,7 @@ struct NewestVersions {
     mutating func markComplete() { isComplete = true }
 
     /// Merges a record of `superseded`. Returns the group if it has something new.
-    mutating func merge(_ note: SupersededVersions) -> Fingerprint? { groups.merge(note) }
+    mutating func merge(_ record: SupersededVersions) -> Fingerprint? { groups.merge(record) }
 
     /// Merges the versions of a sheet. Returns the group if its version is new.
     mutating func merge(_ sheet: Sheet) -> Fingerprint? {

@@ -4,8 +4,11 @@ internal import Sends
 
 /// The reason why a job must not be sent any more, as its receipt names it.
 enum Staleness: String, Sendable {
+    /// A newer update exists.
     case newer = "newer_version"
+    /// A newer END exists.
     case ended
+    /// The send was cancelled.
     case cancelled
 }
 

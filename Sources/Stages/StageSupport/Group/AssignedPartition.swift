@@ -1,6 +1,6 @@
 package import Lifecycle
 
-/// One partition number in each topic of a group's subscription, owned by this process.
+/// One partition number that this process owns, in all topics of a group's subscription.
 package protocol AssignedPartition {
     init(partition: Int32, assignedAt now: Instant)
 

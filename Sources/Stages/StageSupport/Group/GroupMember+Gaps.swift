@@ -3,12 +3,13 @@ internal import Lifecycle
 internal import Telemetry
 internal import Topics
 
-/// The partitions whose committed offset is out of range, so that Kafka no longer has their next record. Such a
+/// The partitions whose committed offset is out of range, because Kafka no longer has their next record. Such a
 /// partition waits alone until the reason is known, and perhaps until an operator decides.
 struct OpenGaps {
     /// The pause between two checks of a partition that waits for the operator.
     static let recheckMilliseconds = 10_000
 
+    /// The state of one partition.
     struct Gap {
         /// The query whose answer has not come yet.
         var pendingQuery: OffsetQueryID?
@@ -54,7 +55,8 @@ extension GroupMember {
         }
     }
 
-    /// Handles an answer about a waiting partition. The committed offset comes first, then the watermarks.
+    /// Handles an answer about a waiting partition. The watermarks decide how it continues. A recheck asks for the
+    /// committed offset first.
     func handleGapAnswer(_ answer: OffsetQueryResult, to id: OffsetQueryID) throws {
         guard let partition = openGaps.partition(forQuery: id), let topic = topicIndex(of: partition) else {
             return
@@ -100,6 +102,7 @@ extension GroupMember {
         }
     }
 
+    /// Forgets the gap, and serves the partition from the offset.
     private func continueReading(after gap: OffsetGap, in topic: Int, at offset: Int64) {
         openGaps.open[gap.partition] = nil
         stoppedPartitions.remove(gap.partition)
@@ -113,6 +116,7 @@ extension GroupMember {
         resumeServing(partition)
     }
 
+    /// Lets the partition wait, and logs once what the operator has to do.
     private func wait(for gap: OffsetGap, in topic: Int) {
         let advice =
             "\(gap.description); stop every process of this stage, then continue with: flotilla replay offset --topic \(topics[topic].rawValue) --partition \(gap.partition.partition) --to beginning"

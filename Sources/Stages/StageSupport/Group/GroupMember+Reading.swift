@@ -3,11 +3,13 @@ internal import Lifecycle
 internal import Telemetry
 internal import Topics
 
+// Serving the partitions, and the positions from which the consumer reads them.
+
 extension GroupMember {
     // MARK: Serving
 
-    /// Serves the records of a partition, because the state that they need is there. If the partition's position is not
-    /// known yet, it is served as soon as the position is known.
+    /// Serves the records of a partition. The loop calls it when the state that they need is complete. If the
+    /// partition's position is not known yet, the partition is served as soon as it is.
     package func startServing(_ partition: Int32) {
         guard !mustStartOver, let part = assignedPartitions[partition], part.state == .restoring else {
             return
@@ -24,8 +26,8 @@ extension GroupMember {
         owner?.partitionStartedServing(partition)
     }
 
-    /// Continues to read some topics of a partition. Returns false if a position is not known yet, or if the loop has
-    /// to start over.
+    /// Continues to read some topics of a partition. Returns false if a position is not known yet, or if the seek
+    /// failed and the loop starts over.
     ///
     /// - Parameter indices: the topics, by their index in the subscription.
     package func resumeReading(topicsAt indices: [Int], of partition: Int32) -> Bool {
@@ -49,7 +51,7 @@ extension GroupMember {
         }
     }
 
-    /// Serves a partition from its new position, in the next iteration. It has the state that its records need.
+    /// Serves a partition from its new position, in the next iteration. Its records have the state that they need.
     func resumeServing(_ partition: Int32) {
         assignedPartitions[partition]?.state = .restoring
         partitionsAwaitingPosition.insert(partition)
@@ -69,8 +71,8 @@ extension GroupMember {
 
     // MARK: Positions
 
-    /// Starts the consumer at every partition whose position is known. The served partitions continue. The loop has no
-    /// batch then, because its records would come again.
+    /// Starts the consumer at every partition whose position is known. The served partitions continue at their
+    /// committed offsets, so the loop must hold no batch: its records come again.
     func startReadingAll() {
         var starts: [PartitionStart] = []
         for partition in topicPartitions(numbered: assignedPartitions.keys.sorted()) {

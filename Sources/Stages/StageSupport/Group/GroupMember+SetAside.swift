@@ -2,10 +2,11 @@ package import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// Partitions whose results go to a partition that takes no records now. They wait, and the others are served.
+// Partitions whose results go to a partition that takes no records now. They are set aside, and the others are served.
+
 extension GroupMember {
-    /// Lets a partition wait until other partitions take records again. The caller then starts over, because the records
-    /// of the failed transaction are read again.
+    /// Lets a partition wait until other partitions take records again. The caller then starts over, because the
+    /// records of the failed transaction are read again.
     ///
     /// - Parameter written: the partitions that the results go to, and that take no records.
     package func setAside(_ partition: Int32, until written: Set<TopicPartition>) {

@@ -3,9 +3,13 @@ internal import Lifecycle
 internal import Telemetry
 internal import Topics
 
+// Starting over: the loop drops its records and reads them again from the committed offsets.
+
 extension GroupMember {
     /// Logs the reason and starts over.
-    package func startOverLater(logging message: StaticString, reason: String) {
+    ///
+    /// - Parameter reason: the details, if the message does not say everything.
+    package func startOverLater(logging message: StaticString, reason: String = "") {
         log.warning(message, .field("reason", reason))
         startOverLater()
     }
@@ -32,8 +36,8 @@ extension GroupMember {
 
     /// Takes the next step of starting over, or serves the partitions. The loop calls it once per iteration.
     ///
-    /// The order of the steps matters. First the group gets the answer to its offer, because all members wait for it.
-    /// Then the committed offsets are asked for; they are stable only when no transaction holds newer ones. Then the
+    /// The order of the steps matters. First the offer of the group is accepted, because all members wait for that.
+    /// Then the committed offsets are queried, which succeeds only while no open transaction has newer ones. Then the
     /// loop reads the state that the records need, up to the ends as they are after that. So the state always has the
     /// results of all records before the first one that is read.
     package func performDueWork() throws {
@@ -44,6 +48,8 @@ extension GroupMember {
         }
     }
 
+    /// Accepts the offer of the group, and queries the committed offsets. If the loop is not ready to restore, the next
+    /// iteration tries again.
     private func requestCommittedOffsets() throws {
         guard let owner else { return }
         do throws(KafkaError) {
@@ -58,7 +64,7 @@ extension GroupMember {
             return
         }
         let numbers = assignedPartitions.keys.sorted()
-        // Only after the answer to the group: the loop opens one file in each iteration, which can take longer than the
+        // Only after the offer is accepted: the loop opens one file in each iteration, which can take longer than the
         // group waits.
         guard try owner.isReadyToRestore(numbers) else { return }
         if let problem = try transaction.prepare(withinMilliseconds: BlockingCallLimit.millisecondsMax) {
@@ -93,16 +99,17 @@ extension GroupMember {
     /// Sets the positions of the partitions. Returns the offsets in the `followedTopics`.
     private func recordCommittedOffsets(_ committed: [CommittedOffset]) -> [CommittedOffset] {
         var followedOffsets: [CommittedOffset] = []
-        var withoutOffset: Set<TopicPartition> = []
+        var partitionsWithoutOffset: Set<TopicPartition> = []
         for offset in committed {
             guard let topic = topicIndex(of: offset.partition) else {
                 followedOffsets.append(offset)
                 continue
             }
             assignedPartitions[offset.partition.partition]?.resume(at: offset.offset, in: topic)
-            if offset.offset == nil { withoutOffset.insert(offset.partition) }
+            if offset.offset == nil { partitionsWithoutOffset.insert(offset.partition) }
         }
-        awaitedEnds.add(withoutOffset, at: time.now())
+        // They are read from their first offset, which is asked for.
+        awaitedEnds.add(partitionsWithoutOffset, at: time.now())
         awaitedEnds.submitDueQuery(at: time.now(), with: consumer.submit)
         return followedOffsets
     }

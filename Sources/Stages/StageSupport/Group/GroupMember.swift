@@ -3,19 +3,19 @@ internal import Lifecycle
 package import Telemetry
 package import Topics
 
-/// The partitions that a loop reads as a member of a group: which ones it owns, where each continues, and whether its
-/// records are served. Pinned to the loop's thread.
+/// The membership of a loop in a consumer group, and the partitions that it reads as a member: where each continues,
+/// and whether its records are served. Pinned to the loop's thread.
 ///
-/// One repair serves everything that goes wrong, and every new assignment: the loop starts over. It reads again from
-/// the committed offsets, after it has read to its end the state that the records need (`StartOverState`):
+/// A new assignment and every failure are handled in one way: the loop starts over. It reads again from the committed
+/// offsets, after it has read the state that the records need, such as a view, to its end (`StartOverState`):
 ///
 ///     due ──► offsetsRequested ──► done
 ///      ▲              │              │
 ///      └──────────────┴──────────────┘  anything fails, or the group offers partitions
 ///
-/// No call waits for Kafka: queries are submitted, and their answers come as events. `+StartOver` has these steps, and
-/// `+Reading` serves the partitions afterwards. `+Gaps` handles offsets that are out of range, `+Ends` commits
-/// ends. `GroupMember+SetAside.swift` handles partitions whose results cannot be written.
+/// No call waits for the answer to a query: it comes as an event. `+StartOver` has these steps, and `+Reading` serves
+/// the partitions afterwards. `+Gaps` handles offsets that are out of range, and `+Ends` commits ends.
+/// `GroupMember+SetAside.swift` handles partitions whose results cannot be written.
 package final class GroupMember<Part: AssignedPartition> {
     /// The progress of a start-over.
     enum StartOverState {
@@ -27,8 +27,8 @@ package final class GroupMember<Part: AssignedPartition> {
         case done
     }
 
-    /// The pause before the loop starts over. It doubles with each failure, up to the maximum. Each attempt asks Kafka
-    /// a few questions and waits for the answers, so a short pause is no load. All partitions wait for its end.
+    /// The pause before the loop starts over. It doubles with each failure, up to the maximum. All partitions wait for
+    /// its end, so it begins short. An attempt costs Kafka only a few queries.
     static var retryPauseMillisecondsMin: Int { 10 }
     static var retryPauseMillisecondsMax: Int { 1000 }
 
@@ -54,12 +54,13 @@ package final class GroupMember<Part: AssignedPartition> {
 
     // Starting over.
 
-    /// The group's offer, until it is answered.
+    /// The group's offer of an assignment, until the consumer has accepted it.
     var offeredPartitions: [TopicPartition]?
     var startOverState = StartOverState.done
+    /// The last pause. It is 0 again when a partition is served.
     var retryPauseMilliseconds = 0
 
-    // Reading.
+    // Positions. `resetPositions` forgets them at each start-over.
 
     /// Partitions that have the state that their records need, but not the position to read from.
     var partitionsAwaitingPosition: Set<Int32> = []
@@ -73,6 +74,9 @@ package final class GroupMember<Part: AssignedPartition> {
     var awaitedEnds = AwaitedEnds()
     var uncommittedEnds: UncommittedEnds
     var openGaps = OpenGaps()
+
+    // Waiting work.
+
     /// The assigned partitions that wait, and the partitions of other topics that have to take records again.
     var setAsidePartitions: [Int32: Set<TopicPartition>] = [:]
     /// Whether the loop has records that are not committed. Then no end is committed, because they lie below it.
@@ -101,6 +105,7 @@ package final class GroupMember<Part: AssignedPartition> {
         TopicPartition(layout.name(of: topic), partition)
     }
 
+    /// Returns the partitions with these numbers in all topics.
     func topicPartitions(numbered numbers: some Sequence<Int32>) -> [TopicPartition] {
         numbers.flatMap { partition in topics.map { topicPartition(of: $0, number: partition) } }
     }
@@ -181,15 +186,15 @@ package final class GroupMember<Part: AssignedPartition> {
             return try handleCommittedOffsets(answer, of: numbers)
         }
         let foundEnds = awaitedEnds.handle(answer, to: id, at: time.now())
-        for found in foundEnds { firstOffsets[found.partition] = found.ends.low }
+        for partitionEnds in foundEnds { firstOffsets[partitionEnds.partition] = partitionEnds.ends.low }
         if !foundEnds.isEmpty { mustStartReading = true }
         try handleGapAnswer(answer, to: id)
     }
 
-    /// Takes an offer of the group. The first step of starting over answers it, and nothing is read until then.
+    /// Notes an offer of the group. The first step of starting over accepts it, and nothing is read until then.
     ///
     /// All topics have the same partitions and the same members, so one member gets a partition number in all topics. A
-    /// partition that is offered in some of them waits for the next offer.
+    /// number that is offered in only some of them waits for the next offer.
     private func acceptOffer(of partitions: [TopicPartition]) throws {
         try releasePartitions()
         offeredPartitions = partitions

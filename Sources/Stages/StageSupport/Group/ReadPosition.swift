@@ -17,7 +17,7 @@ package struct ReadPosition {
     /// Continues at the offset that the group has committed. Known gaps stay known.
     package mutating func resume(at offset: Int64?) { committed = offset }
 
-    /// Notes the gaps in a batch, and returns the first one that was not known before.
+    /// Notes the gaps in the offsets of a batch. Returns the offset after the first one that was not known before.
     ///
     /// Writers without transactions leave no gaps, so a new gap means that the consumer skipped records. A second read
     /// finds them, or shows that the topic itself has the gap. All gaps of a batch are noted at once. Otherwise two

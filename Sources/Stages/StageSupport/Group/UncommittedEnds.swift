@@ -7,8 +7,8 @@ package import Lifecycle
 /// record is the offset of a marker. Retention can delete records and markers up to the end of the log. A committed
 /// offset that points to a marker is then out of range at the next start. An idle stage therefore commits the end.
 package struct UncommittedEnds {
-    /// The time for which an end must have stood before it is committed. A busy partition then does not commit its ends
-    /// in addition to its records. Retention takes hours, so a young end can wait.
+    /// The time for which a partition must have been quiet at its end before the end is committed. A busy partition
+    /// commits its records anyway. Retention takes hours, so a young end can wait.
     package static let quietMilliseconds = 5000
     /// The pause between two commits of all offsets, changed or not. Kafka deletes an offset after seven days without a
     /// commit if the group does not subscribe to its topic.
@@ -37,7 +37,7 @@ package struct UncommittedEnds {
     /// Forgets all ends, because records below them are read again.
     package mutating func removeAll() { ends = [:] }
 
-    /// Whether an end has stood for long enough, or a renewal is due.
+    /// Whether a partition has been quiet at its end for long enough, or a renewal is due.
     package func isDue(at now: Instant) -> Bool {
         now >= nextRenewal
             || ends.values.contains { now.milliseconds(since: $0.reachedAt) >= Self.quietMilliseconds }

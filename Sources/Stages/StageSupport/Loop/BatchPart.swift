@@ -24,7 +24,7 @@ package struct BatchPart {
 
     package mutating func markNextTaken() { takenCount += 1 }
 
-    /// Returns the offset after the last record that was taken.
+    /// Returns the offset after the last record that was taken. At least one was.
     package func endOffset(in batch: borrowing RecordBatch) -> Int64 {
         batch[indices[takenCount - 1]].offset + 1
     }
@@ -42,7 +42,7 @@ package struct BatchPart {
     /// - Parameter isServing: whether the records of a partition may be decided.
     static func parts(of batch: borrowing RecordBatch, serving isServing: (Int32) -> Bool) -> [BatchPart] {
         var parts: [BatchPart] = []
-        // Records of one partition usually follow one another, so the last answers are kept.
+        // Records of one partition usually follow one another, so the part and the answer for the last one are kept.
         var lastPart = 0
         var lastPartition: (number: Int32, isServing: Bool)?
         for index in 0..<batch.count {

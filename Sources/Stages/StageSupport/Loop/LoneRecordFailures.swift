@@ -1,18 +1,18 @@
 package import Kafka
 
 /// The failures of transactions that took only one record. Such a record would stop its partition for ever, so it
-/// is set aside after enough tries.
+/// becomes a dead letter after enough tries.
 ///
-/// A small output fails only because of the cluster, which heals. Its record is never set aside. A large output may be
-/// more than the cluster stores within the time of one transaction.
+/// A small output fails only because of the cluster, which heals. Its record is always tried again. A large output may
+/// be more than the cluster stores within the time of one transaction.
 package struct LoneRecordFailures {
-    /// The number of failed tries after which a record is set aside. With the pauses between them, they take several
-    /// minutes.
+    /// The number of failed tries after which a record becomes a dead letter. With the pauses between them, they take
+    /// several minutes.
     package static let triesMaxDefault = 20
     /// The size from which an output counts as large.
     package static let largeBytes = 1 << 20
 
-    /// The tries of the first record that its partition has not committed.
+    /// The failed tries of the first record that its partition has not committed.
     private struct Tries {
         let offset: Int64
         var count = 0
@@ -39,7 +39,7 @@ package struct LoneRecordFailures {
         if !isEmpty { triesByPartition[partition] = nil }
     }
 
-    /// Returns the reason to set the record aside. Nil if the record is tried again.
+    /// Returns the reason to send the record to the dead letters. Nil if the record is tried again.
     package func reasonToSetAside(recordAt offset: Int64, of partition: TopicPartition) -> RejectedRecord? {
         guard let tries = triesByPartition[partition], tries.offset == offset, tries.count >= triesMax else {
             return nil

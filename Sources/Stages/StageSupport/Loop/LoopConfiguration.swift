@@ -2,7 +2,7 @@ package import Kafka
 package import Store
 package import Topics
 
-/// The description of a stage's loop: its names, its topics and its limits.
+/// The description of a stage's loop: its names, its topics and its limits. `StageClients` makes the clients from it.
 package struct LoopConfiguration {
     /// The name of the stage, which is a part of its Kafka identity and of its directory.
     package let stage: String
@@ -25,15 +25,15 @@ package struct LoopConfiguration {
 
     package var batchRecordsMax = RecordBatch.recordsMaxDefault
     package var batchBytesMax = RecordBatch.bytesMaxDefault
-    /// The number of failed transactions with only one record after which that record is set aside.
+    /// The number of failed transactions with only one record after which that record becomes a dead letter.
     package var loneRecordTriesMax = LoneRecordFailures.triesMaxDefault
-    /// The most rows and bytes that are committed and not read back into the view. Above either limit the loop takes no
-    /// records.
+    /// The most rows and bytes that are committed and not read back into the views of all partitions. Above either
+    /// limit the loop takes no records.
     package var overlayRowsMax = Int.max
     package var overlayBytesMax = Int.max
     /// The time after which the group gives up a silent member.
     package var sessionMilliseconds = 10_000
-    /// Limits of the consumer's prefetch. Nil for its defaults.
+    /// The limits of what the group's consumer fetches ahead, as in `ConsumerOptions`. Nil for the defaults.
     package var prefetchKibibytesMax: Int?
     package var partitionKibibytesMax: Int?
     package var fetchKibibytesMax: Int?

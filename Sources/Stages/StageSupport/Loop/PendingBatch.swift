@@ -8,10 +8,11 @@ package struct PendingBatch: ~Copyable {
     package internal(set) var parts: [BatchPart] = []
     /// The epoch of the assignment under which the records were read.
     package private(set) var epoch = 0
+    /// The time of the poll that read the records.
     private(set) var readAt = Instant(nanoseconds: 0)
     /// The time of the poll before the one that read the records.
     package private(set) var previousPollAt = Instant(nanoseconds: 0)
-    /// Whether the decider has prepared for the batch.
+    /// Whether the decider has prepared for the batch, so that the next transaction continues it.
     var hasBegun = false
 
     init(recordsMax: Int, bytesMax: Int) {
@@ -24,7 +25,7 @@ package struct PendingBatch: ~Copyable {
     /// Marks all records as taken.
     package mutating func markAllTaken() { parts = [] }
 
-    /// Sorts the records that were read into parts.
+    /// Sorts the records that were just read into parts.
     mutating func groupByPartition(
         readIn epoch: Int, at now: Instant, previousPollAt: Instant, serving isServing: (Int32) -> Bool
     ) {

@@ -4,13 +4,14 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// A decider whose transactions take the records of one batch, in the order of each partition. The extension below runs
-/// one transaction at a call of `process`; the requirements are its steps, in their order.
+/// A decider whose transactions take the records of one batch, in the order of each partition. Each call of `process`
+/// runs one transaction. The requirements are the steps of `process`, in their order.
 ///
 /// An interruption leaves nothing behind except perhaps duplicate dead letters, because uncommitted records are read
 /// again.
 package protocol RecordDecider: StageDecider where Step: RecordStep, Part: PositionedPartition {
-    /// Prepares for a batch, before its first transaction. Returns false if the batch has to be read again later.
+    /// Prepares for a batch, before its first transaction. Returns false if the batch has to be read again later. Then
+    /// the decider has started over.
     func prepare(for batch: borrowing PendingBatch) -> Bool
     /// Drops the output of the previous transaction.
     func beginTransaction()
@@ -18,9 +19,9 @@ package protocol RecordDecider: StageDecider where Step: RecordStep, Part: Posit
     var isOutputFull: Bool { get }
     /// Decides records of the part until all are taken, `recordsMax` are taken, or the output is full.
     func decideRecords(of part: inout BatchPart, in batch: borrowing RecordBatch, recordsMax: Int) throws
-    /// Sends a record to the dead letters, because its output is never committed.
+    /// Sends a record to the dead letters.
     func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord)
-    /// The size of the output.
+    /// The size of the output in bytes.
     var outputByteCount: Int { get }
     /// Adds the changed rows to the output, after the last record.
     func addChangedRows()
@@ -38,7 +39,7 @@ extension RecordDecider {
     /// Runs one transaction with records of the batch. If something fails, the loop starts over.
     package func process(_ batch: inout PendingBatch) throws {
         guard batch.hasBegun || beginBatch(&batch) else { return }
-        let began = stage.time.now()
+        let startedAt = stage.time.now()
         beginTransaction()
         guard let taken = try decideRecords(of: &batch) else { return }
         stage.reportStep(.deadLettersSent)
@@ -61,7 +62,7 @@ extension RecordDecider {
         stage.reportStep(.overlayUpdated)
         stage.sizeLimit.grow()
         publishOutcomes()
-        stage.metrics.batchSeconds.observe(stage.time.now().seconds(since: began))
+        stage.metrics.batchSeconds.observe(stage.time.now().seconds(since: startedAt))
     }
 
     /// Runs a transaction that takes no records, with the output that the decider has gathered. It commits the
@@ -74,12 +75,14 @@ extension RecordDecider {
         return true
     }
 
+    /// Notes a failed transaction if it took only one record.
     private func noteFailure(of taken: TakenRecords) {
         guard taken.count == 1, let end = taken.offsets.first else { return }
         stage.loneFailures.recordFailure(
             at: end.offset - 1, of: end.partition, outputBytes: outputByteCount)
     }
 
+    /// Checks the batch for gaps and lets the decider prepare. Returns false if the batch is read again.
     private func beginBatch(_ batch: inout PendingBatch) -> Bool {
         stage.reportStep(.batchRead)
         if let gap = findGap(in: batch) {
@@ -114,7 +117,7 @@ extension RecordDecider {
             let takenBefore = batch.parts[index].takenCount
             let (partition, topic) = (batch.parts[index].partition, batch.parts[index].topic)
             do {
-                if setAsideFirstRecord(of: batch.parts[index], in: batch.records) {
+                if rejectNeverCommittedRecord(of: batch.parts[index], in: batch.records) {
                     batch.parts[index].markNextTaken()
                 } else {
                     try decideRecords(of: &batch.parts[index], in: batch.records, recordsMax: remaining)
@@ -137,8 +140,9 @@ extension RecordDecider {
         return taken
     }
 
-    /// Sets the next record of the part aside if its output is never committed. Returns false if it is decided.
-    private func setAsideFirstRecord(of part: BatchPart, in records: borrowing RecordBatch) -> Bool {
+    /// Sends the next record of the part to the dead letters if its output is never committed. Returns false if the
+    /// record is to be decided.
+    private func rejectNeverCommittedRecord(of part: BatchPart, in records: borrowing RecordBatch) -> Bool {
         if stage.loneFailures.isEmpty { return false }
         let (index, topic) = (part.nextIndex, stage.configuration.topics[part.topic])
         let partition = stage.topicPartition(of: topic, number: part.partition)

@@ -1,7 +1,7 @@
 package import Kafka
 package import Lifecycle
 
-/// The decisions of a stage. Its `StageLoop` calls all functions, on the loop's thread.
+/// The decisions of a loop, which each stage makes in its own way. The `StageLoop` calls all functions, on its thread.
 ///
 /// The loop reads records, is a member of the group, keeps the views, and starts over. The decider decides about the
 /// records, and about the work that is due without records.
@@ -33,9 +33,9 @@ package protocol StageDecider: AnyObject, SendableMetatype {
     func partitionsAssigned(_ numbers: [Int32])
     /// All partitions were revoked or lost.
     func partitionsRevoked()
-    /// Opens the next of the decider's own files. Returns whether all are open.
+    /// Opens the next of the decider's own files, at most one. Returns whether all are open.
     func openNextFile(of numbers: [Int32]) throws -> Bool
-    /// The records of the partitions are read again.
+    /// The records of the partitions are read again from the committed offsets, so state in memory must be dropped.
     ///
     /// - Parameter offsets: the group's own offsets in the `followedTopics`.
     func startRestoring(_ numbers: [Int32], followedOffsets offsets: [CommittedOffset]) throws
@@ -55,7 +55,8 @@ package protocol StageDecider: AnyObject, SendableMetatype {
     func pollOwnClients() throws
     /// Handles an event of the loop's consumer, such as the answer to a query of the decider.
     func handle(_ event: ConsumerEvent)
-    /// Takes all or some of the batch's records, with at most one transaction. The loop calls it until none is left.
+    /// Takes all or some of the batch's records, with at most one transaction. The loop calls it until none is left,
+    /// once in each iteration.
     func process(_ batch: inout PendingBatch) throws
     /// Returns the time for which more records gather before the next batch is read.
     ///

@@ -1,10 +1,9 @@
-internal import Glibc
-package import Kafka
+internal import Kafka
 package import Lifecycle
 internal import Telemetry
 
 /// The loop of a stage. It reads records as a member of a group, lets its decider decide, and starts over if a
-/// transaction is not committed.
+/// transaction is not committed. It runs on its own thread.
 ///
 /// An iteration does everything that is due, and waits for nothing except a transaction. It leaves nothing half done:
 /// records are committed, or they are read again from the committed offsets after the views are read to their ends.
@@ -13,13 +12,13 @@ internal import Telemetry
 package final class StageLoop<Decider: StageDecider> {
     /// The longest wait if nothing is due. It limits the delay of a stop.
     private static var idleMilliseconds: Int { 250 }
-    /// The wait while records cannot be decided.
+    /// The wait while records cannot be decided, or the views must catch up.
     private static var retryMilliseconds: Int { 20 }
-    /// The interval of the regular work.
+    /// The interval of the regular work (`performUpkeep`).
     private static var upkeepMilliseconds: Int { 1000 }
-    /// The longest time without records while the overlay is full. A group member must poll regularly.
-    private static var overlayFullMillisecondsMax: Int { 10_000 }
-    /// The interval between two confirmations that the view of a quiet partition is up to date.
+    /// The longest time without a poll while the loop is full. A group member must poll regularly.
+    private static var fullMillisecondsMax: Int { 10_000 }
+    /// The interval between two confirmations that the views of quiet partitions are up to date.
     private static var freshnessCheckMilliseconds: Int { 600_000 }
 
     package let stage: StageClients<Decider>
@@ -27,7 +26,7 @@ package final class StageLoop<Decider: StageDecider> {
     private var batch: PendingBatch
     /// The time until which more records gather before the next batch is read.
     private var gatheringUntil: Instant?
-    /// The time since which the overlay is full.
+    /// The time since which the loop is full. Nil if it is not.
     private var fullSince: Instant?
     private var nextUpkeep: Instant
     /// The next confirmation of the views. After a start they were just read to their ends, and asking again would
@@ -74,32 +73,42 @@ package final class StageLoop<Decider: StageDecider> {
 
     private var canDecide: Bool { stage.canDecide && decider.diskFull == nil }
 
+    /// Reads the topics of the views, and tells the decider which views are complete.
     private func readViews() throws {
         for partition in try stage.views.read() { decider.viewCompleted(of: partition) }
     }
 
     // MARK: Records
 
-    /// Whether the loop reads and decides records in this iteration. While the overlay is full, the views catch up
-    /// first. If they do not in time, the loop starts over with an empty overlay.
+    /// Whether the loop reads and decides records in this iteration.
     private func mayProcessRecords(at now: Instant) -> Bool {
-        guard isFull, canDecide else {
+        // While records cannot be decided, the loop polls too, because the events of the group come with a poll.
+        guard canDecide else {
             fullSince = nil
-            // While records cannot be decided, the loop polls too, because the events of the group come with a poll.
-            if !canDecide { return true }
+            return true
+        }
+        guard isFull else {
+            fullSince = nil
             return gatheringUntil.map { now >= $0 } ?? true
         }
-        guard let since = fullSince, now.milliseconds(since: since) >= Self.overlayFullMillisecondsMax else {
+        return mayProcessRecordsWhileFull(at: now)
+    }
+
+    /// While the loop is full, it reads no records, so that its queues drain and the views catch up. After a limit it
+    /// polls all the same. If the overlay is still full then, the loop starts over with an empty one.
+    private func mayProcessRecordsWhileFull(at now: Instant) -> Bool {
+        guard let since = fullSince, now.milliseconds(since: since) >= Self.fullMillisecondsMax else {
             fullSince = fullSince ?? now
             return false
         }
         fullSince = now
         if isOverlayFull {
-            stage.member.startOverLater(logging: "the views lag behind the committed records", reason: "")
+            stage.member.startOverLater(logging: "the views lag behind the committed records")
         }
         return true
     }
 
+    /// Whether the decider's queues or the overlay have no space for more records.
     private var isFull: Bool { decider.isFull || isOverlayFull }
 
     private var isOverlayFull: Bool {
@@ -164,6 +173,8 @@ package final class StageLoop<Decider: StageDecider> {
 
     // MARK: Waiting
 
+    /// Returns the time of the next iteration, and the sources that bring it forward.
+    ///
     /// - Parameter due: the time of the decider's next work without records.
     private func nextWakeup(at now: Instant, due: Wakeup?) -> Wakeup {
         // The next file of a view is opened at once.
@@ -171,10 +182,11 @@ package final class StageLoop<Decider: StageDecider> {
         let retryAt = now.advanced(byMilliseconds: Self.retryMilliseconds)
         // The next step of starting over, or a full disk.
         if !canDecide { return Wakeup(at: retryAt) }
-        // The views catch up.
+        // The loop is full, and the views catch up.
         if fullSince != nil { return Wakeup(at: min(retryAt, due?.time ?? retryAt), or: .views) }
         // Records are left for another transaction.
         if !batch.isTaken { return Wakeup(at: now) }
+        // Partitions wait until their views are complete.
         if stage.member.isRestoring {
             let sources: Wakeup.Sources = gatheringUntil == nil ? [.records, .views] : .views
             return Wakeup(at: min(retryAt, due?.time ?? retryAt), or: sources)
@@ -184,33 +196,6 @@ package final class StageLoop<Decider: StageDecider> {
         let idle = Wakeup(at: now.advanced(byMilliseconds: Self.idleMilliseconds))
         guard let due, due.time < idle.time else { return idle }
         return due
-    }
-
-    /// Waits until the time of the next iteration, or until a source has records.
-    private func wait(for wakeup: Wakeup) {
-        guard let milliseconds = milliseconds(until: wakeup.time) else { return }
-        if wakeup.sources.isEmpty {
-            usleep(UInt32(milliseconds) * 1000)
-            return
-        }
-        var descriptors = wakeup.sources.contains(.records) ? [stage.consumer.descriptor] : []
-        if wakeup.sources.contains(.views) { descriptors.append(stage.views.descriptor) }
-        if wakeup.sources.contains(.ownClients) { descriptors += decider.ownClientDescriptors }
-        let hasRecords = Consumer.wait(forAnyOf: descriptors, milliseconds: milliseconds)
-        guard hasRecords, wakeup.gatheringMilliseconds > 0
-        else {
-            return
-        }
-        _ = Consumer.wait(
-            forAnyOf: [stage.consumer.descriptor], milliseconds: Int32(wakeup.gatheringMilliseconds))
-    }
-
-    /// Returns the time until `instant`, rounded up, or nil if it has come.
-    private func milliseconds(until instant: Instant) -> Int32? {
-        let nanosecondsPerMillisecond: Int64 = 1_000_000
-        let nanoseconds = instant.nanoseconds - stage.time.now().nanoseconds
-        guard nanoseconds > 0 else { return nil }
-        return Int32(clamping: (nanoseconds + nanosecondsPerMillisecond - 1) / nanosecondsPerMillisecond)
     }
 
     // MARK: Upkeep
@@ -261,50 +246,5 @@ extension StageLoop: ThreadLoop {
         decider.close()
         try stage.member.leave()
         try stage.views.closeAll()
-    }
-}
-
-extension StageLoop: GroupMemberOwner {
-    package func partitionsAssigned(_ numbers: [Int32]) {
-        stage.views.closeFiles(except: numbers)
-        decider.partitionsAssigned(numbers)
-        stage.reportStep(.assigned)
-    }
-
-    package func partitionsRevoked() throws {
-        try stage.views.releaseAll()
-        decider.partitionsRevoked()
-    }
-
-    package func isReadyToRestore(_ numbers: [Int32]) throws -> Bool {
-        guard stage.views.diskFull == nil, decider.diskFull == nil, decider.isReady,
-            try stage.views.openNextFile(of: numbers)
-        else { return false }
-        return try decider.openNextFile(of: numbers)
-    }
-
-    package func startRestoring(_ numbers: [Int32], followedOffsets offsets: [CommittedOffset]) throws {
-        try decider.startRestoring(numbers, followedOffsets: offsets)
-        try stage.views.startReading(numbers)
-    }
-
-    package func partitionStartedServing(_ partition: Int32) {
-        decider.partitionStartedServing(partition)
-        stage.reportStep(.restored)
-    }
-
-    package var followedOffsets: [OffsetToCommit] { decider.followedOffsets }
-}
-
-extension StageLoop: TopicViewsOwner {
-    /// The time by which the views judge the age of their files, in milliseconds since 1970.
-    package var decisionTime: Int64 {
-        stage.clock.decisionTime(at: stage.time.now()) ?? stage.time.wall().milliseconds
-    }
-
-    package func startOverLater() { stage.member.startOverLater() }
-
-    package func viewsDidReach(_ step: TopicViews.Step) {
-        stage.reportStep(step == .opened ? .viewOpened : .viewWritten)
     }
 }

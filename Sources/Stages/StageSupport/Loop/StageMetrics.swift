@@ -2,7 +2,7 @@ package import Telemetry
 
 /// The metrics that every loop has. They are created once and used for every batch.
 package struct StageMetrics {
-    /// The words and labels in which the metrics of two loops differ.
+    /// The words and labels in which the metrics of one loop differ from those of other loops.
     package struct Names: Sendable {
         /// The stage's name as a part of a metric's name, such as `fan_out`.
         package let stage: String

@@ -1,7 +1,7 @@
 package import Lifecycle
 package import Telemetry
 
-/// The threads of a stage, one for each loop.
+/// The threads of a stage, one for each of its loops.
 package final class StageThreads: Sendable {
     /// A loop, before its thread makes it. The loop's clients are pinned to that thread.
     package struct Loop: Sendable {
@@ -41,7 +41,7 @@ package final class StageThreads: Sendable {
 
     package var readinessProblems: [String] { loops.flatMap(\.thread.readinessProblems) }
 
-    /// Starts one loop after the other.
+    /// Starts one loop after the other. Throws if a loop cannot be made.
     package func start(in context: ServiceContext) async throws {
         configureAllocator()
         for (thread, loop) in loops {

@@ -39,7 +39,8 @@ package final class CommittedRows {
         return row
     }
 
-    /// Calls `each` with every row whose key begins with `prefix`, or with nil if the row is deleted or cannot be read.
+    /// Calls `each` with the key of every row that begins with `prefix`, and with the row. The row is nil if it is
+    /// deleted or cannot be read.
     ///
     /// - Parameters:
     ///   - unread: the keys with this prefix that the view may not have yet.

@@ -1,7 +1,8 @@
 package import Lifecycle
 
-/// The state of a disk that is too full. All views wait, because they share the disk.
+/// The state of a disk that is too full to write a file. All files of a loop wait, because they share the disk.
 package struct DiskFullState: Sendable {
+    /// The time at which the disk is tried again.
     package var retryAt: Instant
     /// The reason, for operators.
     package var reason: String

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Store
 
-/// The key of a record, for use in dictionaries. Its bytes are hashed once for all lookups.
+/// The key of a record, for use in dictionaries. The hash of its bytes is computed once, and every lookup uses it.
 package struct HashedKey: Hashable, Sendable {
     package let bytes: [UInt8]
     package let hash: Int
@@ -18,6 +18,7 @@ package struct HashedKey: Hashable, Sendable {
         return hasher.finalize()
     }
 
+    /// Whether the bytes of the key are these.
     func equals(_ key: UnsafeRawBufferPointer) -> Bool {
         unsafe bytes.withUnsafeBytes { bytes in
             guard bytes.count == key.count else { return false }
@@ -29,7 +30,7 @@ package struct HashedKey: Hashable, Sendable {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
-    /// Whether this key sorts before `other`, byte by byte, as in the view.
+    /// Whether this key sorts before `other`, byte by byte. This is the order of the rows in a view's file.
     package func precedes(_ other: HashedKey) -> Bool { bytes.span.compare(to: other.bytes.span) < 0 }
 
     package static func == (a: HashedKey, b: HashedKey) -> Bool { a.hash == b.hash && a.bytes == b.bytes }

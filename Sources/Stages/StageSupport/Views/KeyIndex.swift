@@ -1,5 +1,5 @@
-/// A hash table from keys to numbers, for an owner that stores the keys and their hashes itself. A dictionary would
-/// store each key again, hash the hash, and compare keys with different hashes.
+/// A hash table from keys to numbers, for an owner that stores the keys and their hashes itself. It costs less than a
+/// dictionary, which would store each key again, hash the hash, and compare keys with different hashes.
 package struct KeyIndex {
     private struct Slot {
         var hash: UInt32
@@ -50,11 +50,12 @@ package struct KeyIndex {
         count -= 1
     }
 
-    /// Gives the key of a number another number.
+    /// Gives another number to the key that has `number`.
     package mutating func renumber(_ number: Int, to other: Int, hash: Int) {
         slots[slot(of: number, hash: hash)].number = Int32(other)
     }
 
+    /// Returns the slot of a number, which must be in the index.
     private func slot(of number: Int, hash: Int) -> Int {
         var slot = firstSlot(of: UInt32(truncatingIfNeeded: hash))
         while slots[slot].number != Int32(number) {

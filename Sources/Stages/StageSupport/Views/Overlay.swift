@@ -1,8 +1,8 @@
 internal import Kafka
 package import Lifecycle
 
-/// The rows of a partition that this loop knows and its view does not have yet. Lookups use the overlay first. It has
-/// two kinds of rows:
+/// The rows of a partition that this loop knows and its view does not have yet. A lookup asks the overlay before the
+/// view. The overlay has two kinds of rows:
 ///
 /// - A committed row leaves when the view has read it back. A key can be committed again before its first record is
 ///   read back, so the overlay counts the outstanding records of each row.
@@ -57,7 +57,7 @@ package struct Overlay {
     /// The newest record of a key, which is empty for a tombstone. Nil if the view has the newest one.
     package subscript(key: HashedKey) -> [UInt8]? { index(of: key).map { rows[$0].record } }
 
-    /// Notes a repetition.
+    /// Notes a repetition, which is in no record of the topic.
     ///
     /// - Parameter record: the row with the exact times of the repetition.
     package mutating func recordRepetition(of key: HashedKey, as record: [UInt8], at now: Instant) {
@@ -131,7 +131,7 @@ package struct Overlay {
         (unreadCount, byteCount, nextSearch) = (0, 0, nil)
     }
 
-    // MARK: Numbers
+    // MARK: Row numbers
 
     private func index(of key: HashedKey) -> Int? { keyIndex.number(hash: key.hash) { rows[$0].key == key } }
 

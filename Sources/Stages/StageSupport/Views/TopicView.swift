@@ -6,7 +6,7 @@ package import Telemetry
 /// A copy of one partition of a compacted topic in a file on the local disk. It is a cache, filled from the topic's
 /// records. Only rows that the loop puts into it directly are newer than the topic. Pinned to the loop's thread.
 ///
-/// Rows are buffered in memory, and `writePendingRows` writes them to the file together with the offset.
+/// Rows are buffered in memory. `writePendingRows` writes them to the file together with the offset of the next record.
 package final class TopicView {
     /// A margin for differences of clocks. A file must not be as old as the topic's retention of tombstones, because it
     /// could then miss one.
@@ -18,6 +18,7 @@ package final class TopicView {
     private let file: StateFile
     private let table: Table
     private let derive: TopicViewDefinition.Derivation?
+    /// Nil if the file has the order of the topic's keys.
     private let order: (any RowOrder.Type)?
     /// The memory for the key that is being converted between the topic's order and the file's order.
     private var scratch: [UInt8] = []
@@ -31,15 +32,17 @@ package final class TopicView {
     private var derivedRow = DerivedRow()
     /// Rows that the loop puts into the file directly. They are written before the rows from the topic.
     private var overrides = RowBatch()
-    /// The progress of the records that were read, in the file or not.
+    /// The progress in the topic, with the records that are not in the file yet.
     private var receivedProgress: AppliedProgress
 
     // Facts about the file, until it changes.
 
     /// A range of keys in which the file has no row.
     private var emptyRange: KeyGap?
+    /// The number of rows. Nil if it must be counted.
     private var cachedCount: Int?
 
+    /// Recognizes a topic that was created again: its records differ from those in the file.
     private var identityCheck: TopicIdentityCheck
 
     /// - Parameter cluster: the cluster's id. A file of another cluster is discarded.
@@ -124,6 +127,7 @@ package final class TopicView {
         for key: Span<UInt8>, body: (Span<UInt8>) throws(E) -> Result
     ) throws(E) -> Result {
         guard let order else { return try body(key) }
+        // The memory is taken out of `self`, because `body` may use `self`.
         var stored: [UInt8] = []
         swap(&stored, &scratch)
         defer { swap(&stored, &scratch) }
@@ -143,7 +147,7 @@ package final class TopicView {
         body(key.span)
     }
 
-    /// Notes that all records below the offset were read.
+    /// Notes that the partition ends at the offset now, and that all its records were read.
     package func advance(to end: Int64, now: WallTime) {
         identityCheck.recordRead(upTo: end)
         receivedProgress.offset = max(receivedProgress.offset, end)

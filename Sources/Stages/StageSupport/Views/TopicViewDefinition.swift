@@ -1,6 +1,6 @@
-/// The topic of a view and the layout of its file.
+/// The topic of a loop's views and the layout of their files.
 package struct TopicViewDefinition: Sendable {
-    /// The topic's name with its prefix.
+    /// The topic's name in the cluster, with the prefix of the `TopicLayout`.
     package let topic: String
     /// The name of the table in the file, and the beginning of the file's name.
     package let table: String

@@ -18,6 +18,7 @@ package struct TopicViewMetrics {
         self.table = table
     }
 
+    /// Counts a view that was opened.
     func countOpenedView(_ state: OpeningState) {
         let label =
             switch state {
@@ -31,6 +32,7 @@ package struct TopicViewMetrics {
         ).add()
     }
 
+    /// The gauge of a partition's view.
     func appliedOffset(of partition: Int32) -> Gauge {
         metrics.gauge(
             appliedOffsetName, help: "the offset of the next record that a view needs",

@@ -1,0 +1,62 @@
+internal import Payloads
+internal import Registry
+package import Sends
+package import Store
+
+// A lane subscribes to a group when the first member appears in it. From then on the group's sends reach the lane, and
+// the planner's answer brings the state that the group already has.
+
+extension Expander {
+    /// Returns the lane's row of a group with a member, and subscribes to the group if the lane has not done so, or long
+    /// ago.
+    mutating func subscribedScope(of key: ScopeKey, named group: String) throws(StoreError) -> LaneScope {
+        var scope = try table.scope(for: key.bytes) ?? .unseen
+        switch scope.subscription {
+        case .missing: scope.subscription = .requested
+        case .requested, .answered:
+            // The planner forgets members some time after the last subscription and the last send.
+            if now - scope.writtenAt < LaneScope.subscriptionMilliseconds { return scope }
+        }
+        set(scope, under: key.bytes)
+        output.add(Subscription(lane: lane, app: key.app, group: group))
+        return scope
+    }
+
+    /// Subscribes to a group with a member that was known before, unless the lane has its row.
+    package mutating func subscribe(to group: String, of app: String) throws(StoreError) {
+        _ = try subscribedScope(of: ScopeKey(app: app, group: group), named: group)
+    }
+
+    /// Takes the answer to a subscription, if the group has no state to send.
+    package mutating func apply(_ answer: SubscriptionAnswer) throws(StoreError) {
+        let key = answer.key.bytes
+        var scope = try table.scope(for: key) ?? .unseen
+        scope.subscription = .answered
+        scope.generation = max(scope.generation, answer.generation)
+        scope.endVersion = max(scope.endVersion, answer.endVersion)
+        set(scope, under: key)
+    }
+
+    /// Whether an expansion has no effect in this lane: an update of a group without members here, or an answer that
+    /// the lane does not need any more. An END is never skipped, because older starts may still arrive.
+    func skips(_ expansion: Expansion, under key: [UInt8]) throws(StoreError) -> Bool {
+        guard case .group = expansion.targets, let group = expansion.key.group else { return false }
+        let scope = try table.scope(for: key)
+        if expansion.answersSubscription, let scope, scope.subscription == .answered { return true }
+        guard expansion.content.event == .update, scope == nil else { return false }
+        return try !registry.hasActivities(of: group, app: expansion.key.app)
+    }
+}
+
+extension LaneScope {
+    /// The time after which a lane subscribes again when a member reports. The planner remembers members for longer: for
+    /// this time, the life of the member, and a day in which the planner or the lane is behind.
+    static let subscriptionMilliseconds = GroupRow.membershipMilliseconds / 4
+
+    /// The row of a group whose sends this lane has not seen.
+    static var unseen: LaneScope {
+        var scope = LaneScope()
+        scope.subscription = .missing
+        return scope
+    }
+}

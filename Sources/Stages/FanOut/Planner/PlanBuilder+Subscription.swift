@@ -1,0 +1,87 @@
+internal import Payloads
+internal import Sends
+internal import Store
+
+// The subscription of a lane, in which the first member of a group has appeared.
+
+extension PlanBuilder {
+    /// Adds the lane to those that get the group's sends, and answers it. The sends that are planned later follow the
+    /// answer in the lane's topic.
+    mutating func subscribe(_ subscription: Subscription, in table: inout some GroupTable) throws(StoreError)
+    {
+        guard subscription.lane < planner.lanes else { return }
+        let before = try currentRow(of: key, in: table)
+        var row = before
+        row.memberLanes.insert(subscription.lane)
+        row.membersUntil = max(row.membersUntil, SubscribedGroups.membersUntil(subscribedAt: stamp))
+        if row != before {
+            if try count(row, after: before, in: &table) {
+                table.set(row, of: key)
+            } else {
+                row = before
+                plan.appBeyondLimit = key.app
+            }
+        }
+        answer(subscription, with: row)
+    }
+
+    /// Counts the group among those that only subscriptions have made, or no longer. Returns false if it is new and the
+    /// limit is reached. The app's row then says that unknown groups may have members in any lane.
+    private func count(
+        _ row: GroupRow, after before: GroupRow, in table: inout some GroupTable
+    ) throws(StoreError) -> Bool {
+        guard key.isSharedGroup else { return true }
+        let (old, new) = (before.endIfOnlySubscribed(at: stamp), row.endIfOnlySubscribed(at: stamp))
+        if old == new { return true }
+        let known = try table.subscribedGroups(of: key.app) ?? SubscribedGroups()
+        var groups = known
+        groups.removeEnded(at: stamp)
+        let isStored = old != nil || new == nil || groups.count < planner.subscribedGroupsMax
+        if isStored {
+            if let old { groups.remove(groupWithMembersUntil: old) }
+            if let new { groups.add(groupWithMembersUntil: new) }
+        } else {
+            groups.noteUnstoredSubscription(at: stamp)
+        }
+        if groups != known { table.set(groups, of: key.app) }
+        return isStored
+    }
+
+    /// Counts the group no longer, if a send has changed its row.
+    ///
+    /// - Parameter before: the row before the send.
+    func recountSubscribedGroup(
+        after before: GroupRow, in table: inout some GroupTable
+    ) throws(StoreError) {
+        if before.endIfOnlySubscribed(at: stamp) == nil { return }
+        _ = try count(try currentRow(of: key, in: table), after: before, in: &table)
+    }
+
+    /// Answers a lane with the last state of the group, if there is one to send.
+    private mutating func answer(_ subscription: Subscription, with row: GroupRow) {
+        guard let newest = row.newestState, newest.deadline > now,
+            newest.content.event != .update || !row.hasCancelled(newest)
+        else {
+            plan.subscriptionAnswer = Plan.LaneAnswer(
+                answer: SubscriptionAnswer(key: key, generation: row.generation, endVersion: row.endVersion),
+                lane: subscription.lane)
+            return
+        }
+        var expansion = Expansion(
+            send: newest.send, key: key, targets: .group, content: newest.content.forExistingActivity,
+            priority: newest.priority, generation: row.generation, version: newest.version,
+            deadline: newest.deadline,
+            expiration: newest.expiration, acceptedAt: newest.acceptedAt)
+        expansion.answersSubscription = true
+        plan.expansions.append(
+            Plan.LaneExpansion(
+                expansion: expansion, lanes: .only(LaneSet([subscription.lane])), isUrgent: false))
+    }
+}
+
+extension GroupRow {
+    /// The end of the members' lives, if only subscriptions have made the row. Nil if the row is for a send, or forgotten.
+    fileprivate func endIfOnlySubscribed(at stamp: Int64) -> Int64? {
+        lastSendAt == 0 && membersUntil > stamp ? membersUntil : nil
+    }
+}

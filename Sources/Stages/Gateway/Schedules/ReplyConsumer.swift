@@ -1,0 +1,114 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import RecordFormat
+internal import Schedules
+internal import Telemetry
+
+/// The Kafka consumer of the `ReplyReader`, confined to its thread. A consumer that fails is replaced by a new one,
+/// which again starts at the end of the partition.
+final class ReplyConsumer: EventHandler {
+    private static let requestMilliseconds = 2000
+    private static let closeMillisecondsMax = 500
+    /// The time between two polls without records. Records arrive at once through `didBecomeReady`.
+    private static let pollMilliseconds = 1000
+    /// The records of one poll.
+    private static let recordsMax = 1000
+    /// The time that the cluster may hold a fetch open. New records end it at once.
+    private static let fetchMilliseconds = 2000
+
+    private let partition: TopicPartition
+    private let settings: KafkaSettings
+    private let context: ServiceContext
+    /// Raised when the first consumer reads the partition.
+    private let hasBegun: AtomicFlag
+    private let onReplies: ([ScheduleReply]) -> Void
+    private let loop: EventLoop
+    private let reader = JSONReader()
+    private var consumer: Consumer?
+    private var batch = RecordBatch(recordsMax: ReplyConsumer.recordsMax)
+    private var timer: LoopTimer?
+
+    init(
+        _ partition: TopicPartition, _ settings: KafkaSettings, context: ServiceContext,
+        hasBegun: AtomicFlag, onReplies: @escaping ([ScheduleReply]) -> Void, on loop: EventLoop
+    ) {
+        self.partition = partition
+        self.settings = settings
+        self.context = context
+        self.hasBegun = hasBegun
+        self.onReplies = onReplies
+        self.loop = loop
+        timer = LoopTimer(on: loop) { [unowned self] in poll() }
+        timer?.schedule(at: loop.now)
+    }
+
+    /// Connects if needed and polls. The consumer must be polled regularly, also without records.
+    private func poll() {
+        if consumer == nil { connect() }
+        didBecomeReady(.readable)
+        timer?.schedule(at: Instant.now().advanced(byMilliseconds: Self.pollMilliseconds))
+    }
+
+    /// Makes a consumer that reads the partition from its end. After a failure the next poll tries again.
+    private func connect() {
+        var options = ConsumerOptions(membership: .manual)
+        // After an absence longer than the retention of replies, no request waits for the lost ones.
+        options.outOfRange = .earliest
+        options.fetchWaitMilliseconds = Self.fetchMilliseconds
+        do {
+            let newConsumer = try Consumer(
+                settings: settings, options: options, name: "gateway-replies", log: context.log,
+                metrics: context.metrics)
+            let watermarks = try newConsumer.watermarks(
+                of: partition, withinMilliseconds: Self.requestMilliseconds)
+            let start = PartitionStart(partition: partition, position: .offset(watermarks.high))
+            try newConsumer.assign(startingAt: [start])
+            try loop.register(newConsumer.descriptor, for: .readable, handler: self)
+            consumer = newConsumer
+            hasBegun.raise()
+        } catch {
+            context.log.warning(
+                "cannot read the scheduler's replies; the gateway answers that orders are under way and reconnects",
+                .field("error", "\(error)"))
+        }
+    }
+
+    /// Passes all replies on that have arrived. A record that is no reply is ignored.
+    func didBecomeReady(_ readiness: Readiness) {
+        while let consumer {
+            let events = consumer.poll(into: &batch)
+            let replies = (0..<batch.count).compactMap { index in
+                [UInt8](copying: batch[index].value).flatMap { try? ScheduleReply.decode($0, with: reader) }
+            }
+            let wasEmpty = batch.isEmpty
+            batch.clear()
+            if !replies.isEmpty { onReplies(replies) }
+            for case .failed(let failure) in events { recover(from: failure) }
+            if wasEmpty { return }
+        }
+    }
+
+    private func recover(from failure: ConsumerFailure) {
+        context.log.warning("cannot read the scheduler's replies", .field("error", "\(failure)"))
+        switch failure {
+        // The next poll connects again.
+        case .unusable: disconnect()
+        case .outOfRange, .partition, .client: break
+        }
+    }
+
+    private func disconnect() {
+        guard let consumer else { return }
+        loop.deregister(consumer.descriptor)
+        batch.clear()
+        _ = consumer.close(withinMilliseconds: Self.closeMillisecondsMax)
+        self.consumer = nil
+    }
+
+    func loopWillEnd() {
+        timer?.cancel()
+        timer = nil
+        disconnect()
+    }
+}

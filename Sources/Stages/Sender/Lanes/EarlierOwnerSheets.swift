@@ -1,0 +1,80 @@
+/// The sheets of a partition that earlier owners of the lane began, or wrote to a tier, and that may be unfinished. As
+/// long as there may be such sheets, the next owner must read the receipts about them.
+///
+/// The sheets lie below a boundary. It is unknown until the end of the partition was reached, or a sheet of ours was
+/// stored behind theirs.
+struct EarlierOwnerSheets {
+    private let isTier: Bool
+    /// An earlier owner may have begun sheets below this offset.
+    let windowEnd: Int64
+    /// The receipts about the sheets lie at or above this offset of `receipts`.
+    private(set) var receiptsFrom: Int64
+
+    // MARK: Boundaries
+
+    /// The end of the partition when it was reached, if no record of an earlier owner could follow. No sheet of an
+    /// earlier owner lies at or above it.
+    private var endReachedAt: Int64?
+    /// The end that was reached last while records of an earlier owner might still come.
+    private var unconfirmedEnd: Int64?
+    /// The first sheet that we wrote to the tier after all sheets of earlier owners. It is needed because the end of a
+    /// tier may never be reached: its last sheets are not due.
+    private var ownSheetsFrom: Int64?
+    /// Number of sheets that we wrote to the tier and whose offsets are unknown.
+    private(set) var ownSheetsWithoutOffset = 0
+
+    init(below windowEnd: Int64, receiptsFrom: Int64, isTier: Bool) {
+        self.windowEnd = windowEnd
+        self.receiptsFrom = receiptsFrom
+        self.isTier = isTier
+    }
+
+    /// Returns whether such sheets may be unfinished, whether they were read or not.
+    func mayBeUnfinished(_ tracker: OffsetTracker) -> Bool {
+        let unfinishedFrom = tracker.offsetToCommit
+        if let ownSheetsFrom, unfinishedFrom >= ownSheetsFrom { return false }
+        if let endReachedAt, tracker.areAllFinished || unfinishedFrom >= endReachedAt { return false }
+        // An earlier owner began sheets only within its window, but it may have written to a tier at any offset.
+        return isTier || unfinishedFrom < windowEnd
+    }
+
+    // MARK: The end of the partition
+
+    /// Handles a record that arrived: an end that was reached before is no longer the end.
+    mutating func recordArrived() { unconfirmedEnd = nil }
+
+    /// Handles the end of the partition.
+    ///
+    /// - Parameter isSettled: whether no record of an earlier owner can follow.
+    mutating func reachedEnd(at offset: Int64, isSettled: Bool) {
+        if isSettled {
+            endReachedAt = endReachedAt ?? offset
+        } else {
+            unconfirmedEnd = offset
+        }
+    }
+
+    /// Notes that the last end that was reached is still the end, and that no record of an earlier owner can follow.
+    mutating func confirmEnd() { endReachedAt = endReachedAt ?? unconfirmedEnd }
+
+    // MARK: Our own sheets in a tier
+
+    /// Notes a sheet that we wrote to the tier when no earlier owner could write there any more.
+    ///
+    /// - Parameter unknownBefore: `ownSheetsWithoutOffset` when the write was ordered. If it has risen since, a sheet
+    ///   of ours with an unknown offset may lie before this one.
+    mutating func noteOwnSheet(at offset: Int64, unknownBefore: Int) {
+        if unknownBefore == ownSheetsWithoutOffset { ownSheetsFrom = ownSheetsFrom ?? offset }
+    }
+
+    /// Adds a sheet of ours that may have a duplicate, and whose offset is unknown. It counts like a sheet of an
+    /// earlier owner. It lies before the next end that is reached, and before every sheet ordered from now on.
+    ///
+    /// - Parameter receiptsOffset: the outcome of the duplicate lies at or above this offset of `receipts`.
+    mutating func addOwnSheetWithoutOffset(receiptsFrom receiptsOffset: Int64) {
+        endReachedAt = nil
+        ownSheetsFrom = nil
+        ownSheetsWithoutOffset += 1
+        receiptsFrom = min(receiptsFrom, receiptsOffset)
+    }
+}

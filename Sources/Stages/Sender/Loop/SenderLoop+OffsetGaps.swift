@@ -1,0 +1,66 @@
+internal import Kafka
+internal import StageSupport
+internal import Telemetry
+
+// Partitions of jobs whose next offset is out of range, because its record was deleted, or records were lost.
+// `OffsetGap` decides between these causes, by the first and the last offset of the partition.
+extension SenderLoop {
+    /// Asks for the first and the last offset of a partition whose next offset is out of range.
+    func askForEnds(of partition: TopicPartition) {
+        partitionsOutOfRange[consumer.submit(.watermarks([partition]))] = partition
+    }
+
+    /// Continues a partition whose next offset is out of range, unless records were lost.
+    func endsAnswered(_ answer: OffsetQueryResult, to id: OffsetQueryID) {
+        guard let partition = partitionsOutOfRange.removeValue(forKey: id),
+            let topic = topics[partition.topic]
+        else {
+            return
+        }
+        guard case .watermarks(let watermarks) = answer, let ends = watermarks[partition] else {
+            return askForEnds(of: partition)
+        }
+        guard let position = plan.position(of: topic, lane: partition.partition) else { return }
+        // The partition began at 0 without a committed offset, and its first record lies behind that.
+        if partitionsWithoutOffset.remove(partition) != nil {
+            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            return restartReading()
+        }
+        let gap = OffsetGap(partition: partition, committed: position, watermarks: ends)
+        switch gap.assessment(for: topic.topic) {
+        case .inRange: restartReading()
+        case .transactionMarker:
+            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            restartReading()
+        case .expired:
+            log.error(
+                "jobs expired before they were read; the partition continues behind them: find out why the senders stood still",
+                .field("partition", partition.description), .field("from", position), .field("to", ends.low))
+            consumer.countSkippedOffsets(gap.missingCount)
+            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            restartReading()
+        case .recordsLost, .logIsShorter:
+            unreadablePartitions.append(gap.description)
+            log.error(
+                "a partition of jobs cannot continue, because its committed offset is out of range: stop every sender, then continue with flotilla replay offset",
+                .field("partition", partition.description), .field("reason", gap.description))
+        }
+    }
+
+    /// Starts to read all partitions again, each from the position in the plan. A partition that was out of range
+    /// continues.
+    private func restartReading() {
+        let starts = consumer.partitions.compactMap { partition -> PartitionStart? in
+            guard let topic = topics[partition.topic],
+                let position = plan.position(of: topic, lane: partition.partition)
+            else { return nil }
+            return PartitionStart(partition: partition, position: .offset(position))
+        }
+        do throws(KafkaError) {
+            try consumer.startReading(at: starts)
+        } catch {
+            // The membership has ended. The lanes are lost, and the group assigns new ones.
+            log.warning("partitions of jobs cannot be read on now", .field("error", error))
+        }
+    }
+}

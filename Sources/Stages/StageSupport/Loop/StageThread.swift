@@ -1,0 +1,53 @@
+package import Lifecycle
+
+/// The loop of a stage's thread. It runs until its `LoopState` asks it to stop.
+package protocol ThreadLoop: AnyObject {
+    func run() throws
+}
+
+/// The thread of one loop. The thread also makes the loop, because the loop's clients are pinned to it.
+package final class StageThread: Sendable {
+    private let name: String
+    private let state = LoopState()
+    private let started = StartedParts<WorkerThread>()
+
+    package init(name: String) { self.name = name }
+
+    package var readinessProblems: [String] { state.readinessProblems }
+
+    /// Starts the thread. Returns when the loop is made, and throws if it cannot be made. A later failure of the loop
+    /// ends the process.
+    package func start(
+        in context: ServiceContext, makeLoop: @escaping @Sendable (LoopState) throws -> any ThreadLoop
+    ) async throws {
+        let (name, state, started) = (name, state, started)
+        try await withCheckedThrowingContinuation { (ready: CheckedContinuation<Void, any Error>) in
+            do {
+                let worker = try WorkerThread(name: name) {
+                    let loop: any ThreadLoop
+                    do {
+                        loop = try makeLoop(state)
+                    } catch {
+                        return ready.resume(throwing: error)
+                    }
+                    ready.resume()
+                    do {
+                        try loop.run()
+                    } catch {
+                        context.fail(with: error)
+                    }
+                }
+                started.set(worker)
+            } catch {
+                ready.resume(throwing: error)
+            }
+        }
+    }
+
+    /// Asks the loop to stop and does not wait. A stage with several loops asks all of them before it
+    /// joins the first.
+    package func requestStop() { state.requestStop() }
+
+    /// Waits until the loop has ended.
+    package func join() { started.take()?.join() }
+}

@@ -1,0 +1,135 @@
+internal import Kafka
+internal import Store
+internal import Telemetry
+
+// Reading the topic of the views, and writing its records to their files.
+
+extension TopicViews {
+    // MARK: One read
+
+    /// Reads records of the topic and writes them to the files. Returns the partitions whose views have read everything
+    /// that was written to the topic.
+    package func read(waitMilliseconds: Int32 = 0) throws -> [Int32] {
+        readCount = 0
+        if diskFull != nil { return [] }
+        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        readCount = batch.count
+        var changedPartitions = try bufferRecords()
+        let result = try handle(events)
+        if !result.outdatedFiles.isEmpty {
+            try discard(result.outdatedFiles)
+            return []
+        }
+        changedPartitions.formUnion(result.endedPartitions)
+        for partition in changedPartitions { try writePendingRows(of: partition) }
+        let ended = result.endedPartitions
+        return ended.filter(isComplete)
+    }
+
+    /// Gives the records of the batch to their views. Returns the partitions with records.
+    private func bufferRecords() throws -> Set<Int32> {
+        var changedPartitions = Set<Int32>()
+        // Records of one partition follow one another in the batch, so their view is looked up once.
+        var (partition, view): (Int32, TopicView?) = (-1, nil)
+        for index in 0..<batch.count {
+            if batch[index].partition != partition {
+                partition = batch[index].partition
+                view = openViews[partition]
+                if view != nil { changedPartitions.insert(partition) }
+            }
+            guard let openView = view else { continue }
+            openView.buffer(batch[index])
+            guard openView.pendingRowCount >= Self.writtenRowsMax else { continue }
+            try writePendingRows(of: partition)
+            // The view is gone if its file was damaged.
+            view = openViews[partition]
+        }
+        batch.clear()
+        return changedPartitions
+    }
+
+    /// The facts in the events of a poll.
+    private struct EventResult {
+        /// The partitions whose end was reached.
+        var endedPartitions: [Int32] = []
+        /// The files whose offset is out of range: the topic was created again, or retention deleted the records after
+        /// it.
+        var outdatedFiles: [(partition: TopicPartition, reason: String)] = []
+    }
+
+    private func handle(_ events: [ConsumerEvent]) throws -> EventResult {
+        var result = EventResult()
+        for event in events {
+            switch event {
+            case .reachedEnd(let partition, let offset):
+                openViews[partition.partition]?.advance(to: offset, now: decisionTime)
+                result.endedPartitions.append(partition.partition)
+            case .queryCompleted(let id, .watermarks(let ends)) where id == endsQuery:
+                try confirmFreshness(from: ends)
+            case .failed(.outOfRange(let partition, let reason)):
+                result.outdatedFiles.append((partition, reason))
+            case .failed(.unusable(let error)):
+                throw StageFailure.client(error.description)
+            case .failed(let failure):
+                log.warning("the topic of a view cannot be read at present", .field("error", failure))
+            default: break
+            }
+        }
+        return result
+    }
+
+    /// Whether a view has read everything that was written.
+    ///
+    /// A read-committed consumer ends where the oldest open transaction begins. Records that the previous owner of the
+    /// partition committed can lie behind that point, if their commit marker is late. So the end that the consumer
+    /// reports is not enough.
+    private func isComplete(_ partition: Int32) -> Bool {
+        guard overlays[partition] != nil, let view = openViews[partition], view.pendingRowCount == 0,
+            let ends = consumer.knownWatermarks(of: view.topicPartition), view.appliedOffset >= ends.high
+        else { return false }
+        overlays[partition]?.forgetLostRows(at: time.now())
+        return true
+    }
+
+    // MARK: Writing
+
+    /// Writes the pending rows of a view to its file. If the disk is full, they wait. If the file is damaged, it is
+    /// built again.
+    package func writePendingRows(of partition: Int32) throws {
+        guard let view = openViews[partition], diskFull == nil else { return }
+        do throws(StoreError) {
+            try writePendingRows(to: view)
+            metrics.appliedOffset(of: partition).set(Double(view.appliedOffset))
+            owner?.viewsDidReach(.written)
+        } catch {
+            if error.isTransient { return waitForDiskSpace(after: error) }
+            try rebuild(partition, after: error)
+        }
+    }
+
+    private func writePendingRows(to view: TopicView) throws(StoreError) {
+        // The overlay is taken out of the dictionary, so that it is looked up once and not for each row.
+        var overlay = overlays.removeValue(forKey: view.topicPartition.partition)
+        defer { overlays[view.topicPartition.partition] = overlay }
+        try view.writePendingRows { overlay?.markRead($0) }
+    }
+
+    // MARK: Freshness
+
+    /// Asks for the ends of the partitions, to confirm that the files of quiet partitions are up to date. Otherwise
+    /// such a file looks as old as its last record, and the next start rebuilds it without need.
+    package func confirmFreshness() {
+        let partitions = overlays.keys.compactMap { openViews[$0]?.topicPartition }
+        if !partitions.isEmpty { endsQuery = consumer.submit(.watermarks(partitions)) }
+    }
+
+    private func confirmFreshness(from ends: [TopicPartition: Watermarks]) throws {
+        for (topicPartition, watermarks) in ends where overlays[topicPartition.partition] != nil {
+            guard let view = openViews[topicPartition.partition], watermarks.high <= view.appliedOffset else {
+                continue
+            }
+            view.advance(to: view.appliedOffset, now: decisionTime)
+            try writePendingRows(of: topicPartition.partition)
+        }
+    }
+}

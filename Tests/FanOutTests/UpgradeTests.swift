@@ -1,0 +1,66 @@
+import InstallationRecords
+import JSON
+import Payloads
+import RecordFormat
+import Sends
+import Testing
+
+@testable import FanOut
+
+/// Rows of a version without subscriptions. Activities that are open at the upgrade get all their updates.
+struct UpgradeTests {
+    private let reader = JSONReader()
+
+    /// A row of `groups` as that version wrote it: a group that was started for everyone, and updated.
+    private func earlierGroup() throws -> GroupRow {
+        let text = """
+            {"v":1,"generation":\(dawn),"openedAt":\(dawn)000,"version":\(dawn + 5),"highest":\(dawn + 5),\
+            "updatedAt":\(dawn + 5),"newest":{"send":"u1","version":\(dawn + 5),"event":"update",\
+            "contentState":{"goals":1},"priority":10,"deadline":\(dawn + 28800),"expiration":\(dawn + 28800),\
+            "acceptedAt":\(dawn)000},"attributesType":"Match","updates":1,"words":2,"lastAt":\(dawn + 5)000}
+            """
+        return try GroupRow.decode(Array(text.utf8), with: reader)
+    }
+
+    @Test func `an open group gets every lane until its row is forgotten, and then the lanes with members`()
+        throws
+    {
+        var rows = Rows()
+        rows.rows[match] = try earlierGroup()
+        #expect(rows.rows[match]?.newestState?.send == "u1")
+        let update = try planner.plan(makeSend(.update, id: "u2", state: 2), at: 10, in: &rows)
+        #expect(update.expansions.map(\.lanes) == [.every])
+        // A lane asked for the state of a group with this record of `sends.timed`.
+        let question = #"{"v":1,"enquiry":2,"app":"shop","group":"match"}"#
+        let request = try SendRequest.decode(Array(question.utf8), with: reader)
+        let answer = try planner.plan(request, stamp: (dawn + 11) * 1000, app: nil, in: &rows)
+        #expect(answer.expansions.map(\.lanes) == [.only(LaneSet([2]))])
+        let cancel = try planner.cancel("u2", at: 12, in: &rows)
+        #expect(cancel.stop?.lanes == .every)
+        let end = try planner.plan(makeSend(.end), at: 13, in: &rows)
+        #expect(end.expansions.map(\.lanes) == [.every])
+        let later = 20 + GroupRow.retentionMilliseconds / 1000
+        let subscription = Subscription(lane: 1, app: "shop", group: "match")
+        _ = try planner.plan(.subscription(subscription), stamp: (dawn + later) * 1000, app: nil, in: &rows)
+        let narrowed = try planner.plan(makeSend(.update, id: "u3", state: 3), at: later + 1, in: &rows)
+        #expect(narrowed.expansions.map(\.lanes) == [.only(LaneSet([1]))])
+    }
+
+    @Test func `a lane keeps the row of an open group, and subscribes to a group without a row`() throws {
+        let state = """
+            {"send":"u1","version":\(dawn + 5),"event":"update","contentState":{"goals":1},"priority":10,\
+            "deadline":\(dawn + 28800),"expiration":\(dawn + 28800),"acceptedAt":\(dawn)000}
+            """
+        let open =
+            #"{"v":1,"generation":\#(dawn),"version":\#(dawn + 5),"newest":\#(state),"hasStarts":true,"at":\#(dawn)000}"#
+        let quiet = #"{"v":1,"generation":0,"version":0,"mayLackUpdates":true,"at":\#(dawn)000}"#
+        let lane = try OneLane(starts: [(match, open), (ScopeKey(app: "shop", group: "quiet"), quiet)])
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
+        #expect(lane.subscriptions.isEmpty, "every lane gets the sends to this group")
+        #expect(lane.takeStates() == ["1"])
+        try lane.expand(makeExpansion(.update, generation: 0, version: 9, state: 9, send: "u2"))
+        #expect(lane.takeStates() == ["9"])
+        try lane.subscribe(to: ["match", "quiet", "silent"])
+        #expect(lane.subscriptions.map(\.group) == ["quiet", "silent"])
+    }
+}

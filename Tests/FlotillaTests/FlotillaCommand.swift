@@ -1,0 +1,55 @@
+import Foundation
+import ProcessTesting
+
+/// The result of one run of the binary.
+struct Answer {
+    let status: Int32
+    let output: String
+    let errors: String
+}
+
+/// The exit statuses of the binary, with the numbers of `sysexits.h`. Scripts of operators depend on them.
+enum ExitCode {
+    /// The command line is wrong.
+    static let usage: Int32 = 64
+    /// The content of an input is wrong.
+    static let dataError: Int32 = 65
+    /// The named thing does not exist.
+    static let noInput: Int32 = 66
+    /// A broker or a port is not available.
+    static let unavailable: Int32 = 69
+    /// A file cannot be opened or created.
+    static let cannotCreate: Int32 = 73
+    /// Another process holds a lock.
+    static let temporary: Int32 = 75
+    /// A setting is wrong.
+    static let configuration: Int32 = 78
+}
+
+/// Runs the binary with these arguments and waits for its end.
+func flotilla(_ arguments: String..., environment: [String: String] = [:]) async throws -> Answer {
+    try await flotilla(arguments, environment: environment)
+}
+
+func flotilla(_ arguments: [String], environment: [String: String] = [:]) async throws -> Answer {
+    let process = try ChildProcess(
+        builtProductPath(named: "flotilla"), arguments: arguments, environment: environment)
+    let status = try await process.exitStatus()
+    return Answer(status: status, output: process.output, errors: process.errors)
+}
+
+/// The repository from which the tests were built. Some tests read its pages and scripts.
+enum Repository {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    /// Returns the path of a file or folder, with links resolved, because a listing of a folder does not follow a link.
+    static func path(of name: String) -> String {
+        root.appendingPathComponent(name).resolvingSymlinksInPath().path
+    }
+
+    /// Returns the content of a file.
+    static func text(of name: String) throws -> String {
+        try String(contentsOfFile: path(of: name), encoding: .utf8)
+    }
+}

@@ -1,0 +1,114 @@
+internal import APNs
+internal import Jobs
+internal import Lifecycle
+internal import Sender
+internal import Simulation
+
+// One iteration of a process's loop: the plan decides, and the simulation carries out its actions.
+extension SenderSimulation {
+    /// The connections of one app in one environment, or its connections for suspect tokens.
+    private struct CapacityKey: Hashable {
+        let app: AppEnvironment
+        let isSuspect: Bool
+    }
+
+    /// Lets the plan make one iteration, and checks that it respects the capacities and the permits.
+    func runIteration(of process: SimulatedProcess) {
+        // The first answer counts. The plan must remember it during an iteration.
+        var capacities: [CapacityKey: Int] = [:]
+        process.plan.turn(at: time) { sheet, isSuspect in
+            if sheet.head.app == Self.faultyApp, appFault == .noKey {
+                return .closed(reason: "no_provider_key")
+            }
+            let freeCapacity = capacity(ofApp: sheet.head.app, isSuspect: isSuspect, in: process)
+            let key = CapacityKey(app: sheet.app.name, isSuspect: isSuspect)
+            if capacities[key] == nil { capacities[key] = freeCapacity }
+            return .open(capacity: freeCapacity)
+        }
+        for push in process.plan.actions.pushes {
+            capacities[CapacityKey(app: push.sheet.app.name, isSuspect: push.isSuspect), default: 0] -= 1
+        }
+        if capacities.values.contains(where: { $0 < 0 }) {
+            reportViolation("more pushes than the connections take")
+        }
+        performActions(of: process)
+        if process.plan.permitsTaken > limits.permitsMax { reportViolation("more pushes than permits") }
+    }
+
+    /// Returns the number of pushes that an app's connections take now. Without the production's pools it is random.
+    private func capacity(ofApp app: String, isSuspect: Bool, in process: SimulatedProcess) -> Int {
+        if usesRealPools { return pool(of: process, app: app, isSuspect: isSuspect).stateMachine.capacity }
+        if app == Self.faultyApp, appFault == .noAnswer { return random.number(below: 2) }
+        return isCalm ? 4 : random.number(below: 4)
+    }
+
+    /// Carries out the plan's actions, and those that they lead to.
+    func performActions(of process: SimulatedProcess) {
+        let actions = process.plan.actions
+        process.plan.actions.removeAll()
+        for push in actions.pushes { startPush(of: process, push: push) }
+        withdrawPushes(actions.withdrawals, of: process)
+        process.pendingWrites += actions.writes
+        performConsumerActions(actions, of: process)
+        if !actions.commits.isEmpty || actions.isLastCommit {
+            let commit = SimulatedProcess.PendingCommit(
+                number: actions.commitNumber, offsets: actions.commits, epoch: process.epoch)
+            if actions.isLastCommit { process.lastCommit = commit } else { process.commits.append(commit) }
+        }
+        if actions.isReleased {
+            process.hasReleasedLanes = true
+            process.receiptReads.forgetAll()
+        }
+        checkReportedTokens(actions)
+        if process.plan.actions.isNotEmpty { performActions(of: process) }
+    }
+
+    private func withdrawPushes(_ tags: [UInt64], of process: SimulatedProcess) {
+        if usesRealPools {
+            if !tags.isEmpty { withdrawAll(of: process) }
+            return
+        }
+        for tag in tags {
+            let waitingIndex = process.pushesInFlight.firstIndex { $0.tag == tag && $0.state == .waiting }
+            guard let waitingIndex else { continue }
+            process.pushesInFlight.remove(at: waitingIndex)
+            process.plan.ended(tag, as: PushAnswer(.withdrawn), at: time)
+        }
+    }
+
+    /// Reads receipts, and pauses and resumes partitions.
+    private func performConsumerActions(_ actions: DeliveryActions, of process: SimulatedProcess) {
+        for read in actions.reads { process.receiptReads.planRead(lane: read.lane, from: read.from) }
+        for flow in actions.pauses {
+            process.paused[SimulatedKafka.Partition(lane: flow.lane, topic: flow.topic).index] = true
+        }
+        for resume in actions.resumes {
+            let partition = SimulatedKafka.Partition(lane: resume.lane, topic: resume.topic)
+            process.paused[partition.index] = false
+            if let from = resume.from { process.positions[partition.index] = from }
+        }
+    }
+
+    /// Checks the tokens that the plan reports: as dead, or as proven (accepted by APNs for the first time).
+    private func checkReportedTokens(_ actions: DeliveryActions) {
+        for token in actions.deadTokens
+        where token.sheet.head.app == Self.faultyApp && token.reason != "Unregistered" {
+            reportViolation("a wrong setting costs a token")
+        }
+        for token in actions.provenTokens {
+            let job = SimulatedJobID(
+                position: token.sheet.originPosition, line: token.sheet.originLine(token.line))
+            if jobs[job]?.processedCount == 0 { reportViolation("a token is reported as proven that is not") }
+            if !token.sheet.unprovenLines.contains(token.line) {
+                reportViolation("a proven token is reported as proven")
+            }
+        }
+    }
+}
+
+extension DeliveryActions {
+    fileprivate var isNotEmpty: Bool {
+        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !reads.isEmpty || !pauses.isEmpty
+            || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased || !provenTokens.isEmpty
+    }
+}

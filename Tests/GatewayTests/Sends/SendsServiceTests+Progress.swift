@@ -1,3 +1,4 @@
+import CatalogRecords
 import Foundation
 import Identifiers
 import JSON

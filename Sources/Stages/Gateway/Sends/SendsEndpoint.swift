@@ -102,7 +102,7 @@ struct SendsEndpoint: Sendable {
         }
         return lookup.find(id, of: authorized.caller.app.id, since: time) { result in
             switch result {
-            case .send(let found): report(id, found: found, for: authorized)
+            case .send(let found): sendProgress(of: id, found: found, to: authorized)
             case .notFound:
                 if !findFirst(of: ids.dropFirst(), since: time, for: authorized) {
                     authorized.reply.send(Unavailable.overloaded)

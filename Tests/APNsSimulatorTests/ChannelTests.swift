@@ -7,9 +7,9 @@ import Testing
 @Suite struct ChannelTests {
     @Test func `a channel is created, read, listed, used and deleted`() async throws {
         let phones = KnownTokens()
-        let subject = try RunningSimulator(phones: phones)
-        let token = subject.token()
-        let manager = subject.client(channels: true)
+        let simulator = try RunningSimulator(phones: phones)
+        let token = simulator.token()
+        let manager = simulator.client(channels: true)
         var ids: [String] = []
         for policy in ["0", "1"] {
             let created = await manager.send(.create(token, policy: policy))
@@ -25,7 +25,7 @@ import Testing
         #expect(list.status == 200)
         #expect(list.body == #"{"channels":["\#(ids[0])","\#(ids[1])"]}"#)
 
-        let client = subject.client()
+        let client = simulator.client()
         for id in ids { #expect(await client.send(.broadcast(token, channel: id)).status == 200) }
         #expect(phones.delivered.map(\.isStored) == [false, true])
         #expect(phones.delivered.map(\.target) == ids.map { .channel($0) })
@@ -41,20 +41,20 @@ import Testing
     }
 
     @Test func `environments and apps share no channels`() async throws {
-        let subject = try RunningSimulator()
-        let token = subject.token()
-        let created = await subject.client(channels: true).send(.create(token))
+        let simulator = try RunningSimulator()
+        let token = simulator.token()
+        let created = await simulator.client(channels: true).send(.create(token))
         let id = try #require(created.headers["apns-channel-id"])
-        let fromSandbox = await subject.client(.sandbox, channels: true).send(
+        let fromSandbox = await simulator.client(.sandbox, channels: true).send(
             .manage("GET", token, channel: id))
         #expect(fromSandbox.reason == "ChannelNotRegistered")
-        let fromOtherApp = await subject.client(channels: true).send(
+        let fromOtherApp = await simulator.client(channels: true).send(
             .manage("GET", token, channel: id).at("/1/apps/com.example.other/channels"))
         #expect(fromOtherApp.reason == "ChannelNotRegistered")
     }
 
     @Test func `a channel request that a fault answers is not carried out`() async throws {
-        let subject = try RunningSimulator(
+        let simulator = try RunningSimulator(
             faultInjector: FaultsByRequest { request in
                 request.kind == .createChannel
                     ? InjectedFault(
@@ -63,8 +63,8 @@ import Testing
                         ))
                     : .none
             })
-        let token = subject.token()
-        let manager = subject.client(channels: true)
+        let token = simulator.token()
+        let manager = simulator.client(channels: true)
         #expect(await manager.send(.create(token)).status == 500)
         let list = await manager.send(
             .manage("GET", token).at("/1/apps/\(RunningSimulator.app)/all-channels"))

@@ -12,14 +12,16 @@ import Testing
 @testable import APNsSimulator
 
 /// The stream allowance of a connection, and its end.
+///
+/// Answers with errors give points. Enough points halve the streams, and too many close the connection.
 @Suite struct ConnectionLimitTests {
     @Test func `a connection has one stream until its first good push, then a thousand`() async throws {
-        let subject = try RunningSimulator()
-        let client = subject.client()
+        let simulator = try RunningSimulator()
+        let client = simulator.client()
         #expect(await client.send(.push(nil)).reason == "MissingProviderToken")
         // SETTINGS and the answer may arrive together.
         try await eventually("one stream") { client.streamsMax == [1] }
-        #expect(await client.send(.push(subject.token())).status == 200)
+        #expect(await client.send(.push(simulator.token())).status == 200)
         try await eventually("more streams") { client.streamsMax == [1, 1_000] }
     }
 
@@ -39,9 +41,9 @@ import Testing
 
     @Test func `good pushes restore the streams`() async throws {
         let phones = KnownTokens([PushToken(hex: "aa")!: .unknown])
-        let subject = try RunningSimulator(phones: phones) { $0.streams.pointsPerHalving = 10 }
-        let client = subject.client()
-        let acceptedPush = TestRequest.push(subject.token())
+        let simulator = try RunningSimulator(phones: phones) { $0.streams.pointsPerHalving = 10 }
+        let client = simulator.client()
+        let acceptedPush = TestRequest.push(simulator.token())
         #expect(await client.send(acceptedPush).status == 200)
         for _ in 0..<2 { #expect(await client.send(acceptedPush.at("/3/device/aa")).status == 400) }
         try await eventually("fewer streams") { client.streamsMax.last == 500 }
@@ -51,9 +53,9 @@ import Testing
 
     @Test func `too many errors close the connection with a reason`() async throws {
         let phones = KnownTokens([PushToken(hex: "aa")!: .unknown])
-        let subject = try RunningSimulator(phones: phones) { $0.streams.pointsMax = 10 }
-        let client = subject.client()
-        let pushToUnknownToken = TestRequest.push(subject.token()).at("/3/device/aa")
+        let simulator = try RunningSimulator(phones: phones) { $0.streams.pointsMax = 10 }
+        let client = simulator.client()
+        let pushToUnknownToken = TestRequest.push(simulator.token()).at("/3/device/aa")
         #expect(await client.send(pushToUnknownToken).status == 400)
         #expect(await client.send(pushToUnknownToken).status == 400)
         try await eventually("the GOAWAY") { client.goaway != nil }
@@ -64,9 +66,9 @@ import Testing
     }
 
     @Test func `an idle connection gets a GOAWAY`() async throws {
-        let subject = try RunningSimulator { $0.idleMilliseconds = 300 }
-        let client = subject.client()
-        #expect(await client.send(.push(subject.token())).status == 200)
+        let simulator = try RunningSimulator { $0.idleMilliseconds = 300 }
+        let client = simulator.client()
+        #expect(await client.send(.push(simulator.token())).status == 200)
         try await eventually("the GOAWAY") { client.goaway != nil }
         #expect(client.goaway?.lastStream == 1)
         #expect(
@@ -76,59 +78,59 @@ import Testing
 
     @Test func `stopping answers the started requests and sends Shutdown`() async throws {
         let delayed = InjectedFault(requestFault: .none, delayMilliseconds: 300)
-        let subject = try RunningSimulator(faultInjector: FaultsByRequest { _ in delayed })
-        let client = subject.client()
-        async let answer = client.send(.push(subject.token()))
+        let simulator = try RunningSimulator(faultInjector: FaultsByRequest { _ in delayed })
+        let client = simulator.client()
+        async let answer = client.send(.push(simulator.token()))
         try await eventually("the request") {
-            (subject.loop.perform { subject.simulator.requestsReceived } ?? 0) == 1
+            (simulator.loop.perform { simulator.simulator.requestsReceived } ?? 0) == 1
         }
-        await subject.simulator.stop(by: Instant.now().advanced(byMilliseconds: 30_000))
+        await simulator.simulator.stop(by: Instant.now().advanced(byMilliseconds: 30_000))
         #expect(await answer.status == 200)
         #expect(client.goaway.map { String(decoding: $0.debug, as: UTF8.self) } == #"{"reason":"Shutdown"}"#)
         try await eventually("the end") { client.closeReason != nil }
     }
 
     @Test func `stopping closes the remaining connections at the deadline`() async throws {
-        let subject = try RunningSimulator(
+        let simulator = try RunningSimulator(
             faultInjector: FaultsByRequest { _ in
                 InjectedFault(requestFault: .none, delayMilliseconds: 3_600_000)
             })
-        let client = subject.client()
-        async let answer = client.send(.push(subject.token()))
+        let client = simulator.client()
+        async let answer = client.send(.push(simulator.token()))
         try await eventually("the request") {
-            (subject.loop.perform { subject.simulator.requestsReceived } ?? 0) == 1
+            (simulator.loop.perform { simulator.simulator.requestsReceived } ?? 0) == 1
         }
-        await subject.simulator.stop(by: Instant.now().advanced(byMilliseconds: 100))
+        await simulator.simulator.stop(by: Instant.now().advanced(byMilliseconds: 100))
         #expect(await answer.end == .connectionLost)
     }
 
     @Test func `a token gets no more pushes than its rate limit allows`() async throws {
-        let subject = try RunningSimulator {
+        let simulator = try RunningSimulator {
             $0.rateLimit = RateLimitSettings(burst: 3, refillMilliseconds: 3_600_000)
         }
-        let client = subject.client()
-        let request = TestRequest.push(subject.token())
+        let client = simulator.client()
+        let request = TestRequest.push(simulator.token())
         for _ in 0..<3 { #expect(await client.send(request).status == 200) }
         let fourth = await client.send(request)
         #expect(fourth.status == 429 && fourth.reason == "TooManyRequests")
         #expect(await client.send(request.at("/3/device/abcd")).status == 200)
     }
 
-    @Test func `a token's pace refills`() {
-        var pace = PushRateLimiter(settings: RateLimitSettings(burst: 2, refillMilliseconds: 1_000))
+    @Test func `a token's allowance of pushes refills`() {
+        var rateLimiter = PushRateLimiter(settings: RateLimitSettings(burst: 2, refillMilliseconds: 1_000))
         let token = Array("abcd".utf8)
         let times: [Int64] = [0, 0, 0, 999, 1_000, 1_000, 10_000, 10_000, 10_000]
         #expect(
-            times.map { pace.takePush(to: token.span, at: $0) } == [
+            times.map { rateLimiter.takePush(to: token.span, at: $0) } == [
                 true, true, false, false, true, false, true, true, false,
             ])
     }
 
     @Test func `the sandbox answers with a unique id, and production does not`() async throws {
-        let subject = try RunningSimulator()
-        let sandbox = await subject.client(.sandbox).send(.push(subject.token()))
+        let simulator = try RunningSimulator()
+        let sandbox = await simulator.client(.sandbox).send(.push(simulator.token()))
         #expect(sandbox.status == 200 && sandbox.headers["apns-unique-id"]?.utf8.count == 36)
-        let production = await subject.client().send(.push(subject.token()).setting("apns-id", nil))
+        let production = await simulator.client().send(.push(simulator.token()).setting("apns-id", nil))
         #expect(production.status == 200 && production.headers["apns-unique-id"] == nil)
         let id = try #require(production.headers["apns-id"])
         let isUUID = PushID(canonical: id) != nil
@@ -137,15 +139,15 @@ import Testing
 
     @Test func `a phone gets the parsed fields of a push`() async throws {
         let phones = KnownTokens()
-        let subject = try RunningSimulator(phones: phones)
-        let client = subject.client(.sandbox)
+        let simulator = try RunningSimulator(phones: phones)
+        let client = simulator.client(.sandbox)
         let start = #"""
             {"aps":{"timestamp":1763632800,"event":"start","content-state":{"home": 1.0},\#
             "attributes-type":"Match","attributes":{"teams":["a","b"]},"alert":{"title":"Kick-off"},\#
             "stale-date":1763633000,"relevance-score":0.5,"input-push-token":1,\#
             "input-push-channel":"QUJD","dismissal-date":"soon"}}
             """#
-        let request = TestRequest.push(subject.token()).with(body: start).setting("apns-priority", "5")
+        let request = TestRequest.push(simulator.token()).with(body: start).setting("apns-priority", "5")
         #expect(await client.send(request.setting("apns-expiration", "1763640000")).status == 200)
         #expect(await client.send(request.with(body: #"{"aps":{"event":"dance"}}"#)).status == 200)
         #expect(
@@ -165,6 +167,6 @@ import Testing
         #expect(payload.staleDate == 1_763_633_000 && payload.dismissalDate == nil)
         #expect(payload.relevanceScore == 0.5 && payload.channel == "QUJD")
         #expect(pushes[1].payload.event == nil && pushes[2].expiration == nil)
-        try await eventually("time to go on") { phones.tickCount > 1 }
+        try await eventually("more ticks of the clock") { phones.tickCount > 1 }
     }
 }

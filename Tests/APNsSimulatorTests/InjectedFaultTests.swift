@@ -177,7 +177,7 @@ import Testing
         let request = TestRequest.push(simulator.token())
         #expect(await client.send(request).status == 200)
         #expect(await client.send(request).status == 200)
-        try await eventually("the park") { client.streamsMax.last == 0 }
+        try await eventually("the stream limit of 0") { client.streamsMax.last == 0 }
     }
 
     @Test func `a stalled connection continues afterwards`() async throws {

@@ -18,12 +18,12 @@ import Testing
         let directory = try TemporaryDirectory()
         let credentials = try SimulatorCredentials(directory: directory.path)
         let journal = RecordedEntries()
-        let subject = try RunningSimulator(journal: journal, credentials: credentials)
+        let simulator = try RunningSimulator(journal: journal, credentials: credentials)
         let script = try ChildProcess(
             "bash",
             arguments: [
                 peers + "push.sh", directory.path, SimulatorCredentials.teamID,
-                "https://localhost:\(subject.simulator.ports.sandbox)", RunningSimulator.app,
+                "https://localhost:\(simulator.simulator.ports.sandbox)", RunningSimulator.app,
                 TestRequest.token,
             ])
         #expect(try await script.exitStatus() == 0, "\(script.errors)")
@@ -44,12 +44,12 @@ import Testing
         let directory = try TemporaryDirectory()
         let credentials = try SimulatorCredentials(directory: directory.path)
         let phones = KnownTokens([PushToken(hex: "aa")!: .unregistered(since: 1_763_632_800_123)])
-        let subject = try RunningSimulator(phones: phones, credentials: credentials)
+        let simulator = try RunningSimulator(phones: phones, credentials: credentials)
         let client = try ChildProcess(
             Self.python,
             arguments: [
                 peers + "aioapns-push.py", directory.path, credentials.keyID,
-                SimulatorCredentials.teamID, String(subject.simulator.ports.production),
+                SimulatorCredentials.teamID, String(simulator.simulator.ports.production),
                 RunningSimulator.app + ".push-type.liveactivity", TestRequest.token, "aa",
             ])
         #expect(try await client.exitStatus() == 0, "\(client.errors)")
@@ -59,16 +59,16 @@ import Testing
 
     @Test func `h2load gets every answer`() async throws {
         let directory = try TemporaryDirectory()
-        let subject = try RunningSimulator { $0.streams.initialStreams = 1_000 }
+        let simulator = try RunningSimulator { $0.streams.initialStreams = 1_000 }
         let body = try directory.writeFile(named: "body", content: ReasonTests.paddedBody(byteCount: 600))
         let load = try ChildProcess(
             "h2load",
             arguments: [
                 "-n", "5000", "-c", "4", "-m", "100", "-d", body,
-                "-H", "authorization: bearer \(subject.token())", "-H", "apns-push-type: liveactivity",
+                "-H", "authorization: bearer \(simulator.token())", "-H", "apns-push-type: liveactivity",
                 "-H", "apns-topic: \(RunningSimulator.app).push-type.liveactivity",
                 "-H", "apns-id: \(TestRequest.id)",
-                "https://127.0.0.1:\(subject.simulator.ports.production)/3/device/\(TestRequest.token)",
+                "https://127.0.0.1:\(simulator.simulator.ports.production)/3/device/\(TestRequest.token)",
             ])
         #expect(try await load.exitStatus() == 0)
         #expect(load.output.contains("5000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(load.output)")

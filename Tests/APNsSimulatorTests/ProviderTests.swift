@@ -10,35 +10,36 @@ import Testing
 @Suite struct ProviderTests {
     @Test func `a connection is bound to the key of its first push`() async throws {
         let other = SigningKey()
-        let subject = try RunningSimulator {
+        let simulator = try RunningSimulator {
             $0.keys = [
                 ProviderKey(
                     keyID: "OTHERKEY01", teamID: SimulatorCredentials.teamID, key: other.verifyingKey)
             ]
         }
-        let client = subject.client()
-        #expect(await client.send(.push(subject.token())).status == 200)
-        let answer = await client.send(.push(subject.token(keyID: "OTHERKEY01", key: other)))
+        let client = simulator.client()
+        #expect(await client.send(.push(simulator.token())).status == 200)
+        let answer = await client.send(.push(simulator.token(keyID: "OTHERKEY01", key: other)))
         #expect(answer.status == 403 && answer.reason == "UnrelatedKeyIdInToken")
         #expect(
-            await subject.client().send(.push(subject.token(keyID: "OTHERKEY01", key: other))).status == 200)
+            await simulator.client().send(.push(simulator.token(keyID: "OTHERKEY01", key: other))).status
+                == 200)
     }
 
     @Test func `a new token needs 20 minutes after the previous one, and the old one is still valid`()
         async throws
     {
-        let subject = try RunningSimulator()
-        let client = subject.client()
-        let first = subject.token(age: 1_800)
+        let simulator = try RunningSimulator()
+        let client = simulator.client()
+        let first = simulator.token(age: 1_800)
         #expect(await client.send(.push(first)).status == 200)
-        let tooSoon = await client.send(.push(subject.token(age: 900)))
+        let tooSoon = await client.send(.push(simulator.token(age: 900)))
         #expect(tooSoon.status == 429 && tooSoon.reason == "TooManyProviderTokenUpdates")
         #expect(await client.send(.push(first)).status == 200)
-        let second = subject.token(age: 0)
+        let second = simulator.token(age: 0)
         #expect(await client.send(.push(second)).status == 200)
         // Signing the same claims again makes another token.
-        let again = await client.send(.push(subject.token(age: 0)))
-        #expect(again.reason == "TooManyProviderTokenUpdates")
+        let sameClaims = await client.send(.push(simulator.token(age: 0)))
+        #expect(sameClaims.reason == "TooManyProviderTokenUpdates")
     }
 
     @Test(arguments: [
@@ -54,27 +55,28 @@ import Testing
         ("1.7636328e9", .issuedAtIsFractional),
         ("\"1763632800\"", .issuedAtIsText), ("\"1763632800.25\"", .issuedAtIsText),
     ])
-    func `a time with a fraction or as a string is accepted with a doubt`(
-        issuedAt: String, doubt: ProviderTokenWarning?
+    func `a time with a fraction or as a string is accepted with a warning`(
+        issuedAt: String, warning: ProviderTokenWarning?
     ) throws {
         let onTime = try refusal(issuedAt: issuedAt, at: 1_763_632_800 + 3_600)
-        #expect(onTime.reason == nil && onTime.doubt == doubt)
+        #expect(onTime.reason == nil && onTime.warning == warning)
         let tooLate = try refusal(issuedAt: issuedAt, at: 1_763_632_800 + 3_601)
         #expect(tooLate.reason == .expiredProviderToken)
     }
 
+    /// Verifies a well-signed token with that time at a time, and returns the reason if it is refused.
     private func refusal(
         issuedAt: String, at seconds: Int64
-    ) throws -> (reason: APNsReason?, doubt: ProviderTokenWarning?) {
+    ) throws -> (reason: APNsReason?, warning: ProviderTokenWarning?) {
         let key = SigningKey()
-        let providers = ProviderTokenVerifier(
+        let verifier = ProviderTokenVerifier(
             keys: [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)],
             reader: .init())
         let parts = [#"{"alg":"ES256","kid":"KEY0000001"}"#, #"{"iss":"TEAM000001","iat":\#(issuedAt)}"#]
         let signed = parts.map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")
         let token = signed + "." + Base64URL.encode(key.sign(Array(signed.utf8)))
         let header = Array("bearer \(token)".utf8)
-        return switch providers.verify(authorization: header.span, last: nil, at: seconds) {
+        return switch verifier.verify(authorization: header.span, last: nil, at: seconds) {
         case .valid(let provider): (nil, provider.warning)
         case .refused(let reason): (reason, nil)
         }
@@ -82,55 +84,55 @@ import Testing
 
     @Test func `a token is verified once, and its age is checked each time`() throws {
         let key = SigningKey()
-        let providers = ProviderTokenVerifier(
+        let verifier = ProviderTokenVerifier(
             keys: [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)],
             reader: .init())
         let token = ProviderToken.make(
             teamID: "TEAM000001", keyID: "KEY0000001", key: key, at: .init(milliseconds: 1_000_000_000))
         let header = Array("bearer \(token)".utf8)
-        func verdict(_ seconds: Int64) -> APNsReason? {
-            switch providers.verify(authorization: header.span, last: nil, at: seconds) {
+        func reason(at seconds: Int64) -> APNsReason? {
+            switch verifier.verify(authorization: header.span, last: nil, at: seconds) {
             case .valid: nil
             case .refused(let reason): reason
             }
         }
-        #expect(verdict(1_000_000) == nil)
-        #expect(verdict(1_003_600) == nil)
-        #expect(verdict(1_003_601) == .expiredProviderToken)
-        #expect(verdict(999_700) == nil)
-        #expect(verdict(999_699) == .expiredProviderToken)
+        #expect(reason(at: 1_000_000) == nil)
+        #expect(reason(at: 1_003_600) == nil)
+        #expect(reason(at: 1_003_601) == .expiredProviderToken)
+        #expect(reason(at: 999_700) == nil)
+        #expect(reason(at: 999_699) == .expiredProviderToken)
     }
 
     @Test(arguments: [
         #"{"alg":"HS256","kid":"KEY0000001"}"#, #"{"alg":"ES256"}"#, #"{"kid":"KEY0000001"}"#, "[]", "",
     ])
     func `a header of another kind is not a provider token`(header: String) {
-        #expect(!isGood(header: header, claims: #"{"iss":"TEAM000001","iat":1000000}"#))
+        #expect(!isValid(header: header, claims: #"{"iss":"TEAM000001","iat":1000000}"#))
     }
 
     @Test(arguments: [
         #"{"iss":"TEAM000001"}"#, #"{"iat":1000000}"#, #"{"iss":1,"iat":1000000}"#, "{",
     ])
     func `claims of another kind are not a provider token`(claims: String) {
-        #expect(!isGood(header: #"{"alg":"ES256","kid":"KEY0000001"}"#, claims: claims))
+        #expect(!isValid(header: #"{"alg":"ES256","kid":"KEY0000001"}"#, claims: claims))
     }
 
     @Test func `a provider token may order its fields differently`() {
         #expect(
-            isGood(
+            isValid(
                 header: #"{"typ":"JWT","kid":"KEY0000001","alg":"ES256"}"#,
                 claims: #"{"iat":1000000,"iss":"TEAM000001","exp":1}"#))
     }
 
-    private func isGood(header: String, claims: String) -> Bool {
+    private func isValid(header: String, claims: String) -> Bool {
         let key = SigningKey()
         let signed = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
         let token = signed + "." + Base64URL.encode(key.sign(Array(signed.utf8)))
-        let providers = ProviderTokenVerifier(
+        let verifier = ProviderTokenVerifier(
             keys: [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)],
             reader: .init())
         let header = Array("Bearer \(token)".utf8)
-        if case .valid = providers.verify(authorization: header.span, last: nil, at: 1_000_000) {
+        if case .valid = verifier.verify(authorization: header.span, last: nil, at: 1_000_000) {
             return true
         }
         return false

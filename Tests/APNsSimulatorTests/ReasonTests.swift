@@ -5,8 +5,9 @@ import Testing
 
 @testable import APNsSimulator
 
-/// One row for each way to cause a reason of APNs by a request alone. Each is sent over its own connection.
+/// One row for each way to cause a reason of APNs by a request alone. Each request has its own connection.
 @Suite struct ReasonTests {
+    /// A way to spoil a valid request, and the reason with which APNs refuses it.
     struct Row: Sendable, CustomTestStringConvertible {
         let reason: APNsReason
         let cause: String
@@ -15,23 +16,29 @@ import Testing
         var testDescription: String { "\(reason.rawValue): \(cause)" }
     }
 
+    /// Returns a row for a request with a changed path, header or body.
     private static func row(
         _ reason: APNsReason, _ cause: String, _ environment: Environment = .production,
         _ spoil: @escaping @Sendable (TestRequest) -> TestRequest
     ) -> Row { Row(reason: reason, cause: cause, environment: environment) { request, _ in spoil(request) } }
 
+    /// Returns a row for a request with another provider token, or with none.
     private static func bearer(
         _ reason: APNsReason, _ cause: String, _ environment: Environment = .production,
         _ token: @escaping @Sendable (RunningSimulator) -> String?
     ) -> Row {
-        Row(reason: reason, cause: cause, environment: environment) { request, subject in
-            request.setting("authorization", token(subject).map { "bearer \($0)" })
+        Row(reason: reason, cause: cause, environment: environment) { request, simulator in
+            request.setting("authorization", token(simulator).map { "bearer \($0)" })
         }
     }
 
+    /// A key that the simulator does not know.
     static let strangeKey = SigningKey()
+    static let sandboxKeyID = "SANDBOXKEY"
     static let sandboxKey = SigningKey()
-    static let narrowKey = SigningKey()
+    /// A key for another app than the one of the tests.
+    static let otherAppKeyID = "NARROWKEY1"
+    static let otherAppKey = SigningKey()
     static let topic = RunningSimulator.app + ".push-type.liveactivity"
 
     /// Tokens for which APNs has another status than valid.
@@ -40,15 +47,15 @@ import Testing
         "ad": .expired(since: 1_763_632_800_456),
     ]
 
-    static func subject() throws -> RunningSimulator {
+    static func startSimulator() throws -> RunningSimulator {
         let statuses = deadTokens.map { (PushToken(hex: $0.key)!, $0.value) }
         return try RunningSimulator(phones: KnownTokens(Dictionary(uniqueKeysWithValues: statuses))) {
             $0.keys = [
                 ProviderKey(
-                    keyID: "SANDBOXKEY", teamID: SimulatorCredentials.teamID, key: sandboxKey.verifyingKey,
+                    keyID: sandboxKeyID, teamID: SimulatorCredentials.teamID, key: sandboxKey.verifyingKey,
                     environments: [.sandbox]),
                 ProviderKey(
-                    keyID: "NARROWKEY1", teamID: SimulatorCredentials.teamID, key: narrowKey.verifyingKey,
+                    keyID: otherAppKeyID, teamID: SimulatorCredentials.teamID, key: otherAppKey.verifyingKey,
                     apps: ["com.example.other"]),
             ]
             $0.apps = [
@@ -116,21 +123,22 @@ import Testing
         bearer(.expiredProviderToken, "61 minutes old") { $0.token(age: 3_660) },
         bearer(.expiredProviderToken, "ten minutes ahead") { $0.token(age: -600) },
         bearer(.badEnvironmentKey, "a key of the sandbox") {
-            $0.token(keyID: "SANDBOXKEY", key: sandboxKey)
+            $0.token(keyID: sandboxKeyID, key: sandboxKey)
         },
-        bearer(.topicDisallowed, "a key of another app") { $0.token(keyID: "NARROWKEY1", key: narrowKey) },
+        bearer(.topicDisallowed, "a key of another app") { $0.token(keyID: otherAppKeyID, key: otherAppKey) },
     ]
 
+    /// Returns an update whose body has exactly that many bytes.
     static func paddedBody(byteCount: Int) -> String {
         let (head, tail) = (#"{"aps":{"timestamp":1,"event":"update","content-state":{"x":""#, #""}}}"#)
         return head + String(repeating: "x", count: byteCount - head.utf8.count - tail.utf8.count) + tail
     }
 
     @Test func `each fault of a direct push has its reason`() async throws {
-        let subject = try Self.subject()
+        let simulator = try Self.startSimulator()
         for row in Self.direct {
-            let client = subject.client(row.environment)
-            let request = row.spoil(.push(subject.token()), subject)
+            let client = simulator.client(row.environment)
+            let request = row.spoil(.push(simulator.token()), simulator)
             let answer = await client.send(request)
             #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
             #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
@@ -141,21 +149,23 @@ import Testing
     }
 
     @Test func `the answer for a dead token has the time of its death`() async throws {
-        let subject = try Self.subject()
-        let client = subject.client()
-        let gone = await client.send(.push(subject.token()).at("/3/device/ac"))
-        #expect(gone.body == #"{"reason":"Unregistered","timestamp":1763632800123}"#)
-        let bearer = subject.token()
-        let expired = await subject.client().send(.push(bearer).at("/3/device/ad"))
+        let simulator = try Self.startSimulator()
+        let client = simulator.client()
+        let unregistered = await client.send(.push(simulator.token()).at("/3/device/ac"))
+        #expect(unregistered.body == #"{"reason":"Unregistered","timestamp":1763632800123}"#)
+        let bearer = simulator.token()
+        let expired = await simulator.client().send(.push(bearer).at("/3/device/ad"))
         #expect(expired.timestamp == 1_763_632_800_456)
     }
 
     @Test func `each fault of a broadcast has its reason`() async throws {
-        let subject = try Self.subject()
-        let token = subject.token()
-        let manager = subject.client(channels: true)
-        let without = try #require(await manager.send(.create(token)).headers["apns-channel-id"])
-        let storing = try #require(await manager.send(.create(token, policy: "1")).headers["apns-channel-id"])
+        let simulator = try Self.startSimulator()
+        let token = simulator.token()
+        let manager = simulator.client(channels: true)
+        let channelWithoutStorage = try #require(
+            await manager.send(.create(token)).headers["apns-channel-id"])
+        let storingChannel = try #require(
+            await manager.send(.create(token, policy: "1")).headers["apns-channel-id"])
         let rows: [Row] = [
             Self.row(.methodNotAllowed, "GET") { $0.with(method: "GET").with(body: "") },
             Self.row(.badPath, "no app") { $0.at("/4/broadcasts/apps/") },
@@ -166,7 +176,7 @@ import Testing
                 $0.at("/4/broadcasts/apps/com.example.quiet")
             },
             Self.bearer(.topicMismatch, "a key of another app") {
-                $0.token(keyID: "NARROWKEY1", key: Self.narrowKey)
+                $0.token(keyID: Self.otherAppKeyID, key: Self.otherAppKey)
             },
             Self.bearer(.missingProviderToken, "none") { _ in nil },
             Self.bearer(.expiredProviderToken, "61 minutes old") { $0.token(age: 3_660) },
@@ -191,16 +201,17 @@ import Testing
             Self.row(.payloadTooLarge, "5,121 bytes") { $0.with(body: Self.paddedBody(byteCount: 5_121)) },
         ]
         for row in rows {
-            let answer = await subject.client().send(
-                row.spoil(.broadcast(token, channel: without), subject))
+            let answer = await simulator.client().send(
+                row.spoil(.broadcast(token, channel: channelWithoutStorage), simulator))
             #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
             #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
         }
-        let client = subject.client()
+        let client = simulator.client()
         for request in [
-            TestRequest.broadcast(token, channel: without).with(body: Self.paddedBody(byteCount: 5_120)),
-            TestRequest.broadcast(token, channel: storing).setting("apns-expiration", "1763632800"),
-            TestRequest.broadcast(token, channel: storing).setting("apns-push-type", "LiveActivity"),
+            TestRequest.broadcast(token, channel: channelWithoutStorage).with(
+                body: Self.paddedBody(byteCount: 5_120)),
+            TestRequest.broadcast(token, channel: storingChannel).setting("apns-expiration", "1763632800"),
+            TestRequest.broadcast(token, channel: storingChannel).setting("apns-push-type", "LiveActivity"),
         ] {
             let answer = await client.send(request)
             #expect(answer.status == 200, "\(answer)")
@@ -210,8 +221,8 @@ import Testing
     }
 
     @Test func `each fault of channel management has its reason`() async throws {
-        let subject = try Self.subject()
-        let token = subject.token()
+        let simulator = try Self.startSimulator()
+        let token = simulator.token()
         let rows: [Row] = [
             Self.row(.badPath, "a push's path") { $0.at("/3/device/aa") },
             Self.row(.methodNotAllowed, "PUT") { $0.with(method: "PUT") },
@@ -247,15 +258,15 @@ import Testing
             Self.bearer(.missingProviderToken, "none") { _ in nil },
             Self.bearer(.invalidProviderToken, "another key") { $0.token(key: Self.strangeKey) },
             Self.bearer(.topicMismatch, "a key of another app") {
-                $0.token(keyID: "NARROWKEY1", key: Self.narrowKey)
+                $0.token(keyID: Self.otherAppKeyID, key: Self.otherAppKey)
             },
         ]
         for row in rows {
-            let answer = await subject.client(channels: true).send(row.spoil(.create(token), subject))
+            let answer = await simulator.client(channels: true).send(row.spoil(.create(token), simulator))
             #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
             #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
         }
-        let client = subject.client(channels: true)
+        let client = simulator.client(channels: true)
         for _ in 0..<2 { #expect(await client.send(.create(token)).status == 201) }
         let third = await client.send(.create(token))
         #expect(third.status == 400 && third.reason == "CannotCreateChannelConfig")

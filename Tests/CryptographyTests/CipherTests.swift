@@ -4,6 +4,7 @@ import Testing
 
 /// Hashes, HMAC, AES-GCM, base64 and secrets, with published vectors.
 @Suite struct CipherTests {
+    /// Returns the bytes that the hexadecimal digits stand for.
     private func bytes(_ hex: String) -> [UInt8] {
         let digits = Array(hex.utf8)
         return stride(from: 0, to: digits.count, by: 2).map {

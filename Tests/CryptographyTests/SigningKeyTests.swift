@@ -13,6 +13,7 @@ import Testing
         return process
     }
 
+    /// Lets only the owner read the file, as a signing key requires.
     private func protect(_ path: String) { #expect(chmod(path, 0o600) == 0) }
 
     @Test func `the openssl command verifies our signature`() async throws {
@@ -32,8 +33,10 @@ import Testing
         let der = directory.filePath(named: "signature")
         let bytes = try #require(ES256Signature.der(fromRaw: signature))
         try Data(bytes).write(to: URL(fileURLWithPath: der))
-        let verdict = try await run(["dgst", "-sha256", "-verify", publicKey, "-signature", der, message])
-        #expect(verdict.output.contains("Verified OK"))
+        let verification = try await run([
+            "dgst", "-sha256", "-verify", publicKey, "-signature", der, message,
+        ])
+        #expect(verification.output.contains("Verified OK"))
     }
 
     @Test func `a key verifies only signatures of the openssl command`() async throws {
@@ -78,25 +81,27 @@ import Testing
         let publicKey = try directory.writeFile(named: "public.pem", content: SigningKey().verifyingKey.pem)
         let empty = try directory.writeFile(named: "empty.pem", content: "")
         for path in [rsa, curve, encrypted, certificate, publicKey, empty] { protect(path) }
-        #expect(sentence(rsa) == "key \(rsa) is an RSA key, not an elliptic-curve key (P-256)")
-        #expect(sentence(curve) == "key \(curve) is on the curve secp384r1, not on P-256")
-        #expect(sentence(encrypted) == "\(encrypted) is encrypted: give it without a password")
-        #expect(sentence(certificate) == "\(certificate) holds a certificate, not a private key")
-        #expect(sentence(publicKey) == "\(publicKey) holds a public key, not a private key")
-        #expect(sentence(empty) == "\(empty) holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)")
+        #expect(refusal(of: rsa) == "key \(rsa) is an RSA key, not an elliptic-curve key (P-256)")
+        #expect(refusal(of: curve) == "key \(curve) is on the curve secp384r1, not on P-256")
+        #expect(refusal(of: encrypted) == "\(encrypted) is encrypted: give it without a password")
+        #expect(refusal(of: certificate) == "\(certificate) holds a certificate, not a private key")
+        #expect(refusal(of: publicKey) == "\(publicKey) holds a public key, not a private key")
+        #expect(
+            refusal(of: empty) == "\(empty) holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)")
         #expect(chmod(good, 0o644) == 0)
         #expect(
-            sentence(good)
+            refusal(of: good)
                 == "key \(good) can be read by others than its owner and the owner's group (mode 644): remove the rights of others (chmod o= FILE)"
         )
         // The mode in which Kubernetes mounts a secret for a group.
         #expect(chmod(good, 0o440) == 0)
-        #expect(sentence(good) == nil)
+        #expect(refusal(of: good) == nil)
         protect(good)
-        #expect(sentence(good) == nil)
+        #expect(refusal(of: good) == nil)
     }
 
-    private func sentence(_ path: String) -> String? {
+    /// Returns the description of the error for the key in that file, or nil if the key is usable.
+    private func refusal(of path: String) -> String? {
         do {
             _ = try SigningKey(file: path)
             return nil
@@ -105,9 +110,9 @@ import Testing
 
     @Test func `a key survives its text form`() throws {
         let key = SigningKey()
-        let again = try SigningKey(pem: key.pem)
-        #expect(again.verifyingKey.pem == key.verifyingKey.pem)
+        let reloaded = try SigningKey(pem: key.pem)
+        #expect(reloaded.verifyingKey.pem == key.verifyingKey.pem)
         #expect(
-            try VerifyingKey(pem: key.verifyingKey.pem).isValidSignature(again.sign([1, 2]), of: [1, 2]))
+            try VerifyingKey(pem: key.verifyingKey.pem).isValidSignature(reloaded.sign([1, 2]), of: [1, 2]))
     }
 }

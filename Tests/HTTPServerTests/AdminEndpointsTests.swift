@@ -10,16 +10,16 @@ struct AdminEndpointsTests {
     {
         let metrics = Metrics()
         metrics.counter("flotilla_test_things_total", help: "Things.").add(3)
-        let obstacles = Mutex<[String]>([])
+        let readinessProblems = Mutex<[String]>([])
         let server = try TestServer { routes in
-            AdminEndpoints(metrics: metrics) { obstacles.withLock { $0 } }.add(to: &routes)
+            AdminEndpoints(metrics: metrics) { readinessProblems.withLock { $0 } }.add(to: &routes)
         }
         func get(_ path: String) async throws -> RawAnswer? {
             try await server.exchange("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n", answers: 1).answers.first
         }
         #expect(try await get("/livez")?.status == 200)
         #expect(try await get("/readyz")?.body == "ready\n")
-        obstacles.withLock {
+        readinessProblems.withLock {
             $0 = ["store of lane 3 is being restored", "kafka has been unreachable for 40 s"]
         }
         let answer = try await get("/readyz")

@@ -18,7 +18,7 @@ struct CurlTests {
         let base = "http://127.0.0.1:\(server.port)"
         #expect(try await curl("\(base)/hello") == "hello")
         #expect(try await curl("-d", "a body", "\(base)/echo") == "a body")
-        let body = Data(repeating: 0x78, count: 900_000)
+        let body = Data(repeating: UInt8(ascii: "x"), count: 900_000)
         let chunked = try await curl(
             "-H", "Transfer-Encoding: chunked", "--data-binary", "@-", "\(base)/echo", input: body)
         #expect(chunked.utf8.count == body.count)
@@ -29,11 +29,11 @@ struct CurlTests {
     }
 
     @Test(arguments: [1_100_000, 1_900_000, 50_000_000])
-    func `curl gets the reason when its body is too large`(_ bytes: Int) async throws {
+    func `curl gets the reason when its body is too large`(_ byteCount: Int) async throws {
         let server = try TestServer()
         let answer = try await curl(
             "-w", " %{http_code}", "--data-binary", "@-", "http://127.0.0.1:\(server.port)/echo",
-            input: Data(repeating: 0x78, count: bytes))
+            input: Data(repeating: UInt8(ascii: "x"), count: byteCount))
         #expect(answer.hasPrefix(#"{"error":{"code":"body_too_large""#) && answer.hasSuffix(" 413"))
     }
 }

@@ -9,10 +9,10 @@ struct HTTPServerTests {
     private let host = "Host: localhost\r\n"
 
     @Test func `a handler gets method, path, parameters, query, headers, body and peer`() async throws {
-        let got = Mutex<HTTPRequest?>(nil)
+        let receivedRequest = Mutex<HTTPRequest?>(nil)
         let server = try TestServer { routes in
             routes.on(.put, path: "/v1/segments/{name}/of/{app}") { request in
-                got.withLock { $0 = request }
+                receivedRequest.withLock { $0 = request }
                 return .json(Array("{}".utf8), status: 201)
             }
         }
@@ -21,7 +21,7 @@ struct HTTPServerTests {
                 + "Content-Length: 5\r\n\r\nhello", answers: 1)
         #expect(answers.map(\.status) == [201])
         #expect(answers.first?.header("content-type") == "application/json")
-        let request = try #require(got.withLock { $0 })
+        let request = try #require(receivedRequest.withLock { $0 })
         #expect(request.method == .put && request.path == "/v1/segments/gold%2Fvip/of/%C3%A9")
         #expect(request.parameters == ["name": "gold/vip", "app": "é"])
         #expect(
@@ -46,8 +46,9 @@ struct HTTPServerTests {
 
     @Test func `a connection serves many requests with bodies, also when they are pipelined`() async throws {
         let server = try TestServer()
-        let one = "POST /echo HTTP/1.1\r\n\(host)Content-Length: 3\r\n\r\nabc"
-        let (answers, isClosed) = try await server.exchange(String(repeating: one, count: 20), answers: 20)
+        let request = "POST /echo HTTP/1.1\r\n\(host)Content-Length: 3\r\n\r\nabc"
+        let (answers, isClosed) = try await server.exchange(
+            String(repeating: request, count: 20), answers: 20)
         #expect(answers.map(\.body) == Array(repeating: "abc", count: 20))
         #expect(!isClosed)
     }
@@ -61,7 +62,7 @@ struct HTTPServerTests {
     @Test func `replies from other threads reach their own requests`() async throws {
         let held = Mutex<[(HTTPRequest, HTTPReply)]>([])
         let server = try TestServer { routes in
-            routes.onDeferred(.get, path: "/wait/{n}") { request, reply in
+            routes.onDeferred(.get, path: "/wait/{number}") { request, reply in
                 let batch = held.withLock { held in
                     held.append((request, reply))
                     defer { if held.count == 10 { held = [] } }
@@ -70,17 +71,17 @@ struct HTTPServerTests {
                 if batch.isEmpty { return }
                 Thread.detachNewThread {
                     for (request, reply) in batch.reversed() {
-                        reply.send(.text(request.parameters["n"] ?? ""))
+                        reply.send(.text(request.parameters["number"] ?? ""))
                     }
                 }
             }
         }
         let bodies = try await withThrowingTaskGroup(of: (Int, String).self) { group in
-            for n in 0..<10 {
+            for number in 0..<10 {
                 group.addTask {
                     let (answers, _) = try await server.exchange(
-                        "GET /wait/\(n) HTTP/1.1\r\nHost: x\r\n\r\n", answers: 1)
-                    return (n, answers.first?.body ?? "")
+                        "GET /wait/\(number) HTTP/1.1\r\nHost: x\r\n\r\n", answers: 1)
+                    return (number, answers.first?.body ?? "")
                 }
             }
             return try await group.reduce(into: [Int: String]()) { $0[$1.0] = $1.1 }
@@ -98,8 +99,9 @@ struct HTTPServerTests {
                 return .text("later")
             }
         }
-        let one = "GET /async HTTP/1.1\r\n\(host)\r\n"
-        let (answers, isClosed) = try await server.exchange(one + one + one, answers: 3, within: 600_000)
+        let request = "GET /async HTTP/1.1\r\n\(host)\r\n"
+        let (answers, isClosed) = try await server.exchange(
+            request + request + request, answers: 3, within: 600_000)
         #expect(answers.map(\.body) == ["later", "later", "later"] && !isClosed)
     }
 
@@ -125,10 +127,10 @@ struct HTTPServerTests {
 
     @Test func `a port that is in use gives one clear error`() throws {
         let first = try TestServer()
-        let sentence = "cannot listen on 127.0.0.1:\(first.port): address already in use; "
+        let errorStart = "cannot listen on 127.0.0.1:\(first.port): address already in use; "
         #expect {
             try HTTPServer(name: "second", host: "127.0.0.1", port: first.port, routes: HTTPRoutes())
-        } throws: { "\($0)".hasPrefix(sentence) }
+        } throws: { "\($0)".hasPrefix(errorStart) }
     }
 
     @Test func `an answer's header cannot inject another line`() async throws {

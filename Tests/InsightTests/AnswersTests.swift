@@ -255,7 +255,7 @@ import Topics
         // Only phones have named this group.
         var namedOnly = GroupRow()
         namedOnly.membersUntil = now
-        groups.write(key: ScopeKey(app: app, group: "named-only").bytes, value: namedOnly.encoded())
+        groups.write(key: ScopeKey(app: groupKey.app, group: "named-only").bytes, value: namedOnly.encoded())
         #expect(groups.finish())
     }
 

@@ -2,6 +2,7 @@ import Testing
 
 @testable import Settings
 
+/// The settings of a made-up program, each with another kind of value.
 private struct Lamp: OperatorSettings {
     var listen = HostPort(host: "127.0.0.1", port: 1)
     var threads = 2
@@ -43,11 +44,11 @@ struct SettingsGroupTests {
     }
 
     @Test func `the bounds and checks of the declaration apply`() {
-        let found = problems {
+        let reported = problems {
             _ = try lamp("--lamp-wait", "3s", "--lamp-threads", "5", "--lamp-colour", "blue")
         }
         #expect(
-            found == [
+            reported == [
                 "lamp.wait must be 0ms to 2s, not “3s” (flag --lamp-wait)",
                 "lamp.threads must be 1 to 4, not “5” (flag --lamp-threads)",
                 "lamp.colour must not be blue, not “blue” (flag --lamp-colour)",

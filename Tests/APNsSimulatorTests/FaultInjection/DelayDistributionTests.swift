@@ -4,11 +4,13 @@ import Testing
 
 /// The random delays of answers, by their distribution.
 struct DelayDistributionTests {
+    /// Draws that many delays, and returns them in order.
     private func draws(_ delay: DelayDistribution, count: Int = 50_000) -> [Int] {
-        var dice = SeededRandom(seed: 11)
-        return (0..<count).map { _ in delay.drawMilliseconds(using: &dice) }.sorted()
+        var random = SeededRandom(seed: 11)
+        return (0..<count).map { _ in delay.drawMilliseconds(using: &random) }.sorted()
     }
 
+    /// Returns the delay below which that part of the ordered draws lies.
     private func quantile(_ draws: [Int], _ part: Double) -> Double {
         Double(draws[Int(Double(draws.count - 1) * part)])
     }

@@ -12,85 +12,87 @@ struct ScriptSamples {
 
     init(_ seed: Int) { random = SeededGenerator(seed: seed) }
 
+    /// Returns the token with that number. Its bytes repeat the bytes of the number.
     static func token(_ number: Int) -> PushToken {
         PushToken(bytes: (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) }) ?? fallback
     }
 
     private static let fallback = PushToken(bytes: [1])!
 
+    /// Returns random facts of the request with that number.
     mutating func facts(_ number: Int) -> RequestFacts {
         RequestFacts(
             kind: pick(RequestFacts.RequestKind.allCases), environment: pick(Environment.allCases),
             connection: 1 + random.number(below: 3), requestOfConnection: 1 + random.number(below: 20),
             request: number,
             stream: Int32(2 * number + 1), receivedAt: Int64(1_000 * number),
-            target: chance(8) ? nil : .token(Self.token(random.number(below: 5))),
-            bundleID: chance(8) ? nil : pick(["com.example.app", "com.example.other"]),
-            event: chance(8) ? nil : pick(PushEvent.allCases))
+            target: isOneIn(8) ? nil : .token(Self.token(random.number(below: 5))),
+            bundleID: isOneIn(8) ? nil : pick(["com.example.app", "com.example.other"]),
+            event: isOneIn(8) ? nil : pick(PushEvent.allCases))
     }
 
     mutating func script() -> FaultScript {
         var script = FaultScript()
         script.seed = random.next()
         script.rules = (0...random.number(below: 6)).map { _ in rule() }
-        if chance(2) {
+        if isOneIn(2) {
             script.timetable = FaultTimetable(
                 steps: (0...random.number(below: 3)).map {
-                    FaultTimetable.Step(atMilliseconds: $0 * 100, fault: fault())
-                }, everyMilliseconds: chance(2) ? 400 : nil)
+                    FaultTimetable.Step(atMilliseconds: $0 * 100, fault: connectionFault())
+                }, everyMilliseconds: isOneIn(2) ? 400 : nil)
         }
         return script
     }
 
     mutating func rule() -> FaultRule {
-        var rule = FaultRule(name: chance(2) ? "a name" : nil, match: match())
+        var rule = FaultRule(name: isOneIn(2) ? "a name" : nil, match: match())
         if rule.match.isAtConnect {
-            rule.effect.connectionFault = fault()
+            rule.effect.connectionFault = connectionFault()
             return rule
         }
-        if chance(2) { rule.effect.requestFault = course() }
-        if chance(2) { rule.effect.delay = delay() }
-        if rule.effect.isEmpty || chance(3) { rule.effect.connectionFault = fault() }
+        if isOneIn(2) { rule.effect.requestFault = requestFault() }
+        if isOneIn(2) { rule.effect.delay = delay() }
+        if rule.effect.isEmpty || isOneIn(3) { rule.effect.connectionFault = connectionFault() }
         return rule
     }
 
     private mutating func match() -> RuleMatch {
         var match = RuleMatch()
-        if chance(3) { match.connection = 1 + random.number(below: 3) }
-        if chance(4) { match.fromMilliseconds = random.number(below: 500) }
-        if chance(4) { match.untilMilliseconds = 500 + random.number(below: 500) }
-        if chance(6) {
+        if isOneIn(3) { match.connection = 1 + random.number(below: 3) }
+        if isOneIn(4) { match.fromMilliseconds = random.number(below: 500) }
+        if isOneIn(4) { match.untilMilliseconds = 500 + random.number(below: 500) }
+        if isOneIn(6) {
             match.nth = 1 + random.number(below: 9)
-        } else if chance(4) {
+        } else if isOneIn(4) {
             match.every = 1 + random.number(below: 5)
         }
-        if chance(3) { match.share = Double(random.number(below: 101)) / 100 }
-        if chance(4) { match.times = 1 + random.number(below: 4) }
-        if chance(6) {
+        if isOneIn(3) { match.share = Double(random.number(below: 101)) / 100 }
+        if isOneIn(4) { match.times = 1 + random.number(below: 4) }
+        if isOneIn(6) {
             match.isAtConnect = true
             return match
         }
-        if chance(3) { match.kinds = [pick(RequestFacts.RequestKind.allCases), .push] }
-        if chance(4) { match.bundleID = "com.example.app" }
-        if chance(4) { match.environment = pick(Environment.allCases) }
-        if chance(4) { match.events = [pick(PushEvent.allCases)] }
-        if chance(4) { _ = match.tokens.insert(Self.token(random.number(below: 5)).description) }
-        if chance(6) { match.channel = "c2hhbm5lbA==" }
-        if chance(6) { match.requestOfConnection = 1 + random.number(below: 20) }
+        if isOneIn(3) { match.kinds = [pick(RequestFacts.RequestKind.allCases), .push] }
+        if isOneIn(4) { match.bundleID = "com.example.app" }
+        if isOneIn(4) { match.environment = pick(Environment.allCases) }
+        if isOneIn(4) { match.events = [pick(PushEvent.allCases)] }
+        if isOneIn(4) { _ = match.tokens.insert(Self.token(random.number(below: 5)).description) }
+        if isOneIn(6) { match.channel = "c2hhbm5lbA==" }
+        if isOneIn(6) { match.requestOfConnection = 1 + random.number(below: 20) }
         return match
     }
 
-    private mutating func course() -> RuleEffect.RequestFault {
+    private mutating func requestFault() -> RuleEffect.RequestFault {
         switch random.number(below: 4) {
-        case 0: .reset(HTTP2ErrorCode(rawValue: UInt32(random.number(below: 20))), processed: chance(2))
-        case 1: .silence(processed: chance(2))
+        case 0: .reset(HTTP2ErrorCode(rawValue: UInt32(random.number(below: 20))), processed: isOneIn(2))
+        case 1: .silence(processed: isOneIn(2))
         case 2:
-            .answer(ScriptedAnswer(status: 200 + random.number(below: 400), content: .body([0x7B, 0x7D])))
+            .answer(ScriptedAnswer(status: 200 + random.number(below: 400), content: .body(Array("{}".utf8))))
         default:
             .answer(
                 ScriptedAnswer(
                     status: 410, content: .reason(pick(APNsReason.allCases).rawValue), timestamp: timestamp(),
-                    retryAfterSeconds: chance(2) ? random.number(below: 60) : nil))
+                    retryAfterSeconds: isOneIn(2) ? random.number(below: 60) : nil))
         }
     }
 
@@ -114,13 +116,13 @@ struct ScriptSamples {
         }
     }
 
-    mutating func fault() -> InjectedFault.ConnectionFault {
+    mutating func connectionFault() -> InjectedFault.ConnectionFault {
         switch random.number(below: 6) {
         case 0:
             .goaway(
                 HTTP2ErrorCode(rawValue: UInt32(random.number(below: 20))),
                 streamsBack: random.number(below: 9),
-                reason: chance(2) ? "Shutdown" : nil, thenClose: chance(2))
+                reason: isOneIn(2) ? "Shutdown" : nil, thenClose: isOneIn(2))
         case 1: .settings(streamsMax: random.number(below: 1_001))
         case 2: .stall(milliseconds: random.number(below: 5_000))
         case 3: .starveWindows
@@ -129,7 +131,8 @@ struct ScriptSamples {
         }
     }
 
-    private mutating func chance(_ one: Int) -> Bool { random.number(below: one) == 0 }
+    /// Returns true once in `count` calls on average.
+    private mutating func isOneIn(_ count: Int) -> Bool { random.number(below: count) == 0 }
 
     private mutating func pick<Element>(_ elements: [Element]) -> Element {
         elements[random.number(below: elements.count)]

@@ -12,7 +12,7 @@ func journalEntry(
     headers: [(String, String)] = [], changing change: (inout RequestFacts) -> Void = { _ in }
 ) -> JournalEntry {
     let path = "/3/device/" + String(decoding: ScriptSamples.token(token).hex, as: UTF8.self)
-    let usual = [
+    let usualFields = [
         (":method", "POST"), (":path", path), ("apns-topic", "com.example.app.push-type.liveactivity"),
         ("apns-push-type", "liveactivity"),
     ]
@@ -24,12 +24,13 @@ func journalEntry(
     change(&facts)
     return JournalEntry(
         facts: facts,
-        request: recordedRequest(usual + headers, body: [UInt8](repeating: 7, count: 600)),
+        request: recordedRequest(usualFields + headers, body: [UInt8](repeating: 7, count: 600)),
         id: id ?? PushID(high: 0, low: UInt64(number)),
         outcome: end ?? .answered(status: 200, reason: nil, isSent: true), isDelivered: delivered,
         endedAt: 1_700_000_000_005 + Int64(number))
 }
 
+/// Returns the record of a request: for each field, two lengths of two bytes (low byte first), the name and the value.
 func recordedRequest(_ fields: [(String, String)], body: [UInt8]) -> RecordedRequest {
     var bytes: [UInt8] = []
     for (name, value) in fields {

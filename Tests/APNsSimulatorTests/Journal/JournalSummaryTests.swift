@@ -12,8 +12,8 @@ struct JournalSummaryTests {
         for seed in 0..<trialCount(base: 30) {
             var random = SeededGenerator(seed: seed)
             var totals = JournalTotals(limits: JournalLimits())
-            var accepted: [PushID: Int] = [:]
-            var tokens: [Int: Int] = [:]
+            var acceptedByID: [PushID: Int] = [:]
+            var acceptedByToken: [Int: Int] = [:]
             var answered: [JournalSummary.AnswerKind: Int] = [:]
             var resets = 0
             for number in 1...2_000 {
@@ -33,20 +33,20 @@ struct JournalSummaryTests {
                 case .answered(let status, let reason, _):
                     answered[JournalSummary.AnswerKind(status: status, reason: reason), default: 0] += 1
                     guard status == 200 else { continue }
-                    accepted[id, default: 0] += 1
-                    tokens[token, default: 0] += 1
+                    acceptedByID[id, default: 0] += 1
+                    acceptedByToken[token, default: 0] += 1
                 case .silence, .notProcessed: break
                 }
             }
             let summary = totals.summary
             #expect(summary.requests == 2_000 && summary.delivered == 2_000)
             #expect(summary.answered == answered && summary.resets == [.refusedStream: resets])
-            let doubled = accepted.filter { $0.value > 1 }
-            #expect(summary.duplicateIDs == doubled.count, "seed \(seed)")
-            #expect(summary.duplicatePushes == doubled.reduce(0) { $0 + $1.value - 1 })
-            #expect(summary.duplicatesListed.allSatisfy { doubled[$0.id] == $0.times })
-            #expect(summary.pushesPerTargetMax == tokens.values.max())
-            #expect(summary.targetsSeen == tokens.count)
+            let duplicated = acceptedByID.filter { $0.value > 1 }
+            #expect(summary.duplicateIDs == duplicated.count, "seed \(seed)")
+            #expect(summary.duplicatePushes == duplicated.reduce(0) { $0 + $1.value - 1 })
+            #expect(summary.duplicatesListed.allSatisfy { duplicated[$0.id] == $0.times })
+            #expect(summary.pushesPerTargetMax == acceptedByToken.values.max())
+            #expect(summary.targetsSeen == acceptedByToken.count)
         }
     }
 
@@ -79,7 +79,7 @@ struct JournalSummaryTests {
             }
         }
         #expect(table.count == 30_000)
-        #expect(table.count(of: Key128("key 7")) == 3 && table.count(of: Key128("nobody")) == 0)
+        #expect(table.count(of: Key128("key 7")) == 3 && table.count(of: Key128("no such key")) == 0)
     }
 
     @Test func `keys of similar ids and texts are spread out`() {

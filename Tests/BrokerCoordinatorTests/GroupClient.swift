@@ -13,8 +13,8 @@ enum Requests {
     ) -> GroupRequest {
         .join(
             JoinGroupRequest(
-                version: version, groupID: group, sessionTimeoutMilliseconds: session,
-                rebalanceTimeoutMilliseconds: rebalance, memberID: member, instanceID: instance,
+                version: version, groupID: group, sessionTimeoutMilliseconds: sessionMilliseconds,
+                rebalanceTimeoutMilliseconds: rebalanceMilliseconds, memberID: member, instanceID: instance,
                 protocolType: type, protocols: protocols.map { .init(name: $0, metadata: metadata) }))
     }
 

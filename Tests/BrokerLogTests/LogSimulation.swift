@@ -27,7 +27,7 @@ final class LogSimulation {
     private var log: PartitionLog!
     private var model = LogModel()
     private var transactions: [LogModel.Transaction] = []
-    private var now: Int64 = 1_700_000_000_000
+    private var nowMilliseconds: Int64 = 1_700_000_000_000
     /// The next sequence of each producer id. Producers with an odd id are transactional.
     private var nextSequences: [Int64: Int32] = [:]
     /// The newest batch of each producer id, for repetitions.

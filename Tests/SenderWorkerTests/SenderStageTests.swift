@@ -1,3 +1,4 @@
+import Identifiers
 import IngestTesting
 import Jobs
 import KafkaTesting

@@ -79,11 +79,14 @@ enum ClusterProof {
         }
     }
 
+    /// The limit for one command. A node that starts on a busy machine may need minutes.
+    private static let commandSecondsMax = 300.0
+
     /// Runs a command of the operator in a shell.
     private static func runCommand(_ command: String, forNode node: Int) async throws {
         let text = command.replacingOccurrences(of: "{node}", with: "\(node)")
         let process = try ChildProcess("/bin/sh", arguments: ["-c", text])
-        let status = try await process.exitStatus()
+        let status = try await process.exitStatus(seconds: commandSecondsMax)
         guard status == 0 else { throw BenchmarkFailure("\(text) ended with \(status): \(process.errors)") }
     }
 }

@@ -9,7 +9,7 @@ package struct TopicNotCreated: Error, CustomStringConvertible {
     /// Kafka's reason.
     package let text: String
     /// Whether the cluster has fewer brokers than the requested replicas.
-    let lacksBrokers: Bool
+    package let lacksBrokers: Bool
 
     package var description: String {
         let remedy =

@@ -29,11 +29,21 @@ package final class TestBed: Sendable {
     }()
     package static let apps = [app.id: app, shortTokenApp.id: shortTokenApp]
 
+    /// The replicas of each partition on a cluster that has so many brokers, as an operator creates the topics.
+    private static let replicationOfCluster = 3
+
     package init(brokers: [String], lanes: Int) throws {
         settings = KafkaSettings(brokers: brokers)
-        layout = TopicLayout(prefix: "test-\(getpid())-\(UInt32.random(in: 0 ... .max)).", lanes: lanes)
         admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())
-        try layout.create(on: admin)
+        let prefix = "test-\(getpid())-\(UInt32.random(in: 0 ... .max))."
+        let replicated = TopicLayout(prefix: prefix, lanes: lanes, replication: Self.replicationOfCluster)
+        do {
+            try replicated.create(on: admin)
+            layout = replicated
+        } catch let error as TopicNotCreated where error.lacksBrokers {
+            layout = TopicLayout(prefix: prefix, lanes: lanes, replication: 1)
+            try layout.create(on: admin)
+        }
     }
 
     /// Returns the environment of a stage in this test bed, with its state in a new slot of the directory.

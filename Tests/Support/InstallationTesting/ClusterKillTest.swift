@@ -3,6 +3,7 @@ internal import IngestTesting
 internal import ProcessTesting
 internal import SenderTesting
 internal import Simulation
+internal import Synchronization
 internal import Telemetry
 
 /// A match on a complete fleet while the nodes of its Kafka cluster die and return, one at a time.
@@ -65,6 +66,31 @@ package final class ClusterKillTest {
         /// All nodes run. The next node dies at `until`.
         case calm(until: Int64)
         case away(node: Int, until: Int64)
+        /// The command that starts the node runs.
+        case returning
+    }
+
+    /// A running command for a node, which the updates do not wait for.
+    private final class NodeCommand: Sendable {
+        private let result = Mutex<Swift.Result<Void, any Error>?>(nil)
+
+        init(_ action: @escaping @Sendable () async throws -> Void) {
+            Task {
+                do {
+                    try await action()
+                    result.withLock { $0 = .success(()) }
+                } catch {
+                    result.withLock { $0 = .failure(error) }
+                }
+            }
+        }
+
+        /// Returns whether the command has ended. Throws the error with which it ended.
+        func hasEnded() throws -> Bool {
+            guard let result = result.withLock({ $0 }) else { return false }
+            try result.get()
+            return true
+        }
     }
 
     private static let updateIntervalMilliseconds: Int64 = 1000
@@ -86,8 +112,8 @@ package final class ClusterKillTest {
     private var clusterState: ClusterState
     /// The nodes of the current turn that are still to die.
     private var remainingNodes: [Int] = []
-    /// The running kill or start of a node. The updates do not wait for it.
-    private var nodeCommand: Task<Void, any Error>?
+    /// The command of the last death or return.
+    private var nodeCommand: NodeCommand?
     /// The time at which each content state was accepted, by its goals, in milliseconds since 1970.
     private var acceptedAt: [Int64] = []
     /// The time of the next look at the screens, in milliseconds since 1970.
@@ -206,7 +232,7 @@ package final class ClusterKillTest {
     /// Does the background work: kills and starts nodes, looks at the screens, and watches the processes.
     private func advance() async throws {
         let now = WallTime.now().milliseconds
-        try await advanceNodes(at: now)
+        try advanceNodes(at: now)
         for member in fleet.members where !member.isRetired && !member.process.isRunning {
             result.faults.append("\(member.name) ended: \(member.process.errors.suffix(300))")
             try await member.restartIfExited()
@@ -220,42 +246,35 @@ package final class ClusterKillTest {
     /// Whether all deaths have happened, and the calm time after the last one is over.
     private var areAllNodesBack: Bool {
         if case .calm(let until) = clusterState, result.killCount == plan.kills {
-            return nodeCommand == nil && WallTime.now().milliseconds >= until
+            return WallTime.now().milliseconds >= until
         }
         return false
     }
 
-    private func advanceNodes(at now: Int64) async throws {
+    private func advanceNodes(at now: Int64) throws {
+        let nodes = nodes
         switch clusterState {
         case .calm(let until):
             guard now >= until, result.killCount < plan.kills else { return }
-            try await finishCommand()
             if remainingNodes.isEmpty { remainingNodes = Array(1...plan.nodeCount).shuffled(using: &random) }
             let node = remainingNodes.removeLast()
             result.killCount += 1
             plan.report("death \(result.killCount) of \(plan.kills): node \(node); \(progressText)")
-            let nodes = nodes
-            nodeCommand = Task { try await nodes.kill(node) }
+            nodeCommand = NodeCommand { try await nodes.kill(node) }
             let awayMilliseconds = Int.random(in: plan.awayMilliseconds, using: &random)
             clusterState = .away(node: node, until: now + Int64(awayMilliseconds))
         case .away(let node, let until):
-            guard now >= until else { return }
-            try await finishCommand()
-            let nodes = nodes
-            nodeCommand = Task { try await nodes.start(node) }
-            try await finishCommand()
-            clusterState = .calm(until: WallTime.now().milliseconds + Int64(plan.calmMilliseconds))
+            guard now >= until, try nodeCommand?.hasEnded() == true else { return }
+            nodeCommand = NodeCommand { try await nodes.start(node) }
+            clusterState = .returning
+        case .returning:
+            guard try nodeCommand?.hasEnded() == true else { return }
+            clusterState = .calm(until: now + Int64(plan.calmMilliseconds))
         }
     }
 
     private var progressText: String {
         "\(result.updateCount) updates, a phone was behind for \(result.behindMillisecondsMax) ms at most"
-    }
-
-    /// Waits for the end of the running kill or start of a node.
-    private func finishCommand() async throws {
-        try await nodeCommand?.value
-        nodeCommand = nil
     }
 
     /// Measures for how long the phone with the oldest state has missed the next one.

@@ -93,6 +93,7 @@ let package = Package(
             "Platform/Store", "CLMDB", "CCRC32C", "CLinux", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module("Platform/SQLite", "CSQLite"),
         module("Platform/JSON", "CSimdJSON"),
+        module("Platform/Compression", "CZlib"),
         module("Platform/HTTPClient", "Lifecycle"),
         module("Platform/HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
 
@@ -136,7 +137,7 @@ let package = Package(
 
         // What people look at: files in the binary.
         cSources("Stages/ConsoleFiles", exclude: ["web", "README.md"]),
-        module("Stages/Console", "ConsoleFiles", "HTTPServer", "Cryptography"),
+        module("Stages/Console", "ConsoleFiles", "Compression", "HTTPServer", "Cryptography"),
 
         // Which process answers for which lanes, and asking it.
         module(
@@ -145,7 +146,7 @@ let package = Package(
 
         // The stages; they meet in the records of the topics and never import one another.
         module(
-            "Stages/Gateway", "StageSupport", "Members", "Console", "Replay", "Identifiers",
+            "Stages/Gateway", "StageSupport", "Members", "Console", "Compression", "Replay", "Identifiers",
             "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends",
             "Schedules", "Catalog", "Topics", "Kafka", "HTTPServer", "HTTPClient", "JSON", "Cryptography",
             "Settings", "Lifecycle", "Telemetry"),
@@ -178,8 +179,8 @@ let package = Package(
 
         // The outside world on one machine.
         module(
-            "OneMachine/Broker", "Containers", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4",
-            "CZlib"),
+            "OneMachine/Broker", "Compression", "Containers", "Telemetry", "Lifecycle", "CLinux", "CCRC32C",
+            "CZstd", "CLZ4"),
         module(
             "OneMachine/APNsSimulator", "APNs", "Identifiers", "ContentSchemas", "Payloads",
             "CatalogRecords", "InstallationRecords", "HTTP2", "HTTPClient", "HTTPServer", "JSON",
@@ -289,14 +290,15 @@ let package = Package(
             "Telemetry", "ProcessTesting", "Simulation"),
 
         // Tests of the stages.
-        tests("ConsoleTests", "Console"),
+        tests("ConsoleTests", "Console", "Compression", "HTTPServer"),
         tests("TopicsTests", "Topics", "Kafka", "KafkaTesting", "Lifecycle", "Telemetry"),
         tests(
             "CatalogTests", "Catalog", "Topics", "Identifiers", "RecordFormat", "TokenSealing",
             "CatalogRecords", "Kafka", "KafkaTesting", "JSON", "Cryptography", "Telemetry", "Lifecycle",
             "ProcessTesting"),
         tests(
-            "GatewayTests", "Gateway", "Insight", "Console", "Replay", "StageSupport", "Settings",
+            "GatewayTests", "Gateway", "Insight", "Console", "Compression", "Replay", "StageSupport",
+            "Settings",
             "Catalog", "Topics", "Identifiers", "RecordFormat", "ContentSchemas", "Payloads",
             "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends", "Schedules", "Kafka",
             "KafkaTesting", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
@@ -356,7 +358,7 @@ let package = Package(
 
         // Tests of the outside world.
         tests("BrokerTests", "Broker", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
-        tests("BrokerLogTests", "Broker", "Lifecycle", "Telemetry", "CLinux", "Simulation"),
+        tests("BrokerLogTests", "Broker", "Compression", "Lifecycle", "Telemetry", "CLinux", "Simulation"),
         tests("BrokerCoordinatorTests", "Broker", "Lifecycle", "Telemetry"),
     ],
     cxxLanguageStandard: .cxx17

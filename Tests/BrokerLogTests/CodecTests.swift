@@ -1,3 +1,4 @@
+import Compression
 import Simulation
 import Testing
 
@@ -56,7 +57,7 @@ struct CodecTests {
         let packed = codec.compress([UInt8](repeating: 0, count: 4 * bytesMax)).bytes
         let unpacked: [UInt8]? = packed.withBytes { raw in
             switch codec {
-            case .gzip: GzipCodec.decompress(raw, max: bytesMax)
+            case .gzip: Gzip.decompress(raw, max: bytesMax)
             case .lz4: LZ4Codec.decompress(raw, max: bytesMax)
             default: ZstdCodec.decompress(raw, max: bytesMax)
             }

@@ -61,6 +61,30 @@ private var reader: JSONReader { JSONReader() }
     }
 }
 
+@Test func `an activity type keeps its layout, and a request with an unknown member is refused`() throws {
+    let json =
+        #"{"title":"cup","sides":[{"score":"home","name":"homeName"},{"score":"away"}],"progress":{"field":"minute","end":90},"countdown":"kickOff","lines":["phase"],"steps":[{"label":"home +1","field":"home","add":1}]}"#
+    func problems(in layout: String) -> [String] {
+        do {
+            try reader.read(Array(#"{"layout":\#(layout)}"#.utf8)) { value in
+                let object = value.object()
+                let type = ActivityType(name: "Match", from: object)
+                ActivityType.reportUnknownFields(in: object)
+                var writer = JSONWriter()
+                type.layout?.write(to: &writer)
+                #expect(layout != json || String(decoding: writer.bytes, as: UTF8.self) == json)
+            }
+            return []
+        } catch { return error.problems.map(\.path) }
+    }
+    #expect(problems(in: json).isEmpty)
+    #expect(problems(in: #"{"sides":[{"score":"home"}]}"#) == ["layout.sides"])
+    #expect(problems(in: #"{"progress":{"field":"minute","end":0}}"#) == ["layout.progress.end"])
+    #expect(problems(in: #"{"step":[]}"#) == ["layout.step"])
+    #expect(
+        problems(in: json.replacing(#""add":1"#, with: #""add":1,"by":1"#)) == ["layout.steps[0].by"])
+}
+
 @Test func `a damaged app never traps`() {
     var type = ActivityType(name: "Match")
     type.contentStateSchema = schema(#"{"home":"int"}"#)

@@ -1,7 +1,9 @@
+import Compression
 import Foundation
 import Testing
 
 @testable import Console
+@testable import HTTPServer
 
 /// The console's files: the binary has exactly the files of `web/`, and they keep the rules that the policy
 /// relies on.
@@ -26,6 +28,62 @@ struct ConsoleFilesTests {
         }
         #expect(
             Set(ConsoleFile.all.values.map(\.entityTag)).count == sources.count, "tags differ between files")
+    }
+
+    private func answer(to name: String, headers: HTTPHeaders = [:]) -> HTTPResponse {
+        let request = HTTPRequest(
+            method: .get, path: "/console/\(name)", query: [], headers: headers, peer: "127.0.0.1")
+        return ConsolePages.response(file: name, to: request)
+    }
+
+    @Test func `a browser gets compressed files, and the first load is small`() throws {
+        var total = 0
+        for (name, file) in ConsoleFile.all {
+            let compressed = answer(to: name, headers: ["Accept-Encoding": "br;q=0.5, gzip, deflate"])
+            #expect(
+                compressed.headers["vary"] == "Accept-Encoding"
+                    && compressed.headers["etag"] == file.entityTag)
+            total += compressed.body.count
+            if compressed.headers["content-encoding"] == "gzip" {
+                let plain = unsafe compressed.body.withUnsafeBytes {
+                    unsafe Gzip.decompress($0, max: 1 << 20)
+                }
+                #expect(plain == file.bytes, "\(name)")
+            }
+        }
+        #expect(total < 100_000)
+        for header in ["", "gzip;q=0", "identity"] {
+            #expect(
+                answer(to: "app.js", headers: ["Accept-Encoding": header]).headers["content-encoding"] == nil)
+        }
+    }
+
+    @Test func `only the confirmed send and the trial post a send, and the trial is a dry run`() throws {
+        let sources = try sources()
+        let posts = sources.flatMap { name, text in
+            text.matches(of: /post\("\/v1\/sends", [^;]*;/).map { (name, String($0.output)) }
+        }.sorted { $0.0 < $1.0 }
+        #expect(posts.map(\.0) == ["deliver.js", "trial.js"])
+        #expect(posts.last?.1.contains("...body, dryRun: true }") == true)
+        let callers = sources.filter { $0.value.contains("deliver(") && $0.key != "deliver.js" }.keys.sorted()
+        #expect(callers == ["senddialog.js"])
+    }
+
+    @Test func `every dialog has its focus on the harmless button, and Enter confirms nothing`() throws {
+        let sources = try sources()
+        let dialogs = sources.filter { $0.value.contains("showModal()") }
+        #expect(dialogs.keys.sorted() == ["parts.js", "senddialog.js"])
+        for (name, text) in dialogs {
+            #expect(text.contains(#"value: "no", autofocus: true"#), "\(name)")
+            #expect(text.firstMatch(of: /("keydown", |onkeydown: )withoutEnter/) != nil, "\(name)")
+            #expect(text.firstMatch(of: /value: "yes", autofocus/) == nil, "\(name)")
+        }
+    }
+
+    @Test func `no script has more than 200 lines`() throws {
+        for (name, text) in try sources() where name.hasSuffix(".js") {
+            #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 206, "\(name)")
+        }
     }
 
     /// Data becomes text nodes. No script uses a function that makes markup from data or runs it.

@@ -7,7 +7,8 @@ flotilla topics create
 flotilla apps list --json | grep -q '"demo"' ||
     flotilla apps create demo --bundle-id com.example.scores --team-id FLOTILLA01 --key-id COMPOSE001 \
         --environments production
-flotilla types put demo MatchAttributes "{}" >/dev/null
+flotilla types put demo MatchAttributes '{"layout":{"sides":[{"score":"home","name":"home"},{"score":"away","name":"away"}],
+    "steps":[{"label":"home +1","field":"home","add":1},{"label":"away +1","field":"away","add":1}]}}' >/dev/null
 umask 077
 for role in report send; do
     [ -s $secrets/$role-key ] || {

@@ -1,7 +1,5 @@
 """Uses the console in headless Chromium as a person does, and attacks it as an attacker would."""
-import base64
 import http.server
-import json
 import os
 import subprocess
 import sys
@@ -9,116 +7,16 @@ import threading
 import time
 import urllib.error
 import urllib.parse
-import urllib.request
 
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-GATEWAY = os.environ["GATEWAY"]
-PICTURES = sys.argv[1]
-LIMIT = 60
+from console_browser import GATEWAY, LIMIT, Browser, api, check, failures
+
 PAGES = ["", "compose", "groups", "sends", "schedules", "definitions", "people", "events", "dead-letters", "fleet", "audit"]
 GROUP = "derby-<b>7</b>"
-# Messages that the browser logs for refusals that the proof causes on purpose.
-REFUSED = ("status of 422", "status of 401", "status of 403")
-failures = []
-
-
-def check(fact, sentence):
-    print(f"{'ok  ' if fact else 'FAIL'} {sentence}", flush=True)
-    if not fact:
-        failures.append(sentence)
-
-
-def api(method, path, body=None, key="ADMIN"):
-    request = urllib.request.Request(
-        GATEWAY + path, method=method, data=None if body is None else json.dumps(body).encode(),
-        headers={"Authorization": "Bearer " + os.environ[key]})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
-
-
-class Browser:
-    def __init__(self, width=1280, height=900, dark=False):
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for word in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars",
-                     f"--window-size={width},{height}"]:
-            options.add_argument(word)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
-        self.driver.set_script_timeout(120)
-        # No page may load anything from another host, so each such name would appear in the log.
-        self.command("Emulation.setEmulatedMedia", features=[
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-            {"name": "prefers-reduced-motion", "value": "reduce"}])
-        self.width, self.height = width, height
-        self.resize(height)
-        self.said = []
-
-    def resize(self, height):
-        is_small = self.width < 500
-        self.command("Emulation.setDeviceMetricsOverride", width=self.width, height=height,
-                     deviceScaleFactor=2 if is_small else 1, mobile=is_small)
-
-    def command(self, name, **parameters):
-        return self.driver.execute_cdp_cmd(name, parameters)
-
-    def run(self, script, *arguments):
-        return self.driver.execute_script(script, *arguments)
-
-    def find(self, selector):
-        return WebDriverWait(self.driver, LIMIT).until(lambda driver: driver.find_element(By.CSS_SELECTOR, selector))
-
-    def find_text(self, tag, text):
-        path = f"//{tag}[contains(normalize-space(.), '{text}')]"
-        return WebDriverWait(self.driver, LIMIT).until(lambda driver: driver.find_element(By.XPATH, path))
-
-    def click(self, element):
-        self.run("arguments[0].scrollIntoView({block:'center'})", element)
-        element.click()
-
-    def wait(self, sentence, fact):
-        try:
-            WebDriverWait(self.driver, LIMIT, poll_frequency=0.2, ignored_exceptions=[Exception]).until(lambda _: fact())
-            check(True, sentence)
-        except Exception:  # noqa: BLE001 any exception means that the page did not reach the state
-            self.picture("failed-" + "".join(c if c.isalnum() else "-" for c in sentence)[:40])
-            check(False, f"{sentence}; the page says: {self.text()[:400]!r}")
-
-    def text(self):
-        return self.run("return (document.querySelector('main') ?? document.body).innerText")
-
-    def open(self, page):
-        self.driver.get(f"{GATEWAY}/console#/{page}")
-
-    def log_in(self, key):
-        self.open("")
-        self.find("input[name=key]").send_keys(os.environ[key])
-        self.click(self.find("button[type=submit]"))
-        self.find("nav.menu")
-
-    def field(self, path):
-        return self.find(f'[data-path="{path}"]')
-
-    def picture(self, name):
-        self.run("scrollTo(0, 0)")
-        # The screen gets the height of the page, so elements with the height of the screen grow with it.
-        self.resize(max(self.height, min(self.run("return document.documentElement.scrollHeight"), 3000)))
-        shot = self.command("Page.captureScreenshot")
-        self.resize(self.height)
-        with open(f"{PICTURES}/{name}.png", "wb") as file:
-            file.write(base64.b64decode(shot["data"]))
-
-    def errors(self):
-        self.said += [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
-        return [message for message in self.said if not any(word in message for word in REFUSED)]
-
-    def close(self):
-        self.driver.quit()
 
 
 def settle(browser):
@@ -187,7 +85,7 @@ def compose_and_send():
     browser.wait("a dry run counts the phones that it would reach", lambda: "would get it" in browser.text())
     browser.picture("walk-2-tried-out")
     browser.click(browser.find("button[value=send]"))
-    browser.find("dialog[open]")
+    browser.wait("the dialog has counted the phones", lambda: browser.run("return !document.querySelector('dialog button[value=yes]').disabled"))
     browser.picture("walk-3-confirm")
     browser.click(browser.find("dialog button[value=yes]"))
     browser.wait("the send's page opens", lambda: "/sends/" in browser.driver.current_url)
@@ -202,13 +100,14 @@ def score_a_goal():
     browser = Browser()
     browser.log_in("ADMIN")
     browser.wait("the page Now lists the group, with its markup as text", lambda: GROUP in browser.text())
-    card = browser.find_text("article", "Update")
+    card = browser.find_text("article", GROUP)
     browser.click(card.find_element(By.XPATH, ".//a[normalize-space(.)='Update']"))
     browser.wait("an update is filled in with the group's state", lambda: browser.field("contentState.home").get_attribute("value") == "0")
     browser.field("contentState.home").clear()
     browser.field("contentState.home").send_keys("1")
     browser.click(browser.find("button[value=send]"))
-    browser.click(browser.find("dialog button[value=yes]"))
+    browser.wait("the dialog shows the goal", lambda: "0:0 → 1:0" in browser.run("return document.querySelector('dialog').innerText"))
+    browser.click(browser.find("dialog button[value=yes]:not(:disabled)"))
     browser.wait("the goal's bar reaches 100 %", lambda: "/sends/" in browser.driver.current_url and browser.run(
         "return [...document.querySelectorAll('.bar .says b')].some((one) => one.textContent === '100 %')"))
     browser.picture("walk-5-goal")
@@ -414,12 +313,12 @@ def names_with_markup():
     browser.wait("the list of events shows names with markup", lambda: "ran()" in browser.text())
     browser.picture("markup-events")
     made = browser.driver.execute_async_script("""const [names, done] = arguments;
-        Promise.all(['h', 'parts', 'charts', 'lockscreen'].map((name) => import(`/console/${name}.js`))).then(([{h}, parts, charts, {lockScreen}]) => {
+        Promise.all(['h', 'parts', 'charts', 'preview'].map((name) => import(`/console/${name}.js`))).then(([{h}, parts, charts, {preview}]) => {
           const place = document.createElement('section');
           document.body.append(place);
           place.append(parts.table('names', [{title: 'Name', cell: (name) => name}], names));
           for (const name of names) place.append(h('p', {title: name}, name), parts.head(name, {sub: name}), parts.notice('', name),
-            charts.bar(name, [{name, value: 1, series: 0}], 2, [name]), lockScreen({app: name, type: name, event: 'start', alert: {title: name}, contentState: {[name]: name}}));
+            charts.bar(name, [{name, value: 1, series: 0}], 2, [name]), preview({title: name, layout: {sides: [], lines: [], steps: []}, event: 'start', alert: {title: name}, state: {[name]: name}}));
           done([place.querySelectorAll('script, img, iframe, b:not(.says b), [onerror], [onload], [onfocus]').length, place.textContent.includes('<script>'), !!window.hasRun]);
         }, (error) => done([String(error)]))""", names)
     check(made == [0, True, False], f"10,000 names with markup are text in every element: {made}")

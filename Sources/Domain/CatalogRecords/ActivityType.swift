@@ -26,6 +26,8 @@ package struct ActivityType: Sendable, Hashable {
     package var contentStateSchema: ContentSchema?
     /// The schema of the type's attributes, if the app has declared it.
     package var attributesSchema: ContentSchema?
+    /// The layout for people, if the app has declared it.
+    package var layout: ActivityLayout?
 
     package init(name: String) { self.name = name }
 
@@ -44,6 +46,10 @@ package struct ActivityType: Sendable, Hashable {
         writer.field("private", isPrivate ? true : nil)
         writer.field("contentStateSchema", contentStateSchema)
         writer.field("attributesSchema", attributesSchema)
+        if let layout {
+            writer.name("layout")
+            layout.write(to: &writer)
+        }
     }
 
     /// The lifetime with its unit: in whole hours if possible, which people read more easily.
@@ -77,6 +83,13 @@ package struct ActivityType: Sendable, Hashable {
         isPrivate = object["private"].optional?.bool() ?? false
         contentStateSchema = object["contentStateSchema"].optional.map(ContentSchema.init(from:))
         attributesSchema = object["attributesSchema"].optional.map(ContentSchema.init(from:))
+        layout = object["layout"].optional.map(ActivityLayout.init(from:))
+    }
+
+    /// Reports the members of a request that were not read, so that a misspelled name does not become a default.
+    package static func reportUnknownFields(in object: JSONObject) {
+        if let layout = object["layout"].optional { ActivityLayout.reportUnknownFields(in: layout) }
+        object.reportUnknownFields()
     }
 
     /// Reads a lifetime with its unit, such as `24h`.

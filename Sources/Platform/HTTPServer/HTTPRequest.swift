@@ -15,4 +15,13 @@ package struct HTTPRequest: Sendable {
 
     /// Returns the first query field of this name.
     package func query(named name: String) -> String? { query.first { $0.name == name }?.value }
+
+    /// Whether the client can read an answer that is compressed with gzip.
+    package var acceptsGzip: Bool {
+        headers.all(named: "accept-encoding").joined(separator: ",").split(separator: ",").contains {
+            coding in
+            let parts = coding.split(separator: ";").map { $0.filter { $0 != " " }.lowercased() }
+            return parts.first == "gzip" && !parts.dropFirst().contains("q=0")
+        }
+    }
 }

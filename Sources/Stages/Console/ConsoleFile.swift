@@ -1,3 +1,4 @@
+internal import Compression
 internal import ConsoleFiles
 internal import Cryptography
 
@@ -8,6 +9,8 @@ package struct ConsoleFile: Sendable {
 
     package let name: String
     package let bytes: [UInt8]
+    /// The bytes compressed with gzip, or nil if that does not make them smaller.
+    package let compressedBytes: [UInt8]?
     /// The entity tag of the bytes, in quotes. A browser that has a copy sends it, to ask whether the file has
     /// changed.
     package let entityTag: String
@@ -15,6 +18,7 @@ package struct ConsoleFile: Sendable {
     private init(name: String, bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes
+        compressedBytes = Gzip.compress(bytes).flatMap { $0.count < bytes.count ? $0 : nil }
         let digest = SHA256.digest(of: bytes).prefix(Self.entityTagDigestByteCount)
         entityTag = "\"\(Base64URL.encode(Array(digest)))\""
     }

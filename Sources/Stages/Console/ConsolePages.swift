@@ -1,7 +1,7 @@
 package import HTTPServer
 
 /// The routes `/console` and `/console/{file}`: the console's pages and scripts. They hold no secrets, so they
-/// need no session. They load their data with calls that check the session.
+/// need no session. They load their data with calls that check the session. `/` and `/console/` lead to the console.
 package enum ConsolePages {
     package static let path = "/console"
 
@@ -16,6 +16,9 @@ package enum ConsolePages {
     package static func add(to routes: inout HTTPRoutes) {
         routes.on(.get, path: path) { response(file: ConsoleFile.indexName, to: $0) }
         routes.on(.get, path: path + "/{file}") { response(file: $0.parameters["file"] ?? "", to: $0) }
+        for otherPath in ["/", path + "/"] {
+            routes.on(.get, path: otherPath) { _ in HTTPResponse(status: 302, headers: ["Location": path]) }
+        }
     }
 
     static func response(file name: String, to request: HTTPRequest) -> HTTPResponse {
@@ -28,6 +31,7 @@ package enum ConsolePages {
             // Browsers keep the file but revalidate it each time, so that files of two versions never mix
             // after an update.
             "Cache-Control": "no-cache",
+            "Vary": "Accept-Encoding",
             "Content-Security-Policy": policy,
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
@@ -38,6 +42,10 @@ package enum ConsolePages {
             return HTTPResponse(status: 304, headers: headers)
         }
         headers.add("Content-Type", value: file.contentType)
-        return HTTPResponse(headers: headers, body: file.bytes)
+        guard request.acceptsGzip, let compressed = file.compressedBytes else {
+            return HTTPResponse(headers: headers, body: file.bytes)
+        }
+        headers.add("Content-Encoding", value: "gzip")
+        return HTTPResponse(headers: headers, body: compressed)
     }
 }

@@ -21,11 +21,29 @@ static const unsigned char charts_js[] = {
 static const unsigned char compose_js[] = {
 #embed "web/compose.js"
 };
+static const unsigned char composeaside_js[] = {
+#embed "web/composeaside.js"
+};
+static const unsigned char composer_js[] = {
+#embed "web/composer.js"
+};
+static const unsigned char controls_js[] = {
+#embed "web/controls.js"
+};
+static const unsigned char dates_js[] = {
+#embed "web/dates.js"
+};
 static const unsigned char definitions_js[] = {
 #embed "web/definitions.js"
 };
-static const unsigned char dryrun_js[] = {
-#embed "web/dryrun.js"
+static const unsigned char deliver_js[] = {
+#embed "web/deliver.js"
+};
+static const unsigned char difference_js[] = {
+#embed "web/difference.js"
+};
+static const unsigned char drafts_js[] = {
+#embed "web/drafts.js"
 };
 static const unsigned char events_js[] = {
 #embed "web/events.js"
@@ -39,8 +57,17 @@ static const unsigned char form_js[] = {
 static const unsigned char format_js[] = {
 #embed "web/format.js"
 };
+static const unsigned char formparts_js[] = {
+#embed "web/formparts.js"
+};
 static const unsigned char groups_js[] = {
 #embed "web/groups.js"
+};
+static const unsigned char groupstate_js[] = {
+#embed "web/groupstate.js"
+};
+static const unsigned char groupwatch_js[] = {
+#embed "web/groupwatch.js"
 };
 static const unsigned char h_js[] = {
 #embed "web/h.js"
@@ -51,17 +78,23 @@ static const unsigned char icon_svg[] = {
 static const unsigned char index_html[] = {
 #embed "web/index.html"
 };
+static const unsigned char layout_js[] = {
+#embed "web/layout.js"
+};
 static const unsigned char letters_js[] = {
 #embed "web/letters.js"
-};
-static const unsigned char lockscreen_js[] = {
-#embed "web/lockscreen.js"
 };
 static const unsigned char login_js[] = {
 #embed "web/login.js"
 };
+static const unsigned char match_js[] = {
+#embed "web/match.js"
+};
 static const unsigned char now_js[] = {
 #embed "web/now.js"
+};
+static const unsigned char outcome_js[] = {
+#embed "web/outcome.js"
 };
 static const unsigned char parts_css[] = {
 #embed "web/parts.css"
@@ -81,8 +114,14 @@ static const unsigned char people_js[] = {
 static const unsigned char poll_js[] = {
 #embed "web/poll.js"
 };
+static const unsigned char preview_js[] = {
+#embed "web/preview.js"
+};
 static const unsigned char problems_js[] = {
 #embed "web/problems.js"
+};
+static const unsigned char rates_js[] = {
+#embed "web/rates.js"
 };
 static const unsigned char report_js[] = {
 #embed "web/report.js"
@@ -93,8 +132,17 @@ static const unsigned char router_js[] = {
 static const unsigned char schedules_js[] = {
 #embed "web/schedules.js"
 };
+static const unsigned char senddialog_js[] = {
+#embed "web/senddialog.js"
+};
+static const unsigned char sendform_js[] = {
+#embed "web/sendform.js"
+};
 static const unsigned char sends_js[] = {
 #embed "web/sends.js"
+};
+static const unsigned char sendwords_js[] = {
+#embed "web/sendwords.js"
 };
 static const unsigned char session_js[] = {
 #embed "web/session.js"
@@ -104,6 +152,18 @@ static const unsigned char shell_js[] = {
 };
 static const unsigned char style_css[] = {
 #embed "web/style.css"
+};
+static const unsigned char trial_js[] = {
+#embed "web/trial.js"
+};
+static const unsigned char trialresult_js[] = {
+#embed "web/trialresult.js"
+};
+static const unsigned char troubles_js[] = {
+#embed "web/troubles.js"
+};
+static const unsigned char unsent_js[] = {
+#embed "web/unsent.js"
 };
 static const unsigned char words_js[] = {
 #embed "web/words.js"
@@ -118,34 +178,54 @@ const struct console_file console_files[] = {
     FILE("away.js", away_js),
     FILE("charts.js", charts_js),
     FILE("compose.js", compose_js),
+    FILE("composeaside.js", composeaside_js),
+    FILE("composer.js", composer_js),
+    FILE("controls.js", controls_js),
+    FILE("dates.js", dates_js),
     FILE("definitions.js", definitions_js),
-    FILE("dryrun.js", dryrun_js),
+    FILE("deliver.js", deliver_js),
+    FILE("difference.js", difference_js),
+    FILE("drafts.js", drafts_js),
     FILE("events.js", events_js),
     FILE("fleet.js", fleet_js),
     FILE("form.js", form_js),
     FILE("format.js", format_js),
+    FILE("formparts.js", formparts_js),
     FILE("groups.js", groups_js),
+    FILE("groupstate.js", groupstate_js),
+    FILE("groupwatch.js", groupwatch_js),
     FILE("h.js", h_js),
     FILE("icon.svg", icon_svg),
     FILE("index.html", index_html),
+    FILE("layout.js", layout_js),
     FILE("letters.js", letters_js),
-    FILE("lockscreen.js", lockscreen_js),
     FILE("login.js", login_js),
+    FILE("match.js", match_js),
     FILE("now.js", now_js),
+    FILE("outcome.js", outcome_js),
     FILE("parts.css", parts_css),
     FILE("parts.js", parts_js),
     FILE("patch.js", patch_js),
     FILE("payload.js", payload_js),
     FILE("people.js", people_js),
     FILE("poll.js", poll_js),
+    FILE("preview.js", preview_js),
     FILE("problems.js", problems_js),
+    FILE("rates.js", rates_js),
     FILE("report.js", report_js),
     FILE("router.js", router_js),
     FILE("schedules.js", schedules_js),
+    FILE("senddialog.js", senddialog_js),
+    FILE("sendform.js", sendform_js),
     FILE("sends.js", sends_js),
+    FILE("sendwords.js", sendwords_js),
     FILE("session.js", session_js),
     FILE("shell.js", shell_js),
     FILE("style.css", style_css),
+    FILE("trial.js", trial_js),
+    FILE("trialresult.js", trialresult_js),
+    FILE("troubles.js", troubles_js),
+    FILE("unsent.js", unsent_js),
     FILE("words.js", words_js),
 };
 const size_t console_files_count = sizeof console_files / sizeof console_files[0];

@@ -133,6 +133,10 @@ struct ConsoleServiceTests {
         #expect(unchanged.status == 304 && unchanged.body.isEmpty)
         #expect(try await bench.get("/console/../console").status == 400)
         #expect(try await bench.get("/console/nothing.js").code == "file_unknown")
+        for path in ["/", "/console/"] {
+            let answer = try await bench.get(path)
+            #expect(answer.status == 302 && answer.header("location") == "/console", "\(path)")
+        }
         await bench.stop()
         _ = _cluster
     }

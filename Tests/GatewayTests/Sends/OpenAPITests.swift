@@ -122,11 +122,19 @@ struct OpenAPITests {
     @Test func `every field of an activity type is in the document`() throws {
         var type = ActivityType(name: "t")
         (type.isPrivate, type.requiredAttributes) = (true, ["a"])
+        var layout = ActivityLayout()
+        (layout.title, layout.countdown, layout.lines) = ("t", "c", ["l"])
+        layout.sides = [.init(score: "a"), .init(score: "b")]
+        layout.progress = .init(field: "p", end: 90)
+        layout.steps = [.init(label: "a +1", field: "a", addend: 1)]
+        type.layout = layout
         var writer = JSONWriter()
         type.write(to: &writer)
         let written = try #require(
             JSONSerialization.jsonObject(with: Data(writer.bytes)) as? [String: Any])
         #expect(try Set(properties("activityType")).isSuperset(of: written.keys))
+        let writtenLayout = try #require(written["layout"] as? [String: Any])
+        #expect(try Set(properties("activityType", "layout")) == Set(writtenLayout.keys))
     }
 
     /// Returns the Swift files of the gateway.

@@ -54,6 +54,17 @@ struct SendProgressTests {
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "shop/report").status == 403)
 
+        if let idempotencyKey {
+            let lost = "/v1/sends/keys/\(idempotencyKey)"
+            let found = try await bench.call("GET", lost + "?groupId=m1", key: "shop/read")
+            #expect(try found.status == 200 && found.member("sendId") == id, "\(found.body)")
+            for query in ["?groupId=m2", "?groupId=m1&later=true", "?activityId=m1"] {
+                #expect(try await bench.call("GET", lost + query, key: "shop/read").status == 404, "\(query)")
+            }
+            #expect(try await bench.call("GET", lost + "?groupId=m1", key: "bank/read").status == 404)
+            #expect(try await bench.call("GET", lost, key: "shop/read").field == "groupId")
+        }
+
         // Lane 1 has finished, lane 0 has not.
         let key = ScopeKey(app: "shop", group: "m1")
         func record(of part: ProgressRecord.Part) -> ProgressRecord {

@@ -32,7 +32,7 @@ extension Command {
                 let type = ActivityType(name: arguments.name, from: object)
                 // The name may also be in the JSON, as `show --json` prints it. It is read, so that it is not unknown.
                 _ = object["name"]
-                object.reportUnknownFields()
+                ActivityType.reportUnknownFields(in: object)
                 return type
             }
             let change = CatalogChange.put(ActivityTypeRecord(app: app.id, type: type))

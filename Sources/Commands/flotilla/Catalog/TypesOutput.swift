@@ -25,7 +25,7 @@ struct TypesOutput {
     private func cells(of type: ActivityType) -> [String] {
         let schemas = [
             type.contentStateSchema.map { _ in "content-state" },
-            type.attributesSchema.map { _ in "attributes" },
+            type.attributesSchema.map { _ in "attributes" }, type.layout.map { _ in "layout" },
         ].compactMap(\.self)
         return [
             type.name, type.isPrivate ? "private" : "shared", type.groupAttribute,

@@ -17,7 +17,17 @@ struct DemonstrationApp {
 
     static let id = "demo"
     static let bundleID = "com.example.scores"
-    static let activityType = ActivityType(name: "MatchAttributes")
+    static let activityType: ActivityType = {
+        var type = ActivityType(name: "MatchAttributes")
+        var layout = ActivityLayout()
+        layout.sides = [.init(score: "home", name: "home"), .init(score: "away", name: "away")]
+        layout.steps = [
+            .init(label: "home +1", field: "home", addend: 1),
+            .init(label: "away +1", field: "away", addend: 1),
+        ]
+        type.layout = layout
+        return type
+    }()
     static let phoneCount = 1_000
     /// The lifetime of a key. Each start of the demonstration mints new keys, so they expire after a day.
     private static let keyLifetimeMilliseconds: Int64 = 86_400_000

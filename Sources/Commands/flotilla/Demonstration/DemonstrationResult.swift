@@ -69,6 +69,8 @@ struct DemonstrationResult {
             \(sends) -d '\(match.update)'
             curl -s http://\(installation.control)/v1/phones/phone-0
 
+            The console is at http://\(installation.gateway)/console; log in with the key above.
+
             Ctrl-C stops it; what was acknowledged is there at the next start. From here on, what the phones show:
 
             """

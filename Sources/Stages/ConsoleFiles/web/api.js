@@ -19,7 +19,11 @@ let token = null;
 /** Registers a listener for the end of the session. */
 export const onEnd = (listener) => listeners.add(listener);
 
-export function setToken(value) { token = value; }
+export function setToken(value) {
+  token = value;
+  // The next session may belong to another app.
+  if (!value) known.clear();
+}
 
 const limitMilliseconds = 40_000;
 
@@ -59,7 +63,28 @@ export async function call(method, path, options = {}) {
   return answer.status === 204 ? null : answer.json();
 }
 
-export const get = (path, signal) => call("GET", path, { signal });
+/** The newest answers of paths with an entity tag. The server sends an answer again only if it has changed. */
+const known = new Map();
+const knownMax = 40;
+
+function remember(path, answer) {
+  known.delete(path);
+  known.set(path, answer);
+  if (known.size > knownMax) known.delete(known.keys().next().value);
+}
+
+/** Returns the JSON of a path. */
+export async function get(path, signal) {
+  const before = known.get(path);
+  const headers = before ? { "If-None-Match": before.tag } : {};
+  const answer = await fetched("GET", path, { signal, headers });
+  if (answer.status === 304 && before) return before.body;
+  const body = answer.status === 204 ? null : await (await checked(answer)).json();
+  const tag = answer.headers.get("ETag");
+  if (tag) remember(path, { tag, body });
+  return body;
+}
+
 export const post = (path, body, headers) => call("POST", path, { body, headers });
 
 /** Downloads a file. */

@@ -46,9 +46,16 @@ const nowhere = { title: "Not found", show: (place) => place.append(
 const forbidden = { title: "Not for this key", show: (place) => place.append(
   empty("This key may only read", "To send something, log in with a key of the role send.")) };
 
+/** Leaves the page that is shown. A dialog belongs to its page. */
+function leavePage() {
+  leave();
+  leave = () => {};
+  for (const dialog of document.querySelectorAll("dialog")) dialog.close();
+}
+
 function open() {
   if (!shown) return;
-  leave();
+  leavePage();
   const found = router.find(location.hash);
   let page = found?.page ?? nowhere;
   if (page.role && !may(page.role)) page = forbidden;
@@ -77,8 +84,7 @@ const ended = "This session has ended. Log in again to return to this page.";
 
 function exit(said) {
   clearTimeout(endTimer);
-  leave();
-  leave = () => {};
+  leavePage();
   shown = null;
   forget();
   loginPage(root, said, enter);

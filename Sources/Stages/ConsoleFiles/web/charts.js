@@ -93,9 +93,10 @@ function ticks(most) {
 /**
  * Stacked columns over time.
  *
- * @param buckets `{at, parts: [value…]}` in order. Each has as many parts as there are names.
+ * @param buckets `{at, parts: [value…]}` in order. Each has as many parts as there are kinds.
+ * @param kinds `{name, series}` of each part.
  */
-export function columns(label, buckets, names, isByDay) {
+export function columns(label, buckets, kinds, isByDay) {
   const [width, height, left, bottom, top] = [960, 230, 46, 22, 8];
   const all = new Patterns();
   const most = Math.max(1, ...buckets.map(({ parts }) => parts.reduce((sum, value) => sum + value, 0)));
@@ -117,11 +118,11 @@ export function columns(label, buckets, names, isByDay) {
         let y = height - bottom;
         const x = left + index * step + (step - wide) / 2;
         return s("g",
-          parts.map((value, series) => {
+          parts.map((value, part) => {
             if (!value) return null;
             y -= value * scale;
-            return all.rect(series, { x, y, width: wide, height: Math.max(1, value * scale) },
-              `${time(at)}: ${names[series]} ${count(value)}`);
+            return all.rect(kinds[part].series, { x, y, width: wide, height: Math.max(1, value * scale) },
+              `${time(at)}: ${kinds[part].name} ${count(value)}`);
           }),
           index % every === 0 && s("text", { x: x + wide / 2, y: height - 6, "text-anchor": "middle" }, sign(at)));
       })));

@@ -9,6 +9,15 @@ import { ask, toAsking } from "./router.js";
 import { what } from "./away.js";
 import { showProblems } from "./problems.js";
 
+/** Saves the body of a start as a definition. Returns its number. */
+export async function saveDefinition(body) {
+  const { notificationKey } = await post("/rest/3.0/createNotificationDefinition", {
+    title: body.alert?.title, message: body.alert?.body, platforms: ["IOS"], contentState: body.contentState,
+    liveActAttr: body.attributes, liveActAttrType: body.attributesType, groupId: body.groupId,
+  });
+  return notificationKey;
+}
+
 function page(place, { asked }) {
   const list = h("div.stack");
   const one = h("div.stack");
@@ -48,6 +57,9 @@ function page(place, { asked }) {
     const said = h("div");
     const form = h("form.stack", { onsubmit: async (event) => {
       event.preventDefault();
+      const isMeant = await confirm(`Send definition ${definition.notificationKey}?`,
+        [h("p", `It starts ${group.value.trim() || "its group"} for the user ${user.value.trim()}, now.`)], "Send");
+      if (!isMeant) return;
       try {
         const accepted = await during(event.submitter, () => post("/rest/3.0/sendNotification", {
           notificationKey: definition.notificationKey, target: { extId: user.value.trim() },

@@ -83,7 +83,7 @@ function page(place, { asked }) {
     show(body, ...notices,
       counts && figures(names.map((name) => [words[name] ?? name, count(totals[name]), name])),
       counts && names.length > 0 && card("By time", counts.by === "day" ? "one column per day, in UTC" : "one column per hour", h("div.in",
-        columns("Events by time", series(counts, names), names, counts.by === "day"),
+        columns("Events by time", series(counts, names), names.map((name, index) => ({ name, series: index })), counts.by === "day"),
         legend(names.map((name, index) => ({ name: words[name] ?? name, series: index, value: totals[name] }))))),
       card("One by one", "the newest first", list.events.length
         ? table("Events", eventColumns, list.events)

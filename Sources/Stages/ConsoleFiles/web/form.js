@@ -2,95 +2,7 @@
 
 import { h } from "./h.js";
 import { choice, field, select } from "./parts.js";
-
-/** A value that cannot be sent, with the path of its field. */
-export class FieldError extends Error {
-  constructor(path, message) {
-    super(message);
-    this.path = path;
-  }
-}
-
-const secondsUntil2001 = 978_307_200;
-
-/** A date in the format of a browser's field, in the reader's time zone. */
-const localText = (date) => new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
-
-const dates = {
-  "date.reference2001": [(date) => date.getTime() / 1000 - secondsUntil2001, (value) => new Date((value + secondsUntil2001) * 1000)],
-  "date.unixSeconds": [(date) => date.getTime() / 1000, (value) => new Date(value * 1000)],
-  "date.unixMilliseconds": [(date) => date.getTime(), (value) => new Date(value)],
-  "date.iso8601": [(date) => date.toISOString().replace(/\.\d+Z$/, "Z"), (value) => new Date(value)],
-};
-
-const isWhole = (word) => /^u?int\d*$/.test(word);
-
-/** A part of a form: `element`, `read()` (undefined for no value) and `write(value)`. */
-function text(name, path, hint, { parse = (value) => value, print = String, ...attributes } = {}) {
-  const input = h("input", { type: "text", spellcheck: "false", ...attributes });
-  return {
-    element: field(name, input, { hint, path }),
-    read: () => (input.value === "" ? undefined : parse(input.value, path)),
-    write: (value) => { input.value = value === undefined || value === null ? "" : print(value); },
-  };
-}
-
-function number(word, name, path, hint) {
-  const parse = (value) => {
-    const parsed = Number(value);
-    if (Number.isNaN(parsed)) throw new FieldError(path, "must be a number");
-    return parsed;
-  };
-  return text(name, path, hint, { parse, inputmode: isWhole(word) ? "numeric" : "decimal" });
-}
-
-function date(word, name, path, hint) {
-  const [encode, decode] = dates[word];
-  return text(name, path, hint, {
-    type: "datetime-local", step: 1,
-    parse: (value) => encode(new Date(value)),
-    print: (value) => localText(decode(value)),
-  });
-}
-
-function bool(name, path, isOptional) {
-  if (isOptional) {
-    const list = select([["", "–"], ["true", "yes"], ["false", "no"]], "");
-    return {
-      element: field(name, list, { path }),
-      read: () => (list.value === "" ? undefined : list.value === "true"),
-      write: (value) => { list.value = value === undefined || value === null ? "" : String(value); },
-    };
-  }
-  const input = h("input", { type: "checkbox", "data-path": path });
-  return {
-    element: h("div.field", h("span.label", name), h("label.check", input, "yes")),
-    read: () => input.checked,
-    write: (value) => { input.checked = value === true; },
-  };
-}
-
-function names(values, name, path, isOptional) {
-  const list = select([["", isOptional ? "–" : "choose"], ...values.map((value, index) => [String(index), String(value)])], "");
-  return {
-    element: field(name, list, { path }),
-    read: () => (list.value === "" ? undefined : values[Number(list.value)]),
-    write: (value) => { list.value = values.includes(value) ? String(values.indexOf(value)) : ""; },
-  };
-}
-
-/** The raw JSON, for a value without a form. */
-export function json(name, path, hint, fallback) {
-  const area = h("textarea.code", { spellcheck: "false", rows: 5, placeholder: "{}" });
-  return {
-    element: field(name, area, { hint, path, wide: true }),
-    read: () => {
-      if (area.value.trim() === "") return fallback;
-      try { return JSON.parse(area.value); } catch (error) { throw new FieldError(path, `is not valid JSON: ${error.message}`); }
-    },
-    write: (value) => { area.value = value === undefined ? "" : JSON.stringify(value, null, 2); },
-  };
-}
+import { json, names, scalar } from "./controls.js";
 
 function object(members, name, path, isTop) {
   const parts = Object.entries(members).map(([member, type]) => [member, part(type, member, path ? `${path}.${member}` : member)]);
@@ -155,15 +67,6 @@ function cases(kinds, name, path, isOptional) {
   };
 }
 
-function scalar(word, name, path, isOptional) {
-  const hint = isOptional ? "optional" : undefined;
-  if (isWhole(word) || word === "double" || word === "float") return number(word, name, path, hint);
-  if (word in dates) return date(word, name, path, hint);
-  if (word === "bool") return bool(name, path, isOptional);
-  if (word === "any") return json(name, path, hint);
-  return text(name, path, word === "string" ? hint : [word, hint].filter(Boolean).join("; "));
-}
-
 /** The part of a form for a type, in the notation of the book's page about schemas. */
 function part(type, name, path, isOptional = false, isTop = false) {
   if (typeof type === "string") {
@@ -182,7 +85,7 @@ function part(type, name, path, isOptional = false, isTop = false) {
 /** A form for a whole value with a switch to JSON. Without a schema it is JSON only. */
 export function valueForm(title, path, schema, hint) {
   const raw = json(title, path, hint);
-  if (!schema) return { ...raw, isRaw: () => true };
+  if (!schema) return raw;
   const form = part(schema, title, path, false, true);
   let isRaw = false;
   const place = h("div", form.element);
@@ -199,6 +102,5 @@ export function valueForm(title, path, schema, hint) {
     element: h("div.value", choice(title, `how-${path}`, [["form", "Form"], ["json", "JSON"]], "form", turn), place),
     read: () => (isRaw ? raw : form).read(),
     write: (value) => (isRaw ? raw : form).write(value),
-    isRaw: () => isRaw,
   };
 }

@@ -11,8 +11,14 @@ import { count, counted, share } from "./format.js";
 import { ask, to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { sendColumns } from "./sends.js";
+import { isReal } from "./groupstate.js";
+import { outcomeNames, outcomeSeries } from "./outcome.js";
 
-const stateTag = (group) => (group.state === "live" ? tag("live", "live") : tag("", "ended"));
+/** The state of a group. A mistyped group is not live: it has no start, and no phone has reported it. */
+export function stateTag(group) {
+  if (group.state !== "live") return tag("", "ended");
+  return isReal(group) ? tag("live", "live") : tag("warn", "no phones");
+}
 
 const onNewest = (group) => {
   const whole = Math.max(group.running ?? 0, group.onNewest ?? 0);
@@ -78,17 +84,13 @@ function listPage(place, { asked }) {
 export const groupsPage = { title: "Groups", show: listPage };
 
 function history(versions) {
-  const pushed = versions.filter(({ dryRun }) => !dryRun);
-  if (pushed.length < 2) return null;
-  const names = ["accepted", "superseded", "rejected", "other"];
-  const buckets = pushed.reverse().slice(-40).map((send) => {
-    const report = send.report ?? {};
-    return { at: send.acceptedAt, parts: [report.accepted ?? 0, report.superseded ?? 0, report.rejected ?? 0,
-      (report.expired ?? 0) + (report.unknown ?? 0)] };
-  });
+  if (versions.length < 2) return null;
+  const kinds = outcomeNames.map((name) => ({ name, series: outcomeSeries[name] }));
+  const buckets = versions.toReversed().slice(-40).map(({ acceptedAt, report = {} }) => (
+    { at: acceptedAt, parts: kinds.map(({ name }) => report[name] ?? 0) }));
   return card("Versions", "pushes of each version, the newest at the right", h("div.in",
-    columns("Pushes by version", buckets, names),
-    legend(names.map((name, series) => ({ name, series })))));
+    columns("Pushes by version", buckets, kinds),
+    legend(kinds)));
 }
 
 function onePage(place, { parameters: { id }, asked }) {
@@ -112,7 +114,8 @@ function onePage(place, { parameters: { id }, asked }) {
       ],
     }));
     if (!group) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
-    const { newest, versions = [] } = group;
+    const { newest } = group;
+    const versions = (group.versions ?? []).filter(({ dryRun }) => !dryRun);
     const whole = Math.max(group.running ?? 0, group.onNewest ?? 0);
     const on = Math.min(group.onNewest ?? 0, whole);
     show(body, ...said,

@@ -51,13 +51,14 @@ export const moment = (at) =>
  */
 export const table = (caption, columns, rows, key) =>
   h("div.scroll", { tabindex: "0", role: "region", "aria-label": caption },
-    h("table",
+    // A narrow screen shows each row as a list. The roles keep the table for screen readers.
+    h("table", { role: "table" },
       h("caption.for-readers", caption),
-      h("thead", h("tr", columns.map(({ title, kind }) =>
-        h(kind === "number" ? "th.number" : "th", { scope: "col" }, title)))),
-      h("tbody", rows.map((row) =>
-        h("tr", { "data-key": key ? key(row) : null }, columns.map(({ cell, kind }) =>
-          h(kind ? `td.${kind}` : "td", cell(row))))))));
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map(({ title, kind }) =>
+        h(kind === "number" ? "th.number" : "th", { scope: "col", role: "columnheader" }, title)))),
+      h("tbody", { role: "rowgroup" }, rows.map((row) =>
+        h("tr", { role: "row", "data-key": key ? key(row) : null }, columns.map(({ title, cell, kind }) =>
+          h(kind ? `td.${kind}` : "td", { role: "cell", "data-title": title }, h("div", cell(row)))))))));
 
 let fieldsMade = 0;
 
@@ -85,7 +86,12 @@ export const select = (options, value, onchange) =>
   h("select", { onchange: (event) => onchange?.(event.target.value) }, options.map(([key, text]) =>
     h("option", { value: key, selected: key === value }, text)));
 
-/** Asks for confirmation. Resolves to true if the reader confirms. */
+/** Keeps Enter from pressing the button that confirms. A second Enter in a hurry must not send anything. */
+export function withoutEnter(event) {
+  if (event.key === "Enter" && event.target.closest("button")?.value === "yes") event.preventDefault();
+}
+
+/** Asks for confirmation. Resolves to true if the reader confirms. Enter confirms nothing. */
 export function confirm(title, inside, word, kind = "main") {
   return new Promise((resolve) => {
     const dialog = h("dialog", { "aria-labelledby": "dialog-title" },
@@ -93,8 +99,9 @@ export function confirm(title, inside, word, kind = "main") {
         h("h2", { id: "dialog-title" }, title),
         ...inside,
         h("div.actions",
-          h("button", { value: "no" }, "Back"),
-          h(`button.${kind}`, { value: "yes", autofocus: true }, word))));
+          h("button", { value: "no", autofocus: true }, "Not now"),
+          h(`button.${kind}`, { value: "yes" }, word))));
+    dialog.addEventListener("keydown", withoutEnter);
     dialog.addEventListener("close", () => {
       dialog.remove();
       resolve(dialog.returnValue === "yes");

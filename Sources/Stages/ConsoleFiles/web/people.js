@@ -32,8 +32,23 @@ export const peoplePage = {
   },
 };
 
+/** The sentence about one phone or activity. */
 const why = (value) => value && h(["warn", "bad"].includes(whyKinds[value.code]) ? `p.card.why.${whyKinds[value.code]}` : "p.card.why",
   dated(value.sentence), h("small", plain(value.code)));
+
+const isOver = ({ state }) => ["ended", "dismissed", "expired"].includes(state);
+const needsAction = ({ why: reason }) => reason && ["warn", "bad"].includes(whyKinds[reason.code]);
+
+/** The headline of a person. It counts the activities, because a problem of one says nothing about the others. */
+function headline(phones, reason) {
+  const running = phones.flatMap((phone) => (phone.activities ?? []).filter((activity) => !isOver(activity)));
+  if (running.length < 2) return why(running[0]?.why ?? reason);
+  const troubled = running.filter(needsAction);
+  if (!troubled.length) return h("p.card.why", `All ${running.length} running activities are as they should be.`);
+  return h("div.card.why.warn",
+    h("p", `${troubled.length} of ${running.length} running activities ${troubled.length === 1 ? "needs" : "need"} attention; ${running.length - troubled.length} ${running.length - troubled.length === 1 ? "is" : "are"} as ${running.length - troubled.length === 1 ? "it" : "they"} should be.`),
+    h("ul", troubled.map((activity) => h("li", h("b", activity.groupId ?? activity.activityId), ": ", dated(activity.why.sentence)))));
+}
 
 const activityStates = { active: "live", pending: "live", stale: "warn", ended: "", dismissed: "", expired: "warn", unknown: "warn" };
 
@@ -67,12 +82,19 @@ function installation(phone, said) {
       ], of, ({ activityId }) => activityId)));
 }
 
+/** The reason for a push's outcome. Only a rejected push has an answer of APNs. */
+function pushReason({ outcome, reason }) {
+  if (outcome === "superseded") return "A newer state replaced it before it was sent.";
+  if (!reason) return undefined;
+  return outcome === "rejected" || outcome === "moved" ? `APNs answered ${reason}. ${remedy(reason)}` : plain(reason);
+}
+
 function timeline(pushes, events) {
   const entries = [
     ...pushes.map((push) => {
       const [kind, word] = outcomes[push.outcome] ?? ["", push.outcome];
       return { at: push.at, kind, text: [`${push.event} ${word}`, push.groupId && `of ${push.groupId}`].filter(Boolean).join(", "),
-        aside: [push.reason && `APNs answered ${push.reason}. ${remedy(push.reason)}`, push.dueAt && `The next attempt is at ${time(push.dueAt)}.`]
+        aside: [pushReason(push), push.dueAt && `The next attempt is at ${time(push.dueAt)}.`]
           .filter(Boolean).join(" ") || undefined, send: push };
     }),
     ...events.map((event) => ({ at: event.at, kind: event.code === "tap" ? "good" : "", text: [eventWords[event.code] ?? event.code, event.cause && plain(event.cause), event.groupId && `of ${event.groupId}`].filter(Boolean).join(", "),
@@ -112,7 +134,7 @@ function person(place, kind, id) {
     const said = [...freshness.notices(), told].filter(Boolean);
     if (!found) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
     const phones = kind === "user" ? found.installations ?? [] : [found];
-    show(body, ...said, why(found.why),
+    show(body, ...said, headline(phones, found.why),
       kind === "user" && (found.tags?.length || found.attributes) && card("Profile", "set by the backend", h("div.in", facts([
         ["Tags", found.tags?.join(", ")], ["Attributes", found.attributes && h("code", JSON.stringify(found.attributes))]]))),
       phones.map((phone) => installation(phone, found.why?.sentence)),

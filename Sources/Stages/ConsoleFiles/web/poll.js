@@ -8,9 +8,10 @@ const longestWhenAway = 15_000;
  * @param ask called with a signal; returns the answer for `take`.
  * @param take called with the answer.
  * @param fail called with the error. Polling continues.
+ * @param least the least pause between two polls. A short question for a reader who waits may ask more often.
  * @returns a function that stops the polling. Its `now()` polls at once.
  */
-export function poll(ask, take, fail, milliseconds = shortest) {
+export function poll(ask, take, fail, milliseconds = shortest, least = shortest) {
   const end = new AbortController();
   let timer = null;
   let isAsking = false;
@@ -19,7 +20,7 @@ export function poll(ask, take, fail, milliseconds = shortest) {
   const later = () => {
     clearTimeout(timer);
     if (end.signal.aborted || document.hidden) return;
-    const pause = Math.max(shortest, milliseconds) * 2 ** Math.min(failures, 4);
+    const pause = Math.max(least, milliseconds) * 2 ** Math.min(failures, 4);
     timer = setTimeout(round, Math.min(pause, Math.max(longestWhenAway, milliseconds)));
   };
 

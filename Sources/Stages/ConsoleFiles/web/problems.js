@@ -1,7 +1,10 @@
 // The problems of a form, at their fields and in a list above the form.
 
 import { h } from "./h.js";
-import { notice } from "./parts.js";
+import { Refusal } from "./api.js";
+import { what } from "./away.js";
+import { FieldError } from "./dates.js";
+import { coded, notice } from "./parts.js";
 
 /** The field of a path. For a path inside a field, the nearest enclosing field. */
 function fieldOf(form, path) {
@@ -46,4 +49,11 @@ export function showProblems(form, problems) {
     h("ul", items));
   form.querySelector("[aria-invalid]")?.focus();
   return said;
+}
+
+/** Shows why a form was refused: at its fields, and as a notice. The notice is returned. */
+export function refusalNotice(form, error) {
+  const problems = error instanceof FieldError ? [{ field: error.path, message: error.message }]
+    : error instanceof Refusal && !error.isAway ? error.problems : [];
+  return problems.length ? showProblems(form, problems) : notice("bad", coded(what(error)));
 }

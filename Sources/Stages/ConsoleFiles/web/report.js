@@ -4,27 +4,26 @@ import { h } from "./h.js";
 import { card, coded, figures, table, tag } from "./parts.js";
 import { bar, funnel, legend } from "./charts.js";
 import { count, counted, share, span } from "./format.js";
-import { excluded, remedy, verdicts } from "./words.js";
+import { excluded, remedy } from "./words.js";
+import { outcomeNames, outcomeOf, outcomeSeries } from "./outcome.js";
 
-export function verdictTag(verdict, isComplete) {
-  const [kind, word] = verdicts[verdict] ?? ["", verdict];
-  if (verdict === "planned" && isComplete) return tag("good", "done");
+export function verdictTag(send) {
+  const [kind, word] = outcomeOf(send);
   return tag(kind, word);
 }
 
+/** Whether all lanes have counted their phones. Before that, every count is too low. */
+const isCounted = (send) => send.isComplete || !send.lanesExpected || (send.lanesDone ?? 0) >= send.lanesExpected;
+
 /** The outcomes of a report as parts of a bar. */
 export function reportParts(report) {
-  return [
-    { name: "accepted", value: report.accepted ?? 0, series: 0 },
-    { name: "superseded", value: report.superseded ?? 0, series: 3 },
-    { name: "rejected", value: report.rejected ?? 0, series: 2 },
-    { name: "unknown", value: report.unknown ?? 0, series: 4 },
-    { name: "expired", value: report.expired ?? 0, series: 5 },
-  ];
+  return outcomeNames.map((name) => ({ name, value: report[name] ?? 0, series: outcomeSeries[name] }));
 }
 
 /** The number of targeted phones. Phones that came after the expansion count too, while the send was the newest. */
-export function targets({ targeted, expanded, report }) {
+export function targets(send) {
+  const { targeted, expanded, report } = send;
+  if (!isCounted(send)) return { all: undefined, said: `counting: ${count(send.lanesDone)} of ${count(send.lanesExpected)} lanes` };
   const ended = report ? reportParts(report).reduce((sum, { value }) => sum + value, 0) : 0;
   const late = Math.max(0, ended - (expanded ?? ended));
   return { all: targeted === undefined ? undefined : targeted + late, said: late > 0 ? `${count(late)} of these came later` : undefined };
@@ -33,13 +32,17 @@ export function targets({ targeted, expanded, report }) {
 /** The bar of a send: the share of its pushes that have a final outcome. */
 export function sendBar(send) {
   const { report } = send;
-  if (!report) {
+  if (send.verdict === "scheduled") {
+    return h("p", "It waits for its time. Its phones are counted when it goes out", send.dueAt ? `, in ${span(Math.max(0, send.dueAt - Date.now()))}.` : ".");
+  }
+  if (!report || !isCounted(send)) {
     return bar("Lanes done", [{ name: "done", value: send.lanesDone ?? 0, series: 0 }], send.lanesExpected ?? 1,
       [h("span", `${count(send.lanesDone)} of ${counted(send.lanesExpected, "lane")} have expanded the send`)]);
   }
   const parts = reportParts(report);
   const ended = parts.reduce((sum, { value }) => sum + value, 0);
-  const whole = Math.max(ended + (report.toGo ?? 0), send.expanded ?? 0, 1);
+  const whole = Math.max(ended + (report.toGo ?? 0), send.expanded ?? 0);
+  if (whole === 0) return h("p.note", send.dryRun ? "A dry run pushes nothing." : "No push was made.");
   return h("div.stack",
     bar("Outcomes of the pushes", parts, whole,
       [h("span", h("b", count(report.accepted)), ` of ${counted(whole, "push", "pushes")} accepted by APNs`),
@@ -49,7 +52,7 @@ export function sendBar(send) {
 
 export function sendFunnel(send) {
   const { report } = send;
-  if (!report) return null;
+  if (!report || !isCounted(send) || send.verdict === "scheduled" || send.dryRun) return null;
   const { all, said } = targets(send);
   return card("From targeted to opened", null, h("div.in", funnel([
     { name: "Targeted", value: all, note: said ?? "all phones of the audience" },
@@ -63,11 +66,12 @@ export function sendFigures(send) {
   const { report } = send;
   const latency = report?.latencyMilliseconds;
   const { all, said } = targets(send);
+  if (send.verdict === "scheduled") return null;
   return figures([
     ["Targeted", count(all), said],
     report && ["Pushed", count(report.pushed)],
     report && ["Accepted", count(report.accepted)],
-    report && ["Pending", count(report.toGo)],
+    report && isCounted(send) && ["Pending", count(report.toGo)],
     report && ["Rejected", count(report.rejected)],
     report?.superseded > 0 && ["Superseded", count(report.superseded)],
     latency && ["APNs latency", span(latency.p50), `p90 ${span(latency.p90)} · p99 ${span(latency.p99)}`],

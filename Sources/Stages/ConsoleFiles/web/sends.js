@@ -11,15 +11,15 @@ import { count } from "./format.js";
 import { ask, to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { environments, failures, leftOut, reportParts, sendBar, sendFigures, sendFunnel, systems, targets, verdictTag } from "./report.js";
-import { verdicts } from "./words.js";
+import { outcomeOf } from "./outcome.js";
 
 export const sendColumns = (isGroupShown = true) => [
+  isGroupShown && { title: "Group", kind: "name", cell: (send) => send.groupId
+    ? h("a", { href: toAsking({ user: send.userId }, "groups", send.groupId) }, send.groupId) : "–" },
   { title: "Accepted", kind: "time", cell: (send) => moment(send.acceptedAt) },
   { title: "Send", kind: "name", cell: (send) => h("a", { href: toAsking({ at: send.acceptedAt }, "sends", send.sendId) },
     send.event ?? "send", send.dryRun ? " (dry run)" : "") },
-  { title: "State", cell: (send) => verdictTag(send.verdict, send.isComplete) },
-  isGroupShown && { title: "Group", kind: "name", cell: (send) => send.groupId
-    ? h("a", { href: toAsking({ user: send.userId }, "groups", send.groupId) }, send.groupId) : "–" },
+  { title: "State", cell: (send) => verdictTag(send) },
   { title: "Targeted", kind: "number", cell: (send) => count(targets(send).all) },
   { title: "Accepted by APNs", kind: "number", cell: (send) => count(send.report?.accepted) },
   { title: "Rejected", kind: "number", cell: (send) => count(send.report?.rejected) },
@@ -33,6 +33,8 @@ function listPage(place, { asked }) {
   let first = null;
   let further = [];
   let next = null;
+  // Each confirmation of a send makes a trial, so trials would hide the sends.
+  let areTrialsShown = false;
   const body = h("div.stack");
   const input = h("input", { type: "search", value: group, placeholder: "all groups" });
   place.append(
@@ -44,15 +46,16 @@ function listPage(place, { asked }) {
       ask({ group });
       first = null; further = []; next = null;
       stop.now();
-    } }, field("Group", input, { wide: true }), h("button", "Show")),
+    } }, field("Group", input, { wide: true }), h("button", "Show"),
+    h("label.check", h("input", { type: "checkbox", onchange: (event) => { areTrialsShown = event.target.checked; draw(); } }), "Show trials")),
     body);
 
   function draw() {
     const said = freshness.notices();
     if (!first) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
     const known = new Set(first.sends.map(({ sendId }) => sendId));
-    const all = [...first.sends, ...further.filter(({ sendId }) => !known.has(sendId))];
-    show(body, ...said, h("section.card", all.length
+    const all = [...first.sends, ...further.filter(({ sendId }) => !known.has(sendId))].filter(({ dryRun }) => areTrialsShown || !dryRun);
+    show(body, ...said, h("section.card", all.length || next
       ? [table("Sends", sendColumns(), all, (send) => send.sendId), next && h("div.more",
         h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Show older"))]
       : empty("No sends", "Sends of the last 24 hours are listed here with their outcomes.")));
@@ -101,12 +104,12 @@ function onePage(place, { parameters: { id }, asked }) {
 
   function draw() {
     const said = freshness.notices();
-    const [, word, sentence] = verdicts[send?.verdict] ?? [];
+    const [, word, sentence] = send ? outcomeOf(send) : [];
     const isOpen = send && !send.isComplete && !["cancelled", "stopping"].includes(send.verdict);
     show(top, head(send?.dryRun ? "Dry run" : "Send", {
       back: { href: "#/sends", text: "Sends" },
-      tag: send && verdictTag(send.verdict, send.isComplete),
-      sub: send ? (send.isComplete && send.verdict === "planned" ? "Every lane is done." : sentence ?? word) : null,
+      tag: send && verdictTag(send),
+      sub: send ? sentence || word : null,
       actions: [
         send?.groupId && h("a.button", { href: to("groups", send.groupId) }, "Its group"),
         isOpen && may("send") && h("button.danger", { type: "button", onclick: (event) =>

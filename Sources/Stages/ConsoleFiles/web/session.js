@@ -26,6 +26,7 @@ export const logIn = async (key) =>
   begin(await call("POST", "/console/session", { headers: { Authorization: `Bearer ${key}` } }));
 
 export async function logOut() {
+  try { sessionStorage.clear(); } catch { /* The browser stores nothing. */ }
   try { await call("DELETE", "/console/session"); } finally { forget(); }
 }
 

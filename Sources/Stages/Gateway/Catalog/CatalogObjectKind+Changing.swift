@@ -17,7 +17,7 @@ extension CatalogObjectKind {
             writtenName.report("must be the name in the path, or be omitted")
         }
         let type = ActivityType(name: name, from: object)
-        object.reportUnknownFields()
+        ActivityType.reportUnknownFields(in: object)
         try context.throwProblems()
         let isNew = !context.app.activityTypes.contains { $0.name.isExactlyEqual(to: name) }
         if isNew, context.app.activityTypes.count >= ActivityType.countPerAppMax {

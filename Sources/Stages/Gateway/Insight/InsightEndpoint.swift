@@ -33,7 +33,9 @@ struct InsightEndpoint: Sendable {
         // Only events can be requested as a file, with `format=csv` or `format=jsonl`.
         let format = kind == .events ? request.query(named: "format") : nil
         let reply = authorized.reply
-        return relay.ask(query) { answer in reply.send(Self.response(from: answer, format: format)) }
+        return relay.ask(query) { answer in
+            reply.send(Self.response(from: answer, format: format, to: request))
+        }
     }
 
     /// Returns the response to the client.
@@ -41,12 +43,15 @@ struct InsightEndpoint: Sendable {
     /// - Parameters:
     ///   - answer: The answer of an insight process, or nil if no process answered.
     ///   - format: The format of the file that the client requested, if it requested one.
-    private static func response(from answer: HTTPClientResponse?, format: String?) -> HTTPResponse {
+    private static func response(
+        from answer: HTTPClientResponse?, format: String?, to request: HTTPRequest
+    ) -> HTTPResponse {
         guard let answer, let body = answer.body, (200...599).contains(answer.status) else {
             return Unavailable.insightUnavailable
         }
-        if answer.status == 200, let format, format != "json" { return file(from: body, format: format) }
-        return .json(body, status: answer.status)
+        guard answer.status == 200 else { return .json(body, status: answer.status) }
+        if let format, format != "json" { return file(from: body, format: format) }
+        return PolledAnswer.response(body, to: request)
     }
 
     /// Returns a file of events. The first line of the insight stage's answer is the cursor of the next page, or empty

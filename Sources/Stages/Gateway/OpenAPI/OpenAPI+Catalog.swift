@@ -125,7 +125,54 @@ extension OpenAPI {
               "description":"Whether each group of the type belongs to one user."
             },
             "contentStateSchema":{"description":"See the page about schemas in the book."},
-            "attributesSchema":{"description":"See the page about schemas in the book."}
+            "attributesSchema":{"description":"See the page about schemas in the book."},
+            "layout":{
+              "type":"object",
+              "additionalProperties":false,
+              "description":"How the console shows the type to people. Phones never get it.",
+              "properties":{
+                "title":{"$ref":"#/components/schemas/name"},
+                "sides":{
+                  "type":"array",
+                  "minItems":2,
+                  "maxItems":2,
+                  "items":{
+                    "type":"object",
+                    "required":["score"],
+                    "additionalProperties":false,
+                    "properties":{
+                      "score":{"$ref":"#/components/schemas/name"},
+                      "name":{"$ref":"#/components/schemas/name"}
+                    }
+                  }
+                },
+                "progress":{
+                  "type":"object",
+                  "required":["field","end"],
+                  "additionalProperties":false,
+                  "properties":{
+                    "field":{"$ref":"#/components/schemas/name"},
+                    "end":{"type":"integer","minimum":1,"maximum":1000000}
+                  }
+                },
+                "countdown":{"$ref":"#/components/schemas/name"},
+                "lines":{"type":"array","maxItems":8,"items":{"$ref":"#/components/schemas/name"}},
+                "steps":{
+                  "type":"array",
+                  "maxItems":6,
+                  "items":{
+                    "type":"object",
+                    "required":["label","field","add"],
+                    "additionalProperties":false,
+                    "properties":{
+                      "label":{"$ref":"#/components/schemas/name"},
+                      "field":{"$ref":"#/components/schemas/name"},
+                      "add":{"type":"integer","minimum":-100,"maximum":100}
+                    }
+                  }
+                }
+              }
+            }
           }
         },
         "segmentRule":{

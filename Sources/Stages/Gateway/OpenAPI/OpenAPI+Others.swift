@@ -48,6 +48,16 @@ extension OpenAPI {
             "200":{"description":"The page.","content":{"text/html":{"schema":{"type":"string"}}}}
           }
         }},
+        "/":{"get":{
+          "operationId":"root",
+          "summary":"Leads to the console.",
+          "responses":{"302":{"description":"Location is the console."}}
+        }},
+        "/console/":{"get":{
+          "operationId":"consoleFolder",
+          "summary":"Leads to the console.",
+          "responses":{"302":{"description":"Location is the console."}}
+        }},
         "/console/{file}":{"get":{
           "operationId":"consoleFile",
           "summary":"A file of the console.",

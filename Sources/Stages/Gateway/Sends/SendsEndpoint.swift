@@ -5,7 +5,8 @@ internal import Members
 internal import Sends
 
 /// `/v1/sends`: `POST` sends, `GET /v1/sends/{id}` returns the progress of a send, `DELETE /v1/sends/{id}`
-/// cancels it. The list of sends is a query of the insight stage (`InsightEndpoint`).
+/// cancels it. `GET /v1/sends/keys/{key}` finds the send of a request whose answer was lost. The list of sends is a
+/// query of the insight stage (`InsightEndpoint`).
 struct SendsEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker
@@ -15,6 +16,7 @@ struct SendsEndpoint: Sendable {
 
     private static let path = "/v1/sends"
     private static let sendPath = "/v1/sends/{id}"
+    private static let keyPath = "/v1/sends/keys/{key}"
     /// The largest integer that programs with floating-point numbers represent exactly.
     private static let timeMax: Int64 = 1 << 53
 
@@ -36,6 +38,9 @@ struct SendsEndpoint: Sendable {
                     sendProgress(of: id, found: found, to: authorized)
                 }
             }
+        }
+        routes.onAdmission(.get, path: Self.keyPath) { [self] request in
+            authorization.admit(request, for: .read) { authorized in findByKey(authorized) }
         }
         routes.onAdmission(.delete, path: Self.sendPath) { [self] request in
             authorization.admit(request, for: .send) { authorized in
@@ -69,6 +74,41 @@ struct SendsEndpoint: Sendable {
             case .notFound: reply.send(SendResponse.unknownSend)
             case .timedOut: reply.send(SendResponse.notFoundInTime)
             case .unavailable: reply.send(Unavailable.unreachable)
+            }
+        }
+    }
+
+    /// Finds the send that a request with an idempotency key has stored.
+    private func findByKey(_ authorized: AuthorizedRequest) -> Bool {
+        let (request, app) = (authorized.request, authorized.caller.app.id)
+        do throws(RefusedRequest) {
+            let query = try SendKeyQuery(
+                key: request.parameters["key"] ?? "", parameters: request.query, app: app)
+            let ids = query.possibleIDs(route: Self.path, lanes: lanes)
+            return findFirst(of: ids[...], since: query.acceptedAt, for: authorized)
+        } catch {
+            authorized.reply.send(error.response)
+            return true
+        }
+    }
+
+    /// Looks for the ids one after the other, and answers with the progress of the first send that exists.
+    private func findFirst(
+        of ids: ArraySlice<SendID>, since time: Int64?, for authorized: AuthorizedRequest
+    ) -> Bool {
+        guard let id = ids.first else {
+            authorized.reply.send(SendResponse.unknownSend)
+            return true
+        }
+        return lookup.find(id, of: authorized.caller.app.id, since: time) { result in
+            switch result {
+            case .send(let found): sendProgress(of: id, found: found, to: authorized)
+            case .notFound:
+                if !findFirst(of: ids.dropFirst(), since: time, for: authorized) {
+                    authorized.reply.send(Unavailable.overloaded)
+                }
+            case .timedOut: authorized.reply.send(SendResponse.notFoundInTime)
+            case .unavailable: authorized.reply.send(Unavailable.unreachable)
             }
         }
     }

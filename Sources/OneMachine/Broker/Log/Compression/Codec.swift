@@ -1,3 +1,5 @@
+internal import Compression
+
 /// The compression of a batch's records, with Kafka's numbers. The broker stores batches as they come. It
 /// decompresses them to read keys and timestamps, and compresses only batches that compaction rewrites.
 enum Codec: Int {
@@ -16,7 +18,7 @@ enum Codec: Int {
         let records: [UInt8]? =
             switch self {
             case .none: unsafe [UInt8](bytes)
-            case .gzip: unsafe GzipCodec.decompress(bytes, max: Self.decompressedMax)
+            case .gzip: unsafe Gzip.decompress(bytes, max: Self.decompressedMax)
             case .snappy: unsafe SnappyCodec.decompress(bytes, max: Self.decompressedMax)
             case .lz4: unsafe LZ4Codec.decompress(bytes, max: Self.decompressedMax)
             case .zstd: unsafe ZstdCodec.decompress(bytes, max: Self.decompressedMax)
@@ -31,7 +33,7 @@ enum Codec: Int {
         let compressed: [UInt8]? =
             switch self {
             case .none, .snappy: nil
-            case .gzip: GzipCodec.compress(records)
+            case .gzip: Gzip.compress(records)
             case .lz4: LZ4Codec.compress(records)
             case .zstd: ZstdCodec.compress(records)
             }

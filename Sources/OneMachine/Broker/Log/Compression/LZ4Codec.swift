@@ -1,4 +1,5 @@
 internal import CLZ4
+internal import Compression
 
 /// LZ4 in its frame format, as Kafka uses it.
 enum LZ4Codec {

@@ -1,4 +1,5 @@
 internal import CZstd
+internal import Compression
 
 /// Zstandard frames.
 enum ZstdCodec {

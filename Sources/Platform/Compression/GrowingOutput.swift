@@ -1,7 +1,7 @@
 /// The output of a decompressor, in memory that grows up to a limit.
-enum GrowingOutput {
+package enum GrowingOutput {
     /// The result of one call of a decompressor.
-    enum StepResult {
+    package enum StepResult {
         /// The call wrote this many bytes, and more can follow.
         case more(Int)
         /// The call wrote this many bytes, and the stream is at its end.
@@ -15,7 +15,7 @@ enum GrowingOutput {
 
     /// Calls `step` with free space until it is done. Returns nil if a step failed, or if the output has
     /// more than `max` bytes. `expecting` is the first size of the memory.
-    static func fill(
+    package static func fill(
         expecting: Int, max: Int, step: (UnsafeMutableRawBufferPointer) -> StepResult
     ) -> [UInt8]? {
         var output = [UInt8](repeating: 0, count: Swift.min(Swift.max(expecting, sizeMin), max))
@@ -27,7 +27,7 @@ enum GrowingOutput {
                 output.append(
                     contentsOf: repeatElement(0, count: Swift.min(output.count, max - output.count)))
             }
-            let result = unsafe output.withMutableBytes { bytes in
+            let result = unsafe output.withUnsafeMutableBytes { bytes in
                 unsafe step(UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]))
             }
             switch result {

@@ -1,15 +1,15 @@
 internal import CZlib
 
 /// Deflate in gzip framing.
-enum GzipCodec {
+package enum Gzip {
     /// zlib's default.
     private static let level: Int32 = 6
-    /// A first guess for the size of decompressed records. The memory grows if it is too small.
+    /// A first guess for the size of decompressed content. The memory grows if it is too small.
     private static let expectedRatio = 4
     /// Spare bytes beyond zlib's own bound.
     private static let spareBytes = 32
 
-    static func decompress(_ bytes: UnsafeRawBufferPointer, max: Int) -> [UInt8]? {
+    package static func decompress(_ bytes: UnsafeRawBufferPointer, max: Int) -> [UInt8]? {
         var stream = unsafe z_stream()
         guard unsafe zlib_inflate_gzip_init(&stream) == Z_OK else { return nil }
         defer { unsafe inflateEnd(&stream) }
@@ -31,15 +31,15 @@ enum GzipCodec {
         }
     }
 
-    static func compress(_ records: [UInt8]) -> [UInt8]? {
+    package static func compress(_ content: [UInt8]) -> [UInt8]? {
         var stream = unsafe z_stream()
         guard unsafe zlib_deflate_gzip_init(&stream, level) == Z_OK else { return nil }
         defer { unsafe deflateEnd(&stream) }
-        var input = records
-        let bound = Int(unsafe deflateBound(&stream, UInt(records.count))) + spareBytes
+        var input = content
+        let bound = Int(unsafe deflateBound(&stream, UInt(content.count))) + spareBytes
         var output = [UInt8](repeating: 0, count: bound)
-        let isFinished = unsafe input.withMutableBytes { input in
-            unsafe output.withMutableBytes { output in
+        let isFinished = unsafe input.withUnsafeMutableBytes { input in
+            unsafe output.withUnsafeMutableBytes { output in
                 unsafe stream.next_in = unsafe input.bindMemory(to: UInt8.self).baseAddress
                 unsafe stream.avail_in = UInt32(input.count)
                 unsafe stream.next_out = unsafe output.bindMemory(to: UInt8.self).baseAddress

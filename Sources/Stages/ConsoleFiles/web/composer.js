@@ -1,0 +1,202 @@
+// Composes a send: its form, its trial and its confirmation.
+
+import { h } from "./h.js";
+import { get } from "./api.js";
+import { show } from "./patch.js";
+import { coded, during, head, notice } from "./parts.js";
+import { ago } from "./format.js";
+import { toAsking } from "./router.js";
+import { what } from "./away.js";
+import { events, SendForm } from "./sendform.js";
+import { SendDialog } from "./senddialog.js";
+import { clearProblems, refusalNotice } from "./problems.js";
+import { hasMoved } from "./groupstate.js";
+import { watchGroup } from "./groupwatch.js";
+import { movedNotice } from "./difference.js";
+import { freshKey, lookUp } from "./deliver.js";
+import { discardDraft, draftOf, saveDraft } from "./drafts.js";
+import { otherForms } from "./unsent.js";
+import { saveDefinition } from "./definitions.js";
+import { isSameBody, Trial } from "./trial.js";
+import { composeAside } from "./composeaside.js";
+
+const retryMilliseconds = 2000;
+
+export class Composer {
+  signal = new AbortController();
+  #asked; #address; #form; #key = freshKey(); #body; #trial = null; #newest = null;
+  #said = h("div"); #moved = h("div"); #aside = h("div.side-by"); #keep; #stopWatch = () => {}; #isLookingUp = false;
+
+  constructor(place, asked) {
+    this.place = place;
+    this.#asked = asked;
+    this.#address = asked.toString();
+  }
+
+  async begin() {
+    const { signal } = this.signal;
+    const [types, segments, groups] = await Promise.all([get("/v1/activity-types", signal), get("/v1/segments", signal),
+      get("/v1/groups?state=live&limit=100", signal).catch(() => ({ groups: [] }))]);
+    const draft = draftOf(this.#address);
+    const asked = events.map(([name]) => name).find((name) => name === this.#asked.get("event")) ?? "start";
+    const namesOf = ({ items }) => items.map(({ name }) => name);
+    const known = { types: namesOf(types), segments: namesOf(segments), groups: groups.groups };
+    this.#form = new SendForm(draft?.form?.event ?? asked, known, { changed: (how) => this.#changed(how), groupChosen: (group) => this.#groupChosen(group) });
+    this.#draw();
+    if (draft?.form) await this.#restore(draft);
+    else await this.#fillIn(known);
+    this.#changed({ isByReader: false });
+    this.#stopWatch = watchGroup(this.#form, (group) => { this.#newest = group; this.#drawMoved(); });
+    if (draft?.pending) await this.#lookUpPending(draft.pending);
+  }
+
+  #draw() {
+    const press = (work) => (event) => this.#pressed(event.currentTarget, work);
+    this.#keep = h("button", { type: "button", value: "keep", onclick: press((button) => during(button, () => this.#keepDefinition())) }, "Save as definition");
+    this.place.replaceChildren(head("Compose", { sub: "Before a send, the console shows the change and counts the phones. Enter never sends." }));
+    this.place.append(h("div.compose",
+      h("div.stack", otherForms(this.#address), this.#said, this.#moved, this.#form.element,
+        h("div.buttons",
+          h("button.main", { type: "button", value: "send", onclick: press((button) => this.#ask(button)) }, "Send …"),
+          h("button", { type: "button", value: "dry", onclick: press((button) => during(button, () => this.#tryOut())) }, "Try it out"),
+          this.#keep)),
+      this.#aside));
+  }
+
+  async #restore(draft) {
+    await this.#form.restore(draft.form, draft.basis, this.signal.signal);
+    const discard = h("button.small", { type: "button", onclick: () => { discardDraft(this.#address); this.#form = null; location.reload(); } }, "Start afresh");
+    show(this.#said, notice("", `This form is as you left it, ${ago(draft.at)}. `, discard));
+  }
+
+  /** Fills a new form in: the group of the address, and its newest state. */
+  async #fillIn(known) {
+    const group = this.#asked.get("group") ?? "";
+    const isOnlyGroup = !group && this.#form.event !== "start" && known.groups.length === 1;
+    this.#form.groupId = isOnlyGroup ? known.groups[0].groupId : group;
+    const type = this.#asked.get("type") || (this.#form.event === "start" ? known.types[0] : "") || "";
+    if (type) await this.#form.chooseType(type, this.signal.signal);
+    await this.#groupChosen(this.#form.groupId);
+  }
+
+  /** Fills the type and the newest state of a group in. A start has its own state. */
+  async #groupChosen(id) {
+    this.#newest = null;
+    this.#form.basis = null;
+    if (!id || this.#form.event === "start") return this.#drawMoved();
+    try {
+      this.#newest = await this.#form.readGroup(this.signal.signal);
+    } catch (error) {
+      if (this.signal.signal.aborted) return;
+      show(this.#said, notice("warn", coded(what(error))));
+      if (error.isAway) setTimeout(() => { if (id === this.#form?.groupId && !this.#form.basis) this.#groupChosen(id); }, retryMilliseconds);
+      return;
+    }
+    show(this.#said);
+    this.#changed({ isByReader: false });
+    this.#drawMoved();
+  }
+
+  #drawMoved() {
+    const isMoved = this.#newest && hasMoved(this.#form.basis, this.#newest);
+    show(this.#moved, isMoved && movedNotice({ form: this.#form, newest: this.#newest, take: () => this.#rebase(this.#newest, true) }));
+  }
+
+  #rebase(newest, isTaken) {
+    this.#form.takeGroup(newest, { isForced: isTaken });
+    this.#newest = newest;
+    this.#changed();
+    this.#drawMoved();
+  }
+
+  #readBody() { try { return this.#form.body(); } catch { return undefined; } }
+
+  #changed({ isByReader = true } = {}) {
+    if (!this.#form) return;
+    const body = this.#readBody();
+    // A changed body is another send, and the trial of the body before says nothing about it.
+    if (!body || !isSameBody(body, this.#body)) {
+      this.#key = freshKey();
+      if (this.#trial && !isSameBody(body, this.#trial.body)) { this.#trial.stop(); this.#trial = null; }
+    }
+    this.#body = body;
+    this.#keep.hidden = this.#form.event !== "start";
+    if (isByReader) this.#save();
+    composeAside(this.#aside, { form: this.#form, body, trial: this.#trial });
+  }
+
+  #save(fields = {}) {
+    saveDraft(this.#address, { title: `${this.#form.event} of ${this.#form.groupId || "no group"}`, form: this.#form.snapshot(), basis: this.#form.basis, ...fields });
+  }
+
+  async #pressed(button, work) {
+    clearProblems(this.#form.element);
+    show(this.#said);
+    try { await work(button); } catch (error) { if (!this.signal.signal.aborted) this.#refuse(error); }
+  }
+
+  #refuse(error) {
+    show(this.#said, refusalNotice(this.#form.element, error));
+    if (!this.#form.element.querySelector("[aria-invalid]")) this.#said.scrollIntoView({ block: "nearest" });
+  }
+
+  async #tryOut() {
+    this.#trial?.stop();
+    const body = this.#form.body();
+    const trial = this.#trial = new Trial(body, () => { if (trial === this.#trial) composeAside(this.#aside, { form: this.#form, body: this.#body, trial }); });
+    await trial.start();
+    composeAside(this.#aside, { form: this.#form, body, trial });
+    this.#aside.querySelector(".trial")?.scrollIntoView({ block: "nearest" });
+  }
+
+  async #ask() {
+    if (this.#isLookingUp) throw new Error("The send before is still looked up. Wait for its outcome");
+    const body = this.#form.body();
+    const key = this.#key;
+    const verb = body.when !== undefined ? "Schedule" : "Send";
+    const dialog = new SendDialog({ body, key, verb, layout: this.#form.layout, attributes: this.#form.attributes, basis: this.#form.event === "start" ? null : this.#form.basis,
+      onAttempt: () => this.#save({ pending: { body, key, at: Date.now() } }) });
+    const result = await dialog.open();
+    if (result.accepted) return this.#sent(result.accepted);
+    if (result.notStored) return this.#notStored();
+    if (result.newest) return this.#rebase(result.newest, result.isTaken === true);
+    if (result.refused) { this.#save({ pending: undefined }); throw result.refused; }
+    // The dialog was closed before the outcome was known.
+    const { pending } = draftOf(this.#address) ?? {};
+    if (pending) await this.#lookUpPending(pending);
+  }
+
+  #sent(accepted) {
+    discardDraft(this.#address);
+    this.#form = null;
+    location.hash = toAsking({ at: accepted.acceptedAt }, "sends", accepted.sendId);
+  }
+
+  #notStored() {
+    this.#save({ pending: undefined });
+    show(this.#said, notice("warn", "The send was not stored, so nothing was sent. The form is unchanged. Press Send again."));
+  }
+
+  /** Finds out about a send whose answer was lost. */
+  async #lookUpPending({ body, key }) {
+    const say = (error) => show(this.#said, notice("warn", "The answer to this send was lost. The console looks it up. ", error && coded(what(error))));
+    say();
+    this.#isLookingUp = true;
+    try {
+      const found = await lookUp(body, key, { say, signal: this.signal.signal });
+      if (found) this.#sent(found);
+      else this.#notStored();
+    } catch (error) { if (!this.signal.signal.aborted) this.#refuse(error); } finally { this.#isLookingUp = false; }
+  }
+
+  async #keepDefinition() {
+    const key = await saveDefinition(this.#form.body());
+    show(this.#said, notice("good", "Saved as ", h("a", { href: toAsking({ key }, "definitions") }, String(key)), ". Nothing is sent until you send it to a user."));
+  }
+
+  stop() {
+    this.signal.abort();
+    this.#stopWatch();
+    this.#trial?.stop();
+  }
+}

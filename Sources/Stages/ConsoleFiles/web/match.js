@@ -1,0 +1,104 @@
+// The buttons of a live card: one step of the score, and "put back" for a minute after it.
+
+import { h } from "./h.js";
+import { get, segment } from "./api.js";
+import { discardDraft, drafts, saveDraft } from "./drafts.js";
+import { freshKey, lookUp } from "./deliver.js";
+import { layoutOf, schemaOfState, stateWords, steps } from "./layout.js";
+import { SendDialog } from "./senddialog.js";
+import { session } from "./session.js";
+
+const undoMilliseconds = 60_000;
+const addressOf = (group) => `match ${group.groupId} ${group.userId ?? ""}`;
+
+/** The activity types. Each type is read once. */
+const types = new Map();
+
+function typeOf(name) {
+  // Another log-in may belong to another app.
+  const key = `${session.app} ${name}`;
+  if (!types.has(key)) {
+    types.set(key, null);
+    get(`/v1/activity-types/${segment(name)}`).then((type) => types.set(key, type), () => types.delete(key));
+  }
+  return types.get(key);
+}
+
+/** The layout of a live group. */
+export function layoutOfGroup(group) {
+  const type = group.attributesType ? typeOf(group.attributesType) : null;
+  return layoutOf(type?.contentStateSchema ?? schemaOfState(group.newest?.contentState), type?.layout);
+}
+
+/** The sends of this page that can be put back, by group. */
+export class Match {
+  #undo = new Map();
+  #changed; #say; #signal;
+
+  /** @param on `{changed, say, signal}`. `say` shows the outcome of a send: kind and text. */
+  constructor({ changed, say, signal }) {
+    this.#signal = signal;
+    this.#changed = changed;
+    this.#say = say;
+  }
+
+  /** The buttons of a group's card. */
+  buttons(group) {
+    const state = group.newest?.contentState;
+    const layout = layoutOfGroup(group);
+    if (state === undefined) return null;
+    const undo = this.#undo.get(addressOf(group));
+    const left = undo ? Math.ceil((undo.until - Date.now()) / 1000) : 0;
+    const made = steps(layout, state);
+    if (!made.length && left <= 0) return null;
+    return h("div.match",
+      made.map(({ label, change }) =>
+        h("button.step", { type: "button", onclick: () => this.#send(group, change(), this.#basis(group)) }, label)),
+      // The place stays free, so that nothing moves when the button comes.
+      left <= 0 ? h("span.undo") : h("button.step.undo", { type: "button", onclick: () => this.#putBack(group, undo) },
+        `put back ${stateWords(layout, undo.before)}`, h("small", `${left} s`)));
+  }
+
+  #basis({ groupId, newest }) { return { id: groupId, sendId: newest.sendId, version: newest.version, state: newest.contentState }; }
+
+  #putBack(group, { before, sendId, after }) {
+    // If another send has come since, the dialog refuses and shows both states.
+    return this.#send(group, before, { id: group.groupId, sendId, state: after }, true);
+  }
+
+  async #send(group, state, basis, isUndo = false) {
+    const address = addressOf(group);
+    const key = freshKey();
+    const body = { event: "update", groupId: group.groupId, attributesType: group.attributesType,
+      audience: group.userId ? { users: [group.userId] } : "group", contentState: state };
+    const dialog = new SendDialog({ body, key, verb: "Send", layout: layoutOfGroup(group), basis,
+      onAttempt: () => saveDraft(address, { pending: { body, key } }) });
+    const { accepted, refused, notStored, newest } = await dialog.open();
+    if (accepted) this.#sent(address, { body, isUndo, before: basis.state, sendId: accepted.sendId });
+    else if (notStored) this.#say("warn", "The send was not stored, so nothing was sent.");
+    else if (refused) this.#say("bad", refused.message);
+    else if (newest) this.#changed();
+    if (accepted || notStored || refused) discardDraft(address);
+    else if (drafts()[address]) await this.lookUpPending();
+  }
+
+  #sent(address, { body, isUndo, before, sendId }) {
+    if (isUndo) this.#undo.delete(address);
+    else this.#undo.set(address, { before, after: body.contentState, sendId, until: Date.now() + undoMilliseconds });
+    this.#say("good", `Sent to ${body.groupId}.`, sendId);
+    this.#changed();
+  }
+
+  /** Looks up the sends of live cards whose answers were lost. */
+  async lookUpPending() {
+    for (const [address, { pending }] of Object.entries(drafts())) {
+      if (!address.startsWith("match ") || !pending) continue;
+      const { body, key } = pending;
+      this.#say("warn", `The answer to a send to ${body.groupId} was lost. The console looks it up.`);
+      const found = await lookUp(body, key, { signal: this.#signal });
+      discardDraft(address);
+      if (found) this.#say("good", `The send to ${body.groupId} was stored.`, found.sendId);
+      else this.#say("warn", `The send to ${body.groupId} was not stored, so nothing was sent.`);
+    }
+  }
+}

@@ -1,0 +1,175 @@
+// The confirmation of a send. It shows the change, the phones and the time, from a trial of exactly this body that it
+// runs itself. It refuses a form that is older than the newest state of its group.
+
+import { h } from "./h.js";
+import { coded, notice, withoutEnter } from "./parts.js";
+import { show } from "./patch.js";
+import { what } from "./away.js";
+import { changeTable, movedTable } from "./difference.js";
+import { groupState, hasMoved } from "./groupstate.js";
+import { Trial } from "./trial.js";
+import { deliver, lookUp } from "./deliver.js";
+import { trialFindings } from "./trialresult.js";
+import { sendSentence, unsure } from "./sendwords.js";
+import { preview } from "./preview.js";
+import { stateWords } from "./layout.js";
+
+/** The time after which a reader may send although the trial has not counted all phones. */
+const trialPatienceMilliseconds = 8000;
+
+export class SendDialog {
+  #send; #dialog; #inside = h("div.stack"); #title = h("h2", { id: "dialog-title" });
+  #yes; #no; #resolve;
+  #trial = null; #newest = null; #stateError = null; #refusal = null;
+  /** What the dialog does: checking, asking, sending or looking up. */
+  #phase = "checking";
+  /** The doubt whose box the reader has ticked. Another doubt needs another tick. */
+  #sureOf = null;
+  #end = new AbortController();
+  #openedAt = Date.now();
+  #lookupNote = null;
+
+  /**
+   * @param send `{body, key, layout, attributes, basis, verb}`. `basis` is the group as the form opened.
+   * `onAttempt` is called before the request leaves.
+   */
+  constructor(send) { this.#send = send; }
+
+  /** Opens the dialog. Resolves to `{accepted}`, `{refused}`, `{notStored}`, `{newest}`, or `{}` for "Not now". */
+  open() {
+    const { body, verb } = this.#send;
+    this.#no = h("button", { type: "button", value: "no", autofocus: true, onclick: () => this.#close({}) }, "Not now");
+    this.#yes = h(body.event === "end" ? "button.danger" : "button.main", { type: "button", value: "yes", onclick: () => this.#confirmed() }, verb);
+    this.#dialog = h("dialog.send", { "aria-labelledby": "dialog-title", onkeydown: withoutEnter },
+      h("form", { method: "dialog", onsubmit: (event) => event.preventDefault() },
+        this.#title, this.#inside, h("div.actions", this.#no, this.#yes)));
+    // Escape closes the dialog, and so does another page.
+    this.#dialog.addEventListener("close", () => this.#close({}));
+    document.body.append(this.#dialog);
+    this.#dialog.showModal();
+    this.#draw();
+    this.#check();
+    setTimeout(() => this.#draw(), trialPatienceMilliseconds + 50);
+    return new Promise((resolve) => { this.#resolve = resolve; });
+  }
+
+  #close(result) {
+    if (!this.#dialog.isConnected) return;
+    this.#trial?.stop();
+    this.#end.abort();
+    this.#dialog.remove();
+    this.#resolve(result);
+  }
+
+  /** Compares with the group's newest state, and runs the trial. Both at the same time. */
+  async #check() {
+    const { body } = this.#send;
+    this.#trial = new Trial(body, () => this.#draw());
+    const [trial] = await Promise.allSettled([this.#trial.start(), this.#readNewest()]);
+    if (this.#end.signal.aborted) return;
+    if (trial.status === "rejected") {
+      if (trial.reason.isAway) this.#trial.error = trial.reason;
+      else return this.#close({ refused: trial.reason });
+    }
+    if (this.#phase === "checking") this.#phase = "asking";
+    this.#draw();
+  }
+
+  async #readNewest() {
+    const { groupId } = this.#send.body;
+    if (!groupId) return;
+    try {
+      this.#newest = await groupState(groupId, this.#end.signal);
+      this.#stateError = null;
+    } catch (error) {
+      if (!this.#end.signal.aborted) this.#stateError = error;
+    }
+  }
+
+  get #isMoved() { return this.#newest !== null && hasMoved(this.#send.basis, this.#newest); }
+
+  get #isSlow() { return Date.now() - this.#openedAt > trialPatienceMilliseconds; }
+
+  /** The reason for which the reader must tick a box before the send, or null. */
+  get #doubt() {
+    return unsure({ body: this.#send.body, newest: this.#newest, stateError: this.#stateError, trial: this.#trial, isSlow: this.#isSlow });
+  }
+
+  get #mayConfirm() {
+    if (this.#phase !== "asking" || this.#isMoved || !(this.#trial.isOver || this.#isSlow)) return false;
+    const doubt = this.#doubt;
+    return doubt ? this.#sureOf === doubt.text : true;
+  }
+
+  async #confirmed() {
+    if (!this.#mayConfirm) return;
+    this.#phase = "sending";
+    this.#draw();
+    // Another send may have come while the reader was reading.
+    await this.#readNewest();
+    if (this.#end.signal.aborted) return;
+    if (this.#isMoved) { this.#phase = "asking"; return this.#draw(); }
+    const { body, key, onAttempt } = this.#send;
+    onAttempt?.();
+    try {
+      const { accepted, lost } = await deliver(body, key);
+      if (accepted) return this.#close({ accepted });
+      if (lost) return await this.#find();
+    } catch (error) { this.#close({ refused: error }); }
+  }
+
+  /** Looks the send up until the gateway says whether it is stored. */
+  async #find() {
+    this.#phase = "looking";
+    this.#draw();
+    const { body, key } = this.#send;
+    try {
+      const say = (error) => { this.#lookupNote = what(error); this.#draw(); };
+      const found = await lookUp(body, key, { say, signal: this.#end.signal });
+      this.#close(found ? { accepted: found } : { notStored: true });
+    } catch (error) {
+      if (!this.#end.signal.aborted) this.#close({ refused: error });
+    }
+  }
+
+  #draw() {
+    if (!this.#dialog.isConnected) return;
+    this.#title.textContent = this.#isMoved ? `${this.#newest.id} has moved on` : sendSentence({ ...this.#send, newest: this.#newest, trial: this.#trial });
+    this.#yes.disabled = !this.#mayConfirm;
+    this.#yes.hidden = this.#isMoved || this.#phase === "looking";
+    this.#no.textContent = this.#phase === "looking" ? "Close" : "Not now";
+    show(this.#inside, this.#phase === "looking" ? this.#lookingUp() : this.#isMoved ? this.#moved() : this.#change());
+  }
+
+  #lookingUp() {
+    return [notice("warn", "The answer to this send was lost. The console looks up whether it is stored. Do not send it again from another place."),
+      this.#lookupNote && h("p.note", { role: "status" }, coded(this.#lookupNote))];
+  }
+
+  /** The refusal of a form that is older than the group's newest state. */
+  #moved() {
+    const { basis, body } = this.#send;
+    return [
+      notice("bad", `Nothing was sent. ${body.groupId} has a newer state than this form.`),
+      movedTable(basis.state, this.#newest.state, body.contentState),
+      h("div.buttons", h("button", { type: "button", onclick: () => this.#close({ newest: this.#newest, isTaken: true }) }, "Take the newest state into the form"),
+        h("button", { type: "button", onclick: () => this.#close({ newest: this.#newest }) }, "Keep my values and look again")),
+    ];
+  }
+
+  #change() {
+    const { body, layout, attributes } = this.#send;
+    const isRunning = this.#newest?.isKnown && this.#newest.state !== undefined;
+    const doubt = this.#doubt;
+    return [
+      isRunning && body.event === "start" && notice("", `The group already runs. Phones that join get its newest state, ${stateWords(layout, this.#newest.state)}, and not the state of this form.`),
+      isRunning && body.event !== "start" && body.contentState !== undefined && changeTable(this.#newest.state, body.contentState),
+      trialFindings(this.#trial),
+      h("details.preview", { open: window.innerWidth > 520 }, h("summary", "Preview"),
+        preview({ layout, event: body.event, alert: body.alert, state: body.contentState ?? this.#newest?.state, attributes, staleDate: body.staleDate })),
+      doubt && [notice("warn", coded(doubt.text)), h("label.check",
+        h("input", { type: "checkbox", checked: this.#sureOf === doubt.text, onchange: (event) => { this.#sureOf = event.target.checked ? doubt.text : null; this.#draw(); } }), doubt.box)],
+      this.#phase === "sending" && h("p", { role: "status" }, "Sending …"),
+    ];
+  }
+}

@@ -1,0 +1,48 @@
+// The problems that the page Now lists, each with a link.
+
+import { ago, counted, span } from "./format.js";
+import { to } from "./router.js";
+import { remedy } from "./words.js";
+
+export const lateAfter = 30_000;
+const shareOfAll = 0.95;
+
+/** Since when each group has phones behind its newest state. A new send does not reset the time. */
+export class BehindSince {
+  #since = new Map();
+
+  took(groups, now = Date.now()) {
+    const behind = groups.filter((group) => group.newest && (group.running ?? 0) > 0 && (group.share ?? 1) < shareOfAll);
+    this.#since = new Map(behind.map(({ groupId }) => [groupId, this.#since.get(groupId) ?? now]));
+  }
+
+  since(groupId) { return this.#since.get(groupId); }
+}
+
+function behindGroups(groups, behind) {
+  return groups.filter(({ groupId }) => Date.now() - (behind.since(groupId) ?? Infinity) > lateAfter).map((group) => {
+    const number = group.running - group.onNewest;
+    return [`${counted(number, "phone")} of ${group.groupId} ${number === 1 ? "is" : "are"} behind its newest state, for ${span(Date.now() - behind.since(group.groupId))}.`,
+      to("groups", group.groupId)];
+  });
+}
+
+function failed({ byReason = {}, isLowerBound } = {}) {
+  return Object.entries(byReason).filter(([reason]) => reason !== "Unregistered").map(([reason, number]) =>
+    [`${isLowerBound ? "At least " : ""}${counted(number, "push", "pushes")} of the last hour failed with ${reason}. ${remedy(reason)}`, "#/sends"]);
+}
+
+function fleetTroubles({ members = [], openBreakers = [], lag = [] }) {
+  return [
+    ...members.filter(({ isAway }) => isAway).map(({ process, stage, heardAt }) =>
+      [`${process} of ${stage} does not answer; its last sign of life was ${ago(heardAt)}.`, "#/fleet"]),
+    ...openBreakers.map(({ environment }) =>
+      [`Pushes in ${environment} are paused: APNs refuses the app's key, team or topic. Correct the setting; no token is lost.`, "#/fleet"]),
+    ...lag.filter(({ oldestAt }) => oldestAt && Date.now() - oldestAt > lateAfter).map(({ stage, topic, records, oldestAt }) =>
+      [`${stage} is behind on ${topic}: the oldest of ${counted(records, "record")} has waited ${span(Date.now() - oldestAt)}.`, "#/fleet"]),
+  ];
+}
+
+/** All problems as `[text, link]`. */
+export const troubles = ({ groups, behind, failures, fleet }) =>
+  [...behindGroups(groups, behind), ...failed(failures), ...fleetTroubles(fleet ?? {})];

@@ -1,0 +1,514 @@
+"""Makes the mistakes of a busy match night in the console, in headless Chromium. None of them may change a lock screen."""
+import base64
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+import console_browser
+from console_browser import PICTURES, Browser, api, check, failures
+from console_proxy import Proxy
+
+console_browser.LIMIT = 20
+# The proxy loses answers, and a look-up may find no send.
+console_browser.REFUSED += ("status of 404", "ERR_EMPTY_RESPONSE")
+TYPE = "MatchAttributes"
+# A phone that was started for a group is not started again, so each run has its own groups.
+RUN = time.strftime("%H%M%S")
+FINAL, SECOND, UNKNOWN = f"cup-final-{RUN}", f"derby-{RUN}", f"cup-fnal-{RUN}"
+ADDRESS = os.environ["GATEWAY"].removeprefix("http://").split(":")
+PROXY = Proxy(ADDRESS[0], int(ADDRESS[1]), os.environ.get("CONSOLE_FILES"))
+console_browser.CONSOLE = PROXY.address
+
+
+def send(event, group, home=0, away=0, **fields):
+    body = {"event": event, "groupId": group, "contentState": {"home": home, "away": away}, **fields}
+    if event == "start":
+        body |= {"attributesType": TYPE, "audience": "everyone", "attributes": {"home": "Larks", "away": "Terns"}, "alert": {"title": "Kick-off"}}
+    return api("POST", "/v1/sends", body)
+
+
+def group(name):
+    try:
+        return api("GET", f"/v1/groups/{name}")
+    except urllib.error.HTTPError:
+        return {"running": 0, "onNewest": 0, "newest": {"contentState": {}}}
+
+
+def until(sentence, fact, limit=20):
+    end = time.time() + limit
+    while time.time() < end:
+        if fact():
+            return
+        time.sleep(0.05)
+    raise TimeoutError(sentence)
+
+
+def shows(name, home, away=0):
+    state = group(name)
+    return state["newest"]["contentState"] == {"home": home, "away": away} and state["running"] == state["onNewest"] > 0
+
+
+def dialog(browser):
+    return browser.run("return document.querySelector('dialog')?.innerText ?? ''")
+
+
+def is_ready(browser):
+    return browser.run("return document.querySelector('dialog button[value=yes]')?.disabled === false")
+
+
+def press(browser, text):
+    """Presses a button of the dialog. The page behind may have one with the same text."""
+    browser.click(browser.find("dialog").find_element(By.XPATH, f".//button[contains(., '{text}')]"))
+
+
+def verdict(browser):
+    return browser.run("const tag = document.querySelector('h1 .tag'); return [tag?.className, tag?.innerText]")
+
+
+def open_update(browser, name, home=None):
+    # The address differs, so that the page is new and no draft of a step before is restored.
+    browser.open(f"compose?event=update&group={name}&type={TYPE}&at={time.time_ns()}")
+    browser.wait(f"an update of {name} is filled in", lambda: browser.field("contentState.home").get_attribute("value") != "")
+    if home is not None:
+        put(browser, "contentState.home", home)
+
+
+def put(browser, path, value):
+    """Writes a value into a field. A form draws its fields again when it has read its activity type."""
+    def is_written():
+        try:
+            field = browser.field(path)
+            field.clear()
+            field.send_keys(str(value))
+            return browser.field(path).get_attribute("value") == str(value)
+        except WebDriverException:
+            return False
+
+    until(f"{path} is {value}", is_written)
+
+
+def press_send(browser):
+    browser.click(browser.find("button[value=send]"))
+
+
+def keys(browser, *pressed):
+    webdriver.ActionChains(browser.driver).send_keys(*pressed).perform()
+
+
+def step_1_half_filled_times(browser):
+    before = PROXY.sends()
+    open_update(browser, FINAL, 5)
+    browser.click(browser.find("input[name=when][value=at]"))
+    browser.field("when").send_keys("11272029")
+    press_send(browser)
+    browser.wait("1: a date without a time is marked at its field", lambda: browser.field("when").get_attribute("aria-invalid") == "true")
+    browser.click(browser.find("input[name=when][value=offset]"))
+    press_send(browser)
+    browser.wait("1: an empty delay is marked at its field", lambda: browser.field("when.offset").get_attribute("aria-invalid") == "true")
+    check(dialog(browser) == "" and PROXY.sends() == before, "1: nothing asks for a confirmation, and nothing is sent")
+
+
+def step_2_older_form(browser):
+    open_update(browser, FINAL, 1)
+    put(browser, "contentState.away", 1)
+    send("update", FINAL, 2)
+    until("the feed's goal", lambda: group(FINAL)["newest"]["contentState"]["home"] == 2)
+    before = PROXY.sends()
+    press_send(browser)
+    browser.wait("2: a form that is older than its group is refused", lambda: "has a newer state" in dialog(browser))
+    cells = browser.run("return [...document.querySelectorAll('dialog td')].map((one) => one.innerText.trim())")
+    check(cells[1:4] == ["1", "2", "1"] and cells[5:8] == ["0", "0", "1"], f"2: the refusal shows both states: {cells}")
+    check(not browser.find("dialog button[value=yes]").is_displayed(), "2: the refusal has no button to send")
+    browser.picture("safety-2-refused")
+    press(browser, "Keep my values")
+    press_send(browser)
+    browser.wait("2: the next look shows the change from the newest state", lambda: "2:0 → 1:1" in dialog(browser) and is_ready(browser))
+    send("update", FINAL, 3)
+    until("another goal", lambda: group(FINAL)["newest"]["contentState"]["home"] == 3)
+    browser.click(browser.find("dialog button[value=yes]"))
+    browser.wait("2: a goal that comes while the dialog is open also refuses the send", lambda: "has a newer state" in dialog(browser))
+    check(PROXY.sends() == before, "2: nothing was sent")
+    press(browser, "Take the newest state")
+    browser.wait("2: the newest state comes into the form", lambda: browser.field("contentState.home").get_attribute("value") == "3")
+
+
+def step_3_trial_of_another_body(browser):
+    browser.open(f"compose?event=start&type={TYPE}&at={time.time_ns()}")
+    browser.wait("3: an empty start is open", lambda: browser.field("attributes").is_displayed() and browser.field("attributesType").get_attribute("value") == TYPE)
+    put(browser, "contentState", '{"home":0,"away":0}')
+    put(browser, "attributes", '{"home":"Larks","away":"Terns"}')
+    put(browser, "groupId", f"friendly-{RUN}")
+    put(browser, "alert.title", "Kick-off")
+    browser.click(browser.find("button[value=dry]"))
+    browser.wait("3: a trial counts everyone", lambda: "944 phones would get it" in " ".join(browser.text().split()))
+    browser.click(browser.find("input[name=audience][value=users]"))
+    browser.field("audience.users").send_keys("nobody-of-this-name")
+    check("944" not in browser.text(), "3: a changed form has no trial")
+    press_send(browser)
+    browser.wait("3: the dialog counts the phones of this body", lambda: "user nobody-of-this-name: 0 phones, now" in dialog(browser))
+    check(not is_ready(browser), "3: a send to nobody must be confirmed with a box")
+
+
+def step_4_enter(browser):
+    before = PROXY.sends()
+    open_update(browser, FINAL, 6)
+    for path in ["groupId", "contentState.home", "alert.title"]:
+        browser.field(path).send_keys(Keys.ENTER, Keys.ENTER)
+    check(dialog(browser) == "", "4: Enter in a field does not ask for a confirmation")
+    press_send(browser)
+    browser.wait("4: the dialog is ready", lambda: is_ready(browser))
+    check(browser.run("return document.activeElement.value") == "no", "4: the focus is on Not now")
+    keys(browser, Keys.TAB)
+    check(browser.run("return document.activeElement.closest('dialog') !== null"), "4: Tab stays in the dialog")
+    for _ in range(4):
+        if browser.run("return document.activeElement.value") == "yes":
+            break
+        keys(browser, Keys.TAB)
+    keys(browser, Keys.ENTER, Keys.ENTER)
+    check(dialog(browser) != "" and PROXY.sends() == before, "4: Enter on the button that sends does not send")
+    keys(browser, Keys.ESCAPE)
+    press_send(browser)
+    browser.wait("4: the dialog is ready again", lambda: is_ready(browser))
+    keys(browser, Keys.ENTER, Keys.ENTER)
+    check(dialog(browser) == "" and PROXY.sends() == before, "4: Enter, Enter says Not now")
+
+
+def step_5_nothing_reached(browser):
+    browser.open(f"compose?event=update&group={UNKNOWN}&type={TYPE}&at={time.time_ns()}")
+    put(browser, "contentState", '{"home":1,"away":0}')
+    press_send(browser)
+    browser.wait("5: the dialog says that the group is unknown", lambda: f"{UNKNOWN} is unknown" in dialog(browser) and ": 0 phones" in dialog(browser))
+    check(not is_ready(browser), "5: a send to an unknown group needs a box")
+    browser.click(browser.find("dialog input[type=checkbox]"))
+    browser.wait("5: the box permits the send", lambda: is_ready(browser))
+    browser.click(browser.find("dialog button[value=yes]"))
+    browser.wait("5: its outcome is that it reached no phone", lambda: verdict(browser)[1] == "reached no phone")
+    check(verdict(browser)[0] == "tag warn", "5: the outcome is not green")
+    progress = {"sendId": "r-1", "verdict": "planned", "isComplete": True, "lanesExpected": 12, "lanesDone": 12, "targeted": 944, "expanded": 944,
+                "dropped": 0, "excluded": {}, "lanes": [], "report": {"pushed": 944, "accepted": 0, "rejected": 944, "toGo": 0, "rejectedBy": {"BadTopic": 944}}}
+    PROXY.canned["/v1/sends/r-1"] = progress
+    browser.open("sends/r-1")
+    browser.wait("5: a send that APNs rejected 944 times has failed", lambda: verdict(browser) == ["tag bad", "failed"])
+    browser.open("")
+    browser.wait("5: the mistyped group is not live on Now", lambda: f"{UNKNOWN}\nno phones" in browser.text())
+
+
+def step_6_fixed_order(browser):
+    browser.open("")
+    names = lambda: browser.run("return [...document.querySelectorAll('article h2')].map((one) => one.innerText)")  # noqa: E731
+    browser.wait("6: Now shows both matches", lambda: {FINAL, SECOND} <= set(names()))
+    order = names()
+    for name in [FINAL, SECOND]:
+        sent = send("update", name, 4)["acceptedAt"]
+        browser.wait(f"6: Now has the update of {name}", lambda name=name: "4:0" in browser.run(
+            "return [...document.querySelectorAll('article')].find((one) => one.innerText.startsWith(arguments[0])).innerText", name))
+        check(names() == order and sent, f"6: the cards stay in their places after an update of {name}")
+
+
+def step_7_figures(browser):
+    made = browser.driver.execute_async_script("""const done = arguments[arguments.length - 1];
+        Promise.all([import('/console/rates.js'), import('/console/troubles.js')]).then(([{PushRate}, {BehindSince, troubles}]) => {
+          const rate = new PushRate();
+          const send = (number) => ({sendId: `s${number}`, acceptedAt: number, report: {pushed: 10}});
+          const list = (end) => Array.from({length: 50}, (_, index) => send(end - index));
+          rate.add(0, list(100));
+          rate.add(1000, list(130));
+          const behind = new BehindSince();
+          const now = Date.now();
+          const group = (lastAt) => ({groupId: 'g', newest: {}, running: 100, onNewest: 10, share: 0.1, lastAt});
+          for (let at = now - 40000; at <= now; at += 1000) behind.took([group(at)], at);
+          done([rate.newest, troubles({groups: [group(now)], behind, fleet: null}).length]);
+        }, (error) => done(String(error)))""")
+    check(made == [300, 1], f"7: new sends do not hide pushes, and sends do not hide phones that stay behind: {made}")
+
+
+def step_8_person(browser):
+    reason = lambda code, sentence: {"code": code, "sentence": sentence}  # noqa: E731
+    activity = lambda number, why: {"activityId": f"a{number}", "groupId": f"match-{number}", "state": "active", "why": why}  # noqa: E731
+    bad, good = reason("refused", "no push can reach it: APNs rejected its update token"), reason("shows_newest", "it shows version 7, the newest")
+    PROXY.canned["/v1/users/ann"] = {"userId": "ann", "why": bad, "events": [], "installations": [
+        {"installationId": "p1", "why": bad, "activities": [activity(number, bad if number < 3 else good) for number in range(1, 7)]}],
+        "pushes": [{"at": 1, "acceptedAt": 1, "sendId": "r-2", "event": "update", "groupId": "match-1", "outcome": "superseded", "reason": "newer_version"}]}
+    browser.open("people/user/ann")
+    browser.wait("8: the headline counts the activities", lambda: "2 of 6 running activities need attention; 4 are as they should be" in browser.find(".why").text)
+    check("APNs answered newer_version" not in browser.text() and "A newer state replaced it" in browser.text(), "8: a superseded push has no answer of APNs")
+
+
+def step_9_lost_answer(browser):
+    before = PROXY.sends()
+    open_update(browser, SECOND, 7)
+    press_send(browser)
+    browser.wait("9: the dialog is ready", lambda: is_ready(browser))
+    PROXY.fault = "lost"
+    browser.click(browser.find("dialog button[value=yes]"))
+    browser.wait("9: a lost answer is looked up", lambda: "looks up whether it is stored" in dialog(browser))
+    browser.picture("safety-9-looking-up")
+    browser.driver.refresh()
+    PROXY.fault = None
+    browser.driver.refresh()
+    browser.wait("9: after a reload too, the console finds the send that was stored", lambda: "/sends/" in browser.driver.current_url)
+    check(PROXY.sends() == before + 1, "9: it was sent once")
+    open_update(browser, SECOND, 8)
+    press_send(browser)
+    browser.wait("9: the dialog is ready", lambda: is_ready(browser))
+    # The comparison before the send still gets an answer.
+    PROXY.fault = "refused"
+    browser.click(browser.find("dialog button[value=yes]"))
+    browser.wait("9: an unanswered send is looked up", lambda: "looks up whether it is stored" in dialog(browser))
+    PROXY.fault = None
+    browser.wait("9: a send that never arrived is reported as not sent", lambda: "nothing was sent" in browser.text())
+    check(browser.field("contentState.home").get_attribute("value") == "8", "9: the form is unchanged")
+
+
+def step_9_killed_gateway(browser):
+    """Kills a second gateway, which has a session of the first one, in the middle of a send."""
+    first = PROXY.target
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    gateway = subprocess.Popen(
+        [os.environ["FLOTILLA"], "run", "gateway", "--data", f"{os.environ['DATA']}/second", "--kafka-brokers", os.environ["BROKER"], "--gateway-listen", f"127.0.0.1:{port}",
+         "--admin-listen", "127.0.0.1:0", "--tokens-sealing-keys-file", f"{os.environ['DATA']}/up/sealing-keys"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until("the second gateway and its way to insight", lambda: is_serving(port))
+        PROXY.target, PROXY.fault, PROXY.kill = ("127.0.0.1", port), "killed", gateway.kill
+        open_update(browser, SECOND, 8)
+        before = PROXY.sends()
+        press_send(browser)
+        browser.wait("9: a second gateway shows the dialog", lambda: is_ready(browser))
+        browser.click(browser.find("dialog button[value=yes]"))
+        browser.wait("9: with a killed gateway too, the send is looked up", lambda: "looks up whether it is stored" in dialog(browser))
+        PROXY.target, PROXY.fault = first, None
+        browser.wait("9: another gateway knows that it was not stored", lambda: "nothing was sent" in browser.text())
+        check(PROXY.sends() == before + 1, "9: the console does not send again by itself")
+    finally:
+        PROXY.target = first
+        gateway.kill()
+        gateway.wait()
+
+
+def is_serving(port):
+    try:
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/groups", headers={"Authorization": "Bearer " + os.environ["ADMIN"]})
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
+
+
+def step_10_form_survives(browser):
+    browser.open(f"compose?event=update&group={SECOND}&type={TYPE}&at=survives")
+    browser.wait("10: the form is filled in", lambda: browser.field("contentState.home").get_attribute("value") == "7")
+    put(browser, "contentState.home", 9)
+    put(browser, "alert.title", "Unsent goal")
+    has_values = lambda: (browser.field("contentState.home").get_attribute("value"), browser.field("alert.title").get_attribute("value")) == ("9", "Unsent goal")  # noqa: E731
+    browser.open("sends")
+    browser.wait("10: another page", lambda: "Sends of the last" in browser.text())
+    browser.driver.back()
+    browser.wait("10: the form survives another page", has_values)
+    browser.driver.delete_all_cookies()
+    browser.driver.refresh()
+    browser.find("input[name=key]").send_keys(os.environ["ADMIN"], Keys.ENTER)
+    browser.wait("10: the form survives a new log-in", has_values)
+    browser.open("compose")
+    browser.wait("10: the page lists the forms that are not sent", lambda: f"update of {SECOND}" in browser.text())
+
+
+def step_11_compose_update(browser):
+    browser.open(f"compose?at={time.time_ns()}")
+    browser.click(browser.find("input[name=event][value=update]"))
+    names = browser.run("return [...document.querySelectorAll('#groups option')].map((one) => one.value)")
+    check({FINAL, SECOND} <= set(names), f"11: the form suggests the live groups: {names}")
+    put(browser, "groupId", SECOND)
+    keys(browser, Keys.TAB)
+    browser.wait("11: the group's type and state are filled in", lambda: browser.field("attributesType").get_attribute("value") == TYPE
+                 and browser.field("contentState.home").get_attribute("value") == "7")
+
+
+def step_12_colors(browser):
+    legend = "return Object.fromEntries([...document.querySelectorAll('.legend li')].map((one) => [one.textContent.replace(/[\\d, ]+$/, ''), one.querySelector('rect.mark').getAttribute('class')]))"
+    PROXY.canned["/v1/sends/r-3"] = {"sendId": "r-3", "verdict": "planned", "isComplete": True, "expanded": 5, "targeted": 5, "report": {
+        "pushed": 4, "accepted": 1, "superseded": 1, "rejected": 1, "unknown": 1, "expired": 1, "toGo": 0}}
+    browser.open("sends/r-3")
+    browser.find(".legend")
+    of_send = browser.run(legend)
+    browser.open(f"groups/{FINAL}")
+    browser.find(".legend")
+    of_group = browser.run(legend)
+    check(len(of_send) == 5 and of_send == of_group and len(set(of_send.values())) == 5, f"12: each outcome has one color everywhere: {of_send} {of_group}")
+
+
+def step_14_half_known(browser):
+    PROXY.canned["/v1/sends/r-4"] = {"sendId": "r-4", "verdict": "planned", "isComplete": False, "lanesExpected": 12, "lanesDone": 1,
+                                     "targeted": 73, "expanded": 73, "report": {"pushed": 0, "accepted": 0, "toGo": 944}}
+    browser.open("sends/r-4")
+    browser.wait("14: a send that is not counted yet says so", lambda: "counting: 1 of 12 lanes" in browser.text())
+    check("73" not in browser.text() and "944" not in browser.text(), "14: it shows no half-known figures")
+    PROXY.canned["/v1/sends/t-5"] = {"sendId": "t-5", "verdict": "scheduled", "isComplete": False, "dueAt": int(time.time() * 1000) + 60_000, "targeted": 0, "expanded": 0, "report": {"pushed": 0}}
+    browser.open("sends/t-5")
+    browser.wait("14: a scheduled send waits", lambda: "It waits for its time" in browser.text())
+    check("0 of 1" not in browser.text(), "14: it has no bar of pushes")
+
+
+def step_15_weight(browser):
+    browser.open("")
+    browser.find("article")
+    time.sleep(2)
+    before, began = PROXY.bytes, time.time()
+    time.sleep(6)
+    rate = (PROXY.bytes - before) / (time.time() - began)
+    check(rate <= 5000, f"15: an open page costs {rate:.0f} bytes a second")
+    if not PROXY.folder:
+        fresh = Browser()
+        before = PROXY.bytes
+        fresh.open("")
+        fresh.find("input[name=key]")
+        check(PROXY.bytes - before <= 150_000, f"15: the first load costs {PROXY.bytes - before:,} bytes")
+        for path in ["/", "/console/"]:
+            fresh.driver.get(PROXY.address + path)
+            fresh.wait(f"15: {path} leads to the console", lambda: fresh.driver.current_url.endswith("/console"))
+        fresh.close()
+    with open(os.environ["LOG"]) as log:
+        check("The console is at http" in log.read(), "15: up --demo prints the console's address")
+
+
+def step_match_mode(browser):
+    browser.open("")
+    card = lambda: browser.find_text("article", FINAL)  # noqa: E731
+    browser.wait("match: the card has the buttons of the score", lambda: "home +1" in card().text)
+    state = group(FINAL)["newest"]["contentState"]
+    until("all phones", lambda: shows(FINAL, state["home"]))
+    began = time.time()
+    browser.click(card().find_element(By.XPATH, ".//button[normalize-space(.)='home +1']"))
+    browser.wait("match: the change is counted", lambda: is_ready(browser))
+    sentence = f"{state['home']}:0 → {state['home'] + 1}:0, {FINAL}, everyone with it: 944 phones, now"
+    check(sentence in dialog(browser), f"match: the dialog says {sentence!r}")
+    browser.click(browser.find("dialog button[value=yes]"))
+    until("the goal on all phones", lambda: shows(FINAL, state["home"] + 1))
+    check(time.time() - began < 5, f"match: from the card to 944 phones in two inputs and {time.time() - began:.1f} s")
+    browser.wait("match: the step can be put back", lambda: f"put back {state['home']}:0" in card().text)
+    browser.picture("safety-match")
+    browser.click(card().find_element(By.CSS_SELECTOR, "button.undo"))
+    browser.wait("match: put back is confirmed with its change", lambda: f"{state['home'] + 1}:0 → {state['home']}:0" in dialog(browser) and is_ready(browser))
+    browser.click(browser.find("dialog button[value=yes]"))
+    until("the earlier state on all phones", lambda: shows(FINAL, state["home"]))
+
+
+def step_match_by_keyboard(browser):
+    browser.open("")
+    browser.driver.refresh()
+    browser.wait("keyboard: the card has its buttons", lambda: "home +1" in browser.text())
+    home = group(FINAL)["newest"]["contentState"]["home"]
+    tab_until(browser, f"return document.activeElement.textContent === 'home +1' && document.activeElement.closest('article').innerText.startsWith('{FINAL}')")
+    keys(browser, Keys.SPACE)
+    browser.wait("keyboard: Space opens the dialog", lambda: is_ready(browser) and f"{home}:0 → {home + 1}:0, {FINAL}" in dialog(browser))
+    tab_until(browser, "return document.activeElement.value === 'yes'")
+    keys(browser, Keys.SPACE)
+    until("the goal by keyboard", lambda: shows(FINAL, home + 1))
+    check(True, "keyboard: Tab and Space alone bring a goal to all phones")
+
+
+def tab_until(browser, script, limit=60):
+    for _ in range(limit):
+        if browser.run(script):
+            return
+        keys(browser, Keys.TAB)
+    raise TimeoutError(script)
+
+
+def step_preview(browser):
+    PROXY.canned[f"/v1/activity-types/{TYPE}"] = {"name": TYPE, "contentStateSchema": {"home": "int", "away": "int", "minute": "int", "kickOff": "date.unixSeconds?", "phase": "string?"},
+        "attributesSchema": {"cup": "string", "homeName": "string", "awayName": "string"},
+        "layout": {"title": "cup", "sides": [{"score": "home", "name": "homeName"}, {"score": "away", "name": "awayName"}], "progress": {"field": "minute", "end": 90},
+                   "countdown": "kickOff", "lines": ["phase"], "steps": [{"label": "no goal", "field": "home", "add": -1}]}}
+    browser.open(f"compose?event=start&type={TYPE}&at={time.time_ns()}")
+    browser.wait("preview: the form has the fields of the schema", lambda: browser.field("attributes.cup").is_displayed())
+    for path, value in [("attributes.cup", "Cup final"), ("attributes.homeName", "Larks"), ("attributes.awayName", "Terns"), ("contentState.home", 2), ("contentState.away", 1),
+                        ("contentState.minute", 45), ("contentState.phase", "half time")]:
+        put(browser, path, value)
+    drawn = lambda: " ".join(browser.find(".phone").text.split())  # noqa: E731
+    browser.wait("preview: the lock screen shows title, sides, scores and lines", lambda: "Cup final starts Larks 2:1 Terns phase half time" in drawn())
+    check(browser.run("const bar = document.querySelector('.phone progress'); return bar.value / bar.max") == 0.5, "preview: the progress is half")
+    islands = browser.run("return [...document.querySelectorAll('.island')].map((one) => one.innerText.replace(/\\s+/g, ' ').trim())")
+    check(islands == ["2 1", "2:1", "Larks 2:1 Terns"], f"preview: the Dynamic Island is compact, minimal and expanded: {islands}")
+    browser.picture("safety-preview")
+    browser.open("")
+    browser.driver.refresh()
+    browser.wait("preview: the card has the buttons of the layout", lambda: "no goal" in browser.find_text("article", FINAL).text)
+    del PROXY.canned[f"/v1/activity-types/{TYPE}"]
+    browser.driver.refresh()
+
+
+def step_13_small_screen(_):
+    browser = Browser(360, 740, dark=True)
+    browser.log_in("ADMIN")
+    browser.open("sends")
+    browser.find("tbody tr")
+    hidden = browser.run("return [...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length")
+    seen = browser.run("""const rows = [...document.querySelectorAll('tbody tr')].slice(0, 5);
+        return rows.every((row) => [...row.querySelectorAll('td[data-title=Group]')].every((cell) => { const box = cell.getBoundingClientRect(); return box.left >= 0 && box.right <= innerWidth; }))""")
+    check(hidden == 0 and seen, "13: at 360 px each row shows its group")
+    browser.picture("safety-13-sends")
+    open_update(browser, SECOND, 8)
+    press_send(browser)
+    browser.wait("13: the dialog counts", lambda: is_ready(browser))
+    seen = browser.run("""return ['dialog h2', 'dialog button[value=no]', 'dialog button[value=yes]'].every((name) => {
+        const box = document.querySelector(name).getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight && box.right <= innerWidth; })""")
+    check(seen, "13: the result of the trial and both buttons are on the screen")
+    large = browser.run("return [...document.querySelectorAll('dialog .actions button')].every((one) => one.getBoundingClientRect().height >= 44)")
+    check(large, "13: the buttons are large enough for a thumb")
+    shot = browser.command("Page.captureScreenshot")
+    with open(f"{PICTURES}/safety-13-dialog.png", "wb") as file:
+        file.write(base64.b64decode(shot["data"]))
+    keys(browser, Keys.ESCAPE)
+    # A zoom of 200 % on a laptop is a screen of half its size.
+    browser.command("Emulation.setDeviceMetricsOverride", width=640, height=400, deviceScaleFactor=2, mobile=False)
+    press_send(browser)
+    browser.wait("13: at a zoom of 200 % the dialog counts", lambda: is_ready(browser))
+    seen = browser.run("const box = document.querySelector('dialog button[value=yes]').getBoundingClientRect(); return box.bottom <= innerHeight && document.documentElement.scrollWidth <= innerWidth")
+    check(seen, "13: at a zoom of 200 % the buttons are on the screen, and nothing is cut off")
+    check(not browser.errors(), f"13: no error in the browser's console {browser.errors()[:3] or ''}")
+    browser.close()
+
+
+def main():
+    began = time.time()
+    for name in [FINAL, SECOND]:
+        send("start", name)
+        until(f"the start of {name}", lambda name=name: group(name)["running"] == 944)
+    send("update", FINAL, 1)
+    send("update", SECOND, 1)
+    until("the first goals", lambda: shows(FINAL, 1) and shows(SECOND, 1))
+    browser = Browser()
+    browser.log_in("ADMIN")
+    for name, step in sorted(((name, step) for name, step in globals().items() if name.startswith("step_")),
+                             key=lambda one: int("".join(filter(str.isdigit, one[0])) or 99)):
+        # Further arguments select steps by a part of their names.
+        if len(sys.argv) > 2 and not any(part in name for part in sys.argv[2:]):
+            continue
+        print(f"     {name.replace('_', ' ')}", flush=True)
+        PROXY.fault = None
+        try:
+            step(browser)
+        except Exception as error:  # noqa: BLE001 the other steps still run
+            check(False, f"{name}: {error!r}"[:500])
+            browser.picture(f"failed-{name}")
+    check(not browser.errors(), f"no error in the browser's console {browser.errors()[:3] or ''}")
+    browser.close()
+    # A phone shows few activities at a time. A further run on the same demonstration needs the places.
+    for name in [FINAL, SECOND]:
+        send("end", name, dismissalDate={"offset": 0})
+    print(f"flotilla: {len(failures)} failed, after {time.time() - began:.0f} s")
+    raise SystemExit(1 if failures else 0)
+
+
+main()

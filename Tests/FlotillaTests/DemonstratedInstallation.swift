@@ -48,7 +48,7 @@ struct DemonstratedInstallation {
     var authorities: String { dataDirectory + "/apns-simulator/ca.pem" }
 
     /// Makes a directory as a sender needs it: a folder for each team, with the team's provider keys. The simulated APNs
-    /// has written the key of the demonstration into its data directory, as `AuthKey_ID.p8`.
+    /// has written the key of the demonstration into its data directory, as a .p8 file.
     func senderKeys(in directory: TemporaryDirectory) throws -> String {
         let simulatorDirectory = dataDirectory + "/apns-simulator"
         let keyFile = try #require(

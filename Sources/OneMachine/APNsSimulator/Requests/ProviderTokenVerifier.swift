@@ -3,7 +3,7 @@ internal import Cryptography
 internal import Identifiers
 internal import JSON
 
-/// The check of the header field `authorization`, for example `bearer eyJhb…`. It verifies the signature of a
+/// The check of the header field `authorization`, for example `bearer TOKEN`. It verifies the signature of a
 /// provider token once, at its first request, and checks the age at each request.
 final class ProviderTokenVerifier {
     /// Limit on remembered tokens. At the limit all are forgotten, and each is verified again at its next

@@ -19,7 +19,8 @@ struct MemoryBudgetTests {
         #expect(isTrue(), "\(what)")
     }
 
-    private func judgedServer(_ limits: HTTPLimits = HTTPLimits()) throws -> (TestServer, TestServer.CallLog) {
+    private func judgedServer(_ limits: HTTPLimits = HTTPLimits()) throws -> (TestServer, TestServer.CallLog)
+    {
         let log = TestServer.CallLog()
         let server = try TestServer(limits: limits) { routes in
             routes.onAdmission(.post, path: "/judged") { request in

@@ -2,8 +2,8 @@ import Identifiers
 import IngestTesting
 import Insight
 import Jobs
-import KafkaTesting
 import Kafka
+import KafkaTesting
 import Payloads
 import ProcessTesting
 import RecordFormat

@@ -12,7 +12,9 @@ import Topics
     @Test(.timeLimit(.minutes(1)))
     func `a planner does not wait for the leader of superseded`() throws {
         let metrics = Metrics()
-        let queueNotesMax = GroupScan.rowsMax
+        // The count of the queue includes events of the client, such as a failed connection.
+        let eventsMax = 100
+        let queueNotesMax = GroupScan.rowsMax + eventsMax
         let writer = try SupersededNoteWriter(
             kafka: KafkaSettings(brokers: ["127.0.0.1:1"]), layout: TopicLayout(), log: .silent,
             metrics: metrics, queueNotesMax: queueNotesMax)

@@ -88,11 +88,11 @@ import Topics
         // The formula of the page, applied to other settings.
         var settings = IngestSettings()
         (settings.overlayBytesMax, settings.overlayRowsMax, settings.batchRecordsMax) = (1 << 30, 7000, 300)
-        let formula = (160 << 20) + 2 * (1 << 30) + 256 * 7000 + 2048 * 300 + (4 << 20) * 3
+        let formula = (192 << 20) + 2 * (1 << 30) + 256 * 7000 + 2048 * 300 + (4 << 20) * 3
         #expect(settings.anonymousBytesMax(partitions: 3) == formula)
         #expect(
             page.contains(
-                "160 MiB + 2 × ingest.overlay-bytes + 256 B × ingest.overlay-rows + 2 KiB × ingest.batch-records + 4 MiB × partitions of the process"
+                "192 MiB + 2 × ingest.overlay-bytes + 256 B × ingest.overlay-rows + 2 KiB × ingest.batch-records + 4 MiB × partitions of the process"
             ))
     }
 

@@ -15,8 +15,8 @@ package struct IngestSettings: OperatorSettings {
     package var prefetchKibibytesMax = 8192
     /// The most kibibytes of one broker's answer, and of one partition in it, still compressed. Reports compress to
     /// about a tenth, and an answer is decompressed at once.
-    package var fetchKibibytesMax = 1024
-    package var partitionKibibytesMax = 128
+    package var fetchKibibytesMax = 4096
+    package var partitionKibibytesMax = 512
     /// The time for which a batch that is not full waits for more reports before it is merged.
     package var batchMilliseconds = 5
     /// The most installations that are committed and not yet read back. Beyond it, reading reports pauses.
@@ -41,7 +41,7 @@ package struct IngestSettings: OperatorSettings {
 
     /// The part of the bound that no setting changes: the program, its Kafka clients with what they fetch ahead, the
     /// records of one transaction, and freed memory that the heaps keep.
-    private static let fixedBytes = 160 << 20
+    private static let fixedBytes = 192 << 20
     /// The memory of an overlay's row beside its key and record.
     private static let overlayRowBytes = 256
     /// The memory of a report in a batch, decoded and merged, beside the bytes that other limits count.

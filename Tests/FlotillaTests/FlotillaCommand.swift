@@ -37,19 +37,3 @@ func flotilla(_ arguments: [String], environment: [String: String] = [:]) async 
     let status = try await process.exitStatus()
     return Answer(status: status, output: process.output, errors: process.errors)
 }
-
-/// The repository from which the tests were built. Some tests read its pages and scripts.
-enum Repository {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
-    /// Returns the path of a file or folder, with links resolved, because a listing of a folder does not follow a link.
-    static func path(of name: String) -> String {
-        root.appendingPathComponent(name).resolvingSymlinksInPath().path
-    }
-
-    /// Returns the content of a file.
-    static func text(of name: String) throws -> String {
-        try String(contentsOfFile: path(of: name), encoding: .utf8)
-    }
-}

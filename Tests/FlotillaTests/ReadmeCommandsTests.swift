@@ -17,7 +17,7 @@ struct ReadmeCommandsTests {
             let command = step.command.hasPrefix("PATH=") ? ":" : step.command
             return command.replacingOccurrences(of: "127.0.0.1:8080", with: installation.gateway)
         }.joined(separator: "\necho; echo '\(mark)'\n")
-        let path = URL(fileURLWithPath: builtProductPath(named: "flotilla")).deletingLastPathComponent().path
+        let path = builtProductsDirectory
         let shell = try ChildProcess(
             "bash", arguments: ["-e", "-c", "PATH='\(path)':$PATH\n" + script],
             environment: ["FLOTILLA_KAFKA_BROKERS": installation.broker])

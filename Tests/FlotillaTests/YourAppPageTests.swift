@@ -273,7 +273,7 @@ private struct Reader {
     }
 
     private func shell(_ script: String, with variables: [String: String]) async throws -> String {
-        let path = URL(fileURLWithPath: builtProductPath(named: "flotilla")).deletingLastPathComponent().path
+        let path = builtProductsDirectory
         let ownScript = script.replacing("127.0.0.1:8080", with: gateway)
             .replacing("ABCDE12345", with: "FLOTILLA01").replacing("KEY1234567", with: apns.keyID)
         var environment = apns.variables.merging(variables) { $1 }

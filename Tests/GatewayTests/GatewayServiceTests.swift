@@ -275,8 +275,8 @@ struct GatewayServiceTests {
         let metrics = Metrics()
         _ = GatewayMetrics(metrics)
         let renderedMetrics = metrics.render()
-        let settingsPage = try Repository.bookPage(named: "settings.md")
-        let gatewayPage = try Repository.bookPage(named: "gateway.md")
+        let settingsPage = try Repository.text(of: "deploy/book/settings.md")
+        let gatewayPage = try Repository.text(of: "deploy/book/gateway.md")
         for limit in RateLimit.allCases {
             #expect(settingsPage.contains("| `gateway.\(limit.rawValue)` |"), "\(limit)")
             #expect(gatewayPage.contains("`gateway.\(limit.rawValue)`"), "\(limit)")

@@ -50,7 +50,7 @@ struct MemoryTests {
     }
 
     @Test func `the page says the bound of the settings`() throws {
-        let page = try repositoryText("deploy/book/gateway.md")
+        let page = try Repository.text(of: "deploy/book/gateway.md")
         #expect(page.contains("With the defaults that is \(settings.anonymousBytesMax >> 20) MiB."))
         var others = GatewaySettings()
         (others.http.bodiesBytesMax, others.http.answersBytesMax) = (1 << 20, 3 << 20)

@@ -4,6 +4,7 @@ import Foundation
 import Identifiers
 import InstallationRecords
 import JSON
+import ProcessTesting
 import RecordFormat
 import Testing
 
@@ -16,7 +17,7 @@ struct RecordsPageTests {
     private let examples: [String]
 
     init() throws {
-        page = try Repository.bookPage(named: "records.md")
+        page = try Repository.text(of: "deploy/book/records.md")
         examples = page.components(separatedBy: "```json\n").dropFirst().map {
             $0.components(separatedBy: "\n```")[0]
         }

@@ -82,7 +82,7 @@ import Topics
     }
 
     @Test func `the page says the bound of the settings`() throws {
-        let page = try repositoryText("deploy/book/ingest.md")
+        let page = try Repository.text(of: "deploy/book/ingest.md")
         let bound = IngestSettings().anonymousBytesMax(partitions: 12) >> 20
         #expect(page.contains("With the defaults and 12 partitions that is \(bound) MiB."))
         // The formula of the page, applied to other settings.
@@ -119,7 +119,8 @@ import Topics
                     "--batch-records", String(MemoryTests.batchRecordsMax),
                     // On a slow machine the process must not lose its membership.
                     "--session-milliseconds", "45000",
-                ] + StageProcess.showMemoryArguments)
+                ])
+            let memory = PrivateMemorySampler(of: process.process.processID)
             let places = (0..<MemoryTests.lanes).map {
                 TopicPartition(bed.layout.name(of: .reports), Int32($0))
             }
@@ -128,7 +129,9 @@ import Topics
                 let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: places)
                 return lags?.allSatisfy { $0.recordCount == 0 && $0.committed.offset != nil } ?? false
             }
-            let peak = try await process.stopAndReadPeakMiB()
+            process.stop()
+            #expect(try await process.process.exitStatus() == 0)
+            let peak = memory.stop()
             let letters = try TopicContent(of: .deadLetters, in: bed).records
             #expect(letters.isEmpty)
             print("private memory at most", peak, "MiB")

@@ -51,17 +51,19 @@ import Topics
         for number in 0..<Self.receipts { writeReceipt(number: number, with: producer, to: topic) }
         #expect(producer.finish() == 0 && producer.areAllStored)
         let process = try StageProcess(
-            .insight, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path,
-            extraArguments: StageProcess.showMemoryArguments)
+            .insight, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path)
+        let memory = PrivateMemorySampler(of: process.process.processID)
         // The memory is highest while there are more receipts than one batch and the next fetches hold.
-        try await process.waitUntilMemorySettles(aboveMiB: InsightSettings().batchBytesMax >> 20)
-        let peak = try await process.stopAndReadPeakMiB()
+        try await memory.waitUntilSettled(aboveMiB: InsightSettings().batchBytesMax >> 20)
+        process.stop()
+        #expect(try await process.process.exitStatus() == 0)
+        let peak = memory.stop()
         print("private memory at most", peak, "MiB")
         #expect(peak <= InsightSettings().anonymousBytesMax(lanes: Self.lanes) >> 20, "\(peak) MiB")
     }
 
     @Test func `the page says the bound`() throws {
-        let page = try repositoryText("deploy/book/insight.md")
+        let page = try Repository.text(of: "deploy/book/insight.md")
         let settings = InsightSettings()
         #expect(page.contains("With 12 lanes that is \(settings.anonymousBytesMax(lanes: 12) >> 20) MiB."))
         // A batch counts twice. 1,000 receipts of 96 KiB are fetched ahead.

@@ -11,8 +11,7 @@ import Testing
         async throws
     {
         let directory = try TemporaryDirectory()
-        let programs = URL(fileURLWithPath: builtProductPath(named: "flotilla")).deletingLastPathComponent()
-            .path
+        let programs = builtProductsDirectory
         let outages = NodeOutages(failoverMilliseconds: 3000)
         let cluster = try TestCluster(injecting: outages)
         var plan = ClusterKillTest.Plan()

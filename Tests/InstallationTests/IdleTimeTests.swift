@@ -11,8 +11,7 @@ import Testing
         async throws
     {
         let directory = try TemporaryDirectory()
-        let programs = URL(fileURLWithPath: builtProductPath(named: "flotilla"))
-            .deletingLastPathComponent().path
+        let programs = builtProductsDirectory
         var plan = InstallationIdleTest.Plan()
         (plan.phones, plan.updates, plan.lanes) = (100, 3, 3)
         let faults = try await InstallationIdleTest(

@@ -8,8 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct InstallationTests {
     private func runKillTest(_ plan: InstallationKillTest.Plan) async throws -> InstallationCheck {
         let directory = try TemporaryDirectory()
-        let programs = URL(fileURLWithPath: builtProductPath(named: "flotilla"))
-            .deletingLastPathComponent().path
+        let programs = builtProductsDirectory
         let killTest = try await InstallationKillTest(
             plan: plan, programs: programs, brokers: TestCluster.environmentBrokers, directory: directory.path
         )

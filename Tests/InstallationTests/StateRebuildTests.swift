@@ -11,8 +11,7 @@ import Testing
     /// The test keeps a copy of the discarded files. At the end it brings the copy to the same offsets.
     @Test func `state that is rebuilt under traffic equals the state that was discarded`() async throws {
         let directory = try TemporaryDirectory()
-        let programs = URL(fileURLWithPath: builtProductPath(named: "flotilla"))
-            .deletingLastPathComponent().path
+        let programs = builtProductsDirectory
         var plan = FleetPlan()
         (plan.phones, plan.lanes) = (500, 4)
         let fleet = try await Fleet(plan: plan, programs: programs, directory: directory.path)

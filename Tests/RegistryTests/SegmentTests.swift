@@ -77,10 +77,7 @@ struct SegmentTests {
     }
 
     @Test func `the examples of the operator's book are rules`() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let book = try String(
-            contentsOf: root.appendingPathComponent("deploy/book/segments.md"), encoding: .utf8)
+        let book = try Repository.text(of: "deploy/book/segments.md")
         let block = book.components(separatedBy: "<!-- segments -->")[1].components(separatedBy: "```")[1]
         let examples = block.split(separator: "\n").dropFirst()
         #expect(examples.count > 3)

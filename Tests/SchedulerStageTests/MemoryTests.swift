@@ -57,8 +57,8 @@ import Topics
         }
         #expect(writer.finish())
         let process = try StageProcess(
-            .scheduler, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path,
-            extraArguments: StageProcess.showMemoryArguments)
+            .scheduler, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path)
+        let memory = PrivateMemorySampler(of: process.process.processID)
         try await eventually("all timers have fired", seconds: 240) {
             try #require(process.isRunning, "\(process.process.errors.suffix(600))")
             guard try endOffsetSum(of: .sendsTimed, in: bed) >= Self.timers else { return false }
@@ -67,14 +67,16 @@ import Topics
             try TopicContent.forEachRecord(of: .sendsTimed, in: bed) { _ in fired += 1 }
             return fired == Self.timers
         }
-        let peak = try await process.stopAndReadPeakMiB()
+        process.stop()
+        #expect(try await process.process.exitStatus() == 0)
+        let peak = memory.stop()
         print("private memory at most", peak, "MiB")
         let bound = SchedulerSettings().anonymousBytesMax(partitions: 2 * Self.lanes)
         #expect(peak <= bound >> 20, "\(peak) MiB")
     }
 
     @Test func `the page says the bound of the settings`() throws {
-        let page = try repositoryText("deploy/book/scheduler.md")
+        let page = try Repository.text(of: "deploy/book/scheduler.md")
         let bound = SchedulerSettings().anonymousBytesMax(partitions: 12) >> 20
         #expect(page.contains("With the defaults and 12 partitions that is \(bound) MiB."))
         // The formula of the page, applied to other settings.

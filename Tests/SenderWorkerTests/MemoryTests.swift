@@ -28,15 +28,18 @@ import Topics
         let process = try StageProcess(
             .sender, of: builtProductPath(named: "flotilla-bench"), on: bed,
             data: directory.filePath(named: "data"),
-            extraArguments: ["--keys", keys, "--apns", "localhost:1"] + StageProcess.showMemoryArguments)
-        try await process.waitUntilMemorySettles(aboveMiB: settings.limits.sheetBytesMax >> 20)
-        let peak = try await process.stopAndReadPeakMiB()
+            extraArguments: ["--keys", keys, "--apns", "localhost:1"])
+        let memory = PrivateMemorySampler(of: process.process.processID)
+        try await memory.waitUntilSettled(aboveMiB: settings.limits.sheetBytesMax >> 20)
+        process.stop()
+        #expect(try await process.process.exitStatus() == 0)
+        let peak = memory.stop()
         print("private memory at most", peak, "MiB")
         #expect(peak <= settings.anonymousBytesMax(lanes: Self.lanes) >> 20, "\(peak) MiB")
     }
 
     @Test func `the page says the bound of the settings`() throws {
-        let page = try repositoryText("deploy/book/sender.md")
+        let page = try Repository.text(of: "deploy/book/sender.md")
         let bound = SenderSettings().anonymousBytesMax(lanes: 12) >> 20
         #expect(page.contains("With the defaults and 12 lanes that is \(bound) MiB."))
         // The formula of the page, applied to other settings.

@@ -9,8 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SenderKillTests {
     @Test func `senders, broker and APNs die while jobs flow, and each job is done once`() async throws {
         let directory = try TemporaryDirectory()
-        let programs = URL(fileURLWithPath: builtProductPath(named: "flotilla"))
-            .deletingLastPathComponent().path
+        let programs = builtProductsDirectory
         var plan = SenderKillTest.Plan()
         plan.seed =
             ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)

@@ -8,7 +8,6 @@ internal import IngestTesting
 internal import Insight
 internal import Kafka
 internal import Lifecycle
-internal import ProcessTesting
 internal import Scheduler
 internal import Sender
 internal import SenderTesting
@@ -130,10 +129,8 @@ enum StageWorker {
         let services = ServiceRunner(
             [service], log: log, metrics: Metrics(), drainMilliseconds: 15_000, onOverrun: { _ in _exit(1) })
         Task.detached {
-            let memory = options.showsMemory ? PrivateMemorySampler() : nil
             do {
                 try await services.run(until: shutdown) { log.info("serving") }
-                if let memory { print("private memory: \(memory.stop()) MiB") }
                 exit(0)
             } catch {
                 log.error("ended", .field("error", error))

@@ -12,8 +12,6 @@ struct StageWorkerOptions {
     var sessionMilliseconds: Int?
     /// Ingest: the most reports in one transaction.
     var batchRecords: Int?
-    /// Whether the worker prints the peak of its private memory at its end.
-    var showsMemory = false
 
     // The sender: its provider keys, the addresses and the CA of APNs, and its limits.
     var keys = ""
@@ -53,7 +51,6 @@ struct StageWorkerOptions {
             case "--stop-there": stopsInsteadOfKilling = value == "1"
             case "--session-milliseconds": sessionMilliseconds = Int(value)
             case "--batch-records": batchRecords = Int(value)
-            case "--show-memory": showsMemory = value == "1"
             default: throw BenchmarkFailure("\(name) is not known")
             }
         }

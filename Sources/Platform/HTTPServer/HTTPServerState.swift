@@ -17,20 +17,18 @@ final class HTTPServerState: Sendable {
     static let stopping = HTTPResponse.error(
         status: 503, code: "stopping", message: "the server is stopping; try again")
 
-    static let bodiesFull: HTTPResponse = {
-        var response = HTTPResponse.error(
-            status: 503, code: "bodies_full", message: "this server is receiving too many bodies; try again")
-        response.headers.add("Retry-After", value: "1")
-        return response
-    }()
+    static let bodiesFull = overloaded(
+        code: "bodies_full", message: "this server is receiving too many bodies; try again")
 
-    static let answersFull: HTTPResponse = {
-        var response = HTTPResponse.error(
-            status: 503, code: "answers_full",
-            message: "this server is sending too many answers to slow readers; try again")
+    static let answersFull = overloaded(
+        code: "answers_full", message: "this server is sending too many answers to slow readers; try again")
+
+    /// Returns the answer while a limit is reached that is soon free again.
+    private static func overloaded(code: String, message: String) -> HTTPResponse {
+        var response = HTTPResponse.error(status: 503, code: code, message: message)
         response.headers.add("Retry-After", value: "1")
         return response
-    }()
+    }
 
     let bodyBudget: MemoryBudget
     let answerBudget: MemoryBudget

@@ -9,7 +9,7 @@ import Testing
 struct SchedulesPageTests {
     private let page: String
 
-    init() throws { page = try Repository.bookPage(named: "schedules.md") }
+    init() throws { page = try Repository.text(of: "deploy/book/schedules.md") }
 
     @Test func `every example of the page is accepted`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()

@@ -1,6 +1,7 @@
 import CatalogRecords
 import Foundation
 import JSON
+import ProcessTesting
 import Testing
 
 @testable import Gateway
@@ -140,7 +141,9 @@ struct OpenAPITests {
     /// Returns the Swift files of the gateway.
     private func sourceFiles() throws -> [URL] {
         let files = try #require(
-            FileManager.default.enumerator(at: Repository.gatewaySources, includingPropertiesForKeys: nil))
+            FileManager.default.enumerator(
+                at: URL(fileURLWithPath: Repository.path(of: "Sources/Stages/Gateway")),
+                includingPropertiesForKeys: nil))
         return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
     }
 

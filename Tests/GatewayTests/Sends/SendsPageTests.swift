@@ -12,7 +12,7 @@ import Testing
 struct SendsPageTests {
     private let page: String
 
-    init() throws { page = try Repository.bookPage(named: "sends.md") }
+    init() throws { page = try Repository.text(of: "deploy/book/sends.md") }
 
     /// The examples with the role of the key that each needs.
     private var examples: [(role: String, script: String)] {

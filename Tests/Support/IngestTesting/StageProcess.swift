@@ -61,39 +61,6 @@ package final class StageProcess {
         process = try ChildProcess(program, arguments: arguments)
     }
 
-    /// The argument with which a worker prints the peak of its anonymous memory at its end.
-    package static let showMemoryArguments = ["--show-memory", "1"]
-
-    /// Waits until the anonymous memory has not grown for some seconds.
-    ///
-    /// - Parameter minimum: The MiB that the process must have before, because its load takes as much.
-    package func waitUntilMemorySettles(aboveMiB minimum: Int) async throws {
-        var highest = 0
-        var grewAt = ContinuousClock.now
-        try await eventually("the memory of the stage settles above \(minimum) MiB", seconds: 180) {
-            let present = anonymousMemoryMiB(of: process.processID)
-            if present > highest { (highest, grewAt) = (present, .now) }
-            return highest > minimum && ContinuousClock.now - grewAt > .seconds(3)
-        }
-    }
-
-    /// Stops the process in order, and returns the peak of its anonymous memory in MiB. The process must run with
-    /// `showMemoryArguments`.
-    package func stopAndReadPeakMiB() async throws -> Int {
-        stop()
-        let status = try await process.exitStatus()
-        guard let line = process.output.firstMatch(of: #/private memory: (\d+) MiB/#), let peak = Int(line.1)
-        else {
-            throw MissingPeak(status: status, errors: String(process.errors.suffix(600)))
-        }
-        return peak
-    }
-
-    private struct MissingPeak: Error {
-        let status: Int32
-        let errors: String
-    }
-
     package func kill() { process.send(signal: SIGKILL) }
     package func stop() { process.send(signal: SIGTERM) }
     package func freeze() { process.send(signal: SIGSTOP) }

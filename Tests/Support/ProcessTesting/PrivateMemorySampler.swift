@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Foundation
 internal import Synchronization
 
 /// The peak of a process's private memory, sampled every few milliseconds. It counts resident anonymous
@@ -6,6 +6,8 @@ internal import Synchronization
 /// Pages of a mapped file are the kernel's cache and are not counted, although `smaps_rollup` calls them
 /// private while no other process maps the file.
 package final class PrivateMemorySampler: Sendable {
+    private static let intervalSeconds = 0.02
+
     private let peakKibibytes = Atomic(0)
     private let isStopped = Atomic(false)
     private let path: String
@@ -13,10 +15,11 @@ package final class PrivateMemorySampler: Sendable {
     /// - Parameter process: the process id; nil means this process.
     package init(of process: Int32? = nil) {
         path = "/proc/\(process.map(String.init) ?? "self")/status"
-        Task.detached { [self] in
+        // A thread of its own samples in time also while tests keep all tasks' threads busy.
+        Thread.detachNewThread { [self] in
             while !isStopped.load(ordering: .relaxed) {
                 sample()
-                try? await Task.sleep(for: .milliseconds(20))
+                Thread.sleep(forTimeInterval: Self.intervalSeconds)
             }
         }
     }
@@ -31,6 +34,19 @@ package final class PrivateMemorySampler: Sendable {
     package func stop() -> Int {
         isStopped.store(true, ordering: .relaxed)
         return peakMiB
+    }
+
+    /// Waits until the memory has not grown for some seconds.
+    ///
+    /// - Parameter minimum: The MiB that the process must have before, because its load takes as much.
+    package func waitUntilSettled(aboveMiB minimum: Int) async throws {
+        var highest = 0
+        var grewAt = ContinuousClock.now
+        try await eventually("the memory settles above \(minimum) MiB", seconds: 180) {
+            let present = peakMiB
+            if present > highest { (highest, grewAt) = (present, .now) }
+            return highest > minimum && ContinuousClock.now - grewAt > .seconds(3)
+        }
     }
 
     private func sample() {

@@ -6,9 +6,6 @@ package func peakMemoryMiB(of process: Int32) -> Int { memoryMiB(field: "VmHWM:"
 /// Returns the present memory of a process.
 package func residentMemoryMiB(of process: Int32) -> Int { memoryMiB(field: "VmRSS:", of: process) }
 
-/// Returns the anonymous memory of a process now: without mapped files, which are the kernel's cache.
-package func anonymousMemoryMiB(of process: Int32) -> Int { memoryMiB(field: "RssAnon:", of: process) }
-
 /// Returns a field of `/proc/ID/status`, whose line is `NAME: NUMBER kB`, or 0 if the process has ended.
 private func memoryMiB(field: String, of process: Int32) -> Int {
     let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
